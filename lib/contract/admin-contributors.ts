@@ -1,0 +1,143 @@
+import { z } from "zod/mini";
+import { declare } from "./declare.ts";
+import { noFileService } from "./errors.ts";
+import { link } from "./links.ts";
+import {
+  bodyId,
+  flag,
+  id,
+  limit,
+  list,
+  name,
+  offset,
+  optionalId,
+  optionalName,
+  order,
+  requiredText,
+  search,
+  text,
+} from "./parameters.ts";
+
+/* Administrative contributors (interface, "Administrative contributors"; element shapes: design, "Edits"). */
+
+const missing = "Contributor not found";
+const taken = "Contributor with this Name exists already.";
+
+export const listAdminContributors = declare({
+  summary: "Lists a client's contributors, unpublished ones included, with who is editing them",
+  method: "GET",
+  path: "/admin-contributors",
+  permission: "view-contributors",
+  query: { order: order("name-asc", "name-desc"), limit, offset, search, client: id },
+  answers: { list: "AdminContributorListItem", field: "contributors" },
+  errors: {},
+});
+
+export const getAdminContributor = declare({
+  summary: "Shows a contributor; opens an edit lock for callers who may edit",
+  method: "GET",
+  path: "/admin-contributors/id/{id}",
+  permission: "view-contributors",
+  parameters: { id },
+  answers: { record: "AdminContributor" },
+  errors: { 404: missing },
+});
+
+export const addContributor = declare({
+  summary: "Adds a contributor, not yet published; shared by all clients unless one is named",
+  method: "POST",
+  path: "/admin-contributors/add",
+  permission: "add-contributors",
+  query: { client: optionalId },
+  body: { first_name: name, last_name: optionalName },
+  answers: { message: "Contributor added" },
+  errors: { 409: taken, 500: "An error occurred while adding the contributor" },
+});
+
+/** An alias as `{name}` or as the bare name. */
+const alias = z.union([
+  name,
+  z.pipe(
+    z.object({ name }),
+    z.transform((element) => element.name),
+  ),
+]);
+/** What to remove, as its id or as an object with the id. */
+const removed = list(
+  z.union([
+    bodyId,
+    z.pipe(
+      z.object({ id: bodyId }),
+      z.transform((element) => element.id),
+    ),
+  ]),
+);
+const description = z.object({ description: requiredText, language: name, source: z._default(text, "") });
+const relation = z.object({ relation_id: bodyId, relation_type: name });
+/** Modified elements name themselves by id and give what changes. */
+const modifiedDescription = z.object({
+  id: bodyId,
+  description: z.optional(requiredText),
+  language: z.optional(name),
+  source: z.optional(text),
+});
+const modifiedRelation = z.object({ id: bodyId, relation_id: z.optional(bodyId), relation_type: z.optional(name) });
+
+export const editContributor = declare({
+  summary: "Changes a contributor, all fields at once",
+  method: "POST",
+  path: "/admin-contributors/edit/{id}",
+  permission: "edit-contributors",
+  parameters: { id },
+  body: {
+    first_name: name,
+    last_name: optionalName,
+    gender: optionalName,
+    type: optionalName,
+    links: list(link),
+    public: flag,
+    added_aliases: list(alias),
+    removed_aliases: removed,
+    added_descriptions: list(description),
+    removed_descriptions: removed,
+    modified_descriptions: list(modifiedDescription),
+    added_relations: list(relation),
+    removed_relations: removed,
+    modified_relations: list(modifiedRelation),
+  },
+  answers: { message: "Contributor updated" },
+  errors: { 404: missing, 409: taken, 500: "An error occurred while updating the contributor" },
+});
+
+export const deleteContributor = declare({
+  summary: "Deletes a contributor and all that belongs to it",
+  method: "DELETE",
+  path: "/admin-contributors/delete/{id}",
+  permission: "delete-contributors",
+  parameters: { id },
+  answers: { message: "Contributor deleted" },
+  errors: { 404: missing, 500: "An error occurred while deleting the contributor" },
+});
+
+export const updateAvatar = declare({
+  summary: "Sets a contributor's avatar",
+  method: "POST",
+  path: "/admin-contributors/update-avatar/{id}",
+  permission: "edit-contributors",
+  parameters: { id },
+  body: { image: z.string().check(z.minLength(1)) },
+  answers: { message: "Contributor avatar updated" },
+  errors: { 404: missing, 500: "An error occurred while updating the contributor avatar", 503: noFileService },
+  files: true,
+});
+
+export const deleteAvatar = declare({
+  summary: "Removes a contributor's avatar",
+  method: "DELETE",
+  path: "/admin-contributors/delete-avatar/{id}",
+  permission: "edit-contributors",
+  parameters: { id },
+  answers: { message: "Contributor avatar deleted" },
+  errors: { 404: missing, 500: "An error occurred while deleting the contributor avatar", 503: noFileService },
+  files: true,
+});

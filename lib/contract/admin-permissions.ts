@@ -1,0 +1,58 @@
+import { declare } from "./declare.ts";
+import { name, requiredText, textId } from "./parameters.ts";
+
+/* Permissions (interface, "Permissions"). */
+
+const missing = "Permission not found";
+const taken = "Permission with the same name already exists";
+const failed = "Internal server error";
+
+export const listPermissions = declare({
+  summary: "Lists permissions",
+  method: "GET",
+  path: "/admin-permissions",
+  permission: "view-permissions",
+  answers: { list: "Permission" },
+  errors: {},
+});
+
+export const getPermission = declare({
+  summary: "Shows a permission",
+  method: "GET",
+  path: "/admin-permissions/id/{id}",
+  permission: "view-permissions",
+  parameters: { id: textId },
+  answers: { record: "Permission" },
+  errors: { 404: missing },
+});
+
+export const editPermission = declare({
+  summary: "Renames and describes a permission; what it opens stays the same",
+  method: "POST",
+  path: "/admin-permissions/edit/{id}",
+  permission: "edit-permissions",
+  parameters: { id: textId },
+  body: { name, description: requiredText },
+  answers: { message: "Permission updated" },
+  errors: { 404: missing, 409: taken, 500: failed },
+});
+
+export const addPermission = declare({
+  summary: "Adds a permission for other services to use; it opens nothing here",
+  method: "POST",
+  path: "/admin-permissions/add",
+  permission: "add-permissions",
+  body: { name, description: requiredText },
+  answers: { message: "Permission added" },
+  errors: { 409: taken, 500: failed },
+});
+
+export const deletePermission = declare({
+  summary: "Takes a permission from every role and deletes it",
+  method: "DELETE",
+  path: "/admin-permissions/delete/{id}",
+  permission: "delete-permissions",
+  parameters: { id: textId },
+  answers: { message: "Permission deleted" },
+  errors: { 404: missing, 500: failed },
+});

@@ -1,0 +1,59 @@
+import { z } from "zod/mini";
+import { declare } from "./declare.ts";
+import { ids, name, requiredText, text, textId } from "./parameters.ts";
+
+/* Roles (interface, "Roles"). */
+
+const missing = "Role not found";
+const taken = "Role with the same name already exists";
+const failed = "Internal server error";
+
+export const listRoles = declare({
+  summary: "Lists roles with the number of their permissions and users",
+  method: "GET",
+  path: "/admin-roles",
+  permission: "view-roles",
+  answers: { list: "RoleListItem" },
+  errors: {},
+});
+
+export const getRole = declare({
+  summary: "Shows a role with its permissions",
+  method: "GET",
+  path: "/admin-roles/id/{id}",
+  permission: "view-roles",
+  parameters: { id: textId },
+  answers: { record: "Role" },
+  errors: { 404: missing },
+});
+
+export const editRole = declare({
+  summary: "Changes a role's name, description and permissions",
+  method: "POST",
+  path: "/admin-roles/edit/{id}",
+  permission: "edit-roles",
+  parameters: { id: textId },
+  body: { name, description: z.optional(z.nullable(text)), added_permissions: ids, removed_permissions: ids },
+  answers: { message: "Role updated" },
+  errors: { 404: missing, 409: taken, 500: failed },
+});
+
+export const addRole = declare({
+  summary: "Adds a role without permissions",
+  method: "POST",
+  path: "/admin-roles/add",
+  permission: "add-roles",
+  body: { name, description: requiredText },
+  answers: { message: "Role added" },
+  errors: { 409: taken, 500: failed },
+});
+
+export const deleteRole = declare({
+  summary: "Deletes a role; users who held only this one get the default role",
+  method: "DELETE",
+  path: "/admin-roles/delete/{id}",
+  permission: "delete-roles",
+  parameters: { id: textId },
+  answers: { message: "Role deleted" },
+  errors: { 404: missing, 405: "Cannot delete default role", 500: failed },
+});

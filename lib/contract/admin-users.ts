@@ -1,0 +1,89 @@
+import { z } from "zod/mini";
+import { declare } from "./declare.ts";
+import { noFileService } from "./errors.ts";
+import { flag, ids, limit, name, offset, optionalText, order, search, textId } from "./parameters.ts";
+
+/* Users (interface, "Users"). */
+
+const missing = { 404: "User not found" } as const;
+const failing = { ...missing, 500: "Internal server error" } as const;
+
+export const listUsers = declare({
+  summary: "Lists users with their roles and who is editing them",
+  method: "GET",
+  path: "/admin-users",
+  permission: "view-users",
+  query: {
+    order: order("name-asc", "name-desc", "registered-asc", "registered-desc"),
+    limit,
+    offset,
+    search,
+    role: optionalText,
+  },
+  answers: { list: "UserListItem", field: "users" },
+  errors: {},
+});
+
+export const getUser = declare({
+  summary: "Shows a user; opens an edit lock for callers who may edit",
+  method: "GET",
+  path: "/admin-users/id/{id}",
+  permission: "view-users",
+  parameters: { id: textId },
+  answers: { record: "User" },
+  errors: missing,
+});
+
+export const editUser = declare({
+  summary: "Changes a user's name, age verification and roles",
+  method: "POST",
+  path: "/admin-users/edit/{id}",
+  permission: "edit-users",
+  parameters: { id: textId },
+  body: { username: name, age_verified: flag, added_roles: ids, removed_roles: ids },
+  answers: { message: "User updated" },
+  errors: { ...failing, 409: "Username already taken" },
+});
+
+export const deleteUser = declare({
+  summary: "Deletes a user and all that belongs to them",
+  method: "DELETE",
+  path: "/admin-users/delete/{id}",
+  permission: "delete-users",
+  parameters: { id: textId },
+  answers: { message: "User deleted" },
+  errors: failing,
+});
+
+export const logOutUser = declare({
+  summary: "Logs a user out by revoking their refresh tokens",
+  method: "POST",
+  path: "/admin-users/logout/{id}",
+  permission: "edit-users",
+  parameters: { id: textId },
+  answers: { message: "User logged out" },
+  errors: failing,
+});
+
+export const updateUserImage = declare({
+  summary: "Sets a user's profile image",
+  method: "POST",
+  path: "/admin-users/update-image/{id}",
+  permission: "edit-users",
+  parameters: { id: textId },
+  body: { image: z.string().check(z.minLength(1)) },
+  answers: { message: "Profile image updated" },
+  errors: { ...failing, 503: noFileService },
+  files: true,
+});
+
+export const deleteUserImage = declare({
+  summary: "Removes a user's profile image",
+  method: "DELETE",
+  path: "/admin-users/delete-image/{id}",
+  permission: "edit-users",
+  parameters: { id: textId },
+  answers: { message: "Profile image deleted" },
+  errors: { ...failing, 503: noFileService },
+  files: true,
+});

@@ -1,0 +1,56 @@
+import { declare } from "./declare.ts";
+import { id, limit, offset, optionalText, order, search, slug, userLanguage } from "./parameters.ts";
+
+/* Public contributors (interface, "Public contributors"). */
+
+export const listContributors = declare({
+  summary: "Lists the published contributors of a client",
+  method: "GET",
+  path: "/contributors",
+  query: {
+    lang: optionalText,
+    order: order("name-asc", "name-desc", "added-asc", "added-desc"),
+    search,
+    limit,
+    offset,
+    client: id,
+  },
+  answers: { list: "ContributorListItem", field: "contributors" },
+  errors: {},
+});
+
+export const getContributor = declare({
+  summary: "Looks up a published contributor by slug",
+  method: "GET",
+  path: "/contributor/slug/{slug}",
+  parameters: { slug },
+  answers: { record: "Contributor" },
+  errors: { 404: "Contributor not found" },
+});
+
+export const getRandomContributor = declare({
+  summary: "Gives the slug of a random published contributor of a client",
+  method: "GET",
+  path: "/contributor/random",
+  query: { client: id },
+  answers: { record: "Slug" },
+  errors: { 404: "No contributors found" },
+  volatile: true,
+});
+
+export const listWorks = declare({
+  summary: "Lists the works of a contributor",
+  method: "GET",
+  path: "/contributor/works/{id}",
+  parameters: { id },
+  query: {
+    limit,
+    offset,
+    search,
+    order: order("name-asc", "name-desc", "added-asc", "added-desc"),
+    user_lang: userLanguage,
+    client: id,
+  },
+  answers: { list: "Work", field: "works" },
+  errors: {},
+});

@@ -1,0 +1,20 @@
+import normalizeUrl from "normalize-url";
+import { z } from "zod/mini";
+import { text } from "./parameters.ts";
+
+const linkLengthMax = 2000;
+
+/** An http or https URL, normalised; anything else, `javascript:` above all, is refused. */
+export const link = z.pipe(
+  text.check(z.minLength(1), z.maxLength(linkLengthMax)),
+  z.transform((value, context) => {
+    try {
+      const url = normalizeUrl(value, { defaultProtocol: "https", stripWWW: false, stripAuthentication: true });
+      if (/^https?:\/\/[^/]/.test(url)) return url;
+    } catch {
+      // not a URL, refused below
+    }
+    context.issues.push({ code: "custom", input: value });
+    return z.NEVER;
+  }),
+);

@@ -1,0 +1,68 @@
+import { z } from "zod/mini";
+import { language } from "./languages.ts";
+
+export const nameLengthMax = 255;
+export const textLengthMax = 20_000;
+/** Elements of one array in a request body. */
+export const elementsMax = 200;
+
+/** PostgreSQL stores neither NUL nor half a surrogate pair. */
+const storable = z.refine<string>((value) => !value.includes("\0") && value.isWellFormed());
+
+/** Text of at most `max` characters, without surrounding space. */
+const trimmed = (max: number) => z.string().check(z.trim(), z.maxLength(max), storable);
+
+/** A name: at least one character beside space. */
+export const name = trimmed(nameLengthMax).check(z.minLength(1));
+/** A description; may be empty. */
+export const text = trimmed(textLengthMax);
+export const requiredText = text.check(z.minLength(1));
+const shortText = trimmed(nameLengthMax);
+
+/** A field that may be left out or null; both mean `absent`. */
+const orElse = <S extends z.ZodMiniType, const A>(schema: S, absent: A) =>
+  z.pipe(
+    z.optional(z.nullable(schema)),
+    z.transform((value): z.output<S> | A => value ?? absent),
+  );
+
+/** A short text that may be null, left out or empty; all mean null. */
+export const optionalName = z.pipe(
+  z.optional(z.nullable(shortText)),
+  z.transform((value) => value || null),
+);
+export const flag = orElse(z.boolean(), false);
+
+const digits = z.string().check(z.regex(/^\d{1,16}$/));
+const wholeNumber = z.pipe(digits, z.pipe(z.transform(Number), z.int().check(z.nonnegative())));
+
+/** A numeric identifier in a path or a query: a positive integer. */
+export const id = z.pipe(digits, z.pipe(z.transform(Number), z.int().check(z.positive())));
+
+/** An identifier the interface calls a string (users, roles, permissions); null is one that can match nothing. */
+export const textId = z.pipe(
+  z.string().check(z.minLength(1)),
+  z.transform((value) => id.safeParse(value).data ?? null),
+);
+
+/** An identifier in a JSON body, as a number or its digits. */
+export const bodyId = z.union([z.int().check(z.positive()), id]);
+
+/** An array in a request body that defaults to nothing. */
+export const list = <S extends z.ZodMiniType>(element: S) =>
+  orElse(z.array(element).check(z.maxLength(elementsMax)), []);
+
+export const ids = list(bodyId);
+
+export const slug = z.string().check(z.minLength(1), z.maxLength(nameLengthMax), storable);
+
+/** Optional query parameters: an empty string counts as absent, which the pipeline sees to. */
+export const search = z.optional(z.string().check(z.maxLength(nameLengthMax), storable));
+export const limit = z._default(wholeNumber, Number.MAX_SAFE_INTEGER);
+export const offset = z._default(wholeNumber, 0);
+export const optionalId = z.optional(id);
+export const optionalText = z.optional(z.string().check(z.maxLength(nameLengthMax), storable));
+/** The interface's orders of a list; the first is the default. */
+export const order = <const Orders extends readonly [string, ...string[]]>(...orders: Orders) =>
+  z._default(z.enum(orders), orders[0]);
+export const userLanguage = z._default(z.pipe(slug, z.transform(language)), "English");
