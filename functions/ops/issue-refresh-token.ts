@@ -1,0 +1,22 @@
+import { createHash, randomBytes } from "node:crypto";
+import { z } from "zod/mini";
+import { name } from "../../lib/contract/parameters.ts";
+import { execute } from "../../lib/database/client.ts";
+import { text } from "../../lib/database/read.ts";
+import { operate } from "../../lib/operate.ts";
+import * as access from "../../lib/queries/access.ts";
+
+const tokenBytes = 32;
+const daysMax = 365;
+
+/** Opens a session for a user. The token is shown once; the database keeps only its hash. */
+export const handler = operate(
+  z.object({ username: name, days: z.int().check(z.minimum(1), z.maximum(daysMax)) }),
+  async ({ username, days }) => {
+    const refreshToken = randomBytes(tokenBytes).toString("base64url");
+    const digest = createHash("sha256").update(refreshToken).digest("hex");
+    const [session] = await execute(access.openSession(username, digest, days), false);
+    if (!session) throw new Error("There is no such user");
+    return { refreshToken, expires: text(session, 0) };
+  },
+);

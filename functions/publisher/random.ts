@@ -1,0 +1,5 @@
+import { getRandomPublisher } from "../../lib/contract/publishers.ts";
+import { serve } from "../../lib/http/serve.ts";
+import * as publishers from "../../lib/queries/publishers.ts";
+
+export const handler = serve(getRandomPublisher, ({ run, query }) => run(publishers.random(query.client)));

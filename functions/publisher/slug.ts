@@ -1,0 +1,5 @@
+import { getPublisher } from "../../lib/contract/publishers.ts";
+import { serve } from "../../lib/http/serve.ts";
+import * as publishers from "../../lib/queries/publishers.ts";
+
+export const handler = serve(getPublisher, ({ run, path }) => run(publishers.find(path.slug)));

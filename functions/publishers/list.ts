@@ -1,0 +1,5 @@
+import { listPublishers } from "../../lib/contract/publishers.ts";
+import { serveList } from "../../lib/http/serve-list.ts";
+import * as publishers from "../../lib/queries/publishers.ts";
+
+export const handler = serveList(listPublishers, ({ query }) => publishers.list(query));

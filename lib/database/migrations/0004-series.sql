@@ -1,0 +1,87 @@
+create table series (
+  id bigint generated always as identity primary key,
+  client_id bigint references clients,
+  scope bigint not null generated always as (coalesce(client_id, 0)) stored,
+  name text not null check (name <> ''),
+  name_key text not null generated always as (name_key(name)) stored collate "C",
+  slug text not null constraint series_slug_key unique,
+  type text not null default '',
+  origin text not null default ''
+);
+
+create index series_by_trigram on series using gin (name_key gin_trgm_ops);
+
+create trigger assign_slug before insert on series for each row execute function assign_slug();
+
+create table series_aliases (
+  id bigint generated always as identity primary key,
+  series_id bigint not null references series on delete cascade,
+  name text not null,
+  language text not null
+);
+
+create index series_aliases_by_series on series_aliases (series_id, id);
+
+create table series_descriptions (
+  id bigint generated always as identity primary key,
+  series_id bigint not null references series on delete cascade,
+  language text not null,
+  description text not null
+);
+
+create index series_descriptions_by_series on series_descriptions (series_id, id);
+
+create table tags (
+  id bigint generated always as identity primary key,
+  name text not null check (name <> '')
+);
+
+create unique index tags_name_key on tags (identity_key(name));
+
+create table series_tags (
+  series_id bigint not null references series on delete cascade,
+  tag_id bigint not null references tags on delete cascade,
+  primary key (series_id, tag_id)
+);
+
+create index series_tags_by_tag on series_tags (tag_id);
+
+create table volumes (
+  id bigint generated always as identity primary key,
+  series_id bigint not null references series on delete cascade,
+  number integer not null,
+  cover text,
+  aspect_ratio double precision not null default 0.7 check (aspect_ratio > 0 and aspect_ratio < 'infinity'),
+  nsfw smallint not null default 0 check (nsfw in (0, 1)),
+  nsfw18 smallint not null default 0 check (nsfw18 in (0, 1))
+);
+
+comment on column volumes.cover is 'Key of the cover image in the bucket';
+
+create unique index volumes_number_key on volumes (series_id, number);
+
+create table series_contributors (
+  contributor_id bigint not null references contributors on delete cascade,
+  series_id bigint not null references series on delete cascade,
+  role text,
+  primary key (contributor_id, series_id)
+);
+
+create index series_contributors_by_series on series_contributors (series_id);
+
+create table series_publishers (
+  publisher_id bigint not null references publishers on delete cascade,
+  series_id bigint not null references series on delete cascade,
+  primary key (publisher_id, series_id)
+);
+
+create index series_publishers_by_series on series_publishers (series_id);
+
+create table images_to_remove (
+  key text primary key,
+  remove_after timestamptz not null default now()
+);
+
+comment on table images_to_remove is 'Objects in the bucket that nothing refers to, or that nothing will refer to once a running update has failed';
+
+create index images_to_remove_by_time on images_to_remove (remove_after);

@@ -1,0 +1,114 @@
+-- Exact numbers of rows, kept beside the rows by statement-level triggers: counting on every request would make lists
+-- slower as the catalogue grows. Rows are touched in one order, so that concurrent writers queue and never deadlock.
+create table tallies (
+  subject text not null,
+  scope bigint not null,
+  tally bigint not null,
+  primary key (subject, scope)
+);
+
+create function tally_contributors() returns trigger
+  language plpgsql
+  as $$
+    begin
+      if tg_op = 'INSERT' then
+        insert into tallies as kept (subject, scope, tally)
+        select subject, scope, count(*)
+        from added, unnest(array['contributors', case when public then 'public contributors' end]) as subject
+        where subject is not null
+        group by subject, scope
+        order by subject, scope
+        on conflict (subject, scope) do update set tally = kept.tally + excluded.tally;
+      elsif tg_op = 'DELETE' then
+        insert into tallies as kept (subject, scope, tally)
+        select subject, scope, -count(*)
+        from removed, unnest(array['contributors', case when public then 'public contributors' end]) as subject
+        where subject is not null
+        group by subject, scope
+        order by subject, scope
+        on conflict (subject, scope) do update set tally = kept.tally + excluded.tally;
+      else
+        insert into tallies as kept (subject, scope, tally)
+        select subject, scope, sum(change)
+        from
+          (
+            select scope, public, 1 as change from added
+            union all
+            select scope, public, -1 from removed
+          ) as changes,
+          unnest(array['contributors', case when public then 'public contributors' end]) as subject
+        where subject is not null
+        group by subject, scope
+        having sum(change) <> 0
+        order by subject, scope
+        on conflict (subject, scope) do update set tally = kept.tally + excluded.tally;
+      end if;
+      return null;
+    end
+  $$;
+
+create trigger tally_added after insert on contributors
+  referencing new table as added for each statement execute function tally_contributors();
+
+create trigger tally_removed after delete on contributors
+  referencing old table as removed for each statement execute function tally_contributors();
+
+create trigger tally_changed after update on contributors
+  referencing old table as removed new table as added for each statement execute function tally_contributors();
+
+-- Tables counted as a whole: the trigger's argument is the subject.
+create function tally_rows() returns trigger
+  language plpgsql
+  as $$
+    declare
+      change bigint;
+    begin
+      if tg_op = 'INSERT' then
+        select count(*) from added into change;
+      else
+        select -count(*) from removed into change;
+      end if;
+      if change <> 0 then
+        insert into tallies as kept (subject, scope, tally)
+        values (tg_argv[0], 0, change)
+        on conflict (subject, scope) do update set tally = kept.tally + excluded.tally;
+      end if;
+      return null;
+    end
+  $$;
+
+create trigger tally_added after insert on publishers
+  referencing new table as added for each statement execute function tally_rows('publishers');
+
+create trigger tally_removed after delete on publishers
+  referencing old table as removed for each statement execute function tally_rows('publishers');
+
+create trigger tally_added after insert on users
+  referencing new table as added for each statement execute function tally_rows('users');
+
+create trigger tally_removed after delete on users
+  referencing old table as removed for each statement execute function tally_rows('users');
+
+-- Users of each role: the scope is the role's id.
+create function tally_role_users() returns trigger
+  language plpgsql
+  as $$
+    begin
+      if tg_op = 'INSERT' then
+        insert into tallies as kept (subject, scope, tally)
+        select 'users of role', role_id, count(*) from added group by role_id order by role_id
+        on conflict (subject, scope) do update set tally = kept.tally + excluded.tally;
+      else
+        insert into tallies as kept (subject, scope, tally)
+        select 'users of role', role_id, -count(*) from removed group by role_id order by role_id
+        on conflict (subject, scope) do update set tally = kept.tally + excluded.tally;
+      end if;
+      return null;
+    end
+  $$;
+
+create trigger tally_added after insert on user_roles
+  referencing new table as added for each statement execute function tally_role_users();
+
+create trigger tally_removed after delete on user_roles
+  referencing old table as removed for each statement execute function tally_role_users();

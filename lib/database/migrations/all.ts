@@ -1,0 +1,25 @@
+import names from "./0001-names.sql";
+import access from "./0002-access.sql";
+import catalogue from "./0003-catalogue.sql";
+import series from "./0004-series.sql";
+import tallies from "./0005-tallies.sql";
+import roles from "./0006-roles.sql";
+
+export interface Migration {
+  readonly name: string;
+  /** Statements, each ended by a semicolon and a blank line. */
+  readonly text: string;
+}
+
+/**
+ * Every migration in the order it is applied. A landed file never changes: what is wrong is put right by the next one.
+ * Bodies of functions hold no colon, since the Data API looks for parameters in there too.
+ */
+export const migrations: readonly Migration[] = [
+  { name: "0001-names", text: names },
+  { name: "0002-access", text: access },
+  { name: "0003-catalogue", text: catalogue },
+  { name: "0004-series", text: series },
+  { name: "0005-tallies", text: tallies },
+  { name: "0006-roles", text: roles },
+];

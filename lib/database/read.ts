@@ -1,0 +1,29 @@
+import type { Row } from "./client.ts";
+
+/* Columns are read by position and type; anything else in their place is a mistake in the statement. */
+
+export function text(row: Row, column: number): string {
+  const value = textOrNull(row, column);
+  if (value === null) throw new TypeError(`Column ${column} is null`);
+  return value;
+}
+
+export function textOrNull(row: Row, column: number): string | null {
+  const field = row[column];
+  if (field?.isNull) return null;
+  if (field?.stringValue === undefined) throw new TypeError(`Column ${column} is no text`);
+  return field.stringValue;
+}
+
+export function integer(row: Row, column: number): number {
+  const value = integerOrNull(row, column);
+  if (value === null) throw new TypeError(`Column ${column} is null`);
+  return value;
+}
+
+export function integerOrNull(row: Row, column: number): number | null {
+  const field = row[column];
+  if (field?.isNull) return null;
+  if (field?.longValue === undefined) throw new TypeError(`Column ${column} is no integer`);
+  return field.longValue;
+}

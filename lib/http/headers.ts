@@ -1,0 +1,46 @@
+import { createHash } from "node:crypto";
+import type { APIGatewayProxyEvent } from "aws-lambda";
+import type { Declaration } from "../contract/declare.ts";
+import type { Exchange, Middleware, Response } from "./response.ts";
+
+/** A header of the request, whatever the case of its name. */
+export function headerOf({ headers }: APIGatewayProxyEvent, name: string): string | undefined {
+  for (const key in headers) if (key.toLowerCase() === name) return headers[key];
+  return undefined;
+}
+
+const security = {
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Referrer-Policy": "no-referrer",
+  "Strict-Transport-Security": "max-age=63072000; includeSubDomains",
+  "X-Content-Type-Options": "nosniff",
+};
+
+/** How long website and CDN may keep public answers (design, "Caching"). */
+const shared = "public, max-age=60, stale-while-revalidate=600";
+
+/** Adds security and cache headers; answers 304 to clients that already hold a buffered public answer. */
+export function describe(declaration: Declaration): Middleware {
+  const isCacheable = !declaration.permission && !declaration.volatile;
+  const describeResponse = ({ event, response }: Exchange) => {
+    if (!response) return;
+    const mayKeep = isCacheable && response.statusCode === 200;
+    response.headers = { ...response.headers, ...security, "Cache-Control": mayKeep ? shared : "no-store" };
+    if (mayKeep && "record" in declaration.answers) answerUnchanged(event, response);
+  };
+  return { after: describeResponse, onError: describeResponse };
+}
+
+/** A weak ETag, since API Gateway may compress the answer on its way. */
+function answerUnchanged(event: APIGatewayProxyEvent, response: Response): void {
+  if (typeof response.body !== "string") return;
+  const tag = `W/"${createHash("sha1").update(response.body).digest("base64url")}"`;
+  response.headers = { ...response.headers, ETag: tag };
+  const known = headerOf(event, "if-none-match")
+    ?.split(",")
+    .map((each) => each.trim());
+  if (known?.includes(tag) || known?.includes("*")) {
+    response.statusCode = 304;
+    response.body = "";
+  }
+}

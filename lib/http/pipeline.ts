@@ -1,0 +1,43 @@
+import cors from "@middy/http-cors";
+import { type Declaration, functionName } from "../contract/declare.ts";
+import { commonErrors } from "../contract/errors.ts";
+import { DatabaseUnavailable, refusal } from "../database/errors.ts";
+import { violations } from "../database/violations.ts";
+import { ContractError, messageOf } from "./errors.ts";
+import { describe } from "./headers.ts";
+import { described, log, logRequests } from "./log.ts";
+import { allowedOrigins } from "./origins.ts";
+import { envelope, type Middleware } from "./response.ts";
+
+/** What every endpoint's handler goes through. The last one is the first to see an error, and turns it into an answer. */
+export function pipeline(declaration: Declaration): Middleware[] {
+  return [
+    logRequests(functionName(declaration)),
+    describe(declaration),
+    cors(declaration.permission ? { origins: [...allowedOrigins], credentials: true } : { origin: "*" }),
+    answerErrors(declaration),
+  ];
+}
+
+function answerErrors(declaration: Declaration): Middleware {
+  return {
+    onError: (request) => {
+      const error = contractErrorOf(request.error);
+      if (error.status >= 500) {
+        log("error", { requestId: request.event.requestContext.requestId, error: described(request.error) });
+      }
+      request.response = envelope(error.status, error.message || messageOf(declaration, error.status), error.headers);
+    },
+  };
+}
+
+const secondsUntilResumed = "5";
+
+/** Errors of the contract stay what they are, broken constraints are looked up, everything else is a 500. */
+function contractErrorOf(error: unknown): ContractError {
+  if (error instanceof ContractError) return error;
+  if (error instanceof DatabaseUnavailable)
+    return new ContractError(503, commonErrors[503], { "Retry-After": secondsUntilResumed });
+  const violation = violations[refusal(error)?.constraint ?? ""];
+  return violation ? new ContractError(violation.status, violation.message) : new ContractError(500);
+}

@@ -1,0 +1,114 @@
+import { pipeline as connect, Readable } from "node:stream";
+import { constants, createGzip, gzipSync } from "node:zlib";
+import middy, { executionModeStreamifyResponse } from "@middy/core";
+import type { APIGatewayProxyEvent } from "aws-lambda";
+import type { Answer, AnswerName, Declaration } from "../contract/declare.ts";
+import type { Permission } from "../contract/permissions.ts";
+import { type GuardedListQuery, type ListPage, type ListQuery, readPage } from "../database/list.ts";
+import { ContractError } from "./errors.ts";
+import { headerOf } from "./headers.ts";
+import { type Input, reader } from "./input.ts";
+import { described, log } from "./log.ts";
+import { pipeline } from "./pipeline.ts";
+import { json, type Response } from "./response.ts";
+import { guardOf } from "./session.ts";
+
+type ListDeclaration = Declaration & { readonly answers: { readonly list: AnswerName } };
+
+type ListQueryOf<D extends ListDeclaration> = D extends { readonly permission: Permission }
+  ? GuardedListQuery<Answer<D["answers"]["list"]>>
+  : ListQuery<Answer<D["answers"]["list"]>>;
+
+interface Slice {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+const everything: Slice = { limit: Number.MAX_SAFE_INTEGER, offset: 0 };
+
+/**
+ * Makes the Lambda handler of an endpoint that gives a list. By default a list has no end, so it is written while its
+ * pages arrive, and memory does not grow with the catalogue. A list that fits on one page goes out in one piece.
+ */
+export function serveList<const D extends ListDeclaration>(declaration: D, work: (input: Input<D>) => ListQueryOf<D>) {
+  const read = reader(declaration);
+  const handler = async (event: APIGatewayProxyEvent): Promise<Response> => {
+    const guard = guardOf(declaration, event);
+    const input = read(event);
+    const query = work(input);
+    const slice = isSlice(input.query) ? input.query : everything;
+    const first = await readPage(query, { ...slice, after: undefined }, guard);
+    if (first.status !== 200) throw new ContractError(first.status);
+
+    const next: NextPage = (cursor, limit) => readPage(query, { after: cursor, limit, offset: 0 }, guard);
+    const parts = write(declaration.answers, slice, first, next);
+    return compressed(
+      event,
+      first.next && first.records.length < slice.limit ? logged(event, parts) : await joined(parts),
+    );
+  };
+  return middy<APIGatewayProxyEvent, Response>({ executionMode: executionModeStreamifyResponse })
+    .handler(handler)
+    .use(pipeline(declaration));
+}
+
+const isSlice = (query: object): query is Slice => "limit" in query && "offset" in query;
+
+type NextPage = (after: NonNullable<ListPage["next"]>, limit: number) => Promise<ListPage>;
+
+/** The text of a list, a part for each page. `to` comes last and is true to what was sent. */
+async function* write(
+  { field, count }: Extract<Declaration["answers"], { list: AnswerName }>,
+  slice: Slice,
+  first: ListPage,
+  next: NextPage,
+): AsyncGenerator<string> {
+  let page = first;
+  let sent = page.records.length;
+  yield `${field ? `{${JSON.stringify(field)}:` : ""}[${page.records.join(",")}`;
+  while (page.next && sent < slice.limit) {
+    page = await next(page.next, slice.limit - sent);
+    if (page.status !== 200) throw new ContractError(page.status);
+    sent += page.records.length;
+    if (page.records.length > 0) yield `,${page.records.join(",")}`;
+  }
+  const from = Math.min(slice.offset, first.max);
+  yield field ? `],"max":${first.max},"from":${from},"to":${from + sent}${count ? `,"count":${sent}` : ""}}` : "]";
+}
+
+async function joined(parts: AsyncIterable<string>): Promise<string> {
+  let text = "";
+  for await (const part of parts) text += part;
+  return text;
+}
+
+/** The status is out when a later page fails, so the connection breaks: half a list never looks like a whole one. */
+async function* logged(event: APIGatewayProxyEvent, parts: AsyncIterable<string>): AsyncGenerator<string> {
+  try {
+    yield* parts;
+  } catch (error) {
+    log("error", { requestId: event.requestContext.requestId, error: described(error) });
+    throw error;
+  }
+}
+
+const compressedBytesMin = 1_024;
+
+/** API Gateway compresses buffered answers, but passes streams through as they are. */
+function compressed(event: APIGatewayProxyEvent, body: string | AsyncIterable<string>): Response {
+  const accepts = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(headerOf(event, "accept-encoding") ?? "");
+  const headers = { ...json, Vary: "Accept-Encoding" };
+  if (typeof body === "string" && (!accepts || body.length < compressedBytesMin)) {
+    return { statusCode: 200, headers, body };
+  }
+  if (!accepts) return { statusCode: 200, headers, body: Readable.from(body) };
+  const level = constants.Z_BEST_SPEED;
+  return {
+    statusCode: 200,
+    headers: { ...headers, "Content-Encoding": "gzip" },
+    body:
+      typeof body === "string"
+        ? Readable.from([gzipSync(body, { level })])
+        : connect(Readable.from(body), createGzip({ level }), () => undefined),
+  };
+}

@@ -1,0 +1,155 @@
+import sql, { type Sql } from "sql-template-tag";
+import type { Answer } from "../contract/declare.ts";
+import type { ListQuery } from "../database/list.ts";
+import type { PublicQuery } from "../database/query.ts";
+import { type CatalogueOrder, catalogueOrder, named } from "./filters.ts";
+import { imageUrl } from "./images.ts";
+import { randomSlug } from "./random.ts";
+import { relatedWorks, type WorksInput } from "./works.ts";
+
+interface ListInput {
+  readonly client: number;
+  readonly search: string | undefined;
+  readonly order: CatalogueOrder;
+}
+
+/** Shared and own contributors are read apart, so that each comes out of an index in order, and merged. */
+export function list({ client, search, order }: ListInput): ListQuery<Answer<"ContributorListItem">> {
+  const { key, by, behind } = catalogueOrder(order);
+  const matching = (scope: Sql) => sql`
+    select id, name_key, first_name, last_name, image, gender
+    from contributors
+    where public and scope = ${scope} ${named(sql`name_key`, search)}
+  `;
+  const inScope = sql`(${matching(sql`0`)} union all ${matching(sql`${client}::bigint`)}) as contributors`;
+  return {
+    max:
+      search === undefined
+        ? sql`
+          select coalesce(sum(tally), 0)::bigint
+          from tallies
+          where subject = 'public contributors' and scope in (0, ${client}::bigint)
+        `
+        : sql`select count(*) from ${inScope}`,
+    page: ({ after, offset, limit }) => sql`
+      select
+        contributors.id,
+        contributors.${key},
+        jsonb_build_object(
+          'id', contributors.id,
+          'first_name', first_name,
+          'last_name', coalesce(last_name, ''),
+          'image', ${imageUrl(sql`image`)},
+          'gender', gender,
+          'series_count', works.series_count
+        ) || jsonb_strip_nulls(jsonb_build_object('random_series', works.any_one))
+      from
+        (
+          select *
+          from ${inScope}
+          where true ${behind(after)}
+          order by ${by}
+          limit ${limit}::bigint
+          offset ${offset}::bigint
+        ) as contributors
+        cross join lateral (
+          select
+            count(*) as series_count,
+            (array_agg(jsonb_build_object('name', series.name, 'slug', series.slug) order by random()))[1] as any_one
+          from series_contributors as link join series on series.id = link.series_id
+          where link.contributor_id = contributors.id and series.scope in (0, ${client}::bigint)
+        ) as works
+      order by ${by}
+    `,
+  };
+}
+
+/** A published contributor; relations to unpublished ones stay hidden. */
+export const find = (slug: string): PublicQuery<Answer<"Contributor">> => ({
+  select: sql`
+    select
+      200,
+      json_build_object(
+        'id', id,
+        'first_name', first_name,
+        'last_name', coalesce(last_name, ''),
+        'slug', slug,
+        'image', ${imageUrl(sql`image`)},
+        'gender', gender,
+        'links', ${linksOf(sql`contributors.id`)},
+        'descriptions', ${descriptionsOf(sql`contributors.id`)},
+        'aliases', ${aliasesOf(sql`contributors.id`)},
+        'relations', ${relationsOf(sql`contributors.id`, sql`and related.public`)}
+      )
+    from contributors
+    where slug = ${slug}::text and public
+  `,
+});
+
+export const random = (client: number): PublicQuery<Answer<"Slug">> => ({
+  select: randomSlug(sql`contributors`, client, sql`and public`),
+});
+
+/** Works of a published contributor; none for one that is not. */
+export const works = (contributor: number, input: WorksInput): ListQuery<Answer<"Work">> =>
+  relatedWorks(
+    sql`
+      series_contributors as link
+      join contributors on contributors.id = link.contributor_id and contributors.public
+    `,
+    sql`link.contributor_id = ${contributor}::bigint`,
+    input,
+  );
+
+export const linksOf = (contributor: Sql): Sql => sql`
+  (
+    select coalesce(json_agg(json_build_object('url', url, 'domain', domain) order by position), '[]')
+    from contributor_links
+    where contributor_id = ${contributor}
+  )
+`;
+
+export const descriptionsOf = (contributor: Sql): Sql => sql`
+  (
+    select
+      coalesce(
+        json_agg(
+          json_build_object('id', id, 'description', description, 'language', language, 'source', source) order by id
+        ),
+        '[]'
+      )
+    from contributor_descriptions
+    where contributor_id = ${contributor}
+  )
+`;
+
+export const aliasesOf = (contributor: Sql): Sql => sql`
+  (
+    select coalesce(json_agg(json_build_object('id', id, 'name', name) order by id), '[]')
+    from contributor_aliases
+    where contributor_id = ${contributor}
+  )
+`;
+
+export const relationsOf = (contributor: Sql, filter: Sql): Sql => sql`
+  (
+    select
+      coalesce(
+        json_agg(
+          json_build_object(
+            'id', relation.id,
+            'relation_id', related.id,
+            'relation_type', relation.relation_type,
+            'name', concat_ws(' ', related.first_name, related.last_name),
+            'first_name', related.first_name,
+            'last_name', coalesce(related.last_name, ''),
+            'slug', related.slug
+          )
+          order by relation.id
+        ),
+        '[]'
+      )
+    from contributor_relations as relation join contributors as related on related.id = relation.relation_id
+    where relation.contributor_id = ${contributor} ${filter}
+  )
+`;

@@ -1,0 +1,103 @@
+import sql, { empty, type Sql } from "sql-template-tag";
+import type { Answer } from "../contract/declare.ts";
+import type { ListQuery } from "../database/list.ts";
+import { type CatalogueOrder, catalogueOrder, named } from "./filters.ts";
+import { imageUrl } from "./images.ts";
+
+export interface WorksInput {
+  readonly client: number;
+  readonly search: string | undefined;
+  readonly order: CatalogueOrder;
+  readonly user_lang: string;
+}
+
+/**
+ * The series in a client's scope that a link relates, localised: alias and description in the reader's language, else
+ * in English; else the series' name, and any description. The volume is the first with a cover (design, "Languages").
+ * @param link what to join the series with, a table called `link` that has their ids
+ * @param related which of the links
+ * @param more further fields of each record, a leading comma included
+ */
+export function relatedWorks(
+  link: Sql,
+  related: Sql,
+  { client, search, order, user_lang: language }: WorksInput,
+  more: Sql = empty,
+): ListQuery<Answer<"Work"> & Answer<"Publication">> {
+  const { key, by, behind } = catalogueOrder(order);
+  const matching = sql`
+    (
+      select series.id, series.name, series.name_key, series.slug, series.type, series.origin
+      from ${link} join series on series.id = link.series_id
+      where ${related} and series.scope in (0, ${client}::bigint) ${named(sql`series.name_key`, search)}
+    ) as series
+  `;
+  return {
+    max: sql`select count(*) from ${matching}`,
+    page: ({ after, offset, limit }) => sql`
+      select
+        series.id,
+        series.${key},
+        json_build_object(
+          'id', series.id,
+          'name', series.name,
+          'slug', series.slug,
+          'type', series.type,
+          'origin', series.origin,
+          'alias', coalesce(${localised(sql`name`, sql`series_aliases`, sql`and ${inLanguage(language)}`, language)}, series.name),
+          'description', coalesce(${localised(sql`description`, sql`series_descriptions`, empty, language)}, ''),
+          'tags', (
+            select coalesce(json_agg(json_build_object('id', tags.id, 'name', tags.name) order by name_key(tags.name), tags.id), '[]')
+            from series_tags join tags on tags.id = series_tags.tag_id
+            where series_tags.series_id = series.id
+          ),
+          'volume', (
+            select
+              json_build_object(
+                'id', volumes.id,
+                'cover_path', coalesce(${imageUrl(sql`cover`)}, ''),
+                'aspect_ratio', aspect_ratio,
+                'nsfw', nsfw,
+                'nsfw18', nsfw18
+              )
+            from volumes
+            where series_id = series.id
+            order by cover is null, number
+            limit 1
+          )
+          ${more}
+        )
+      from (
+        select *
+        from ${matching}
+        where true ${behind(after)}
+        order by ${by}
+        limit ${limit}::bigint
+        offset ${offset}::bigint
+      ) as series
+      order by ${by}
+    `,
+  };
+}
+
+const inLanguage = (language: string): Sql => sql`name_key(language) in (name_key(${language}::text), 'english')`;
+
+/** The text in the reader's language, else the English one, else the oldest that the filter lets through. */
+const localised = (column: Sql, table: Sql, filter: Sql, language: string): Sql => sql`
+  (
+    select ${column}
+    from ${table}
+    where series_id = series.id ${filter}
+    order by name_key(language) = name_key(${language}::text) desc, name_key(language) = 'english' desc, id
+    limit 1
+  )
+`;
+
+/** All aliases of the series at hand. */
+export const seriesAliases = sql`
+  (
+    select coalesce(json_agg(json_build_object('id', id, 'name', name, 'language', language) order by id), '[]')
+    from series_aliases
+    where series_id = series.id
+  )
+`;
