@@ -1,0 +1,78 @@
+/** What the service answers instead of a result: an HTTP status, the error's name and mostly a message. */
+export class ServiceError extends Error {
+  readonly status: number;
+  readonly type: string;
+  readonly members: Record<string, string | number>;
+
+  constructor(status: number, type: string, message = "", members: Record<string, string | number> = {}) {
+    super(message);
+    this.name = type;
+    this.status = status;
+    this.type = type;
+    this.members = members;
+  }
+}
+
+/** What PostgreSQL's ErrorResponse holds, as node-postgres hands it over. */
+interface PostgresError extends Error {
+  severity?: string;
+  code?: string;
+  hint?: string;
+  position?: string;
+  where?: string;
+}
+
+export const validation = (message: string) => new ServiceError(400, "ValidationException", message);
+
+export const unsupportedResult = (message: string) => new ServiceError(400, "UnsupportedResultException", message);
+
+export const databaseError = (message: string) => new ServiceError(400, "DatabaseErrorException", message);
+
+/** An unmodelled 500 without a message: what the service answers where its own conversion breaks. */
+export const internalFailure = () => new ServiceError(500, "InternalFailure");
+
+/** The 500, 503 and 504 shapes have no message member (AWS, RDS Data API model). */
+export const databaseUnavailable = () => new ServiceError(504, "DatabaseUnavailableException");
+
+export const transactionNotFound = (id: string) =>
+  new ServiceError(404, "TransactionNotFoundException", `Transaction ${id} is not found`);
+
+/** `dbConnectionId` tells which session may still be running the statement (AWS, RDS Data API model). */
+export const statementTimeout = (processId: number) =>
+  new ServiceError(400, "StatementTimeoutException", "The execution of the SQL statement timed out.", {
+    dbConnectionId: processId,
+  });
+
+/**
+ * Translates what PostgreSQL or the connection to it threw.
+ *
+ * The message is `ERROR: <message>; [Hint: ...;] [Where: ...;] [Position: N;] SQLState: XXXXX`. Every message seen from
+ * the live service came without Detail, so none is sent: nothing may depend on it.
+ */
+export function translate(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (!isPostgresError(error)) return databaseUnavailable();
+  // 57P03: the server starts or stops; 28P01, 28000: the secret's user or password is wrong.
+  if (error.code === "57P03") return databaseUnavailable();
+  if (error.code === "28P01" || error.code === "28000")
+    return new ServiceError(400, "InvalidSecretException", error.message);
+  return databaseError(textOf(error));
+}
+
+export const sqlState = (error: unknown) => (isPostgresError(error) ? error.code : undefined);
+
+function isPostgresError(error: unknown): error is PostgresError {
+  return error instanceof Error && "severity" in error && typeof error.severity === "string";
+}
+
+function textOf({ severity, message, hint, where, position, code }: PostgresError): string {
+  return [
+    `${severity}: ${message}`,
+    hint && `Hint: ${hint}`,
+    where && `Where: ${where}`,
+    position && `Position: ${position}`,
+    `SQLState: ${code}`,
+  ]
+    .filter(Boolean)
+    .join("; ");
+}

@@ -1,0 +1,26 @@
+/** What the service allows; each can be changed for a test (AWS, RDS Data API limits page and model). */
+export interface Limits {
+  /** Bytes of one result as PostgreSQL sends it: the values, 4 bytes a column and 2 bytes a row. */
+  resultBytes: number;
+  /** Documented as 64 KB a row; one live test read a larger one, so it may be laxer than this. */
+  rowBytes: number;
+  /** The string of `formatRecordsAs: "JSON"`. */
+  formattedBytes: number;
+  sqlCharacters: number;
+  /** The whole HTTP request, headers included. */
+  requestBytes: number;
+  statementTimeoutMs: number;
+  transactionIdleMs: number;
+  transactionMaxMs: number;
+}
+
+export const serviceLimits: Limits = {
+  resultBytes: 1024 * 1024,
+  rowBytes: 64 * 1024,
+  formattedBytes: 10 * 1024 * 1024,
+  sqlCharacters: 65_536,
+  requestBytes: 4 * 1024 * 1024,
+  statementTimeoutMs: 45_000,
+  transactionIdleMs: 3 * 60_000,
+  transactionMaxMs: 24 * 60 * 60_000,
+};

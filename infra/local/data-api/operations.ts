@@ -1,0 +1,121 @@
+import { runInTime } from "./deadline.ts";
+import { validation } from "./errors.ts";
+import { isMultistatement } from "./lexer.ts";
+import type { Limits } from "./limits.ts";
+import { describeColumns, learnOrigins, type Origins } from "./metadata.ts";
+import { type BoundStatement, bind } from "./parameters.ts";
+import type { Outcome } from "./query.ts";
+import type { Operation, Request } from "./requests.ts";
+import { checkSize, formatRecords, typesOf, writeRecords } from "./results.ts";
+import type { Session, Sessions } from "./sessions.ts";
+import { openTransactions } from "./transactions.ts";
+import { learnTypes, type Types } from "./types.ts";
+
+/** What is remembered about a database's own types and tables, until a statement changes the schema. */
+interface Catalogue {
+  types: Types;
+  origins: Origins;
+}
+
+export type Operations = Record<Operation, (request: Request) => Promise<string>>;
+
+const schemaChange = /^(CREATE|ALTER|DROP|COMMENT|DO|REFRESH|SELECT INTO)/;
+
+/** The five operations, each answering the JSON text of its response. */
+export function createOperations(sessions: Sessions, limits: Limits): Operations {
+  const transactions = openTransactions(sessions, limits);
+  const catalogues = new Map<string, Catalogue>();
+
+  const catalogueOf = (database: string) => {
+    const catalogue = catalogues.get(database) ?? { types: new Map(), origins: new Map() };
+    catalogues.set(database, catalogue);
+    return catalogue;
+  };
+
+  /** In the request's transaction, or else on any session. */
+  const onSession = async <T>(request: Request, work: (session: Session) => Promise<T>): Promise<T> => {
+    if (request.transactionId !== undefined) return transactions.within(request.transactionId, work);
+    const session = await sessions.acquire(databaseOf(request));
+    try {
+      return await work(session);
+    } finally {
+      void sessions.release(session);
+    }
+  };
+
+  const runOn = (session: Session, statement: BoundStatement, request: Request) =>
+    runInTime(sessions, session, statement, limits, request.continueAfterTimeout ?? false);
+
+  const answer = async (session: Session, request: Request, outcome: Outcome) => {
+    checkSize(outcome);
+    const { columns, rows, tag } = outcome;
+    if (schemaChange.test(tag)) catalogues.delete(session.database);
+    if (!columns) return `{"generatedFields":[],"numberOfRecordsUpdated":${updatedBy(tag)}}`;
+    const catalogue = catalogueOf(session.database);
+    const options = request.resultSetOptions ?? {};
+    await learnTypes(session.client, columns, catalogue.types);
+    const types = typesOf(columns, rows, catalogue.types);
+    if (request.formatRecordsAs === "JSON" && tag.startsWith("SELECT")) {
+      const formatted = formatRecords(columns, rows, types, options, limits);
+      return `{"formattedRecords":${JSON.stringify(formatted)},"numberOfRecordsUpdated":0}`;
+    }
+    const records = writeRecords(rows, types, options);
+    if (!request.includeResultMetadata) return `{"numberOfRecordsUpdated":0,"records":${records}}`;
+    await learnOrigins(session.client, columns, catalogue.origins);
+    const metadata = JSON.stringify(describeColumns(columns, types, catalogue.origins));
+    return `{"columnMetadata":${metadata},"numberOfRecordsUpdated":0,"records":${records}}`;
+  };
+
+  return {
+    ExecuteStatement: async (request) => {
+      const statement = bind(singleStatement(request), request.parameters ?? []);
+      return onSession(request, async (session) => answer(session, request, await runOn(session, statement, request)));
+    },
+
+    BatchExecuteStatement: async (request) => {
+      const sql = singleStatement(request);
+      const statements = (request.parameterSets ?? [[]]).map((set) => bind(sql, set));
+      return onSession(request, async (session) => {
+        const runAll = async () => {
+          for (const statement of statements) await runOn(session, statement, request);
+        };
+        await (request.transactionId === undefined ? atomically(session, runAll) : runAll());
+        return JSON.stringify({ updateResults: statements.map(() => ({ generatedFields: [] })) });
+      });
+    },
+
+    BeginTransaction: async (request) =>
+      JSON.stringify({ transactionId: await transactions.begin(databaseOf(request)) }),
+
+    CommitTransaction: async ({ transactionId = "" }) => {
+      await transactions.commit(transactionId);
+      return JSON.stringify({ transactionStatus: "Transaction Committed" });
+    },
+
+    RollbackTransaction: async ({ transactionId = "" }) => {
+      await transactions.rollback(transactionId);
+      return JSON.stringify({ transactionStatus: "Rollback Complete" });
+    },
+  };
+}
+
+const databaseOf = (request: Request) => request.database ?? "postgres";
+
+function singleStatement({ sql = "" }: Request): string {
+  if (isMultistatement(sql)) throw validation("Multistatements aren't supported.");
+  return sql;
+}
+
+/** `INSERT 0 3` updated 3; what the service says for a statement with returning is not documented, so 0. */
+const updatedBy = (tag: string) => (/^(INSERT|UPDATE|DELETE|MERGE)\b/.test(tag) ? tag.split(" ").at(-1) : 0);
+
+async function atomically(session: Session, work: () => Promise<void>): Promise<void> {
+  await session.client.query("begin");
+  try {
+    await work();
+    await session.client.query("commit");
+  } catch (error) {
+    await session.client.query("rollback");
+    throw error;
+  }
+}

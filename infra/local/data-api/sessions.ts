@@ -1,0 +1,160 @@
+import { Client } from "pg";
+
+/** A connection to one database, used by one call or one transaction at a time. */
+export interface Session {
+  client: Client;
+  database: string;
+  processId: number;
+  /** A statement still runs, although its caller may have been told otherwise. */
+  running: boolean;
+  ended: boolean;
+}
+
+export interface Sessions {
+  /** A session for one call; waits while as many as allowed are in use. */
+  acquire(database: string): Promise<Session>;
+  /** A session for a transaction, which holds it for long and so does not count against the calls. */
+  dedicate(database: string): Promise<Session>;
+  /** Gives a session back, without anything the call left in it. */
+  release(session: Session): Promise<void>;
+  /** Stops the statement that runs on a session. */
+  cancel(session: Session): Promise<void>;
+  closeDatabase(database: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Pool {
+  idle: { session: Session; timer: NodeJS.Timeout }[];
+  shared: Set<Session>;
+  opening: number;
+  waiting: (() => void)[];
+}
+
+const sharedMax = 20;
+const idleMs = 30_000;
+
+/** Sessions on the server at `databaseUrl`, kept open for a while between calls. */
+export function openSessions(databaseUrl: string): Sessions {
+  const pools = new Map<string, Pool>();
+  const all = new Set<Session>();
+  let closed = false;
+
+  const poolOf = (database: string) => {
+    const pool = pools.get(database) ?? { idle: [], shared: new Set(), opening: 0, waiting: [] };
+    pools.set(database, pool);
+    return pool;
+  };
+
+  const open = async (database: string) => {
+    const session = await connect(databaseUrl, database);
+    all.add(session);
+    session.client.on("end", () => forget(session));
+    return session;
+  };
+
+  const forget = (session: Session) => {
+    const pool = poolOf(session.database);
+    session.ended = true;
+    all.delete(session);
+    pool.idle = pool.idle.filter((entry) => entry.session !== session);
+    pool.shared.delete(session);
+    wakeNext(pool);
+  };
+
+  const takeIdle = (pool: Pool) => {
+    const entry = pool.idle.pop();
+    clearTimeout(entry?.timer);
+    return entry?.session;
+  };
+
+  const keep = (pool: Pool, session: Session) => {
+    const timer = setTimeout(() => end(session), idleMs).unref();
+    pool.idle.push({ session, timer });
+    wakeNext(pool);
+  };
+
+  const openShared = async (pool: Pool, database: string) => {
+    pool.opening += 1;
+    try {
+      return await open(database);
+    } catch (error) {
+      wakeNext(pool);
+      throw error;
+    } finally {
+      pool.opening -= 1;
+    }
+  };
+
+  const sessions: Sessions = {
+    async acquire(database) {
+      const pool = poolOf(database);
+      while (pool.idle.length === 0 && pool.shared.size + pool.opening >= sharedMax)
+        await new Promise<void>((resume) => pool.waiting.push(resume));
+      const session = takeIdle(pool) ?? (await openShared(pool, database));
+      pool.shared.add(session);
+      return session;
+    },
+
+    async dedicate(database) {
+      return takeIdle(poolOf(database)) ?? open(database);
+    },
+
+    async release(session) {
+      const pool = poolOf(session.database);
+      try {
+        if (!session.ended) await reset(session);
+      } catch {
+        await end(session);
+      }
+      pool.shared.delete(session);
+      if (closed) await end(session);
+      else if (session.ended) wakeNext(pool);
+      else keep(pool, session);
+    },
+
+    async cancel({ database, processId }) {
+      const other = await sessions.dedicate(database);
+      await other.client.query("select pg_catalog.pg_cancel_backend($1)", [processId]);
+      await sessions.release(other);
+    },
+
+    async closeDatabase(database) {
+      await Promise.all([...all].filter((session) => session.database === database).map(end));
+      pools.delete(database);
+    },
+
+    async close() {
+      closed = true;
+      await Promise.all([...all].map(end));
+    },
+  };
+  return sessions;
+}
+
+const wakeNext = (pool: Pool) => pool.waiting.shift()?.();
+
+async function connect(databaseUrl: string, database: string): Promise<Session> {
+  const url = new URL(databaseUrl);
+  url.pathname = `/${encodeURIComponent(database)}`;
+  // The service's sessions run in UTC; the rest keeps values in the form that results.ts reads.
+  const options = "-c TimeZone=UTC -c DateStyle=ISO -c bytea_output=hex -c extra_float_digits=1";
+  const client = new Client({ connectionString: url.href, application_name: "data-api", options });
+  const session = { client, database, processId: 0, running: false, ended: false };
+  client.on("error", () => {
+    session.ended = true;
+  });
+  await client.connect();
+  session.processId = (client as unknown as { processID: number }).processID;
+  return session;
+}
+
+/** Each call may land on another session of the service, so nothing set, prepared or made temporary survives here. */
+async function reset({ client }: Session): Promise<void> {
+  if (client.getTransactionStatus() !== "I") await client.query("rollback");
+  await client.query("discard all");
+}
+
+async function end(session: Session): Promise<void> {
+  session.ended = true;
+  await session.client.end().catch(() => {});
+}

@@ -1,0 +1,89 @@
+import { randomBytes } from "node:crypto";
+import { databaseError, transactionNotFound, translate } from "./errors.ts";
+import type { Limits } from "./limits.ts";
+import type { Session, Sessions } from "./sessions.ts";
+
+interface Transaction {
+  session: Session;
+  busy: boolean;
+  startedAt: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export interface Transactions {
+  begin(database: string): Promise<string>;
+  /** Runs one statement in the transaction; a second one at the same time is refused. */
+  within<T>(id: string, work: (session: Session) => Promise<T>): Promise<T>;
+  commit(id: string): Promise<void>;
+  rollback(id: string): Promise<void>;
+}
+
+/** Transactions hold a session each until they end, or nobody used them for too long. */
+export function openTransactions(sessions: Sessions, limits: Limits): Transactions {
+  const open = new Map<string, Transaction>();
+
+  /** Idle time and age end a transaction alike: it is rolled back, and its id is not found any more. */
+  const expireLater = (id: string, transaction: Transaction) => {
+    const left = transaction.startedAt + limits.transactionMaxMs - Date.now();
+    const expire = () => {
+      open.delete(id);
+      void sessions.release(transaction.session);
+    };
+    transaction.timer = setTimeout(expire, Math.max(0, Math.min(limits.transactionIdleMs, left))).unref();
+  };
+
+  const claim = (id: string) => {
+    const transaction = open.get(id);
+    if (!transaction || transaction.session.ended) {
+      open.delete(id);
+      throw transactionNotFound(id);
+    }
+    if (transaction.busy || transaction.session.running) throw databaseError("Transaction is still running a query");
+    clearTimeout(transaction.timer);
+    transaction.busy = true;
+    return transaction;
+  };
+
+  const end = async (id: string, command: "commit" | "rollback") => {
+    const { session } = claim(id);
+    open.delete(id);
+    try {
+      const { command: done } = await session.client.query(command);
+      // PostgreSQL answers COMMIT of a failed transaction with ROLLBACK and no error.
+      if (done !== command.toUpperCase())
+        throw databaseError(
+          "ERROR: current transaction is aborted, commands ignored until end of transaction block; SQLState: 25P02",
+        );
+    } catch (error) {
+      throw translate(error);
+    } finally {
+      void sessions.release(session);
+    }
+  };
+
+  return {
+    async begin(database) {
+      const session = await sessions.dedicate(database);
+      await session.client.query("begin");
+      // As long as the service's own, which are base64 of some 180 characters.
+      const id = randomBytes(138).toString("base64");
+      const transaction = { session, busy: false, startedAt: Date.now(), timer: undefined };
+      open.set(id, transaction);
+      expireLater(id, transaction);
+      return id;
+    },
+
+    async within(id, work) {
+      const transaction = claim(id);
+      try {
+        return await work(transaction.session);
+      } finally {
+        transaction.busy = false;
+        expireLater(id, transaction);
+      }
+    },
+
+    commit: (id) => end(id, "commit"),
+    rollback: (id) => end(id, "rollback"),
+  };
+}
