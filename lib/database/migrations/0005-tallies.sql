@@ -112,3 +112,15 @@ create trigger tally_added after insert on user_roles
 
 create trigger tally_removed after delete on user_roles
   referencing old table as removed for each statement execute function tally_role_users();
+
+create function forget_role_tally() returns trigger
+  language plpgsql
+  as $$
+    begin
+      delete from tallies where subject = 'users of role' and scope = old.id;
+      return null;
+    end
+  $$;
+
+-- Triggers of one event run in the order of their names: this one after the cascade that empties the role.
+create trigger tally_forgotten after delete on roles for each row execute function forget_role_tally();

@@ -1,0 +1,5 @@
+import { addRole } from "../../lib/contract/admin-roles.ts";
+import { serve } from "../../lib/http/serve.ts";
+import * as roles from "../../lib/queries/roles.ts";
+
+export const handler = serve(addRole, ({ run, body }) => run(roles.add(body.name, body.description)));

@@ -1,0 +1,5 @@
+import { deleteRole } from "../../lib/contract/admin-roles.ts";
+import { serve } from "../../lib/http/serve.ts";
+import * as roles from "../../lib/queries/roles.ts";
+
+export const handler = serve(deleteRole, ({ run, path }) => run(roles.remove(path.id)));
