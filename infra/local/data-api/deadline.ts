@@ -17,10 +17,11 @@ export async function runInTime(
   limits: Limits,
   continueAfterTimeout: boolean,
 ): Promise<Outcome> {
-  session.running = true;
-  const running = run(session.client, statement, limits).finally(() => {
-    session.running = false;
-  });
+  const running = run(session.client, statement, limits);
+  const settled = () => {
+    session.running = undefined;
+  };
+  session.running = running.then(settled, settled);
   let late = false;
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {

@@ -32,9 +32,24 @@ export async function learnOrigins(client: Client, columns: Column[], known: Ori
 }
 
 /** A column that counts by itself is reported under the type it was declared with. */
-const declaredTypes: Record<string, string> = { int2: "smallserial", int4: "serial", int8: "bigserial" };
+const declaredTypes = new Map([
+  ["int2", "smallserial"],
+  ["int4", "serial"],
+  ["int8", "bigserial"],
+]);
 
-const precisions: Record<string, number> = { int2: 5, int4: 10, int8: 19, float4: 8, float8: 17, bool: 1 };
+const precisions = new Map([
+  ["bool", 1],
+  ["date", 13],
+  ["float4", 8],
+  ["float8", 17],
+  ["int2", 5],
+  ["int4", 10],
+  ["int8", 19],
+  ["time", 15],
+  ["timestamp", 29],
+  ["timestamptz", 35],
+]);
 const unlimited = 2_147_483_647;
 
 /** The members of ColumnMetadata; `label` is the alias, `name` the column behind it (AWS, RDS Data API model). */
@@ -58,7 +73,7 @@ export function describeColumns(columns: Column[], types: ResultType[], origins:
       schemaName: "",
       tableName: origin?.table ?? "",
       type: type?.jdbc ?? 1111,
-      typeName: (origin?.automatic && declaredTypes[typeName]) || typeName,
+      typeName: (origin?.automatic && declaredTypes.get(typeName)) || typeName,
     };
   });
 }
@@ -71,7 +86,7 @@ const isMoment = (typeName: string) => /^(date|time|timestamp|timestamptz)$/.tes
 function precisionOf(typeName: string, modifier: number): number {
   if (typeName === "numeric") return modifier < 0 ? 0 : ((modifier - 4) >> 16) & 0xffff;
   if (typeName === "varchar" || typeName === "bpchar") return modifier < 0 ? unlimited : modifier - 4;
-  return precisions[typeName] ?? unlimited;
+  return precisions.get(typeName) ?? unlimited;
 }
 
 function scaleOf(typeName: string, modifier: number): number {

@@ -19,16 +19,18 @@ interface Catalogue {
 
 export type Operations = Record<Operation, (request: Request) => Promise<string>>;
 
-const schemaChange = /^(CREATE|ALTER|DROP|COMMENT|DO|REFRESH|SELECT INTO)/;
+const schemaChange = /^(CREATE|ALTER|DROP|DO|CALL)\b/;
 
 /** The five operations, each answering the JSON text of its response. */
 export function createOperations(sessions: Sessions, limits: Limits): Operations {
   const transactions = openTransactions(sessions, limits);
   const catalogues = new Map<string, Catalogue>();
 
-  const catalogueOf = (database: string) => {
-    const catalogue = catalogues.get(database) ?? { types: new Map(), origins: new Map() };
-    catalogues.set(database, catalogue);
+  /** A transaction sees a schema of its own, which may yet be rolled back. */
+  const catalogueFor = ({ transactionId }: Request, database: string) => {
+    const known = transactionId === undefined ? catalogues.get(database) : undefined;
+    const catalogue: Catalogue = known ?? { types: new Map(), origins: new Map() };
+    if (transactionId === undefined) catalogues.set(database, catalogue);
     return catalogue;
   };
 
@@ -51,7 +53,7 @@ export function createOperations(sessions: Sessions, limits: Limits): Operations
     const { columns, rows, tag } = outcome;
     if (schemaChange.test(tag)) catalogues.delete(session.database);
     if (!columns) return `{"generatedFields":[],"numberOfRecordsUpdated":${updatedBy(tag)}}`;
-    const catalogue = catalogueOf(session.database);
+    const catalogue = catalogueFor(request, session.database);
     const options = request.resultSetOptions ?? {};
     await learnTypes(session.client, columns, catalogue.types);
     const types = typesOf(columns, rows, catalogue.types);
@@ -89,6 +91,7 @@ export function createOperations(sessions: Sessions, limits: Limits): Operations
 
     CommitTransaction: async ({ transactionId = "" }) => {
       await transactions.commit(transactionId);
+      catalogues.clear();
       return JSON.stringify({ transactionStatus: "Transaction Committed" });
     },
 

@@ -1,4 +1,4 @@
-import { validation } from "./errors.ts";
+import { databaseError, validation } from "./errors.ts";
 import { scan } from "./lexer.ts";
 import type { SqlParameter } from "./requests.ts";
 
@@ -19,14 +19,14 @@ const parameterName = /[\p{L}\p{N}_]+/uy;
 const validName = /^[A-Za-z0-9_]+$/;
 
 const typeOids = { text: 25, int8: 20, float8: 701, bool: 16, bytea: 17, unspecified: 0 };
-const hintedOids: Record<string, number> = {
-  DATE: 1082,
-  TIME: 1083,
-  TIMESTAMP: 1114,
-  DECIMAL: 1700,
-  JSON: 114,
-  UUID: 2950,
-};
+const hintedOids = new Map([
+  ["DATE", 1082],
+  ["TIME", 1083],
+  ["TIMESTAMP", 1114],
+  ["DECIMAL", 1700],
+  ["JSON", 114],
+  ["UUID", 2950],
+]);
 /** AWS, API_SqlParameter: no `T`, no `Z`; more than three digits of fraction are accepted all the same. */
 const hintedFormats: Record<string, [RegExp, string]> = {
   DATE: [/^\d{4,}-\d{2}-\d{2}$/, "Date format must be yyyy-mm-dd"],
@@ -45,6 +45,9 @@ const templatesMax = 1000;
  * A name nobody bound keeps its `$n`, so PostgreSQL itself complains (08P01) that the bind message supplies too few.
  */
 export function bind(sql: string, parameters: SqlParameter[]): BoundStatement {
+  // The protocol ends texts with this character, so it must not get as far as PostgreSQL.
+  if (sql.includes("\0"))
+    throw databaseError('ERROR: invalid byte sequence for encoding "UTF8": 0x00; SQLState: 22021');
   const { text, names } = templateOf(sql);
   const bound = new Map(parameters.map((parameter) => [parameter.name, bindOne(parameter)]));
   const types: number[] = [];
@@ -106,7 +109,7 @@ function bindOne({ name, value, typeHint }: SqlParameter): { type: number; value
 
 function bindText(value: string, typeHint: string | undefined): { type: number; value: string } {
   if (typeHint === undefined) return { type: typeOids.text, value };
-  const type = hintedOids[typeHint];
+  const type = hintedOids.get(typeHint);
   if (type === undefined) throw validation(`Unknown type hint ${typeHint}`);
   const [format, complaint] = hintedFormats[typeHint] ?? [];
   if (format && !format.test(value)) throw validation(`${complaint}`);

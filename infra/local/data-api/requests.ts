@@ -56,8 +56,8 @@ const types: Record<string, string> = {
 };
 
 /** Reads a request's body; lengths are those of the service's model (botocore, rds-data 2018-08-01). */
-export function parseRequest(operation: Operation, body: string, limits: Limits): Request {
-  const request = parseJson(body);
+export function parseRequest(operation: Operation, body: unknown, limits: Limits): Request {
+  const request = typed(body);
   length(request.resourceArn, "resourceArn", 11, 570);
   length(request.secretArn, "secretArn", 11, 570);
   if (request.schema !== undefined) throw validation("The schema parameter isn't supported");
@@ -73,22 +73,13 @@ const isStatement = (operation: Operation) => operation === "ExecuteStatement" |
 
 const isEnd = (operation: Operation) => operation === "CommitTransaction" || operation === "RollbackTransaction";
 
-function parseJson(body: string): Request {
-  const request = readJson(body);
+function typed(request: unknown): Request {
   if (!isRecord(request)) throw serialization();
   for (const [name, type] of Object.entries(types)) {
     if (request[name] === null) delete request[name];
     if (request[name] !== undefined && typeof request[name] !== type) throw serialization(`${name} must be a ${type}`);
   }
   return request as unknown as Request;
-}
-
-function readJson(body: string): unknown {
-  try {
-    return JSON.parse(body === "" ? "{}" : body);
-  } catch {
-    throw serialization();
-  }
 }
 
 function parameters(given: unknown): void {
@@ -102,19 +93,19 @@ function parameters(given: unknown): void {
 function value(field: Record<string, unknown>): void {
   const members = Object.entries(field).filter(([, content]) => content !== null && content !== undefined);
   const [name, content] = members[0] ?? [];
-  if (members.length !== 1 || name === undefined || !valueTypes[name]?.(content))
+  if (members.length !== 1 || name === undefined || !valueTypes.get(name)?.(content))
     throw serialization("A value has exactly one member of the Field union");
 }
 
-const valueTypes: Record<string, (content: unknown) => boolean> = {
-  isNull: (content) => content === true,
-  stringValue: (content) => typeof content === "string",
-  longValue: (content) => Number.isInteger(content),
-  doubleValue: (content) => typeof content === "number" || /^(NaN|-?Infinity)$/.test(String(content)),
-  booleanValue: (content) => typeof content === "boolean",
-  blobValue: (content) => typeof content === "string",
-  arrayValue: isRecord,
-};
+const valueTypes = new Map<string, (content: unknown) => boolean>([
+  ["isNull", (content) => content === true],
+  ["stringValue", (content) => typeof content === "string"],
+  ["longValue", (content) => Number.isInteger(content)],
+  ["doubleValue", (content) => typeof content === "number" || /^(NaN|-?Infinity)$/.test(String(content))],
+  ["booleanValue", (content) => typeof content === "boolean"],
+  ["blobValue", (content) => typeof content === "string"],
+  ["arrayValue", isRecord],
+]);
 
 function length(text: string | undefined, name: string, min: number, max: number): void {
   if (text === undefined)

@@ -49,13 +49,19 @@ export interface DataApi {
   close(): Promise<void>;
 }
 
-const routes: Record<string, Operation> = {
-  "/Execute": "ExecuteStatement",
-  "/BatchExecute": "BatchExecuteStatement",
-  "/BeginTransaction": "BeginTransaction",
-  "/CommitTransaction": "CommitTransaction",
-  "/RollbackTransaction": "RollbackTransaction",
-};
+const routes = new Map<string, Operation>([
+  ["/Execute", "ExecuteStatement"],
+  ["/BatchExecute", "BatchExecuteStatement"],
+  ["/BeginTransaction", "BeginTransaction"],
+  ["/CommitTransaction", "CommitTransaction"],
+  ["/RollbackTransaction", "RollbackTransaction"],
+]);
+
+interface Answer {
+  status: number;
+  text: string;
+  errorType?: string;
+}
 
 /** Starts an RDS Data API that speaks the service's wire protocol (restJson1) and runs statements on PostgreSQL. */
 export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
@@ -65,24 +71,29 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   const calls: Call[] = [];
   let intercept = options.intercept;
 
-  const respond = async (request: IncomingMessage, response: ServerResponse) => {
+  /** The answer, or undefined where a fault breaks the connection instead. */
+  const answer = async (request: IncomingMessage): Promise<Answer | undefined> => {
     const { operation, body } = await receive(request, limits);
     const call = describeCall(operation, body, calls.length + 1, request);
     calls.push(call);
     const fault = await intercept?.(call);
-    if (fault?.kind === "drop-before") return response.destroy();
+    if (fault?.kind === "drop-before") return undefined;
     if (fault?.kind === "error") throw serviceErrorOf(fault);
     if (fault?.kind === "delay") await sleep(fault.ms);
-    const answer = await operations[operation](parseRequest(operation, body, limits));
-    if (fault?.kind === "drop-after") return response.destroy();
+    const text = await operations[operation](parseRequest(operation, body, limits));
+    if (fault?.kind === "drop-after") return undefined;
     if (fault?.kind === "error-after") throw serviceErrorOf(fault);
-    if (options.latency) await sleep(options.latency);
-    return send(response, 200, answer);
+    return { status: 200, text };
   };
 
-  const server = createServer((request, response) => {
-    respond(request, response).catch((error) => sendError(response, translate(error)));
+  const server = createServer(async (request, response) => {
+    const answered = await answer(request).catch((error) => describeError(translate(error)));
+    if (!answered) return response.destroy();
+    if (options.latency) await sleep(options.latency);
+    send(response, answered);
   });
+  // Longer than any client keeps an idle connection, so that none is closed just as a request comes.
+  server.keepAliveTimeout = 600_000;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(options.port ?? 0, "127.0.0.1", resolve);
   });
@@ -103,9 +114,8 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   };
 }
 
-async function receive(request: IncomingMessage, limits: Limits): Promise<{ operation: Operation; body: string }> {
-  const operation = routes[request.url ?? ""];
-  if (request.method !== "POST" || !operation) throw new ServiceError(404, "UnknownOperationException");
+async function receive(request: IncomingMessage, limits: Limits): Promise<{ operation: Operation; body: unknown }> {
+  const operation = operationOf(request);
   checkSignature(request.headers.authorization);
   const chunks: Buffer[] = [];
   let bytes = request.rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
@@ -114,7 +124,16 @@ async function receive(request: IncomingMessage, limits: Limits): Promise<{ oper
     if (bytes <= limits.requestBytes) chunks.push(chunk);
   }
   if (bytes > limits.requestBytes) throw new ServiceError(413, "RequestEntityTooLargeException");
-  return { operation, body: Buffer.concat(chunks).toString() };
+  return { operation, body: readJson(Buffer.concat(chunks).toString()) };
+}
+
+function operationOf({ method, url = "" }: IncomingMessage): Operation {
+  const operation = method === "POST" ? routes.get(url) : undefined;
+  if (operation) return operation;
+  // AWS, comparison of the Data API with Aurora Serverless v1.
+  if (url === "/ExecuteSql")
+    throw new ServiceError(400, "BadRequestException", "The ExecuteSql operation isn't supported");
+  throw new ServiceError(404, "UnknownOperationException");
 }
 
 /** Only the form is looked at: nobody here knows the keys, and a local caller has nothing to prove. */
@@ -129,36 +148,34 @@ function checkSignature(authorization: string | undefined): void {
     );
 }
 
-function describeCall(operation: Operation, body: string, number: number, request: IncomingMessage): Call {
-  const attempt = Number(/attempt=(\d+)/.exec(`${request.headers["amz-sdk-request"]}`)?.[1] ?? 1);
-  const sql = sqlOf(body);
-  return { operation, number, attempt, ...(sql === undefined ? {} : { sql }) };
-}
-
-function sqlOf(body: string): string | undefined {
+function readJson(text: string): unknown {
   try {
-    const { sql } = JSON.parse(body) as { sql?: unknown };
-    return typeof sql === "string" ? sql : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
+function describeCall(operation: Operation, body: unknown, number: number, request: IncomingMessage): Call {
+  const attempt = Number(/attempt=(\d+)/.exec(`${request.headers["amz-sdk-request"]}`)?.[1] ?? 1);
+  const sql = typeof body === "object" && body !== null && "sql" in body ? body.sql : undefined;
+  return { operation, number, attempt, ...(typeof sql === "string" ? { sql } : {}) };
+}
+
 const serviceErrorOf = ({ status, type, message }: { status: number; type: string; message?: string }) =>
   new ServiceError(status, type, message);
 
-function sendError(response: ServerResponse, { status, type, message, members }: ServiceError): void {
-  if (response.destroyed) return;
-  const body = JSON.stringify({ __type: type, code: type, ...(message && { message }), ...members });
-  response.setHeader("x-amzn-errortype", type);
-  send(response, status, body);
+function describeError({ status, type, message, members }: ServiceError): Answer {
+  const body = { __type: type, code: type, ...(message && { message }), ...members };
+  return { status, text: JSON.stringify(body), errorType: type };
 }
 
-function send(response: ServerResponse, status: number, body: string): void {
+function send(response: ServerResponse, { status, text, errorType }: Answer): void {
   response.writeHead(status, {
     "content-type": "application/json",
-    "content-length": Buffer.byteLength(body),
+    "content-length": Buffer.byteLength(text),
     "x-amzn-requestid": crypto.randomUUID(),
+    ...(errorType && { "x-amzn-errortype": errorType }),
   });
-  response.end(body);
+  response.end(text);
 }

@@ -5,8 +5,8 @@ export interface Session {
   client: Client;
   database: string;
   processId: number;
-  /** A statement still runs, although its caller may have been told otherwise. */
-  running: boolean;
+  /** A statement that still runs, although its caller may have been told otherwise. */
+  running: Promise<unknown> | undefined;
   ended: boolean;
 }
 
@@ -61,10 +61,10 @@ export function openSessions(databaseUrl: string): Sessions {
     wakeNext(pool);
   };
 
-  const takeIdle = (pool: Pool) => {
+  const takeIdle = (pool: Pool): Session | undefined => {
     const entry = pool.idle.pop();
     clearTimeout(entry?.timer);
-    return entry?.session;
+    return entry?.session.ended ? takeIdle(pool) : entry?.session;
   };
 
   const keep = (pool: Pool, session: Session) => {
@@ -102,6 +102,7 @@ export function openSessions(databaseUrl: string): Sessions {
     async release(session) {
       const pool = poolOf(session.database);
       try {
+        await session.running;
         if (!session.ended) await reset(session);
       } catch {
         await end(session);
@@ -139,7 +140,7 @@ async function connect(databaseUrl: string, database: string): Promise<Session> 
   // The service's sessions run in UTC; the rest keeps values in the form that results.ts reads.
   const options = "-c TimeZone=UTC -c DateStyle=ISO -c bytea_output=hex -c extra_float_digits=1";
   const client = new Client({ connectionString: url.href, application_name: "data-api", options });
-  const session = { client, database, processId: 0, running: false, ended: false };
+  const session: Session = { client, database, processId: 0, running: undefined, ended: false };
   client.on("error", () => {
     session.ended = true;
   });

@@ -64,7 +64,10 @@ export function openTransactions(sessions: Sessions, limits: Limits): Transactio
   return {
     async begin(database) {
       const session = await sessions.dedicate(database);
-      await session.client.query("begin");
+      await session.client.query("begin").catch((error) => {
+        void sessions.release(session);
+        throw error;
+      });
       // As long as the service's own, which are base64 of some 180 characters.
       const id = randomBytes(138).toString("base64");
       const transaction = { session, busy: false, startedAt: Date.now(), timer: undefined };

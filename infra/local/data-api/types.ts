@@ -135,7 +135,7 @@ export async function learnTypes(client: Client, columns: Column[], known: Types
   const { rows } = await client.query<{ oid: number; name: string; kind: string; element: string | null }>(
     `select t.oid::int8::int4 as oid, t.typname as name, t.typtype as kind, e.typname as element
      from pg_catalog.pg_type t
-       left join pg_catalog.pg_type e on e.oid = t.typelem and t.typcategory = 'A'
+       left join pg_catalog.pg_type e on e.typarray = t.oid
      where t.oid = any($1::oid[])`,
     [oids],
   );

@@ -1,0 +1,97 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const waitMs = 10_000;
+
+/** Goes into PostgreSQL's setting cluster_name, so that a later start can tell who started a server. */
+const ownerPrefix = "colophon-";
+
+export const clusterName = `${ownerPrefix}${process.pid}`;
+
+/** PostgreSQL writes its state to the eighth line of postmaster.pid; pg_ctl waits for the same. */
+export async function untilReady(server: ChildProcess, directory: string): Promise<void> {
+  const failed = new Promise<never>((_, fail) => {
+    server.once("error", fail);
+    server.once("exit", async (code) => {
+      const log = await readFile(join(directory, "server.log"), "utf8").catch(() => "");
+      fail(new Error(`PostgreSQL ended at once (${code}): ${log.trim().split("\n").slice(-5).join("\n")}`));
+    });
+  });
+  const ready = async () => {
+    for (const startedAt = Date.now(); Date.now() - startedAt < waitMs; await sleep(10)) {
+      const lines = await readPidFile(directory);
+      if (lines[0] === String(server.pid) && lines[7]?.trim() === "ready") return;
+    }
+    server.kill("SIGQUIT");
+    throw new Error(`PostgreSQL in ${directory} was not ready after ${waitMs} ms`);
+  };
+  await Promise.race([ready(), failed]);
+}
+
+async function readPidFile(directory: string): Promise<string[]> {
+  const text = await readFile(join(directory, "postmaster.pid"), "utf8").catch(() => "");
+  return text.split("\n");
+}
+
+/** A shell waits for the end of our pipe, which comes however we end, kill -9 included, and then ends the server. */
+export function endWithThisProcess(server: ChildProcess): ChildProcess {
+  const command = `cat >/dev/null; kill -INT ${server.pid}`;
+  const guard = spawn("/bin/sh", ["-c", command], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
+  server.once("exit", () => guard.kill("SIGKILL"));
+  // Neither the server nor its guard keeps a process alive that has nothing else to do.
+  for (const handle of [server, guard, guard.stdin as unknown as { unref(): void }]) handle.unref();
+  return guard;
+}
+
+/** Ends the server that a killed process of ours left in the directory; refuses while that process still lives. */
+export async function endOrphan(directory: string): Promise<void> {
+  const processId = Number((await readPidFile(directory))[0]);
+  if (!processId || !isAlive(processId)) return;
+  const { command, parent } = await describeProcess(processId);
+  // After a restart of the machine the number may belong to anything.
+  if (!command.includes(directory)) return;
+  const owner = Number(new RegExp(`cluster_name=${ownerPrefix}(\\d+)`).exec(command)?.[1]);
+  if (owner === parent) throw new Error(`${directory} is in use by process ${owner}`);
+  await end(processId, () => isAlive(processId));
+}
+
+/** Ends a server that this process started. */
+export async function endServer(server: ChildProcess): Promise<void> {
+  if (server.pid === undefined) return;
+  await end(server.pid, () => server.exitCode === null && server.signalCode === null);
+}
+
+/** SIGINT is PostgreSQL's fast shutdown; SIGQUIT the immediate one, after which the next start recovers. */
+async function end(processId: number, isRunning: () => boolean): Promise<void> {
+  for (const signal of ["SIGINT", "SIGQUIT"] as const) {
+    if (!isRunning()) return;
+    process.kill(processId, signal);
+    for (const startedAt = Date.now(); Date.now() - startedAt < waitMs; await sleep(10)) if (!isRunning()) return;
+  }
+  throw new Error(`PostgreSQL (process ${processId}) does not end`);
+}
+
+function isAlive(processId: number): boolean {
+  try {
+    process.kill(processId, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function describeProcess(processId: number): Promise<{ command: string; parent: number }> {
+  if (existsSync("/proc/self/status")) {
+    const command = await readFile(`/proc/${processId}/cmdline`, "utf8").catch(() => "");
+    const status = await readFile(`/proc/${processId}/status`, "utf8").catch(() => "");
+    return { command: command.replaceAll("\0", " "), parent: Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]) };
+  }
+  const child = spawn("ps", ["-o", "ppid=,command=", "-p", String(processId)], { stdio: ["ignore", "pipe", "ignore"] });
+  let text = "";
+  for await (const chunk of child.stdout) text += chunk;
+  const [, parent, command = ""] = /^\s*(\d+)\s+(.*)/s.exec(text) ?? [];
+  return { command, parent: Number(parent) };
+}
