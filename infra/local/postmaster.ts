@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -51,11 +51,14 @@ export async function endOrphan(directory: string): Promise<void> {
   const processId = Number((await readPidFile(directory))[0]);
   if (!processId || !isAlive(processId)) return;
   const { command, parent } = await describeProcess(processId);
+  // Dead, but in a container where nobody reaps the dead; PostgreSQL would take it for a living one.
+  if (command === "") await rm(join(directory, "postmaster.pid"), { force: true });
   // After a restart of the machine the number may belong to anything.
   if (!command.includes(directory)) return;
   const owner = Number(new RegExp(`cluster_name=${ownerPrefix}(\\d+)`).exec(command)?.[1]);
   if (owner === parent) throw new Error(`${directory} is in use by process ${owner}`);
-  await end(processId, () => isAlive(processId));
+  // Its last act is to remove the file, so that counts as its end even where nobody reaps it.
+  await end(processId, () => isAlive(processId) && existsSync(join(directory, "postmaster.pid")));
 }
 
 /** Ends a server that this process started. */
