@@ -1,7 +1,7 @@
-import { z } from "zod/mini";
+import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import { noFileService } from "./errors.ts";
-import { flag, ids, limit, name, offset, optionalText, order, search, textId } from "./parameters.ts";
+import { flag, ids, limit, name, offset, order, search, textId } from "./parameters.ts";
 
 /* Users (interface, "Users"). */
 
@@ -18,7 +18,7 @@ export const listUsers = declare({
     limit,
     offset,
     search,
-    role: optionalText,
+    role: z.optional(textId),
   },
   answers: { list: "UserListItem", field: "users" },
   errors: {},

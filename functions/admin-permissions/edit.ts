@@ -1,0 +1,5 @@
+import { editPermission } from "../../lib/contract/admin-permissions.ts";
+import { serve } from "../../lib/http/serve.ts";
+import * as permissions from "../../lib/queries/permissions.ts";
+
+export const handler = serve(editPermission, ({ run, path, body }) => run(permissions.edit(path.id, body)));

@@ -1,0 +1,5 @@
+import { deleteUser } from "../../lib/contract/admin-users.ts";
+import { serve } from "../../lib/http/serve.ts";
+import * as users from "../../lib/queries/users.ts";
+
+export const handler = serve(deleteUser, ({ run, path }) => run(users.remove(path.id)));

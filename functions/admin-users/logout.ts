@@ -1,0 +1,5 @@
+import { logOutUser } from "../../lib/contract/admin-users.ts";
+import { serve } from "../../lib/http/serve.ts";
+import * as users from "../../lib/queries/users.ts";
+
+export const handler = serve(logOutUser, ({ run, path }) => run(users.logOut(path.id)));
