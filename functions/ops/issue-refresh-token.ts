@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { z } from "zod/mini";
+import * as z from "zod/mini";
 import { name } from "../../lib/contract/parameters.ts";
 import { execute } from "../../lib/database/client.ts";
 import { text } from "../../lib/database/read.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod/mini";
+import * as z from "zod/mini";
 import { execute } from "../../lib/database/client.ts";
 import { migrate } from "../../lib/database/migrate.ts";
 import { migrations } from "../../lib/database/migrations/all.ts";

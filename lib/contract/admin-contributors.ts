@@ -1,4 +1,4 @@
-import { z } from "zod/mini";
+import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import { noFileService } from "./errors.ts";
 import { link } from "./links.ts";

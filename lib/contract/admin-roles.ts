@@ -1,4 +1,4 @@
-import { z } from "zod/mini";
+import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import { ids, name, requiredText, text, textId } from "./parameters.ts";
 

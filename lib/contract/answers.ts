@@ -1,4 +1,4 @@
-import { z } from "zod/mini";
+import * as z from "zod/mini";
 
 /*
  * The records of the interface ("Resources and their fields"), strictly: an unknown field is an error. Tests and

@@ -1,4 +1,4 @@
-import type { z } from "zod/mini";
+import type * as z from "zod/mini";
 import type * as answers from "./answers.ts";
 import type { Permission } from "./permissions.ts";
 

@@ -1,5 +1,5 @@
 import normalizeUrl from "normalize-url";
-import { z } from "zod/mini";
+import * as z from "zod/mini";
 import { text } from "./parameters.ts";
 
 const linkLengthMax = 2000;

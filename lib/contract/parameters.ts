@@ -1,4 +1,4 @@
-import { z } from "zod/mini";
+import * as z from "zod/mini";
 import { language } from "./languages.ts";
 
 export const nameLengthMax = 255;

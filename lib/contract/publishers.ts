@@ -1,4 +1,4 @@
-import { z } from "zod/mini";
+import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import { id, limit, offset, optionalText, order, search, slug, userLanguage } from "./parameters.ts";
 

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
-import { z } from "zod/mini";
+import * as z from "zod/mini";
 import type { Declaration } from "../contract/declare.ts";
 import { commonErrors, invalidParameter } from "../contract/errors.ts";
 import { ContractError } from "./errors.ts";

@@ -1,6 +1,7 @@
 import { pipeline as connect, Readable } from "node:stream";
 import { constants, createGzip, gzipSync } from "node:zlib";
-import middy, { executionModeStreamifyResponse } from "@middy/core";
+import middy from "@middy/core";
+import { executionModeStreamifyResponse } from "@middy/core/StreamifyResponse";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { Answer, AnswerName, Declaration } from "../contract/declare.ts";
 import type { Permission } from "../contract/permissions.ts";

@@ -1,0 +1,59 @@
+import { mkdir, readdir, rm } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { build as bundle } from "esbuild";
+
+export interface BuiltFunction {
+  /** The Lambda's name without a stack's prefix: `admin-roles-list`. */
+  readonly name: string;
+  /** `admin-roles/list` */
+  readonly stem: string;
+  readonly file: string;
+  readonly bytes: number;
+}
+
+const root = join(import.meta.dirname, "..");
+
+/** Bundles that are ES modules still meet CommonJS packages that call `require`. */
+const banner = "import{createRequire as c}from'node:module';const require=c(import.meta.url);";
+
+/** Bundles every function to `<outdir>/<stem>/index.mjs`, with its source map beside it. */
+export async function build({ outdir }: { readonly outdir: string }): Promise<BuiltFunction[]> {
+  const functions = join(root, "functions");
+  const entries = (await readdir(functions, { recursive: true })).filter((file) => file.endsWith(".ts")).sort();
+  const stems = entries.map((file) => file.replace(/\.ts$/, "").replaceAll("\\", "/"));
+  await rm(outdir, { recursive: true, force: true });
+  await mkdir(outdir, { recursive: true });
+  const { metafile } = await bundle({
+    entryPoints: stems.map((stem) => ({ in: join(functions, `${stem}.ts`), out: `${stem}/index` })),
+    outdir,
+    outExtension: { ".js": ".mjs" },
+    absWorkingDir: root,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    // Packages' ES module builds are a third smaller than what Node would choose, and load twice as fast.
+    mainFields: ["module", "main"],
+    external: ["sharp"],
+    banner: { js: banner },
+    loader: { ".sql": "text" },
+    sourcemap: "linked",
+    sourcesContent: false,
+    legalComments: "none",
+    metafile: true,
+    logLevel: "warning",
+  });
+  const outputs = new Map(Object.entries(metafile.outputs).map(([file, { bytes }]) => [join(root, file), bytes]));
+  return stems.map((stem) => {
+    const file = join(outdir, stem, "index.mjs");
+    return { name: stem.replaceAll("/", "-"), stem, file, bytes: outputs.get(file) ?? 0 };
+  });
+}
+
+if (import.meta.main) {
+  const built = await build({ outdir: join(root, "dist") });
+  for (const { name, bytes, file } of built) {
+    console.log(`${name.padEnd(36)} ${(bytes / 1000).toFixed(0).padStart(5)} kB  ${relative(root, file)}`);
+  }
+}

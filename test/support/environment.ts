@@ -1,0 +1,18 @@
+/** The origin of the admin panel in tests. */
+export const panelOrigin = "https://panel.example.com";
+export const imageBaseUrl = "https://images.example.com";
+
+/** Sets what AWS would set for a function, and points the SDK at the local Data API. */
+export function useDatabase(name: string, dataApiUrl: string): void {
+  Object.assign(process.env, {
+    AWS_REGION: "eu-central-1",
+    AWS_ACCESS_KEY_ID: "test",
+    AWS_SECRET_ACCESS_KEY: "test",
+    AWS_ENDPOINT_URL_RDS_DATA: dataApiUrl,
+    DATABASE_CLUSTER_ARN: "arn:aws:rds:eu-central-1:123456789012:cluster:colophon",
+    DATABASE_SECRET_ARN: "arn:aws:secretsmanager:eu-central-1:123456789012:secret:colophon",
+    DATABASE_NAME: name,
+    ALLOWED_ORIGINS: panelOrigin,
+    IMAGE_BASE_URL: imageBaseUrl,
+  });
+}

@@ -1,0 +1,55 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import postgres from "postgres";
+import type { TestProject } from "vitest/node";
+import { build } from "../../infra/build.ts";
+import { startDataApi } from "../../infra/local/data-api/server.ts";
+import { loadDemo } from "../../infra/local/demo/load.ts";
+import { startPostgres } from "../../infra/local/postgres.ts";
+import { useDatabase } from "./environment.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** PostgreSQL with the templates `blank` (migrated) and `demo` (with the demo data as well). */
+    databaseUrl: string;
+    /** The built functions. */
+    outdir: string;
+  }
+}
+
+/** One PostgreSQL and one build for the whole run; each test file has a database of its own. */
+export default async function setup(project: TestProject) {
+  const directory = await mkdtemp(join(tmpdir(), "colophon-test-"));
+  // Beneath node_modules, so that bundles find sharp and the test runner leaves them as they are.
+  const outdir = join(import.meta.dirname, "../../node_modules/.cache", `colophon-test-${process.pid}`);
+  const [server] = await Promise.all([
+    startPostgres({ directory: join(directory, "postgres"), durable: false }),
+    build({ outdir }),
+  ]);
+  try {
+    await makeTemplates(server.url, outdir);
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  project.provide("databaseUrl", server.url);
+  project.provide("outdir", outdir);
+  return async () => {
+    await server.stop();
+    await Promise.all([rm(directory, { recursive: true }), rm(outdir, { recursive: true })]);
+  };
+}
+
+async function makeTemplates(databaseUrl: string, outdir: string): Promise<void> {
+  const sql = postgres(`${databaseUrl}/postgres`, { max: 1 });
+  const dataApi = await startDataApi({ databaseUrl });
+  await sql`create database blank`;
+  useDatabase("blank", dataApi.url);
+  const { handler } = await import(join(outdir, "ops/migrate/index.mjs"));
+  await handler({});
+  await dataApi.close();
+  await sql`create database demo template blank`;
+  await loadDemo(`${databaseUrl}/demo`);
+  await sql.end();
+}
