@@ -51,9 +51,17 @@ export async function build({ outdir }: { readonly outdir: string }): Promise<Bu
   });
 }
 
+/** What a function may weigh, minified: a third of a megabyte loads in some 90 ms, most of it the SDK's own. */
+const bytesMax = 360_000;
+
 if (import.meta.main) {
   const built = await build({ outdir: join(root, "dist") });
   for (const { name, bytes, file } of built) {
     console.log(`${name.padEnd(36)} ${(bytes / 1000).toFixed(0).padStart(5)} kB  ${relative(root, file)}`);
+  }
+  const heavy = built.filter(({ bytes }) => bytes > bytesMax);
+  if (heavy.length > 0) {
+    console.error(`Over ${bytesMax / 1000} kB: ${heavy.map(({ name }) => name).join(", ")}`);
+    process.exitCode = 1;
   }
 }

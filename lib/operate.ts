@@ -1,4 +1,4 @@
-import { z } from "zod/mini";
+import * as z from "zod/mini";
 
 /**
  * Makes the Lambda handler of a function that operators and deployments invoke themselves. What it throws is shown to

@@ -1,8 +1,8 @@
 import sql, { type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
-import type { ListQuery } from "../database/list.ts";
+import type { ListQuery, Page } from "../database/list.ts";
 import type { PublicQuery } from "../database/query.ts";
-import { type CatalogueOrder, catalogueOrder, named } from "./filters.ts";
+import { type CatalogueOrder, catalogueOrder, named, type Order } from "./filters.ts";
 import { imageUrl } from "./images.ts";
 import { randomSlug } from "./random.ts";
 import { relatedWorks, type WorksInput } from "./works.ts";
@@ -13,28 +13,54 @@ interface ListInput {
   readonly order: CatalogueOrder;
 }
 
-/** Shared and own contributors are read apart, so that each comes out of an index in order, and merged. */
-export function list({ client, search, order }: ListInput): ListQuery<Answer<"ContributorListItem">> {
-  const { key, by, behind } = catalogueOrder(order);
-  const matching = (scope: Sql) => sql`
-    select id, name_key, first_name, last_name, image, gender
-    from contributors
-    where public and scope = ${scope} ${named(sql`name_key`, search)}
+/**
+ * One page of a client's contributors, shared and own ones. Each kind is read in order from an index and the two are
+ * merged; asked for at once, they would all be read and sorted.
+ */
+export function scopedPage(client: number, filter: Sql, { by, behind }: Order, { after, offset, limit }: Page): Sql {
+  const within = (scope: Sql) => sql`
+    (
+      select *
+      from contributors
+      where scope = ${scope} ${filter} ${behind(after)}
+      order by ${by}
+      limit ${limit}::bigint + ${offset}::bigint
+    )
   `;
-  const inScope = sql`(${matching(sql`0`)} union all ${matching(sql`${client}::bigint`)}) as contributors`;
+  return sql`
+    (
+      select *
+      from (${within(sql`0`)} union all ${within(sql`${client}::bigint`)}) as contributors
+      order by ${by}
+      limit ${limit}::bigint
+      offset ${offset}::bigint
+    ) as contributors
+  `;
+}
+
+/** How many contributors a client has: read from the tallies, or counted where a filter is in the way. */
+export const scopedCount = (
+  client: number,
+  subject: "contributors" | "public contributors",
+  filter: Sql | undefined,
+): Sql =>
+  filter
+    ? sql`select count(*) from contributors where scope in (0, ${client}::bigint) ${filter}`
+    : sql`
+      select coalesce(sum(tally), 0)::bigint
+      from tallies
+      where subject = ${subject}::text and scope in (0, ${client}::bigint)
+    `;
+
+export function list({ client, search, order }: ListInput): ListQuery<Answer<"ContributorListItem">> {
+  const sorted = catalogueOrder(order);
+  const filter = sql`and public ${named(sql`name_key`, search)}`;
   return {
-    max:
-      search === undefined
-        ? sql`
-          select coalesce(sum(tally), 0)::bigint
-          from tallies
-          where subject = 'public contributors' and scope in (0, ${client}::bigint)
-        `
-        : sql`select count(*) from ${inScope}`,
-    page: ({ after, offset, limit }) => sql`
+    max: scopedCount(client, "public contributors", search === undefined ? undefined : filter),
+    page: (page) => sql`
       select
         contributors.id,
-        contributors.${key},
+        contributors.${sorted.key},
         jsonb_build_object(
           'id', contributors.id,
           'first_name', first_name,
@@ -44,14 +70,7 @@ export function list({ client, search, order }: ListInput): ListQuery<Answer<"Co
           'series_count', works.series_count
         ) || jsonb_strip_nulls(jsonb_build_object('random_series', works.any_one))
       from
-        (
-          select *
-          from ${inScope}
-          where true ${behind(after)}
-          order by ${by}
-          limit ${limit}::bigint
-          offset ${offset}::bigint
-        ) as contributors
+        ${scopedPage(client, filter, sorted, page)}
         cross join lateral (
           select
             count(*) as series_count,
@@ -59,7 +78,7 @@ export function list({ client, search, order }: ListInput): ListQuery<Answer<"Co
           from series_contributors as link join series on series.id = link.series_id
           where link.contributor_id = contributors.id and series.scope in (0, ${client}::bigint)
         ) as works
-      order by ${by}
+      order by ${sorted.by}
     `,
   };
 }

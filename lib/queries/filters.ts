@@ -1,11 +1,9 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import type { Cursor } from "../database/list.ts";
 
-/** Keeps rows whose name contains the text; `%`, `_` and `\` are plain characters. */
+/** Keeps rows whose name contains the text; `%`, `_` and backslashes are plain characters. */
 export const named = (column: Sql, search: string | undefined): Sql =>
-  search === undefined ? empty : sql`and ${column} like '%' || ${contained(search)} || '%'`;
-
-const contained = (search: string): Sql => sql`regexp_replace(name_key(${search}::text), '([\\%_])', '\\\1', 'g')`;
+  search === undefined ? empty : sql`and ${column} like containing(${search}::text)`;
 
 /** An order by one column, ties broken by id in the same direction. */
 export interface Order {

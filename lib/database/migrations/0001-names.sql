@@ -12,6 +12,11 @@ create function name_key(value text) returns text
     '\s+', ' ', 'g'
   ));
 
+-- What a name that contains the search is like; %, _ and \ in the search are plain characters.
+create function containing(search text) returns text
+  language sql immutable strict parallel safe
+  return '%' || regexp_replace(name_key(search), '([\\%_])', '\\\1', 'g') || '%';
+
 -- Two names are the same name when these keys are equal: regardless of case and of surrounding space only.
 create function identity_key(value text) returns text
   language sql immutable parallel safe
