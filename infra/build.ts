@@ -36,6 +36,7 @@ export async function build({ outdir }: { readonly outdir: string }): Promise<Bu
     // Packages' ES module builds are a third smaller than what Node would choose, and load twice as fast.
     mainFields: ["module", "main"],
     external: ["sharp"],
+    alias: { "@aws-sdk/credential-provider-node": join(import.meta.dirname, "lambda-credentials.ts") },
     banner: { js: banner },
     loader: { ".sql": "text" },
     sourcemap: "linked",
