@@ -149,11 +149,11 @@ async function connect(databaseUrl: string, database: string): Promise<Session> 
   return session;
 }
 
-/** Each call may land on another session of the service, so nothing set, prepared or made temporary survives here. */
-async function reset({ client }: Session): Promise<void> {
-  if (client.getTransactionStatus() !== "I") await client.query("rollback");
-  await client.query("discard all");
-}
+/**
+ * Each call may land on another session of the service, so nothing set, prepared or made temporary survives here. Where
+ * a transaction was left open this fails, and the session is closed.
+ */
+const reset = ({ client }: Session) => client.query("discard all");
 
 async function end(session: Session): Promise<void> {
   session.ended = true;

@@ -60,6 +60,11 @@ describe("errors of the database", () => {
     expect(await refusal(data.execute(sql))).toMatch(
       /^DatabaseErrorException 400: execute: unexpected message: Copy(Out|In)Response$/,
     );
+  });
+
+  it("leave sessions usable after a refused copy", async () => {
+    for (let turn = 0; turn < 25; turn += 1) await refusal(data.execute("copy shelf from stdin"));
+
     expect(await data.value("select 1")).toEqual({ longValue: 1 });
   });
 

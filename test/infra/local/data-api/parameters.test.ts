@@ -21,6 +21,7 @@ describe("statements", () => {
     ["a comment after it", "select 1; -- done; really\n /* and; /* done; */ */ ;"],
     ["one in a string", "select 1 where ';' <> 'it''s; '"],
     ["one in an escape string", "select 1 where E'\\';' <> ''"],
+    ["one after both kinds of quote in an escape string", "select 1 where E'a''\\';' <> ''"],
     ["one in an identifier", 'select 1 as "a;""b;"'],
     ["one in a comment", "select /* ; */ 1 -- ;"],
     ["one in a dollar-quoted body", "select 1 where $x$ ; $$ ; $x$ <> $$;$$"],

@@ -49,6 +49,15 @@ describe("values", () => {
     expect(await data.value(`select ${expression}`)).toEqual({ stringValue: "2024-01-15 03:34:56.250" });
   });
 
+  it("returns timestamptz in UTC to the west of it as well", async () => {
+    const transactionId = await data.begin();
+    await data.execute("set time zone 'America/St_Johns'", { transactionId });
+    const value = await data.value("select '2024-01-01 01:00:00Z'::timestamptz", { transactionId });
+    await data.rollback(transactionId);
+
+    expect(value).toEqual({ stringValue: "2024-01-01 01:00:00" });
+  });
+
   it("returns timestamptz in UTC even where the transaction set another time zone", async () => {
     const transactionId = await data.begin();
     await data.execute("set time zone 'Asia/Kathmandu'", { transactionId });
