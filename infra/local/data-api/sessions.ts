@@ -115,13 +115,15 @@ export function openSessions(databaseUrl: string): Sessions {
 
     async cancel({ database, processId }) {
       const other = await sessions.dedicate(database);
-      await other.client.query("select pg_catalog.pg_cancel_backend($1)", [processId]);
-      await sessions.release(other);
+      try {
+        await other.client.query("select pg_catalog.pg_cancel_backend($1)", [processId]);
+      } finally {
+        void sessions.release(other);
+      }
     },
 
     async closeDatabase(database) {
       await Promise.all([...all].filter((session) => session.database === database).map(end));
-      pools.delete(database);
     },
 
     async close() {
