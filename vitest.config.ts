@@ -6,6 +6,7 @@ export default defineConfig({
     globalSetup: "test/support/global-setup.ts",
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    reporters: ["default"],
+    // Functions log a line a request; a failing test shows what it needs by itself.
+    onConsoleLog: (log) => !log.startsWith('{"level":"info"'),
   },
 });

@@ -1,0 +1,7 @@
+/** The body of an error or of a mutation's answer. */
+export const envelope = (code: number, data: string) => ({ data, code });
+
+export const missingParameters = envelope(400, "Required parameters missing");
+export const invalidParameter = (name: string) => envelope(400, `Invalid parameter: ${name}`);
+export const unauthorized = envelope(401, "Unauthorized");
+export const forbidden = envelope(403, "Forbidden");

@@ -1,0 +1,101 @@
+import { randomUUID } from "node:crypto";
+import postgres, { type Sql } from "postgres";
+import { inject } from "vitest";
+import { type DataApi, type DataApiOptions, startDataApi } from "../../infra/local/data-api/server.ts";
+import { startGateway } from "../../infra/local/gateway.ts";
+import { type Lambda, startLambda } from "../../infra/local/lambda.ts";
+import { declarationOf, expectDeclared } from "./contract.ts";
+import { panelOrigin, useDatabase } from "./environment.ts";
+
+export interface Request {
+  /** The refresh token to send as cookie. */
+  readonly as?: string | undefined;
+  readonly path?: Readonly<Record<string, string | number>>;
+  readonly query?: Readonly<Record<string, string | number>>;
+  /** Sent as JSON; a string is sent as it is. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly body: any;
+}
+
+/** The whole service over a database of its own: gateway, bundles, Data API, PostgreSQL. */
+export interface Stack {
+  readonly url: string;
+  readonly sql: Sql;
+  readonly dataApi: DataApi;
+  readonly lambda: Lambda;
+  /** Calls an endpoint by its stem (`admin-roles/edit`) and checks the answer against its declaration. */
+  call(name: string, request?: Request): Promise<Reply>;
+  close(): Promise<void>;
+}
+
+export interface StackOptions {
+  /** The database to begin with: migrated, or with the demo data as well. */
+  readonly from?: "blank" | "demo";
+  readonly dataApi?: Partial<DataApiOptions>;
+}
+
+/** Starts a stack for one test file; call it in `beforeAll` and close it in `afterAll`. */
+export async function startStack({ from = "blank", dataApi: options = {} }: StackOptions = {}): Promise<Stack> {
+  const databaseUrl = inject("databaseUrl");
+  const database = `test_${randomUUID().replaceAll("-", "")}`;
+  const admin = postgres(`${databaseUrl}/postgres`, { max: 1 });
+  await admin`create database ${admin(database)} template ${admin(from)}`;
+  const sql = postgres(`${databaseUrl}/${database}`, { max: 4, onnotice: () => {}, types: { bigint: integers } });
+  const dataApi = await startDataApi({ databaseUrl, ...options });
+  useDatabase(database, dataApi.url);
+  const lambda = await startLambda({ outdir: inject("outdir") });
+  const gateway = await startGateway({ lambda, allowedOrigins: [panelOrigin], uploads: false });
+  return {
+    url: gateway.url,
+    sql: sql as unknown as Sql,
+    dataApi,
+    lambda,
+    call: (name, request = {}) => call(gateway.url, name, request),
+    async close() {
+      await gateway.close();
+      await dataApi.close();
+      await sql.end();
+      await admin`drop database ${admin(database)} with (force)`;
+      await admin.end();
+    },
+  };
+}
+
+/** Ids come back as numbers, as in the interface. */
+const integers = { to: 20, from: [20], parse: Number, serialize: String };
+
+async function call(
+  url: string,
+  name: string,
+  { as, path = {}, query = {}, body, headers = {} }: Request,
+): Promise<Reply> {
+  const declaration = declarationOf(name);
+  const place = declaration.path.replace(/\{(\w+)\}/g, (_, key) => encodeURIComponent(path[key] ?? ""));
+  const search = new URLSearchParams(
+    Object.fromEntries(Object.entries(query).map(([key, value]) => [key, String(value)])),
+  );
+  const response = await fetch(`${url}${place}?${search}`, {
+    method: declaration.method,
+    headers: {
+      ...(as === undefined ? {} : { Cookie: `refreshToken=${as}` }),
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const reply = {
+    status: response.status,
+    headers: response.headers,
+    body: text === "" ? undefined : JSON.parse(text),
+  };
+  if (reply.status !== 304) expectDeclared(declaration, reply.status, reply.body);
+  return reply;
+}
