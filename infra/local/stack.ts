@@ -1,0 +1,125 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import postgres from "postgres";
+import { build } from "../build.ts";
+import { startDataApi } from "./data-api/server.ts";
+import { loadDemo } from "./demo/load.ts";
+import { startGateway } from "./gateway.ts";
+import { type Lambda, startLambda } from "./lambda.ts";
+import { startPostgres } from "./postgres.ts";
+import { scale } from "./scale.ts";
+
+export interface StackOptions {
+  readonly port: number;
+  /** Where everything is kept from one start to the next. */
+  readonly directory: string;
+  /** A PostgreSQL 18 to use instead of the embedded one, its database included. */
+  readonly databaseUrl?: string | undefined;
+  readonly uploads: boolean;
+  /** Without the demo data. */
+  readonly empty: boolean;
+  /** So many made-up contributors on top. */
+  readonly scale: number;
+  readonly report: (line: string) => void;
+}
+
+const database = "colophon";
+const panelDevelopmentOrigin = "http://localhost:5173";
+
+/** Starts all of the service on this machine: database, Data API, the built functions and the gateway. */
+export async function startStack(options: StackOptions): Promise<{ url: string; close(): Promise<void> }> {
+  const { port, directory, report } = options;
+  await mkdir(directory, { recursive: true });
+  const outdir = join(directory, "functions");
+  const [server] = await Promise.all([startDatabase(options), build({ outdir })]);
+  const closing = [server.stop];
+  const close = async () => {
+    for (const each of closing.reverse()) await each();
+  };
+  try {
+    await createDatabase(server.url, server.database);
+    const dataApi = await startDataApi({ databaseUrl: server.url });
+    closing.push(dataApi.close);
+    setEnvironment(port, server.database, dataApi.url);
+    const lambda = await startLambda({ outdir });
+    await fill(lambda, `${server.url}/${server.database}`, options);
+    const gateway = await startGateway({ port, lambda, allowedOrigins: origins(port), uploads: options.uploads });
+    closing.push(gateway.close);
+    return { url: `http://localhost:${port}`, close };
+  } catch (error) {
+    await close();
+    throw isPortTaken(error) ? new Error(`Port ${port} is taken; try npm start -- --port ${port + 1}`) : error;
+  }
+
+  async function startDatabase({ databaseUrl }: StackOptions) {
+    if (databaseUrl) {
+      const url = new URL(databaseUrl);
+      const name = url.pathname.slice(1) || database;
+      return {
+        url: databaseUrl.slice(0, databaseUrl.indexOf(url.host) + url.host.length),
+        database: name,
+        stop: async () => {},
+      };
+    }
+    const server = await startPostgres({ directory: join(directory, "postgres") });
+    report("PostgreSQL is up");
+    return { url: server.url, database, stop: () => server.stop() };
+  }
+}
+
+const origins = (port: number) => [`http://localhost:${port}`, `http://127.0.0.1:${port}`, panelDevelopmentOrigin];
+
+const isPortTaken = (error: unknown) => error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+
+async function createDatabase(serverUrl: string, name: string): Promise<void> {
+  const sql = postgres(`${serverUrl}/postgres`, { max: 1, onnotice: () => {} });
+  try {
+    const [existing] = await sql`select 1 from pg_database where datname = ${name}`;
+    if (!existing) await sql`create database ${sql(name)} encoding 'UTF8' template template0`;
+  } finally {
+    await sql.end();
+  }
+}
+
+/** What AWS gives its functions; the SDK's own settings lead it to the local services. */
+function setEnvironment(port: number, databaseName: string, dataApiUrl: string): void {
+  Object.assign(process.env, {
+    AWS_REGION: "eu-central-1",
+    AWS_ACCESS_KEY_ID: "local",
+    AWS_SECRET_ACCESS_KEY: "local",
+    AWS_ENDPOINT_URL_RDS_DATA: dataApiUrl,
+    DATABASE_CLUSTER_ARN: "arn:aws:rds:eu-central-1:123456789012:cluster:colophon",
+    DATABASE_SECRET_ARN: "arn:aws:secretsmanager:eu-central-1:123456789012:secret:colophon",
+    DATABASE_NAME: databaseName,
+    ALLOWED_ORIGINS: origins(port).join(","),
+    IMAGE_BASE_URL: `http://localhost:${port}/images`,
+  });
+}
+
+async function fill(
+  lambda: Lambda,
+  databaseUrl: string,
+  { empty, scale: contributors, report }: StackOptions,
+): Promise<void> {
+  const migrated = await lambda.invoke("ops-migrate", {});
+  if ("error" in migrated) throw new Error(migrated.error.errorMessage);
+  report("The database is up to date");
+  if (!empty && (await isEmpty(databaseUrl))) {
+    await loadDemo(databaseUrl);
+    report("Demo data are loaded");
+  }
+  if (contributors > 0) {
+    report(`Adding ${contributors} made-up contributors`);
+    await scale(databaseUrl, contributors, report);
+  }
+}
+
+async function isEmpty(databaseUrl: string): Promise<boolean> {
+  const sql = postgres(databaseUrl, { max: 1 });
+  try {
+    const [found] = await sql`select 1 from users union all select 1 from contributors limit 1`;
+    return found === undefined;
+  } finally {
+    await sql.end();
+  }
+}
