@@ -77,9 +77,9 @@ export async function readPage(query: ListQuery<unknown>, page: Page, guard: Gua
       (
         select 200, matching.tally, id, piece, found, key, text
         from
-          ${guard ? sql`caller cross join` : empty}
           (select ${page.after ? sql`0::bigint` : sql`(${query.max})`} as tally) as matching
           left join fitting on true
+        ${guard ? sql`where exists (select from caller)` : empty}
         order by position, piece
       )
     `,
