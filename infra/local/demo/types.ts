@@ -4,13 +4,17 @@ export interface Client {
   name: string;
 }
 
+/** What is said of a contributor or publisher in one language, and where it comes from. */
 export interface Description {
   language: string;
   description: string;
   source?: string;
 }
 
-/** A person or group who makes works; `client` is absent where both clients share them. */
+/**
+ * A person or group who makes works; `client` is absent where both clients share them. A relation's `type` is what `to`
+ * is to this one: its spouse, child, mentor and so on.
+ */
 export interface Contributor {
   key: string;
   first_name: string;
@@ -25,6 +29,7 @@ export interface Contributor {
   relations?: { to: string; type: string }[];
 }
 
+/** A publishing house or imprint; a relation's `type` is what `to` is to this one: its imprint, parent company and so on. */
 export interface Publisher {
   key: string;
   name: string;
@@ -32,6 +37,7 @@ export interface Publisher {
   country?: string;
   website?: string;
   headquarter?: string;
+  /** YYYY-MM-DD, the first of January where only the year is known. */
   founding_date?: string;
   client?: number;
   aliases?: { title: string; language: string }[];
@@ -39,6 +45,7 @@ export interface Publisher {
   relations?: { to: string; type: string }[];
 }
 
+/** One volume of a series; `aspect_ratio` is the width of its cover divided by the height. */
 export interface Volume {
   number: number;
   aspect_ratio?: number;
@@ -48,7 +55,7 @@ export interface Volume {
   cover?: boolean;
 }
 
-/** A work: one book or many volumes. */
+/** A work: one book or many volumes, of which the first three are listed. */
 export interface Series {
   key: string;
   name: string;
@@ -63,6 +70,7 @@ export interface Series {
   volumes: Volume[];
 }
 
+/** A made-up user; one without roles gets the default role. */
 export interface User {
   username: string;
   roles: string[];
@@ -72,6 +80,7 @@ export interface User {
   registered?: string;
 }
 
+/** A role besides those that the migrations make. */
 export interface Role {
   name: string;
   description?: string;
