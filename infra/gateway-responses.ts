@@ -1,34 +1,44 @@
 import type { Declaration } from "../lib/contract/declare.ts";
-import { noFileService } from "../lib/contract/errors.ts";
+import { commonErrors, noFileService } from "../lib/contract/errors.ts";
 
 /**
  * What API Gateway itself answers, in the envelope of the interface: a status and a message for each of its response
  * types (API Gateway, "Gateway response types"). The stacks and the local gateway both read this table.
+ *
+ * A type without a row falls to its default, and a default has one status for all of them: API Gateway has no variable
+ * for the status in a response's template. So what it calls 502 (the function failed, or its answer has no sense) is
+ * 500 here, as in the interface.
  */
 export const gatewayResponses = {
+  BAD_REQUEST_BODY: { status: 400, message: commonErrors[400] },
+  BAD_REQUEST_PARAMETERS: { status: 400, message: commonErrors[400] },
+  UNAUTHORIZED: { status: 401, message: commonErrors[401] },
+  ACCESS_DENIED: { status: 403, message: commonErrors[403] },
+  WAF_FILTERED: { status: 403, message: commonErrors[403] },
+  // Without authorizers this says nothing but that there is no such route, or not with this method.
   MISSING_AUTHENTICATION_TOKEN: { status: 404, message: "Not found" },
   RESOURCE_NOT_FOUND: { status: 404, message: "Not found" },
-  THROTTLED: { status: 429, message: "Too many requests" },
-  QUOTA_EXCEEDED: { status: 429, message: "Too many requests" },
-  REQUEST_TOO_LARGE: { status: 413, message: "Request too large" },
+  REQUEST_TOO_LARGE: { status: 413, message: "Request too long" },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: "Unsupported media type" },
-  INTEGRATION_TIMEOUT: { status: 504, message: "The request took too long" },
-  INTEGRATION_FAILURE: { status: 500, message: "Internal server error" },
-  ACCESS_DENIED: { status: 403, message: "Forbidden" },
-  UNAUTHORIZED: { status: 401, message: "Unauthorized" },
-  WAF_FILTERED: { status: 403, message: "Forbidden" },
-  BAD_REQUEST_BODY: { status: 400, message: "Required parameters missing" },
-  BAD_REQUEST_PARAMETERS: { status: 400, message: "Required parameters missing" },
+  QUOTA_EXCEEDED: { status: 429, message: "Too many requests" },
+  THROTTLED: { status: 429, message: "Too many requests" },
+  INTEGRATION_FAILURE: { status: 500, message: commonErrors[500] },
+  INTEGRATION_TIMEOUT: { status: 504, message: "Endpoint request timed out" },
   DEFAULT_4XX: { status: 400, message: "Bad request" },
-  DEFAULT_5XX: { status: 500, message: "Internal server error" },
-} as const satisfies Record<string, { status: number; message: string }>;
+  DEFAULT_5XX: { status: 500, message: commonErrors[500] },
+} as const satisfies Record<string, GatewayResponse>;
 
-export type GatewayResponse = keyof typeof gatewayResponses;
+export interface GatewayResponse {
+  readonly status: number;
+  readonly message: string;
+}
+
+export type GatewayResponseType = keyof typeof gatewayResponses;
 
 /** What routes of the file service answer on instances without one. */
-export const noFileServiceResponse = { status: 503, message: noFileService } as const;
+export const noFileServiceResponse: GatewayResponse = { status: 503, message: noFileService };
 
-export const envelopeOf = ({ status, message }: { status: number; message: string }): string =>
+export const envelopeOf = ({ status, message }: GatewayResponse): string =>
   JSON.stringify({ data: message, code: status });
 
 const preflightSecondsMax = 600;

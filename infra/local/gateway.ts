@@ -1,21 +1,24 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import type { Readable } from "node:stream";
-import { gzipSync } from "node:zlib";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { type Declaration, functionName } from "../../lib/contract/declare.ts";
 import { endpoints as interfaceEndpoints } from "../../lib/contract/endpoints.ts";
 import {
   corsHeaders,
   envelopeOf,
   type GatewayResponse,
+  type GatewayResponseType,
   gatewayResponses,
   noFileServiceResponse,
   preflightHeaders,
 } from "../gateway-responses.ts";
+import { buffered, Refusal, streamed } from "./integration.ts";
 import { invokeApi } from "./invoke-api.ts";
-import { type Lambda, preludeOf } from "./lambda.ts";
-import { proxyEvent } from "./proxy-event.ts";
-import { router } from "./routes.ts";
+import { type Lambda, RequestTooLarge } from "./lambda.ts";
+import { listen } from "./listen.ts";
+import { proxyEvent, Unreadable } from "./proxy-event.ts";
+import { sendResult, sendStream } from "./proxy-result.ts";
+import { receiveBody } from "./request-body.ts";
+import { type Match, router } from "./routes.ts";
 
 export interface GatewayOptions {
   readonly port?: number;
@@ -24,17 +27,28 @@ export interface GatewayOptions {
   readonly allowedOrigins: readonly string[];
   /** Without uploads the routes of the file service answer 503 by themselves. */
   readonly uploads: boolean;
+  /** Answers GET /images/{key}. */
+  readonly images?: (request: IncomingMessage, response: ServerResponse, key: string) => void | Promise<void>;
   /** What else the local server serves, tried first; true when it has answered. */
-  readonly pages?: (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
-  readonly limits?: Partial<typeof quotas>;
+  readonly pages?: (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
+  readonly limits?: Partial<GatewayLimits>;
 }
 
-/** API Gateway and Lambda quotas: 10 MB a request, 6 MB of it for a Lambda, 29 s. */
-const quotas = {
-  bodyBytes: 10 * 1024 * 1024,
-  payloadBytes: 6 * 1024 * 1024,
-  milliseconds: 29_000,
+export interface GatewayLimits {
+  readonly bodyBytes: number;
+  /** For a buffered answer, or for the head of a streamed one. */
+  readonly timeoutInMilliseconds: number;
+  readonly compressedBytesMin: number;
+  /** Of the request line and all headers together. */
+  readonly headerBytes: number;
+}
+
+/** API Gateway, "Quotas for configuring and running a REST API". */
+const quotas: GatewayLimits = {
+  bodyBytes: 10 * 1_048_576,
+  timeoutInMilliseconds: 29_000,
   compressedBytesMin: 1_024,
+  headerBytes: 10_240,
 };
 
 export interface Gateway {
@@ -44,180 +58,103 @@ export interface Gateway {
 
 /** Starts a server that answers as the REST API does, from the same declarations. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { endpoints = interfaceEndpoints, lambda, allowedOrigins, uploads, pages } = options;
+  const { endpoints = interfaceEndpoints, lambda, allowedOrigins } = options;
   const limits = { ...quotas, ...options.limits };
   const find = router(endpoints);
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (await options.pages?.(request, response)) return;
     // Paths are compared as they came; a URL object would resolve `..` and `//`.
-    const [path = "/", search = ""] = (request.url ?? "/").split(/\?(.*)/s);
-    if (await pages?.(request, response)) return;
+    const [path = "", search = ""] = (request.url ?? "").split(/\?(.*)/s);
+    const key = request.method === "GET" ? /^\/images\/(.+)$/.exec(path)?.[1] : undefined;
+    if (options.images && key !== undefined) return await options.images(request, response, key);
     if (await invokeApi(lambda, path, request, response)) return;
     const match = find(path);
-    const origin = request.headers.origin;
-    const refuse = (type: GatewayResponse) =>
-      end(response, gatewayResponses[type].status, envelopeOf(gatewayResponses[type]), {
-        ...corsHeaders(match?.declarations[0] ?? {}, allowedOrigins, origin),
-        "Content-Type": "application/json",
-      });
+    if (match && request.method === "OPTIONS") return preflight(request, response, match);
+    try {
+      await serve(request, response, match, path, search);
+    } catch (error) {
+      // Too late for an answer: a broken connection tells the client that half a list is no list.
+      if (response.headersSent || request.errored) return void response.destroy();
+      refuse(request, response, match, gatewayResponses[refusalOf(error)]);
+    }
+  };
+
+  const serve = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    match: Match | undefined,
+    path: string,
+    search: string,
+  ): Promise<void> => {
     const declaration = match?.declarations.find(({ method }) => method === request.method);
-    if (match && request.method === "OPTIONS") {
-      return end(response, 204, "", preflightHeaders(match.declarations, allowedOrigins, origin));
-    }
-    if (!match || !declaration) return refuse("MISSING_AUTHENTICATION_TOKEN");
-
-    const body = await bodyOf(request, limits.bodyBytes);
-    if (!body) return refuse("REQUEST_TOO_LARGE");
-    if (declaration.files && !uploads) {
-      return end(response, noFileServiceResponse.status, envelopeOf(noFileServiceResponse), {
-        ...corsHeaders(declaration, allowedOrigins, origin),
-        "Content-Type": "application/json",
-      });
-    }
-    const url = new URL(`http://localhost/?${search}`);
-    Object.defineProperty(url, "pathname", { value: path });
-    const event = proxyEvent(request, url, body, declaration, match.pathParameters);
-    if (Buffer.byteLength(JSON.stringify(event)) > limits.payloadBytes) return refuse("REQUEST_TOO_LARGE");
-
+    if (!match || !declaration) throw new Refusal("MISSING_AUTHENTICATION_TOKEN");
+    const received = await receiveBody(request, limits.bodyBytes);
+    if ("refusal" in received) throw new Refusal(received.refusal);
+    if (declaration.files && !options.uploads) return refuse(request, response, match, noFileServiceResponse);
+    const { pathParameters } = match;
+    const event = proxyEvent({ request, path, search, ...received, resource: declaration.path, pathParameters });
+    response.setHeader("x-amzn-RequestId", event.requestContext.requestId);
     const name = functionName(declaration);
-    if ("list" in declaration.answers) return await streamed(lambda.stream(name, event), response, limits, refuse);
-    const invocation = await within(limits.milliseconds, lambda.invoke(name, event));
-    if (!invocation) return refuse("INTEGRATION_TIMEOUT");
-    if ("error" in invocation) {
-      console.error(JSON.stringify({ level: "error", function: name, ...invocation.error }));
-      return refuse("DEFAULT_5XX");
+    if ("list" in declaration.answers) {
+      const { head, body: content } = await streamed(lambda, name, event, limits.timeoutInMilliseconds);
+      await sendStream(response, head, content);
+    } else {
+      const result = await buffered(lambda, name, event, limits.timeoutInMilliseconds);
+      await sendResult(request, response, result, limits.compressedBytesMin);
     }
-    if (!isProxyResult(invocation.result)) return refuse("DEFAULT_5XX");
-    buffered(request, response, invocation.result, limits.compressedBytesMin);
   };
 
-  const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => {
-      console.error(error);
-      response.destroy();
+  const preflight = ({ headers }: IncomingMessage, response: ServerResponse, { declarations }: Match) => {
+    response.writeHead(204, preflightHeaders(declarations, allowedOrigins, headers.origin)).end();
+  };
+
+  const refuse = (
+    { headers }: IncomingMessage,
+    response: ServerResponse,
+    match: Match | undefined,
+    refusal: GatewayResponse,
+  ) => {
+    const body = envelopeOf(refusal);
+    response.writeHead(refusal.status, {
+      ...corsHeaders(match?.declarations[0] ?? {}, allowedOrigins, headers.origin),
+      "Content-Type": "application/json",
+      "Content-Length": Buffer.byteLength(body),
     });
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(options.port ?? 0, "127.0.0.1", resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    response.end(body);
   };
+
+  return await listen({
+    port: options.port ?? 0,
+    headerBytesMax: limits.headerBytes,
+    answer: (request, response) => {
+      answer(request, response).catch((error: unknown) => {
+        console.error(error);
+        response.destroy();
+      });
+    },
+    refuse: refuseUnreadable,
+  });
 }
 
-function end(
-  response: ServerResponse,
-  status: number,
-  body: string | Buffer,
-  headers: Record<string, string | string[]>,
-): void {
-  response.writeHead(
-    status,
-    status === 204 || status === 304 ? headers : { ...headers, "Content-Length": Buffer.byteLength(body) },
+function refusalOf(error: unknown): GatewayResponseType {
+  if (error instanceof Refusal) return error.type;
+  if (error instanceof RequestTooLarge) return "REQUEST_TOO_LARGE";
+  if (error instanceof Unreadable) return "BAD_REQUEST_PARAMETERS";
+  console.error(error);
+  return "DEFAULT_5XX";
+}
+
+/** Answers what is no HTTP, or has more headers than API Gateway reads. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const isTooLong = error.code === "HPE_HEADER_OVERFLOW";
+  const refusal = isTooLong
+    ? { status: 431, message: "Request header fields too large" }
+    : gatewayResponses.DEFAULT_4XX;
+  const body = envelopeOf(refusal);
+  socket.end(
+    `HTTP/1.1 ${refusal.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
+      `Access-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n${body}`,
   );
-  response.end(body);
-}
-
-async function bodyOf(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request) {
-    bytes += chunk.length;
-    // What is too large is read to its end, so that the client hears the answer.
-    if (bytes <= bytesMax) chunks.push(chunk);
-    else chunks.length = 0;
-  }
-  return bytes > bytesMax ? undefined : Buffer.concat(chunks);
-}
-
-interface ProxyResult {
-  readonly statusCode: number;
-  readonly headers?: Record<string, string>;
-  readonly multiValueHeaders?: Record<string, string[]>;
-  readonly body?: string;
-  readonly isBase64Encoded?: boolean;
-}
-
-/** Any other shape is a "malformed Lambda proxy response". */
-const isProxyResult = (result: unknown): result is ProxyResult =>
-  typeof result === "object" && result !== null && "statusCode" in result && Number.isInteger(result.statusCode);
-
-/** As with `minimumCompressionSize`: API Gateway compresses what it holds as a whole. */
-function buffered(
-  request: IncomingMessage,
-  response: ServerResponse,
-  result: ProxyResult,
-  compressedBytesMin: number,
-): void {
-  const body = Buffer.from(result.body ?? "", result.isBase64Encoded ? "base64" : "utf8");
-  const headers = { ...result.headers, ...result.multiValueHeaders };
-  const isCompressed =
-    body.length >= compressedBytesMin &&
-    /\bgzip\b/.test(request.headers["accept-encoding"]?.toString() ?? "") &&
-    !("Content-Encoding" in headers);
-  if (isCompressed) end(response, result.statusCode, gzipSync(body), { ...headers, "Content-Encoding": "gzip" });
-  else end(response, result.statusCode, body, headers);
-}
-
-/** Passes a streamed answer on as it comes; a function that fails on the way breaks the connection. */
-async function streamed(
-  stream: Readable,
-  response: ServerResponse,
-  { milliseconds }: { milliseconds: number },
-  refuse: (type: GatewayResponse) => void,
-): Promise<void> {
-  const timer = setTimeout(() => stream.destroy(new Error("No answer in time")), milliseconds);
-  response.once("close", () => stream.destroy());
-  let prelude = Buffer.alloc(0);
-  try {
-    for await (const chunk of stream) {
-      if (response.headersSent) {
-        await write(response, chunk);
-        continue;
-      }
-      prelude = Buffer.concat([prelude, chunk]);
-      const found = preludeOf(prelude);
-      if (!found) continue;
-      clearTimeout(timer);
-      response.writeHead(found.head.statusCode, found.head.headers);
-      await write(response, prelude.subarray(found.bodyStart));
-    }
-    if (response.headersSent) response.end();
-    else refuse("DEFAULT_5XX");
-  } catch (error) {
-    console.error(JSON.stringify({ level: "error", message: String(error) }));
-    if (response.headersSent) response.destroy();
-    else refuse(String(error).includes("in time") ? "INTEGRATION_TIMEOUT" : "DEFAULT_5XX");
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-async function write(response: ServerResponse, chunk: Buffer): Promise<void> {
-  if (chunk.length === 0 || response.write(chunk) || response.destroyed) return;
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      response.off("drain", done).off("close", done);
-      resolve();
-    };
-    response.once("drain", done).once("close", done);
-  });
-}
-
-async function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), milliseconds);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,12 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { json } from "node:stream/consumers";
-import type { Lambda } from "./lambda.ts";
+import { type Lambda, RequestTooLarge } from "./lambda.ts";
+import { read } from "./request-body.ts";
 
 const invocations = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/;
+const loopback = /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/;
+/** Lambda refuses by size what this still reads. */
+const bodyBytesMax = 64 * 1_048_576;
 
 /**
  * Lambda's own Invoke API, so that the AWS CLI runs functions with `--endpoint-url` (Lambda API reference, "Invoke").
- * It asks for no credentials, hence pages in a browser, which name their origin, are kept out.
+ * It asks for no credentials, so it serves this machine alone, and no page in a browser: these name their origin.
  * @returns whether the request was one for it
  */
 export async function invokeApi(
@@ -17,30 +20,69 @@ export async function invokeApi(
 ): Promise<boolean> {
   const name = invocations.exec(path)?.[1];
   if (name === undefined || request.method !== "POST") return false;
-  const answer = (status: number, body: unknown, headers: Record<string, string> = {}) => {
-    response.writeHead(status, { "Content-Type": "application/json", ...headers });
-    response.end(body === undefined ? "" : JSON.stringify(body));
-    return true;
-  };
-  const refuse = (status: number, type: string, Message: string) =>
-    answer(status, { Type: "User", Message }, { "x-amzn-ErrorType": type });
+  const { status, body, headers } = await answerTo(lambda, name, request);
+  const text = body === undefined ? "" : JSON.stringify(body);
+  response.writeHead(status, {
+    "Content-Type": "application/json",
+    "x-amzn-RequestId": crypto.randomUUID(),
+    ...(status === 204 ? {} : { "Content-Length": Buffer.byteLength(text) }),
+    ...headers,
+  });
+  response.end(text);
+  return true;
+}
 
-  if (request.headers.origin !== undefined) return refuse(403, "AccessDeniedException", "Not for web pages");
-  if (!lambda.names.has(name)) return refuse(404, "ResourceNotFoundException", `Function not found: ${name}`);
-  let event: unknown;
-  try {
-    event = request.headers["content-length"] === "0" ? {} : await json(request);
-  } catch (error) {
-    return refuse(400, "InvalidRequestContentException", `Could not parse request body into json: ${error}`);
+interface Answer {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+async function answerTo(lambda: Lambda, name: string, request: IncomingMessage): Promise<Answer> {
+  if (request.headers.origin !== undefined || !loopback.test(request.socket.remoteAddress ?? "")) {
+    return refusal(
+      403,
+      "AccessDeniedException",
+      "Functions can be invoked from this machine only, and from no web page",
+    );
   }
+  if (!lambda.names.has(name)) return refusal(404, "ResourceNotFoundException", `Function not found: ${name}`);
+  const text = (await read(request, bodyBytesMax))?.toString();
+  if (text === undefined) return refusal(413, "RequestTooLargeException", "Request must be smaller");
+  const payload = parsed(text);
+  if (!payload) return refusal(400, "InvalidRequestContentException", "Could not parse request body into json");
   const type = request.headers["x-amz-invocation-type"] ?? "RequestResponse";
-  if (type === "DryRun") return answer(204, undefined);
-  if (type === "Event") {
-    void lambda.invoke(name, event);
-    return answer(202, undefined);
+  if (type === "DryRun") return { status: 204 };
+  try {
+    const invocation = lambda.invoke(name, payload.event);
+    if (type !== "Event") return outcome(await invocation);
+    // Lambda takes the event and reports nothing more; the runtime logs what fails.
+    invocation.catch(() => {});
+    return { status: 202 };
+  } catch (error) {
+    if (error instanceof RequestTooLarge) return refusal(413, "RequestTooLargeException", error.message);
+    throw error;
   }
-  const invocation = await lambda.invoke(name, event);
+}
+
+const refusal = (status: number, type: string, message: string): Answer => ({
+  status,
+  body: { Type: "User", Message: message },
+  headers: { "x-amzn-ErrorType": type },
+});
+
+function outcome(invocation: Awaited<ReturnType<Lambda["invoke"]>>): Answer {
+  const headers = { "X-Amz-Executed-Version": "$LATEST" };
   return "error" in invocation
-    ? answer(200, invocation.error, { "X-Amz-Function-Error": "Unhandled", "X-Amz-Executed-Version": "$LATEST" })
-    : answer(200, invocation.result, { "X-Amz-Executed-Version": "$LATEST" });
+    ? { status: 200, body: invocation.error, headers: { ...headers, "X-Amz-Function-Error": "Unhandled" } }
+    : { status: 200, body: invocation.result, headers };
+}
+
+/** No payload is an empty object. */
+function parsed(text: string): { event: unknown } | undefined {
+  try {
+    return { event: text === "" ? {} : JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
 }

@@ -1,10 +1,46 @@
-import { randomUUID } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { PassThrough, type Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
+import { contextOf, type InvocationContext, inTime } from "./lambda-context.ts";
+import {
+  isStreamingHandler,
+  named,
+  type Prelude,
+  provideAwsLambda,
+  ResponseStream,
+  readPrelude,
+} from "./lambda-stream.ts";
 
+export interface LambdaOptions {
+  /** Where the built functions are: `<outdir>/<stem>/index.mjs`. */
+  readonly outdir: string;
+  readonly limits?: Partial<LambdaLimits>;
+}
+
+export interface LambdaLimits {
+  /** Of an event, as JSON. */
+  readonly requestBytes: number;
+  /** Of a buffered result, as JSON. */
+  readonly responseBytes: number;
+  readonly streamedBytes: number;
+  /** Of functions that answer API Gateway in one piece. */
+  readonly timeoutInMilliseconds: number;
+  /** Of functions that stream, and of those that operators and deployments invoke (`ops-…`). */
+  readonly longTimeoutInMilliseconds: number;
+}
+
+/** AWS, "Lambda quotas": 6 MB each way, 200 MB streamed, 900 s. API Gateway waits 29 s for a buffered answer. */
+export const lambdaLimits: LambdaLimits = {
+  requestBytes: 6_291_456,
+  responseBytes: 6_291_556,
+  streamedBytes: 200 * 1_048_576,
+  timeoutInMilliseconds: 29_000,
+  longTimeoutInMilliseconds: 900_000,
+};
+
+/** What Lambda answers when a function fails. */
 export interface FunctionError {
   readonly errorType: string;
   readonly errorMessage: string;
@@ -12,160 +48,142 @@ export interface FunctionError {
 }
 
 export type Invocation = { readonly result: unknown } | { readonly error: FunctionError };
+export type StreamedInvocation =
+  | { readonly head: Prelude; readonly body: Readable }
+  | { readonly error: FunctionError };
 
 /** Functions as Lambda runs them, in this process and with its environment. */
 export interface Lambda {
   readonly names: ReadonlySet<string>;
-  /** Synchronous invocation; a streaming function's answer is collected first. */
+  /**
+   * Invokes a function and waits for its result; what a streaming function writes is collected into a REST result.
+   * @throws {RequestTooLarge}
+   */
   invoke(name: string, event: unknown): Promise<Invocation>;
-  /** Invocation with a streamed answer: bytes as the function writes them, broken off where it fails. */
-  stream(name: string, event: unknown): Readable;
+  /**
+   * Invokes a streaming function; settles as soon as the head is there. A function that fails later destroys the body.
+   * @throws {RequestTooLarge}
+   */
+  stream(name: string, event: unknown): Promise<StreamedInvocation>;
 }
 
-export interface LambdaOptions {
-  /** Where the built functions are: `<outdir>/<stem>/index.mjs`. */
-  readonly outdir: string;
-  /** Request and response of a buffered invocation (Lambda quotas: 6 MB). */
-  readonly payloadBytesMax?: number;
-  readonly timeoutInMilliseconds?: number;
+/** The event is larger than Lambda accepts. */
+export class RequestTooLarge extends Error {
+  override readonly name = "RequestTooLargeException";
 }
 
-const payloadQuotaInBytes = 6 * 1024 * 1024;
-const timeoutInMillisecondsMax = 29_000;
-
-const streaming = Symbol("streaming");
-type Handler = ((...parameters: unknown[]) => unknown) & { [streaming]?: true };
-
-/** What the Node.js runtime of Lambda offers to streaming functions, the metadata ended by eight NUL bytes. */
-const awslambda = {
-  streamifyResponse: (handler: Handler) => Object.assign(handler, { [streaming]: true }),
-  HttpResponseStream: {
-    from(stream: PassThrough, metadata: unknown) {
-      stream.write(JSON.stringify(metadata));
-      stream.write(Buffer.alloc(8));
-      return stream;
-    },
-  },
-};
+type Handler = (event: unknown, ...rest: unknown[]) => unknown;
 
 /** Starts a runtime over built functions; each is loaded when it is first invoked. */
 export async function startLambda(options: LambdaOptions): Promise<Lambda> {
-  Object.assign(globalThis, { awslambda });
-  const { outdir, payloadBytesMax = payloadQuotaInBytes, timeoutInMilliseconds = timeoutInMillisecondsMax } = options;
-  const files = (await readdir(outdir, { recursive: true })).filter((file) => file.endsWith("index.mjs"));
-  const modules = new Map(files.map((file) => [nameOf(file), join(outdir, file)]));
+  const limits = { ...lambdaLimits, ...options.limits };
+  const files = await findBundles(options.outdir);
+  const loaded = new Map<string, Promise<Handler>>();
+  provideAwsLambda();
 
-  const load = async (name: string): Promise<Handler> => {
-    const file = modules.get(name);
-    if (!file) throw new Error(`There is no function ${name}`);
-    const { handler } = await import(pathToFileURL(file).href);
+  const load = (name: string): Promise<Handler> => {
+    const handler = loaded.get(name) ?? loadHandler(name, files.get(name));
+    loaded.set(name, handler);
     return handler;
   };
 
-  const run = async (name: string, event: unknown, stream: PassThrough): Promise<unknown> => {
-    if (Buffer.byteLength(JSON.stringify(event)) > payloadBytesMax) {
-      throw failure("RequestTooLargeException", `Request must be smaller than ${payloadBytesMax} bytes`);
+  /** Loads and runs a function, and turns what it throws into what Lambda would answer. */
+  const attempt = async <Result>(
+    name: string,
+    event: unknown,
+    run: (handler: Handler, event: unknown, context: InvocationContext) => Promise<Result>,
+  ): Promise<Result | { readonly error: FunctionError }> => {
+    const received = copyOf(event, limits.requestBytes);
+    let context: InvocationContext | undefined;
+    try {
+      const handler = await load(name);
+      const isLong = isStreamingHandler(handler) || name.startsWith("ops-");
+      context = contextOf(name, isLong ? limits.longTimeoutInMilliseconds : limits.timeoutInMilliseconds);
+      return await run(handler, received, context);
+    } catch (error) {
+      return { error: logged(error, name, context) };
     }
-    const handler = await load(name);
-    const context = contextOf(name, timeoutInMilliseconds);
-    const received = structuredClone(event);
-    const work = handler[streaming] ? handler(received, stream, context) : handler(received, context);
-    return await within(timeoutInMilliseconds, Promise.resolve(work));
   };
 
   return {
-    names: new Set(modules.keys()),
-    async invoke(name, event) {
-      const stream = new PassThrough();
-      try {
-        const [bytes, returned] = await Promise.all([
-          buffer(stream),
-          run(name, event, stream).finally(() => stream.end()),
-        ]);
-        const result = bytes.length > 0 ? collected(bytes) : returned;
-        if (Buffer.byteLength(JSON.stringify(result) ?? "") > payloadBytesMax) {
-          throw failure(
-            "Function.ResponseSizeTooLarge",
-            `Response payload size exceeded maximum allowed payload size (${payloadBytesMax} bytes).`,
-          );
-        }
-        return { result: result ?? null };
-      } catch (error) {
-        stream.destroy();
-        return { error: described(error) };
-      }
-    },
-    stream(name, event) {
-      const stream = new PassThrough();
-      run(name, event, stream).then(
-        () => stream.writableEnded || stream.end(),
-        (error: Error) => stream.destroy(error),
-      );
-      return stream;
-    },
+    names: new Set(files.keys()),
+    invoke: (name, event) =>
+      attempt(name, event, async (handler, received, context) => {
+        const result = isStreamingHandler(handler)
+          ? await collect(await open(handler, received, context, limits.streamedBytes))
+          : await inTime(handler(received, context), context);
+        return { result: limited(result, limits.responseBytes) };
+      }),
+    stream: (name, event) =>
+      attempt(name, event, (handler, received, context) => open(handler, received, context, limits.streamedBytes)),
   };
 }
 
-const nameOf = (file: string) =>
-  file
-    .replaceAll("\\", "/")
-    .replace(/\/index\.mjs$/, "")
-    .replaceAll("/", "-");
-
-function contextOf(functionName: string, timeout: number) {
-  const deadline = Date.now() + timeout;
-  return {
-    awsRequestId: randomUUID(),
-    callbackWaitsForEmptyEventLoop: true,
-    functionName,
-    functionVersion: "$LATEST",
-    invokedFunctionArn: `arn:aws:lambda:eu-central-1:123456789012:function:${functionName}`,
-    logGroupName: `/aws/lambda/${functionName}`,
-    logStreamName: "local",
-    memoryLimitInMB: "1024",
-    getRemainingTimeInMillis: () => deadline - Date.now(),
-  };
+/** Files by function name. */
+async function findBundles(outdir: string): Promise<ReadonlyMap<string, string>> {
+  const files = await readdir(outdir, { recursive: true });
+  return new Map(
+    files
+      .filter((file) => file.endsWith("index.mjs"))
+      .map((file) => [file.replace(/[\\/]index\.mjs$/, "").replaceAll(/[\\/]/g, "-"), join(outdir, file)]),
+  );
 }
 
-async function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const message = `Task timed out after ${(milliseconds / 1000).toFixed(2)} seconds`;
-    timer = setTimeout(() => reject(failure("Sandbox.Timedout", message)), milliseconds);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+async function loadHandler(name: string, file: string | undefined): Promise<Handler> {
+  if (file === undefined) throw named("ResourceNotFoundException", `Function not found: ${name}`);
+  const { handler } = await import(pathToFileURL(file).href);
+  if (typeof handler === "function") return handler;
+  throw named("Runtime.HandlerNotFound", "index.handler is undefined or not exported");
 }
 
-const failure = (name: string, message: string) => Object.assign(new Error(message), { name });
+/** Events travel as JSON. */
+function copyOf(event: unknown, bytesMax: number): unknown {
+  const text = JSON.stringify(event) ?? "null";
+  if (Buffer.byteLength(text) <= bytesMax) return JSON.parse(text);
+  throw new RequestTooLarge(`Request must be smaller than ${bytesMax} bytes for the InvokeFunction operation`);
+}
 
-function described(error: unknown): FunctionError {
-  if (!(error instanceof Error)) return { errorType: "Error", errorMessage: String(error) };
+/** So do results. */
+function limited(result: unknown, bytesMax: number): unknown {
+  const text = JSON.stringify(result) ?? "null";
+  if (Buffer.byteLength(text) <= bytesMax) return JSON.parse(text);
+  const message = `Response payload size exceeded maximum allowed payload size (${bytesMax} bytes).`;
+  throw named("Function.ResponseSizeTooLarge", message);
+}
+
+async function open(handler: Handler, event: unknown, context: InvocationContext, bytesMax: number) {
+  const stream = new ResponseStream(bytesMax);
+  let head: Prelude | undefined;
+  inTime(handler(event, stream, context), context).then(
+    () => {
+      if (!stream.writableEnded) stream.destroy(new Error("Response stream is not finished."));
+    },
+    (error) => {
+      if (head && !stream.readableAborted) logged(error, context.functionName, context);
+      stream.destroy(error instanceof Error ? error : new Error(String(error)));
+    },
+  );
+  head = await readPrelude(stream);
+  if (!head) throw named("Runtime.MalformedStreamingHandler", "The response stream begins with no metadata.");
+  return { head, body: stream };
+}
+
+async function collect({ head, body }: { head: Prelude; body: Readable }): Promise<unknown> {
+  const bytes = await buffer(body);
+  const text = bytes.toString();
+  return Buffer.from(text).equals(bytes)
+    ? { ...head, body: text, isBase64Encoded: false }
+    : { ...head, body: bytes.toString("base64"), isBase64Encoded: true };
+}
+
+/** As the runtime does, writes to the log what a function throws, and gives what the caller is told. */
+function logged(error: unknown, name: string, context: InvocationContext | undefined): FunctionError {
+  const described = describe(error);
+  console.error(JSON.stringify({ level: "error", function: name, requestId: context?.awsRequestId, ...described }));
+  return described;
+}
+
+function describe(error: unknown): FunctionError {
+  if (!(error instanceof Error)) return { errorType: typeof error, errorMessage: String(error), trace: [] };
   return { errorType: error.name, errorMessage: error.message, trace: error.stack?.split("\n") ?? [] };
-}
-
-/** A streamed answer as the REST result it stands for. */
-function collected(bytes: Buffer): unknown {
-  const { head, bodyStart } = preludeOf(bytes) ?? {};
-  if (!head) return bytes.toString();
-  const body = bytes.subarray(bodyStart);
-  const isBase64Encoded = "Content-Encoding" in (head.headers ?? {});
-  return { ...head, isBase64Encoded, body: body.toString(isBase64Encoded ? "base64" : "utf8") };
-}
-
-export interface StreamHead {
-  readonly statusCode: number;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-const preludeEnd = Buffer.alloc(8);
-
-/** The metadata a streamed answer begins with, once they have arrived whole. */
-export function preludeOf(bytes: Buffer): { head: StreamHead; bodyStart: number } | undefined {
-  const end = bytes.indexOf(preludeEnd);
-  if (end < 0) return undefined;
-  return { head: JSON.parse(bytes.toString("utf8", 0, end)), bodyStart: end + preludeEnd.length };
 }

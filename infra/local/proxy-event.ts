@@ -1,52 +1,69 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { APIGatewayProxyEvent } from "aws-lambda";
-import type { Declaration } from "../../lib/contract/declare.ts";
+import type { APIGatewayEventIdentity, APIGatewayProxyEvent } from "aws-lambda";
 
-/** The event of a REST API's Lambda proxy integration (API Gateway, "Input format of a Lambda function"). */
-export function proxyEvent(
-  request: IncomingMessage,
-  url: URL,
-  body: Buffer,
-  declaration: Declaration,
-  pathParameters: Record<string, string> | null,
-): APIGatewayProxyEvent {
-  const headers = pairs(request.rawHeaders);
-  const query = [...url.searchParams];
-  const method = request.method ?? "GET";
+export interface Call {
+  readonly request: IncomingMessage;
+  readonly path: string;
+  /** What follows the question mark. */
+  readonly search: string;
+  readonly body: Buffer;
+  /** The path of the matching resource, `/admin-roles/edit/{id}`. */
+  readonly resource: string;
+  readonly pathParameters: Readonly<Record<string, string>> | null;
+}
+
+/** A request that API Gateway refuses to read. */
+export class Unreadable extends Error {
+  override readonly name = "Unreadable";
+}
+
+/**
+ * The event of a REST API's Lambda proxy integration (API Gateway, "Input format of a Lambda function for proxy
+ * integration").
+ * @throws {Unreadable} when path or query are not properly encoded
+ */
+export function proxyEvent({ request, path, search, body, resource, pathParameters }: Call): APIGatewayProxyEvent {
+  const headers = headersOf(request);
+  const query = queryOf(search);
+  const httpMethod = request.method ?? "GET";
   return {
-    resource: declaration.path,
-    path: url.pathname,
-    httpMethod: method,
+    resource,
+    path,
+    httpMethod,
     headers: lastOf(headers),
     multiValueHeaders: allOf(headers),
     queryStringParameters: query.length > 0 ? lastOf(query) : null,
     multiValueQueryStringParameters: query.length > 0 ? allOf(query) : null,
-    pathParameters,
+    pathParameters: pathParameters && decodedParameters(pathParameters),
     stageVariables: null,
-    requestContext: {
-      accountId: "123456789012",
-      apiId: "local",
-      authorizer: null,
-      domainName: request.headers.host ?? "localhost",
-      httpMethod: method,
-      identity: identity(request),
-      path: url.pathname,
-      protocol: "HTTP/1.1",
-      requestId: randomUUID(),
-      requestTime: new Date().toUTCString(),
-      requestTimeEpoch: Date.now(),
-      resourceId: "local",
-      resourcePath: declaration.path,
-      stage: "local",
-    },
+    requestContext: { ...requestContext(request, path), httpMethod, resourcePath: resource },
     // No media type is registered as binary, so bodies are text; bytes that are none become replacement characters.
     body: body.length > 0 ? body.toString("utf8") : null,
     isBase64Encoded: false,
   };
 }
 
-const identity = (request: IncomingMessage) => ({
+function requestContext(request: IncomingMessage, path: string) {
+  const now = new Date();
+  return {
+    accountId: "123456789012",
+    apiId: "local",
+    authorizer: null,
+    domainName: request.headers.host ?? "localhost",
+    extendedRequestId: randomUUID(),
+    identity: identityOf(request),
+    path,
+    protocol: `HTTP/${request.httpVersion}`,
+    requestId: randomUUID(),
+    requestTime: commonLogTime(now),
+    requestTimeEpoch: now.getTime(),
+    resourceId: "local",
+    stage: "local",
+  };
+}
+
+const identityOf = (request: IncomingMessage): APIGatewayEventIdentity => ({
   accessKey: null,
   accountId: null,
   apiKey: null,
@@ -58,20 +75,80 @@ const identity = (request: IncomingMessage) => ({
   cognitoIdentityId: null,
   cognitoIdentityPoolId: null,
   principalOrgId: null,
-  sourceIp: request.socket.remoteAddress ?? "127.0.0.1",
+  sourceIp: addressOf(request),
   user: null,
   userAgent: request.headers["user-agent"] ?? null,
   userArn: null,
 });
 
-function pairs(rawHeaders: readonly string[]): [string, string][] {
-  const names = rawHeaders.filter((_, place) => place % 2 === 0);
-  return names.map((name, place) => [name, rawHeaders[2 * place + 1] ?? ""]);
+/** IPv4 as IPv4, also where the socket speaks both. */
+const addressOf = ({ socket }: IncomingMessage) => (socket.remoteAddress ?? "127.0.0.1").replace(/^::ffff:/, "");
+
+/** 21/Nov/2026:05:31:37 +0000 */
+function commonLogTime(time: Date): string {
+  const [, day, month, year, clock] = time.toUTCString().split(" ");
+  return `${day}/${month}/${year}:${clock} +0000`;
 }
 
-const lastOf = (entries: readonly [string, string][]) => Object.fromEntries(entries);
+type Pair = readonly [name: string, value: string];
 
-const allOf = (entries: readonly [string, string][]) =>
+/** What concerns only the connection to the gateway stays there. */
+const hopByHop = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "keep-alive",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+function headersOf(request: IncomingMessage): Pair[] {
+  const sent = request.rawHeaders.flatMap((name, place, all): Pair[] =>
+    place % 2 === 0 && !hopByHop.has(name.toLowerCase()) ? [[name, all[place + 1] ?? ""]] : [],
+  );
+  const forwarded = [request.headers["x-forwarded-for"], addressOf(request)].filter(Boolean).join(", ");
+  return [
+    ...sent.filter(([name]) => !name.toLowerCase().startsWith("x-forwarded-")),
+    ["X-Forwarded-For", forwarded],
+    ["X-Forwarded-Port", String(request.socket.localPort)],
+    ["X-Forwarded-Proto", "http"],
+  ];
+}
+
+/**
+ * API Gateway, "Important notes for REST APIs": `|`, `{` and `}` must be encoded, and `;` splits a query as `&` does.
+ */
+function queryOf(search: string): Pair[] {
+  if (/[|{}]/.test(search)) throw new Unreadable("Plain |, { or } in the query");
+  return search
+    .split(/[&;]/)
+    .filter((part) => part !== "")
+    .map((part) => {
+      const [, name = "", value = ""] = /^([^=]*)=?(.*)$/s.exec(part) ?? [];
+      return [decoded(name.replaceAll("+", " ")), decoded(value.replaceAll("+", " "))];
+    });
+}
+
+/**
+ * API Gateway, "Important notes for REST APIs": request parameters are decoded before they are passed on. Some report
+ * path parameters that came as they were sent, so functions should not depend on it.
+ */
+const decodedParameters = (parameters: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, decoded(value)]));
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Unreadable(`Not properly encoded: ${text}`);
+  }
+}
+
+const lastOf = (pairs: readonly Pair[]) => Object.fromEntries(pairs);
+
+const allOf = (pairs: readonly Pair[]) =>
   Object.fromEntries(
-    [...Map.groupBy(entries, ([name]) => name)].map(([name, all]) => [name, all.map(([, value]) => value)]),
+    [...Map.groupBy(pairs, ([name]) => name)].map(([name, all]) => [name, all.map(([, value]) => value)]),
   );

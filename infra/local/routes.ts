@@ -1,45 +1,46 @@
 import type { Declaration } from "../../lib/contract/declare.ts";
 
 export interface Match {
+  /** The endpoints of the path, one a method. */
   readonly declarations: readonly Declaration[];
-  readonly pathParameters: Record<string, string> | null;
+  /** As they stand in the path. */
+  readonly pathParameters: Readonly<Record<string, string>> | null;
 }
 
-/** Finds the endpoints of a path, as API Gateway does: segment by segment, to the letter, parameters decoded. */
+/**
+ * Finds the endpoints of a path as API Gateway does: segment by segment, to the letter. What is not exactly a resource
+ * (a slash more, another case, a dot segment, an encoded letter) is none.
+ */
 export function router(endpoints: readonly Declaration[]): (path: string) => Match | undefined {
-  const resources = Map.groupBy(endpoints, ({ path }) => path);
+  const resources = [...Map.groupBy(endpoints, ({ path }) => path)].map(([path, declarations]) => ({
+    segments: path.split("/"),
+    declarations,
+  }));
   // A literal segment outweighs a parameter.
-  const ordered = [...resources].sort(([left], [right]) => parameters(left) - parameters(right));
+  resources.sort((left, right) => parameterCount(left.segments) - parameterCount(right.segments));
   return (path) => {
-    for (const [resource, declarations] of ordered) {
-      const pathParameters = match(resource, path);
-      if (pathParameters)
-        return { declarations, pathParameters: Object.keys(pathParameters).length ? pathParameters : null };
+    const given = path.split("/");
+    for (const { segments, declarations } of resources) {
+      const found = match(segments, given);
+      if (found) return { declarations, pathParameters: found.length > 0 ? Object.fromEntries(found) : null };
     }
     return undefined;
   };
 }
 
-const parameters = (resource: string) => resource.split("{").length;
+const parameterCount = (segments: readonly string[]) => segments.filter((segment) => nameOf(segment)).length;
 
-function match(resource: string, path: string): Record<string, string> | undefined {
-  const wanted = resource.split("/");
-  const given = path.split("/");
-  if (wanted.length !== given.length) return undefined;
-  const found: Record<string, string> = {};
-  for (const [place, segment] of wanted.entries()) {
+const nameOf = (segment: string) => /^\{(.+)\}$/.exec(segment)?.[1];
+
+/** The parameters and their values; undefined when the path is not of this resource. */
+function match(segments: readonly string[], given: readonly string[]): [string, string][] | undefined {
+  if (segments.length !== given.length) return undefined;
+  const found: [string, string][] = [];
+  for (const [place, segment] of segments.entries()) {
     const value = given[place] ?? "";
-    const name = /^\{(.+)\}$/.exec(segment)?.[1];
+    const name = nameOf(segment);
     if (name === undefined ? segment !== value : value === "") return undefined;
-    if (name !== undefined) found[name] = decoded(value);
+    if (name !== undefined) found.push([name, value]);
   }
   return found;
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }

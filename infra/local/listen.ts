@@ -1,0 +1,50 @@
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+
+interface Listener {
+  readonly port: number;
+  readonly headerBytesMax: number;
+  readonly answer: RequestListener;
+  readonly refuse: (error: NodeJS.ErrnoException, socket: Socket) => void;
+}
+
+const graceInMilliseconds = 1_000;
+
+/**
+ * Listens on this machine's own addresses only, since nobody here is asked for credentials. `localhost` can be either
+ * of them.
+ */
+export async function listen(listener: Listener): Promise<{ url: string; close(): Promise<void> }> {
+  const first = await open(listener, listener.port, "127.0.0.1");
+  const { port } = first.address() as AddressInfo;
+  const second = await open(listener, port, "::1").catch(async (error: NodeJS.ErrnoException) => {
+    // No IPv6 here; or the port is somebody's there, which matters only where it was asked for.
+    if (error.code !== "EADDRINUSE" || listener.port === 0) return undefined;
+    await close(first);
+    throw error;
+  });
+  const servers = second ? [first, second] : [first];
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async close() {
+      await Promise.all(servers.map(close));
+    },
+  };
+}
+
+async function open({ headerBytesMax, answer, refuse }: Listener, port: number, host: string): Promise<Server> {
+  const server = createServer({ maxHeaderSize: headerBytesMax }, answer).on("clientError", refuse);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, host, resolve);
+  });
+  return server;
+}
+
+/** Requests under way have a moment to end. */
+async function close(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), graceInMilliseconds);
+  await closed;
+  clearTimeout(timer);
+}
