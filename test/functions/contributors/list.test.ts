@@ -1,25 +1,241 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { aContributor, addClients, aSeries } from "../../support/catalogue.ts";
+import { invalidParameter, missingParameters } from "../../support/envelope.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 
 let stack: Stack;
 
+const list = (query: Record<string, string | number> = {}) =>
+  stack.call("contributors/list", { query: { client: 1, ...query } });
+const namesIn = ({ body }: { body: { contributors: { first_name: string }[] } }) =>
+  body.contributors.map(({ first_name }) => first_name);
+
 beforeAll(async () => {
   stack = await startStack();
+  await addClients(stack.sql);
+});
+
+beforeEach(async () => {
+  await stack.sql`delete from contributors`;
+  await stack.sql`delete from series`;
 });
 
 afterAll(() => stack.close());
 
 describe("GET /contributors", () => {
-  it("answers 400 without a client", async () => {
-    const { status, body } = await stack.call("contributors/list");
+  it("answers 200 with every field of the interface", async () => {
+    const contributor = await aContributor(stack.sql, {
+      first_name: "Ursula K.",
+      last_name: "Le Guin",
+      gender: "female",
+      image: "avatars/le-guin.webp",
+    });
+    await aSeries(stack.sql, { by: contributor }, { name: "Earthsea", slug: "earthsea" });
 
-    expect(status).toBe(400);
-    expect(body).toEqual({ data: "Required parameters missing", code: 400 });
+    const { status, body } = await list();
+
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      contributors: [
+        {
+          id: contributor.id,
+          first_name: "Ursula K.",
+          last_name: "Le Guin",
+          image: "https://images.example.com/avatars/le-guin.webp",
+          gender: "female",
+          series_count: 1,
+          random_series: { name: "Earthsea", slug: "earthsea" },
+        },
+      ],
+      max: 1,
+      from: 0,
+      to: 1,
+    });
   });
 
-  it("answers 200 with nothing where there is nothing", async () => {
-    const { body } = await stack.call("contributors/list", { query: { client: 1 } });
+  it("answers 200 without random_series, and nulls, where there is nothing to say", async () => {
+    const { id } = await aContributor(stack.sql, { first_name: "Hergé" });
 
-    expect(body).toEqual({ contributors: [], max: 0, from: 0, to: 0 });
+    const { body } = await list();
+
+    expect(body.contributors).toEqual([
+      { id, first_name: "Hergé", last_name: "", image: null, gender: null, series_count: 0 },
+    ]);
+  });
+
+  it("answers 200 with shared and own contributors, never another client's or unpublished ones", async () => {
+    await aContributor(stack.sql, { first_name: "Shared" });
+    await aContributor(stack.sql, { first_name: "Own", client_id: 1 });
+    await aContributor(stack.sql, { first_name: "Foreign", client_id: 2 });
+    await aContributor(stack.sql, { first_name: "Unpublished", public: false });
+
+    const reply = await list();
+
+    expect(namesIn(reply)).toEqual(["Own", "Shared"]);
+    expect(reply.body.max).toBe(2);
+  });
+
+  it("answers 200 counting only series in the client's scope", async () => {
+    const contributor = await aContributor(stack.sql);
+    const shared = await aSeries(stack.sql, { by: contributor });
+    await aSeries(stack.sql, { by: contributor }, { client_id: 2 });
+
+    const { body } = await list();
+
+    expect(body.contributors[0]).toMatchObject({ series_count: 1, random_series: { slug: shared.slug } });
+  });
+
+  it("answers 200 drawing random_series anew from all of them", async () => {
+    const contributor = await aContributor(stack.sql);
+    for (const name of ["One", "Two", "Three"]) await aSeries(stack.sql, { by: contributor }, { name });
+
+    const drawn = new Set<string>();
+    for (let draw = 0; draw < 60; draw++) drawn.add((await list()).body.contributors[0].random_series.name);
+
+    expect(drawn).toEqual(new Set(["One", "Two", "Three"]));
+  });
+
+  it("answers 200 ordered by name without regard to case and accents", async () => {
+    for (const name of ["zoë", "Émile", "emma", "Øyvind", "adam", "Čapek"])
+      await aContributor(stack.sql, { first_name: name });
+    const ascending = ["adam", "Čapek", "Émile", "emma", "Øyvind", "zoë"];
+
+    expect(namesIn(await list())).toEqual(ascending);
+    expect(namesIn(await list({ order: "name-asc" }))).toEqual(ascending);
+    expect(namesIn(await list({ order: "name-desc" }))).toEqual(ascending.toReversed());
+  });
+
+  it("answers 200 ordered by when they were added", async () => {
+    for (const name of ["C", "A", "B"]) await aContributor(stack.sql, { first_name: name });
+
+    expect(namesIn(await list({ order: "added-asc" }))).toEqual(["C", "A", "B"]);
+    expect(namesIn(await list({ order: "added-desc" }))).toEqual(["B", "A", "C"]);
+  });
+
+  it("answers 200 with pages that neither overlap nor miss while contributors share a name", async () => {
+    const ids: number[] = [];
+    for (let n = 0; n < 7; n++)
+      ids.push(
+        (
+          await aContributor(stack.sql, {
+            first_name: "Ann",
+            last_name: `${" ".repeat(n + 1)}x${"\u0301".repeat(n)}`,
+            client_id: n % 2 ? 1 : null,
+          })
+        ).id,
+      );
+
+    const seen: number[] = [];
+    for (let offset = 0; offset < 7; ) {
+      const { body } = await list({ limit: 2, offset });
+      expect(body).toMatchObject({ max: 7, from: offset });
+      seen.push(...body.contributors.map(({ id }: { id: number }) => id));
+      offset = body.to;
+    }
+
+    expect(seen.toSorted((a, b) => a - b)).toEqual(ids);
+  });
+
+  it("answers 200 with nothing for limit 0 and behind the end", async () => {
+    await aContributor(stack.sql);
+
+    expect((await list({ limit: 0 })).body).toEqual({ contributors: [], max: 1, from: 0, to: 0 });
+    expect((await list({ offset: 5 })).body).toEqual({ contributors: [], max: 1, from: 1, to: 1 });
+    expect((await list({ limit: Number.MAX_SAFE_INTEGER, offset: Number.MAX_SAFE_INTEGER })).body).toMatchObject({
+      from: 1,
+      to: 1,
+    });
+  });
+
+  it("answers 200 with those whose name contains the search, whatever its case and accents", async () => {
+    await aContributor(stack.sql, { first_name: "Émile", last_name: "Zola" });
+    await aContributor(stack.sql, { first_name: "Stanisław", last_name: "Lem" });
+    await aContributor(stack.sql, { first_name: "手塚", last_name: "治虫" });
+
+    expect(namesIn(await list({ search: "emile z" }))).toEqual(["Émile"]);
+    expect(namesIn(await list({ search: "ISLAW" }))).toEqual(["Stanisław"]);
+    expect(namesIn(await list({ search: "塚 治" }))).toEqual(["手塚"]);
+    expect((await list({ search: "lem" })).body).toMatchObject({ max: 1, from: 0, to: 1 });
+    expect((await list({ search: "" })).body.max).toBe(3);
+  });
+
+  it.each(["100%", "a_b", "back\\slash", "'; drop table contributors; --"])(
+    "answers 200 taking %s as plain text",
+    async (name) => {
+      await aContributor(stack.sql, { first_name: name });
+      await aContributor(stack.sql, { first_name: "100 aXb backXslash" });
+
+      expect(namesIn(await list({ search: name }))).toEqual([name]);
+    },
+  );
+
+  it("answers 200 with an exact max while rows come, change and go", async () => {
+    const [first] = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => aContributor(stack.sql, { client_id: n % 2 ? 1 : null })),
+    );
+    await Promise.all([
+      stack.sql`update contributors set public = false where id = ${first?.id ?? 0}`,
+      stack.sql`update contributors set client_id = 2 where id in (select id from contributors where client_id = 1 order by id limit 2)`,
+    ]);
+
+    const { body } = await list();
+
+    expect(body.max).toBe(body.contributors.length);
+    expect(body.max).toBe(17);
+  });
+
+  it("answers 200 to any origin, for caches to keep", async () => {
+    const { headers } = await stack.call("contributors/list", {
+      query: { client: 1 },
+      headers: { Origin: "https://anyone.example" },
+    });
+
+    expect(headers.get("access-control-allow-origin")).toBe("*");
+    expect(headers.get("access-control-allow-credentials")).toBeNull();
+    expect(headers.get("cache-control")).toBe("public, max-age=60, stale-while-revalidate=600");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+  });
+
+  it("answers 200 with one statement", async () => {
+    stack.dataApi.calls.length = 0;
+    await list({ search: "a" });
+
+    expect(stack.dataApi.calls.map(({ operation }) => operation)).toEqual(["ExecuteStatement"]);
+  });
+
+  it.each([
+    {},
+    { client: "" },
+    { client: "abc" },
+    { client: 0 },
+    { client: -1 },
+    { client: "1.5" },
+    { client: "99999999999999999999" },
+  ])("answers 400 to %o, which names no client", async (query) => {
+    const { status, body } = await stack.call("contributors/list", { query });
+
+    expect([status, body]).toEqual([400, missingParameters]);
+  });
+
+  it.each([
+    ["order", "foo"],
+    ["order", "name-asc; select 1"],
+    ["limit", "-1"],
+    ["limit", "1e30"],
+    ["limit", "NaN"],
+    ["offset", "abc"],
+    ["offset", "-1"],
+    ["search", "a".repeat(10_000)],
+    ["search", "\0"],
+  ])("answers 400 naming %s when it cannot be read", async (name, value) => {
+    const { status, body } = await list({ [name]: value });
+
+    expect([status, body]).toEqual([400, invalidParameter(name)]);
+  });
+
+  it("keeps errors out of caches", async () => {
+    const { headers } = await stack.call("contributors/list");
+
+    expect(headers.get("cache-control")).toBe("no-store");
   });
 });

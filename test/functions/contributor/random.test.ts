@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { aContributor, addClients } from "../../support/catalogue.ts";
+import { envelope, missingParameters } from "../../support/envelope.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+
+let stack: Stack;
+
+const draw = async (client: number): Promise<string> =>
+  (await stack.call("contributor/random", { query: { client } })).body;
+
+beforeAll(async () => {
+  stack = await startStack();
+  await addClients(stack.sql);
+});
+
+beforeEach(() => stack.sql`delete from contributors`);
+
+afterAll(() => stack.close());
+
+describe("GET /contributor/random", () => {
+  it("answers 200 with a bare string, each shared or own contributor as likely as the next", async () => {
+    for (const [slug, client_id] of [
+      ["shared", null],
+      ["own", 1],
+      ["other", 1],
+      ["foreign", 2],
+    ] as const) {
+      await aContributor(stack.sql, { slug, client_id });
+    }
+    await aContributor(stack.sql, { slug: "unpublished", public: false });
+
+    const counts: Record<string, number> = {};
+    for (let time = 0; time < 300; time++) {
+      const slug = await draw(1);
+      counts[slug] = (counts[slug] ?? 0) + 1;
+    }
+
+    expect(Object.keys(counts).sort()).toEqual(["other", "own", "shared"]);
+    // 100 each are expected; less than 55 happens once in ten million runs.
+    for (const count of Object.values(counts)) expect(count).toBeGreaterThan(55);
+  });
+
+  it("answers 200 for nobody to keep", async () => {
+    await aContributor(stack.sql);
+
+    const { headers } = await stack.call("contributor/random", { query: { client: 1 } });
+
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("etag")).toBeNull();
+  });
+
+  it("answers 400 without a client", async () => {
+    const { status, body } = await stack.call("contributor/random");
+
+    expect([status, body]).toEqual([400, missingParameters]);
+  });
+
+  it("answers 404 when the client has no published contributors", async () => {
+    await aContributor(stack.sql, { client_id: 2 });
+    await aContributor(stack.sql, { public: false });
+
+    const { status, body } = await stack.call("contributor/random", { query: { client: 1 } });
+
+    expect([status, body]).toEqual([404, envelope(404, "No contributors found")]);
+  });
+});

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { addClients, aPublisher, aSeries } from "../../support/catalogue.ts";
+import { invalidParameter, missingParameters } from "../../support/envelope.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+
+let stack: Stack;
+
+const publicationsOf = (id: number | string, query: Record<string, string | number> = {}) =>
+  stack.call("publisher/publications", { path: { id }, query: { client: 1, ...query } });
+
+beforeAll(async () => {
+  stack = await startStack();
+  await addClients(stack.sql);
+});
+
+afterAll(() => stack.close());
+
+describe("GET /publisher/publications/{id}", () => {
+  it("answers 200 with every field of the interface, all aliases included", async () => {
+    const { sql } = stack;
+    const publisher = await aPublisher(sql);
+    const series = await aSeries(
+      sql,
+      { from: publisher },
+      { name: "AKIRA", slug: "akira", type: "manga", origin: "Japan" },
+    );
+    const aliases = await sql`
+      insert into series_aliases (series_id, name, language)
+      values (${series.id}, 'アキラ', 'Japanese'), (${series.id}, 'Akira, deutsch', 'German')
+      returning id, name, language
+    `;
+
+    const { status, body } = await publicationsOf(publisher.id, { user_lang: "German" });
+
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      publications: [
+        {
+          id: series.id,
+          name: "AKIRA",
+          slug: "akira",
+          type: "manga",
+          origin: "Japan",
+          alias: "Akira, deutsch",
+          aliases: [...aliases],
+          description: "",
+          tags: [],
+          volume: null,
+        },
+      ],
+      max: 1,
+      from: 0,
+      to: 1,
+    });
+  });
+
+  it("answers 200 ordered, searched and paged, in the client's scope", async () => {
+    const publisher = await aPublisher(stack.sql);
+    for (const name of ["Berserk", "Akira", "Blame!"]) await aSeries(stack.sql, { from: publisher }, { name });
+    await aSeries(stack.sql, { from: publisher }, { name: "Foreign", client_id: 2 });
+    const names = async (query: Record<string, string | number>) =>
+      (await publicationsOf(publisher.id, query)).body.publications.map(({ name }: { name: string }) => name);
+
+    expect(await names({})).toEqual(["Akira", "Berserk", "Blame!"]);
+    expect(await names({ order: "added-desc" })).toEqual(["Blame!", "Akira", "Berserk"]);
+    expect(await names({ search: "b", order: "name-desc" })).toEqual(["Blame!", "Berserk"]);
+    expect((await publicationsOf(publisher.id, { limit: 1, offset: 2 })).body).toMatchObject({
+      max: 3,
+      from: 2,
+      to: 3,
+    });
+  });
+
+  it("answers 200 with nothing for a publisher that is not there", async () => {
+    expect((await publicationsOf(123_456_789)).body).toEqual({ publications: [], max: 0, from: 0, to: 0 });
+  });
+
+  it("answers 400 to an id that is none, and without a client", async () => {
+    expect((await publicationsOf("abc")).body).toEqual(missingParameters);
+    expect((await stack.call("publisher/publications", { path: { id: 1 } })).body).toEqual(missingParameters);
+  });
+
+  it.each([
+    ["order", "size"],
+    ["limit", "-2"],
+    ["offset", "z"],
+  ])("answers 400 naming %s", async (name, value) => {
+    const { status, body } = await publicationsOf(1, { [name]: value });
+
+    expect([status, body]).toEqual([400, invalidParameter(name)]);
+  });
+});

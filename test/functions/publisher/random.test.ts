@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { addClients, aPublisher } from "../../support/catalogue.ts";
+import { envelope, missingParameters } from "../../support/envelope.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+
+let stack: Stack;
+
+const draw = (client: number) => stack.call("publisher/random", { query: { client } });
+
+beforeAll(async () => {
+  stack = await startStack();
+  await addClients(stack.sql);
+});
+
+afterAll(() => stack.close());
+
+describe("GET /publisher/random", () => {
+  it("answers 404 where there are none", async () => {
+    const { status, body } = await draw(1);
+
+    expect([status, body]).toEqual([404, envelope(404, "Publisher not found")]);
+  });
+
+  it("answers 200 with a bare string: any shared or own publisher", async () => {
+    for (const [slug, client_id] of [
+      ["shared", null],
+      ["own", 1],
+      ["foreign", 2],
+    ] as const)
+      await aPublisher(stack.sql, { slug, client_id });
+
+    const drawn = new Set<string>();
+    for (let time = 0; time < 60; time++) drawn.add((await draw(1)).body);
+
+    expect(drawn).toEqual(new Set(["shared", "own"]));
+    expect((await draw(1)).headers.get("cache-control")).toBe("no-store");
+  });
+
+  it("answers 400 without a client", async () => {
+    const { status, body } = await stack.call("publisher/random");
+
+    expect([status, body]).toEqual([400, missingParameters]);
+  });
+});

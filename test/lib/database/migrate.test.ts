@@ -1,0 +1,113 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { type DataApi, startDataApi } from "../../../infra/local/data-api/server.ts";
+import { type Lambda, startLambda } from "../../../infra/local/lambda.ts";
+import { useDatabase } from "../../support/environment.ts";
+
+const migrations = (await readdir(join(import.meta.dirname, "../../../lib/database/migrations")))
+  .filter((file) => file.endsWith(".sql"))
+  .map((file) => file.replace(/\.sql$/, ""))
+  .sort();
+
+let dataApi: DataApi;
+let lambda: Lambda;
+const database = `migrations_${process.pid}`;
+const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
+const sql = postgres(`${inject("databaseUrl")}/${database}`, { max: 2, onnotice: () => {} });
+
+beforeAll(async () => {
+  await admin`create database ${admin(database)}`;
+  dataApi = await startDataApi({ databaseUrl: inject("databaseUrl") });
+  useDatabase(database, dataApi.url);
+  lambda = await startLambda({ outdir: inject("outdir") });
+});
+
+afterAll(async () => {
+  await dataApi.close();
+  await sql.end();
+  await admin`drop database ${admin(database)} with (force)`;
+  await admin.end();
+});
+
+const migrate = () => lambda.invoke("ops-migrate", {});
+
+describe("ops-migrate", () => {
+  it("leaves nothing of a migration that failed, and names it", async () => {
+    await sql`create table volumes (id int)`;
+
+    const failed = await migrate();
+    const [{ tables } = {}] =
+      await sql`select count(*)::int as tables from pg_tables where tablename in ('series', 'series_aliases')`;
+    await sql`drop table volumes`;
+
+    expect(failed).toMatchObject({ error: { errorMessage: expect.stringContaining("Migration 0004-series failed") } });
+    expect(tables).toBe(0);
+  });
+
+  it("brings a database up to date, also when two run at once", async () => {
+    await sql`drop schema public cascade`;
+    await sql`create schema public`;
+
+    const runs = await Promise.all([migrate(), migrate()]);
+
+    expect(runs.filter((run) => "error" in run)).toEqual([]);
+    const applied = runs.flatMap((run) => ("result" in run ? (run.result as { applied: string[] }).applied : []));
+    expect(applied.sort()).toEqual(migrations);
+    const ledger = await sql`select name from migrations order by name`;
+    expect(ledger.map(({ name }) => name)).toEqual(migrations);
+  });
+
+  it("changes nothing the second time", async () => {
+    expect(await migrate()).toEqual({ result: { applied: [] } });
+  });
+
+  it("restores the permissions and the Administrator role, without trusting names", async () => {
+    await sql`delete from permissions where key in ('view-users', 'edit-roles')`;
+    await sql`delete from roles where key = 'administrator'`;
+    await sql`insert into permissions (name, description) values ('View-Users', 'an impostor')`;
+    const [impostor] = await sql`insert into roles (name) values ('administrator') returning id`;
+
+    await migrate();
+
+    const held = await sql`
+      select permissions.key
+      from roles join role_permissions on role_id = roles.id join permissions on permissions.id = permission_id
+      where roles.key = 'administrator'
+    `;
+    expect(held.length).toBe(15);
+    expect(await sql`select from role_permissions where role_id = ${impostor?.id}`).toHaveLength(0);
+    expect(await sql`select from permissions where key is null`).toHaveLength(1);
+    expect(await sql`select from roles where is_default = 1`).toHaveLength(1);
+  });
+
+  it("refuses when a landed migration was changed", async () => {
+    await sql`update migrations set checksum = 'other' where name = '0001-names'`;
+
+    expect(await migrate()).toMatchObject({
+      error: { errorMessage: expect.stringMatching(/0001-names.*changed after it had been applied/) },
+    });
+  });
+
+  it("waits for a cluster that is resuming from auto-pause", async () => {
+    await sql`update migrations set checksum = checksum`;
+    let refused = 0;
+    dataApi.intercept(() =>
+      refused++ < 3
+        ? {
+            kind: "error",
+            status: 400,
+            type: "DatabaseResumingException",
+            message: "The Aurora DB instance is resuming after being auto-paused.",
+          }
+        : undefined,
+    );
+
+    const answer = await migrate();
+
+    dataApi.intercept(undefined);
+    expect(answer).toMatchObject({ error: { errorMessage: expect.stringContaining("0001-names") } });
+    expect(refused).toBeGreaterThan(3);
+  });
+});

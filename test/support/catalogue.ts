@@ -1,0 +1,47 @@
+import { randomUUID } from "node:crypto";
+import type { Sql } from "postgres";
+
+export interface Entry {
+  readonly id: number;
+  readonly slug: string;
+}
+
+type Columns = Readonly<Record<string, string | number | boolean | null>>;
+
+const insert = async (sql: Sql, table: string, columns: Columns): Promise<Entry> => {
+  const [row] = await sql<Entry[]>`insert into ${sql(table)} ${sql(columns)} returning id, slug`;
+  if (!row) throw new Error(`Nothing was added to ${table}`);
+  return row;
+};
+
+/** A published contributor, shared by all clients unless told otherwise. */
+export const aContributor = (sql: Sql, columns: Columns = {}): Promise<Entry> =>
+  insert(sql, "contributors", {
+    first_name: `Contributor ${randomUUID()}`,
+    slug: `contributor-${randomUUID()}`,
+    public: true,
+    ...columns,
+  });
+
+export const aPublisher = (sql: Sql, columns: Columns = {}): Promise<Entry> =>
+  insert(sql, "publishers", { name: `Publisher ${randomUUID()}`, slug: `publisher-${randomUUID()}`, ...columns });
+
+export interface Relations {
+  readonly by?: Entry;
+  readonly from?: Entry;
+}
+
+/** A series, by a contributor or from a publisher. */
+export async function aSeries(sql: Sql, { by, from }: Relations = {}, columns: Columns = {}): Promise<Entry> {
+  const series = await insert(sql, "series", {
+    name: `Series ${randomUUID()}`,
+    slug: `series-${randomUUID()}`,
+    ...columns,
+  });
+  if (by) await sql`insert into series_contributors (contributor_id, series_id) values (${by.id}, ${series.id})`;
+  if (from) await sql`insert into series_publishers (publisher_id, series_id) values (${from.id}, ${series.id})`;
+  return series;
+}
+
+/** The two clients of every test. */
+export const addClients = (sql: Sql) => sql`insert into clients values (1, 'First'), (2, 'Second')`;
