@@ -9,7 +9,6 @@ export const violations: Readonly<Record<string, { readonly status: 400 | 404 | 
   roles_name_key: { status: 409 },
   permissions_name_key: { status: 409 },
   contributors_name_key: { status: 409 },
-  user_roles_user_id_fkey: { status: 404 },
   user_locks_user_id_fkey: { status: 404 },
   user_locks_holder_id_fkey: { status: 404 },
   user_roles_role_id_fkey: { status: 400, message: invalidParameter("added_roles") },
