@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { envelope, forbidden, invalidParameter, missingParameters, unauthorized } from "../../support/envelope.ts";
+import { holderOf } from "../../support/people.ts";
+import { aRole } from "../../support/records.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+import { unchanged, whileDatabaseFails } from "../../support/unchanged.ts";
+
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startStack();
+});
+
+afterAll(() => stack.close());
+
+const add = (as: string | undefined, body: unknown) => stack.call("admin-permissions/add", { as, body });
+
+const taken = envelope(409, "Permission with the same name already exists");
+
+describe("POST /admin-permissions/add", () => {
+  it("answers 200 and adds it, without surrounding space", async () => {
+    const { token } = await holderOf(stack.sql, "add-permissions");
+
+    const { body } = await add(token, { name: " moderate-comments ", description: "Hide comments" });
+
+    expect(body).toEqual(envelope(200, "Permission added"));
+    expect(
+      await stack.sql`select key, name, description from permissions where name like '%moderate-comments%'`,
+    ).toEqual([{ key: null, name: "moderate-comments", description: "Hide comments" }]);
+  });
+
+  it("answers 200 and takes no id or key from the client", async () => {
+    const { token } = await holderOf(stack.sql, "add-permissions");
+
+    await add(token, { name: "own-key", description: "d", id: 1, key: "delete-users" });
+
+    expect(await stack.sql`select key, id > 15 as late from permissions where name = 'own-key'`).toEqual([
+      { key: null, late: true },
+    ]);
+  });
+
+  it("answers 200 and opens nothing by the name that a permission of this service had", async () => {
+    const climber = await holderOf(stack.sql, "add-permissions");
+    const role = await aRole(stack.sql);
+    await stack.sql`update permissions set name = 'renamed' where key = 'delete-roles'`;
+
+    await add(climber.token, { name: "delete-roles", description: "The old name" });
+    await stack.sql`
+      insert into role_permissions (role_id, permission_id)
+      select role_id, permissions.id
+      from user_roles, permissions
+      where user_id = ${climber.id} and permissions.name = 'delete-roles'
+    `;
+
+    const attempt = () => stack.call("admin-roles/delete", { as: climber.token, path: { id: role.id } });
+    expect((await unchanged(stack, attempt)).body).toEqual(forbidden);
+  });
+
+  it.each([
+    {},
+    { name: "half" },
+    { description: "half" },
+    { name: " ", description: "d" },
+    { name: "n", description: "" },
+    { name: 1, description: "d" },
+    [],
+    "no JSON",
+  ])("answers 400 and adds nothing for the body %j", async (body) => {
+    const { token } = await holderOf(stack.sql, "add-permissions");
+
+    expect((await unchanged(stack, () => add(token, body))).body).toEqual(missingParameters);
+  });
+
+  it("answers 400 naming what is too long or cannot be stored", async () => {
+    const { token } = await holderOf(stack.sql, "add-permissions");
+
+    expect((await add(token, { name: "n".repeat(256), description: "d" })).body).toEqual(invalidParameter("name"));
+    expect((await add(token, { name: "n\0", description: "d" })).body).toEqual(invalidParameter("name"));
+    expect((await add(token, { name: "n", description: "d".repeat(20_001) })).body).toEqual(
+      invalidParameter("description"),
+    );
+  });
+
+  it("answers 401 and adds nothing without a session", async () => {
+    const { body } = await unchanged(stack, () => add("junk", { name: "x", description: "y" }));
+
+    expect(body).toEqual(unauthorized);
+  });
+
+  it("answers 403 and adds nothing without add-permissions", async () => {
+    const { token } = await holderOf(stack.sql, "edit-permissions");
+
+    const { body } = await unchanged(stack, () => add(token, { name: "x", description: "y" }));
+
+    expect(body).toEqual(forbidden);
+  });
+
+  it("answers 409 for a taken name, whatever its case and space", async () => {
+    const { token } = await holderOf(stack.sql, "add-permissions");
+
+    const { body } = await unchanged(stack, () => add(token, { name: " VIEW-users", description: "y" }));
+
+    expect(body).toEqual(taken);
+  });
+
+  it("answers 409 to all but one of twenty who want the same name at once", async () => {
+    const { token } = await holderOf(stack.sql, "add-permissions");
+
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => add(token, { name: "popular", description: "d" })),
+    );
+
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(replies.filter(({ status }) => status === 409)).toHaveLength(19);
+  });
+
+  it("answers 500 and adds nothing when the database fails", async () => {
+    const { token } = await holderOf(stack.sql, "add-permissions");
+
+    const { body } = await unchanged(stack, () =>
+      whileDatabaseFails(stack, () => add(token, { name: "x", description: "y" })),
+    );
+
+    expect(body).toEqual(envelope(500, "Internal server error"));
+  });
+});

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { envelope, forbidden, missingParameters, unauthorized } from "../../support/envelope.ts";
+import { holderOf } from "../../support/people.ts";
+import { aPermission, permissionId } from "../../support/records.ts";
+import { type Request, type Stack, startStack } from "../../support/stack.ts";
+import { unchanged, whileDatabaseFails } from "../../support/unchanged.ts";
+
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startStack();
+});
+
+afterAll(() => stack.close());
+
+const edit = (id: number | string, request: Request) =>
+  stack.call("admin-permissions/edit", { ...request, path: { id } });
+const rowOf = async (id: number) =>
+  (await stack.sql`select key, name, description from permissions where id = ${id}`)[0];
+
+const body = { name: "New name", description: "New description" };
+
+describe("POST /admin-permissions/edit/{id}", () => {
+  it("answers 200 and changes name and description", async () => {
+    const { token } = await holderOf(stack.sql, "edit-permissions");
+    const { id } = await aPermission(stack.sql);
+
+    const reply = await edit(id, { as: token, body: { ...body, key: "delete-users" } });
+
+    expect(reply.body).toEqual(envelope(200, "Permission updated"));
+    expect(await rowOf(id)).toEqual({ key: null, ...body });
+  });
+
+  it("answers 200 when the name stays the same but for its case", async () => {
+    const { token } = await holderOf(stack.sql, "edit-permissions");
+    const { id, name } = await aPermission(stack.sql);
+
+    const { status } = await edit(id, { as: token, body: { name: name.toUpperCase(), description: "d" } });
+
+    expect(status).toBe(200);
+    expect(await rowOf(id)).toMatchObject({ name: name.toUpperCase() });
+  });
+
+  it("answers 200, and what a renamed permission opens stays the same", async () => {
+    const climber = await holderOf(stack.sql, "edit-permissions");
+    const viewer = await holderOf(stack.sql, "view-roles");
+    const real = await permissionId(stack.sql, "view-roles");
+    const own = await permissionId(stack.sql, "edit-permissions");
+
+    await edit(real, { as: climber.token, body: { name: "put aside", description: "d" } });
+    await edit(own, { as: climber.token, body: { name: "view-roles", description: "d" } });
+
+    expect((await stack.call("admin-roles/list", { as: climber.token })).body).toEqual(forbidden);
+    expect((await stack.call("admin-roles/list", { as: viewer.token })).status).toBe(200);
+    expect(await rowOf(real)).toMatchObject({ key: "view-roles", name: "put aside" });
+  });
+
+  it.each([{}, { name: "n" }, { description: "d" }, { name: "", description: "d" }, { name: "n", description: null }])(
+    "answers 400 and changes nothing for the body %j",
+    async (incomplete) => {
+      const { token } = await holderOf(stack.sql, "edit-permissions");
+      const { id } = await aPermission(stack.sql);
+
+      const reply = await unchanged(stack, () => edit(id, { as: token, body: incomplete }));
+
+      expect(reply.body).toEqual(missingParameters);
+    },
+  );
+
+  it("answers 401 and changes nothing without a session", async () => {
+    const { id } = await aPermission(stack.sql);
+
+    expect((await unchanged(stack, () => edit(id, { body }))).body).toEqual(unauthorized);
+    expect((await unchanged(stack, () => edit(id, { as: "junk", body }))).body).toEqual(unauthorized);
+  });
+
+  it("answers 403 and changes nothing without edit-permissions", async () => {
+    const { token } = await holderOf(stack.sql, "view-permissions", "add-permissions", "edit-roles");
+    const { id } = await aPermission(stack.sql);
+
+    expect((await unchanged(stack, () => edit(id, { as: token, body }))).body).toEqual(forbidden);
+  });
+
+  it("answers 404 for a permission that is not there", async () => {
+    const { token } = await holderOf(stack.sql, "edit-permissions");
+
+    for (const id of [999_999, "view-users", "1e3"]) {
+      const reply = await unchanged(stack, () => edit(id, { as: token, body }));
+      expect(reply.body).toEqual(envelope(404, "Permission not found"));
+    }
+  });
+
+  it("answers 409 and changes nothing when another permission has the name", async () => {
+    const { token } = await holderOf(stack.sql, "edit-permissions");
+    const { id } = await aPermission(stack.sql);
+    const other = await aPermission(stack.sql);
+
+    const reply = await unchanged(stack, () =>
+      edit(id, { as: token, body: { name: other.name.toUpperCase(), description: "d" } }),
+    );
+
+    expect(reply.body).toEqual(envelope(409, "Permission with the same name already exists"));
+  });
+
+  it("answers 500 and changes nothing when the database fails", async () => {
+    const { token } = await holderOf(stack.sql, "edit-permissions");
+    const { id } = await aPermission(stack.sql);
+
+    const reply = await unchanged(stack, () => whileDatabaseFails(stack, () => edit(id, { as: token, body })));
+
+    expect(reply.body).toEqual(envelope(500, "Internal server error"));
+  });
+});

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { permissions } from "../../../lib/contract/permissions.ts";
+import { forbidden, unauthorized } from "../../support/envelope.ts";
+import { holderOf } from "../../support/people.ts";
+import { aPermission } from "../../support/records.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startStack();
+});
+
+afterAll(() => stack.close());
+
+const list = (as?: string) => stack.call("admin-permissions/list", { as });
+
+describe("GET /admin-permissions", () => {
+  it("answers 200 with every permission, those of other services too", async () => {
+    const { token } = await holderOf(stack.sql, "view-permissions");
+    const other = await aPermission(stack.sql);
+
+    const { status, body } = await list(token);
+
+    expect(status).toBe(200);
+    expect(body).toHaveLength(Object.keys(permissions).length + 1);
+    expect(body).toContainEqual({
+      id: expect.any(Number),
+      name: "view-users",
+      description: permissions["view-users"],
+    });
+    expect(body.at(-1)).toEqual({ id: other.id, name: other.name, description: "" });
+  });
+
+  it("answers 401 without a session", async () => {
+    expect((await list()).body).toEqual(unauthorized);
+    expect((await list("junk")).body).toEqual(unauthorized);
+  });
+
+  it("answers 403 without view-permissions", async () => {
+    const { token } = await holderOf(stack.sql, "edit-permissions");
+
+    expect((await list(token)).body).toEqual(forbidden);
+  });
+});

@@ -1,0 +1,56 @@
+import { randomUUID } from "node:crypto";
+import type { Sql } from "postgres";
+import type { Permission } from "../../lib/contract/permissions.ts";
+
+export interface Named {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** A role with exactly these permissions. */
+export async function aRole(sql: Sql, ...permissions: readonly Permission[]): Promise<Named> {
+  const name = `role ${randomUUID()}`;
+  const id = idOf(await sql`insert into roles (name, description) values (${name}, 'Made for a test') returning id`);
+  await sql`
+    insert into role_permissions (role_id, permission_id)
+    select ${id}, id from permissions where key = any(${permissions as string[]})
+  `;
+  return { id, name };
+}
+
+export const give = (sql: Sql, user: { id: number }, ...roles: readonly { id: number }[]) =>
+  sql`insert into user_roles (user_id, role_id) select ${user.id}, unnest(${roles.map(({ id }) => id)}::bigint[])`;
+
+/** A permission that this service does not check. */
+export async function aPermission(sql: Sql): Promise<Named> {
+  const name = `permission ${randomUUID()}`;
+  return { id: idOf(await sql`insert into permissions (name, description) values (${name}, '') returning id`), name };
+}
+
+/** The id of one of the fifteen permissions. */
+export const permissionId = async (sql: Sql, key: Permission): Promise<number> =>
+  idOf(await sql`select id from permissions where key = ${key}`);
+
+/** The role that users without another one have. */
+export const defaultRoleId = async (sql: Sql): Promise<number> =>
+  idOf(await sql`select id from roles where is_default = 1`);
+
+export const roleIdsOf = async (sql: Sql, user: { id: number }): Promise<number[]> =>
+  (await sql`select role_id from user_roles where user_id = ${user.id} order by role_id`).map(({ role_id }) => role_id);
+
+export const permissionIdsOf = async (sql: Sql, role: { id: number }): Promise<number[]> =>
+  (await sql`select permission_id from role_permissions where role_id = ${role.id} order by permission_id`).map(
+    ({ permission_id }) => permission_id,
+  );
+
+/** Lets `holder` edit the user for so many minutes; negative ones are over. */
+export const lock = (sql: Sql, user: { id: number }, holder: { id: number }, minutes = 5) => sql`
+  insert into user_locks (user_id, holder_id, expires_at)
+  values (${user.id}, ${holder.id}, now() + make_interval(mins => ${minutes}))
+`;
+
+/** Who has the lock on a user, expired or not. */
+export const lockHolderOf = async (sql: Sql, user: { id: number }): Promise<number | undefined> =>
+  (await sql`select holder_id from user_locks where user_id = ${user.id}`)[0]?.holder_id;
+
+const idOf = (rows: readonly Record<string, number>[]): number => rows[0]?.id ?? 0;

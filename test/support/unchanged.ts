@@ -1,0 +1,42 @@
+import type { Sql } from "postgres";
+import { expect } from "vitest";
+import type { Reply, Stack } from "./stack.ts";
+
+const tables = [
+  "users",
+  "user_roles",
+  "user_locks",
+  "refresh_tokens",
+  "roles",
+  "role_permissions",
+  "permissions",
+  "contributor_locks",
+  "images_to_remove",
+  "tallies",
+];
+
+/** Makes a call and proves that it changed nothing of users, roles, permissions, sessions and locks. */
+export async function unchanged({ sql }: Stack, call: () => Promise<Reply>): Promise<Reply> {
+  const before = await contents(sql);
+  const reply = await call();
+  expect(await contents(sql)).toEqual(before);
+  return reply;
+}
+
+async function contents(sql: Sql): Promise<Record<string, unknown>> {
+  const entries = tables.map(async (table) => {
+    const rows = await sql`select to_jsonb(${sql(table)})::text as row from ${sql(table)} order by 1`;
+    return [table, rows.map(({ row }) => row)] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/** Makes a call while the database fails at everything. */
+export async function whileDatabaseFails({ dataApi }: Stack, call: () => Promise<Reply>): Promise<Reply> {
+  dataApi.intercept(() => ({ kind: "error", status: 500, type: "InternalServerErrorException" }));
+  try {
+    return await call();
+  } finally {
+    dataApi.intercept(undefined);
+  }
+}
