@@ -1,0 +1,193 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import event from "../../../events/admin-users/id.json" with { type: "json" };
+import { envelope, forbidden, missingParameters, unauthorized } from "../../support/envelope.ts";
+import { imageBaseUrl } from "../../support/environment.ts";
+import { aSession, aUser, holderOf } from "../../support/people.ts";
+import { aRole, give, lock, lockHolderOf } from "../../support/records.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+import { unchanged } from "../../support/unchanged.ts";
+
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startStack();
+});
+
+afterAll(() => stack.close());
+
+const show = (id: number | string, as?: string) => stack.call("admin-users/id", { as, path: { id } });
+const missing = envelope(404, "User not found");
+const minutesLeft = async (user: { id: number }): Promise<number> =>
+  (
+    await stack.sql`
+      select round(extract(epoch from expires_at - now()) / 60)::int as minutes
+      from user_locks
+      where user_id = ${user.id}
+    `
+  )[0]?.minutes;
+
+describe("GET /admin-users/id/{id}", () => {
+  it("answers 200 with the user", async () => {
+    const { token } = await holderOf(stack.sql, "view-users");
+    const user = await aUser(stack.sql, "Ada Whole");
+    const role = await aRole(stack.sql, "view-roles");
+    await stack.sql`update roles set description = null where id = ${role.id}`;
+    await give(stack.sql, user, role);
+    await stack.sql`
+      update users
+      set age_verified = true, image = 'users/ada.webp', registered = '2026-11-20 12:15:00.5+02'
+      where id = ${user.id}
+    `;
+
+    const { body } = await show(user.id, token);
+
+    expect(body).toEqual({
+      id: user.id,
+      slug: "ada-whole",
+      username: "Ada Whole",
+      profile_image: `${imageBaseUrl}/users/ada.webp`,
+      registered: "2026-11-20T10:15:00.500Z",
+      age_verified: true,
+      logged_in: true,
+      roles: [{ id: role.id, name: role.name, description: null }],
+    });
+  });
+
+  it("answers 200 with null for a user without an image", async () => {
+    const viewer = await holderOf(stack.sql, "view-users");
+
+    expect((await show(viewer.id, viewer.token)).body.profile_image).toBeNull();
+  });
+
+  it("answers 200 telling who is logged in: who has a session that neither expired nor was revoked", async () => {
+    const { token } = await holderOf(stack.sql, "view-users");
+    const user = await aUser(stack.sql);
+    const loggedIn = async () => (await show(user.id, token)).body.logged_in;
+
+    expect(await loggedIn()).toBe(true);
+    await stack.sql`update refresh_tokens set revoked_at = now() where user_id = ${user.id}`;
+    expect(await loggedIn()).toBe(false);
+    await aSession(stack.sql, user.id, -1);
+    expect(await loggedIn()).toBe(false);
+    await aSession(stack.sql, user.id);
+    expect(await loggedIn()).toBe(true);
+  });
+
+  it("answers 200 and takes the lock for 15 minutes for who may edit", async () => {
+    const editor = await holderOf(stack.sql, "view-users", "edit-users");
+    const user = await aUser(stack.sql);
+
+    await show(user.id, editor.token);
+
+    expect(await lockHolderOf(stack.sql, user)).toBe(editor.id);
+    expect(await minutesLeft(user)).toBe(15);
+  });
+
+  it("answers 200 and takes no lock for who may only look", async () => {
+    const viewer = await holderOf(stack.sql, "view-users", "edit-roles");
+    const user = await aUser(stack.sql);
+
+    expect((await unchanged(stack, () => show(user.id, viewer.token))).status).toBe(200);
+  });
+
+  it("answers 200 and leaves the lock to the person who has it", async () => {
+    const editor = await holderOf(stack.sql, "view-users", "edit-users");
+    const first = await aUser(stack.sql);
+    const user = await aUser(stack.sql);
+    await lock(stack.sql, user, first);
+
+    expect((await unchanged(stack, () => show(user.id, editor.token))).status).toBe(200);
+  });
+
+  it("answers 200 and renews the caller's own lock", async () => {
+    const editor = await holderOf(stack.sql, "view-users", "edit-users");
+    const user = await aUser(stack.sql);
+    await lock(stack.sql, user, editor, 1);
+
+    await show(user.id, editor.token);
+
+    expect(await minutesLeft(user)).toBe(15);
+  });
+
+  it("answers 200 and takes over a lock that has expired", async () => {
+    const editor = await holderOf(stack.sql, "view-users", "edit-users");
+    const user = await aUser(stack.sql);
+    await lock(stack.sql, user, await aUser(stack.sql), -1);
+
+    await show(user.id, editor.token);
+
+    expect(await lockHolderOf(stack.sql, user)).toBe(editor.id);
+    expect(await minutesLeft(user)).toBe(15);
+  });
+
+  it("answers 200 to all who open it at once, and one of them has the lock", async () => {
+    const user = await aUser(stack.sql);
+    const editors = await Promise.all(
+      Array.from({ length: 10 }, () => holderOf(stack.sql, "view-users", "edit-users")),
+    );
+
+    const replies = await Promise.all(editors.map(({ token }) => show(user.id, token)));
+
+    expect(replies.map(({ status }) => status)).toEqual(editors.map(() => 200));
+    expect(editors.map(({ id }) => id)).toContain(await lockHolderOf(stack.sql, user));
+  });
+
+  it("answers 400 without an id", async () => {
+    const invocation = await stack.lambda.invoke("admin-users-id", { ...event, pathParameters: null });
+
+    expect(invocation).toMatchObject({ result: { statusCode: 400, body: JSON.stringify(missingParameters) } });
+  });
+
+  it("answers 401 and takes no lock without a session", async () => {
+    const { id } = await aUser(stack.sql);
+
+    expect((await unchanged(stack, () => show(id))).body).toEqual(unauthorized);
+    expect((await unchanged(stack, () => show(id, "junk"))).body).toEqual(unauthorized);
+  });
+
+  it("answers 403 and takes no lock without view-users", async () => {
+    const editor = await holderOf(stack.sql, "edit-users");
+    const { id } = await aUser(stack.sql);
+
+    expect((await unchanged(stack, () => show(id, editor.token))).body).toEqual(forbidden);
+  });
+
+  it.each(["999999", "0", "ada-whole", "1 or 1=1", "99999999999999999999"])(
+    "answers 404 for the id %s, which no user has",
+    async (id) => {
+      const editor = await holderOf(stack.sql, "view-users", "edit-users");
+
+      expect((await unchanged(stack, () => show(id, editor.token))).body).toEqual(missing);
+    },
+  );
+
+  it("answers 404 when the caller has been deleted", async () => {
+    const gone = await holderOf(stack.sql, "view-users");
+    await stack.sql`delete from users where id = ${gone.id}`;
+
+    expect((await show((await aUser(stack.sql)).id, gone.token)).body).toEqual(missing);
+  });
+
+  it("answers 404 when the user is deleted just before the lock is taken", async () => {
+    const editor = await holderOf(stack.sql, "view-users", "edit-users");
+    const user = await aUser(stack.sql);
+
+    const { reply } = await stack.sql.begin(async (deletion) => {
+      await deletion`delete from users where id = ${user.id}`;
+      const reply = show(user.id, editor.token);
+      await untilBlocked();
+      return { reply };
+    });
+
+    expect((await reply).body).toEqual(missing);
+  });
+});
+
+/** Waits until a statement waits for another's lock. */
+async function untilBlocked(): Promise<void> {
+  const blocked = () => stack.sql`
+    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+  `;
+  while ((await blocked()).length === 0) await sleep(10);
+}

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { forbidden, invalidParameter, unauthorized } from "../../support/envelope.ts";
+import { imageBaseUrl } from "../../support/environment.ts";
+import { aUser, holderOf, type Person } from "../../support/people.ts";
+import { aRole, give, lock } from "../../support/records.ts";
+import { type Request, type Stack, startStack } from "../../support/stack.ts";
+
+let stack: Stack;
+let viewer: Person;
+
+beforeAll(async () => {
+  stack = await startStack();
+  viewer = await holderOf(stack.sql, "view-users");
+});
+
+afterAll(() => stack.close());
+
+const list = async (query: Request["query"] = {}, as = viewer.token) =>
+  (await stack.call("admin-users/list", { as, query })).body;
+const namesOf = ({ users }: { users: { username: string }[] }) => users.map(({ username }) => username);
+
+describe("GET /admin-users", () => {
+  it("answers 200 with users, their roles and images", async () => {
+    const { id } = await aUser(stack.sql, "Whole Record");
+    const role = await aRole(stack.sql, "view-roles");
+    const bare = await aRole(stack.sql);
+    await give(stack.sql, { id }, role, bare);
+    await stack.sql`update roles set description = null where id = ${bare.id}`;
+    await stack.sql`
+      update users
+      set age_verified = true, image = 'users/whole.webp', registered = '2026-11-20 10:15:00.123987+00'
+      where id = ${id}
+    `;
+
+    expect(await list({ search: "whole record" })).toEqual({
+      users: [
+        {
+          id,
+          slug: "whole-record",
+          username: "Whole Record",
+          age_verified: true,
+          profile_image: `${imageBaseUrl}/users/whole.webp`,
+          registered: "2026-11-20T10:15:00.123Z",
+          roles: [
+            { id: role.id, name: role.name, description: "Made for a test" },
+            { id: bare.id, name: bare.name, description: "" },
+          ],
+          lock: null,
+        },
+      ],
+      max: 1,
+      from: 0,
+      to: 1,
+    });
+  });
+
+  it("answers 200 in the order asked for, names without regard to case and accents", async () => {
+    const names = ["Ordered Zoë", "ordered anna", "ORDERED Émile", "Ordered zoe"];
+    for (const [place, name] of names.entries()) {
+      const { id } = await aUser(stack.sql, name.replace("zoe", "zoe 2"));
+      await stack.sql`update users set registered = ${`2020-01-0${place + 1}T00:00:00Z`} where id = ${id}`;
+    }
+    const byName = ["ordered anna", "ORDERED Émile", "Ordered Zoë", "Ordered zoe 2"];
+    const byTime = ["Ordered Zoë", "ordered anna", "ORDERED Émile", "Ordered zoe 2"];
+    const search = "ordered";
+
+    expect(namesOf(await list({ search }))).toEqual(byName);
+    expect(namesOf(await list({ search, order: "name-asc" }))).toEqual(byName);
+    expect(namesOf(await list({ search, order: "name-desc" }))).toEqual(byName.toReversed());
+    expect(namesOf(await list({ search, order: "registered-asc" }))).toEqual(byTime);
+    expect(namesOf(await list({ search, order: "registered-desc" }))).toEqual(byTime.toReversed());
+  });
+
+  it("answers 200 with the part of the list that limit and offset name", async () => {
+    for (const letter of "abcde") await aUser(stack.sql, `Paged ${letter}`);
+
+    expect(await list({ search: "paged", limit: 2, offset: 1 })).toMatchObject({
+      users: [{ username: "Paged b" }, { username: "Paged c" }],
+      max: 5,
+      from: 1,
+      to: 3,
+    });
+    expect(await list({ search: "paged", offset: 9 })).toEqual({ users: [], max: 5, from: 5, to: 5 });
+    expect(await list({ search: "paged", limit: 0 })).toEqual({ users: [], max: 5, from: 0, to: 0 });
+  });
+
+  it("answers 200 with users whose name contains the search, wildcards being plain characters", async () => {
+    for (const name of ["100% cotton", "100 percent cotton", "snake_case", "snakeXcase", "back\\slash"])
+      await aUser(stack.sql, name);
+
+    expect(namesOf(await list({ search: "100%" }))).toEqual(["100% cotton"]);
+    expect(namesOf(await list({ search: "SNAKE_" }))).toEqual(["snake_case"]);
+    expect(namesOf(await list({ search: "k\\s" }))).toEqual(["back\\slash"]);
+    expect(namesOf(await list({ search: "' or 1=1 --" }))).toEqual([]);
+  });
+
+  it("answers 200 with the users of a role, and counts them", async () => {
+    const role = await aRole(stack.sql);
+    for (const name of ["Member b", "Member a", "Member c"]) await give(stack.sql, await aUser(stack.sql, name), role);
+    await aUser(stack.sql, "Member of nothing");
+
+    expect(namesOf(await list({ role: role.id }))).toEqual(["Member a", "Member b", "Member c"]);
+    expect(await list({ role: role.id, limit: 1 })).toMatchObject({ max: 3, from: 0, to: 1 });
+    expect(await list({ role: role.id, search: "r b" })).toMatchObject({ users: [{ username: "Member b" }], max: 1 });
+    expect((await list({ role: "", search: "member" })).max).toBe(4);
+  });
+
+  it.each(["999999", "Administrator", "1 or 1=1", "-1", "99999999999999999999"])(
+    "answers 200 with nobody for the role %s, which is no role's id",
+    async (role) => {
+      expect(await list({ role })).toEqual({ users: [], max: 0, from: 0, to: 0 });
+    },
+  );
+
+  it("answers 200 and counts everybody when nothing is asked for", async () => {
+    const { users, max, to } = await list();
+
+    const [{ count } = { count: -1 }] = await stack.sql<{ count: number }[]>`select count(*) from users`;
+    expect([users.length, max, to]).toEqual([count, count, count]);
+  });
+
+  it("answers 200 with another person's lock, while it lasts", async () => {
+    const holder = await holderOf(stack.sql, "view-users");
+    const lockOf = async (name: string, as: Person) => (await list({ search: name }, as.token)).users[0].lock;
+    await lock(stack.sql, await aUser(stack.sql, "Locked now"), holder);
+    await lock(stack.sql, await aUser(stack.sql, "Locked once"), holder, -1);
+
+    expect(await lockOf("Locked now", viewer)).toEqual({ id: holder.id, username: holder.username });
+    expect(await lockOf("Locked now", holder)).toBeNull();
+    expect(await lockOf("Locked once", viewer)).toBeNull();
+  });
+
+  it("answers 400 naming the parameter that cannot be read", async () => {
+    expect(await list({ order: "id" })).toEqual(invalidParameter("order"));
+    expect(await list({ limit: -1 })).toEqual(invalidParameter("limit"));
+    expect(await list({ offset: "1e3" })).toEqual(invalidParameter("offset"));
+    expect(await list({ search: "\0" })).toEqual(invalidParameter("search"));
+  });
+
+  it("answers 401 without a session", async () => {
+    expect((await stack.call("admin-users/list")).body).toEqual(unauthorized);
+    expect(await list({}, "junk")).toEqual(unauthorized);
+  });
+
+  it("answers 401 when the caller has been deleted", async () => {
+    const gone = await holderOf(stack.sql, "view-users");
+    await stack.sql`delete from users where id = ${gone.id}`;
+
+    expect(await list({}, gone.token)).toEqual(unauthorized);
+  });
+
+  it("answers 403 without view-users", async () => {
+    const editor = await holderOf(stack.sql, "edit-users", "delete-users");
+
+    expect(await list({}, editor.token)).toEqual(forbidden);
+  });
+});
+
+describe("GET /admin-users, longer than one page", () => {
+  const crowd = 4_500;
+
+  beforeAll(async () => {
+    // Many of them within one millisecond, and some at the very same time.
+    await stack.sql`
+      insert into users (username, slug, registered)
+      select 'crowd ' || n / 2 || case n % 2 when 0 then '' else 'é' end, 'crowd-' || n,
+        timestamptz '2021-01-01' + make_interval(secs => n / 3 * 0.000007)
+      from generate_series(1, ${crowd}) as n
+    `;
+  });
+
+  it.each(["name-asc", "name-desc", "registered-asc", "registered-desc"])(
+    "answers 200 with everybody once, in the order %s",
+    async (order) => {
+      const { users, max, to } = await list({ order, search: "crowd" });
+
+      expect([max, to, new Set(users.map(({ id }: Person) => id)).size]).toEqual([crowd, crowd, crowd]);
+      const direction = order.endsWith("asc") ? stack.sql`asc` : stack.sql`desc`;
+      const column = order.startsWith("name") ? stack.sql`username_key` : stack.sql`registered`;
+      const expected = await stack.sql<Person[]>`
+        select id from users where slug like 'crowd-%' order by ${column} ${direction}, id ${direction}
+      `;
+      expect(users.map(({ id }: Person) => id)).toEqual(expected.map(({ id }) => id));
+    },
+  );
+});
