@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { envelope, forbidden, invalidParameter, missingParameters, unauthorized } from "../../support/envelope.ts";
+import { holderOf, type Person } from "../../support/people.ts";
+import { aRole } from "../../support/records.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+import { unchanged, whileDatabaseFails } from "../../support/unchanged.ts";
+
+let stack: Stack;
+let adder: Person;
+
+beforeAll(async () => {
+  stack = await startStack();
+  adder = await holderOf(stack.sql, "add-roles");
+});
+
+afterAll(() => stack.close());
+
+const add = (body: unknown, as = adder.token) => stack.call("admin-roles/add", { as, body });
+const role = { name: "Proofreader", description: "Reads what others wrote" };
+
+describe("POST /admin-roles/add", () => {
+  it("answers 200 and adds a role that permits nothing", async () => {
+    const { body } = await add({ name: " Librarian ", description: "Looks after books" });
+
+    expect(body).toEqual(envelope(200, "Role added"));
+    const found = await stack.sql`
+      select name, description, is_default, key, (select count(*) from role_permissions where role_id = roles.id) as held
+      from roles
+      where name like '%Librarian%'
+    `;
+    expect(found).toEqual([{ name: "Librarian", description: "Looks after books", is_default: 0, key: null, held: 0 }]);
+  });
+
+  it("answers 200 and takes neither default, key nor permissions from the client", async () => {
+    await add({
+      name: "Climber",
+      description: "d",
+      id: 1,
+      is_default: 1,
+      key: "administrator",
+      permissions: [1],
+      added_permissions: [1],
+    });
+
+    const [found] = await stack.sql`select id, is_default, key from roles where name = 'Climber'`;
+    expect(found).toMatchObject({ is_default: 0, key: null });
+    expect(await stack.sql`select from role_permissions where role_id = ${found?.id}`).toHaveLength(0);
+  });
+
+  it.each([
+    {},
+    { name: "half" },
+    { description: "half" },
+    { name: " ", description: "d" },
+    { name: "n", description: " " },
+    { name: "n", description: null },
+    { name: ["n"], description: "d" },
+    [],
+    "name=n&description=d",
+  ])("answers 400 and adds nothing for the body %j", async (body) => {
+    expect((await unchanged(stack, () => add(body))).body).toEqual(missingParameters);
+  });
+
+  it("answers 400 naming what is too long or cannot be stored", async () => {
+    expect((await add({ ...role, name: "n".repeat(256) })).body).toEqual(invalidParameter("name"));
+    expect((await add({ ...role, description: "d".repeat(20_001) })).body).toEqual(invalidParameter("description"));
+    expect((await add({ ...role, description: "\ud800" })).body).toEqual(invalidParameter("description"));
+  });
+
+  it("answers 401 and adds nothing without a session", async () => {
+    expect((await unchanged(stack, () => add(role, "junk"))).body).toEqual(unauthorized);
+  });
+
+  it("answers 403 and adds nothing without add-roles", async () => {
+    const editor = await holderOf(stack.sql, "edit-roles", "add-permissions");
+
+    expect((await unchanged(stack, () => add(role, editor.token))).body).toEqual(forbidden);
+  });
+
+  it("answers 409 and adds nothing for a taken name, whatever its case and space", async () => {
+    const { name } = await aRole(stack.sql);
+
+    const { body } = await unchanged(stack, () => add({ ...role, name: ` ${name.toUpperCase()} ` }));
+
+    expect(body).toEqual(envelope(409, "Role with the same name already exists"));
+  });
+
+  it("answers 409 to all but one of twenty who want the same name at once", async () => {
+    const replies = await Promise.all(Array.from({ length: 20 }, () => add({ ...role, name: "Popular" })));
+
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(replies.filter(({ status }) => status === 409)).toHaveLength(19);
+  });
+
+  it("answers 500 and adds nothing when the database fails", async () => {
+    const { body } = await unchanged(stack, () => whileDatabaseFails(stack, () => add(role)));
+
+    expect(body).toEqual(envelope(500, "Internal server error"));
+  });
+});

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { envelope, forbidden, unauthorized } from "../../support/envelope.ts";
+import { aUser, holderOf, type Person } from "../../support/people.ts";
+import { aRole, defaultRoleId, give, roleIdsOf } from "../../support/records.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+import { unchanged, whileDatabaseFails } from "../../support/unchanged.ts";
+
+let stack: Stack;
+let remover: Person;
+
+beforeAll(async () => {
+  stack = await startStack();
+  remover = await holderOf(stack.sql, "delete-roles");
+});
+
+afterAll(() => stack.close());
+
+const remove = (id: number | string, as = remover.token) => stack.call("admin-roles/delete", { as, path: { id } });
+const exists = async ({ id }: { id: number }) => (await stack.sql`select from roles where id = ${id}`).length === 1;
+
+const deleted = envelope(200, "Role deleted");
+const failed = envelope(500, "Internal server error");
+
+describe("DELETE /admin-roles/delete/{id}", () => {
+  it("answers 200, deletes the role and gives the default role to who held only this one", async () => {
+    const [role, other] = [await aRole(stack.sql, "delete-roles"), await aRole(stack.sql)];
+    const [only, both] = [await aUser(stack.sql), await aUser(stack.sql)];
+    await give(stack.sql, only, role);
+    await give(stack.sql, both, role, other);
+
+    const { body } = await remove(role.id);
+
+    expect(body).toEqual(deleted);
+    expect(await exists(role)).toBe(false);
+    expect(await roleIdsOf(stack.sql, only)).toEqual([await defaultRoleId(stack.sql)]);
+    expect(await roleIdsOf(stack.sql, both)).toEqual([other.id]);
+    expect(await stack.sql`select from role_permissions where role_id = ${role.id}`).toHaveLength(0);
+  });
+
+  it("answers 200, and what the role opened is closed at once", async () => {
+    const viewer = await holderOf(stack.sql, "delete-roles");
+    const [role = 0] = await roleIdsOf(stack.sql, viewer);
+    const next = await aRole(stack.sql);
+
+    await remove(role);
+
+    expect((await unchanged(stack, () => remove(next.id, viewer.token))).body).toEqual(forbidden);
+  });
+
+  it("answers 200 to two who delete the only two roles of the same users, and leaves nobody without one", async () => {
+    for (let round = 0; round < 5; round++) {
+      const [left, right] = [await aRole(stack.sql), await aRole(stack.sql)];
+      const users = await Promise.all(Array.from({ length: 20 }, () => aUser(stack.sql)));
+      for (const user of users) await give(stack.sql, user, left, right);
+
+      const replies = await Promise.all([remove(left.id), remove(right.id)]);
+
+      expect(replies.map(({ body }) => body)).toEqual([deleted, deleted]);
+      for (const user of users) expect(await roleIdsOf(stack.sql, user)).toEqual([await defaultRoleId(stack.sql)]);
+    }
+  });
+
+  it("answers 401 and deletes nothing without a session", async () => {
+    const role = await aRole(stack.sql);
+
+    expect((await unchanged(stack, () => remove(role.id, "junk"))).body).toEqual(unauthorized);
+  });
+
+  it("answers 403 and deletes nothing without delete-roles", async () => {
+    const role = await aRole(stack.sql);
+    const editor = await holderOf(stack.sql, "edit-roles", "add-roles", "view-roles");
+
+    expect((await unchanged(stack, () => remove(role.id, editor.token))).body).toEqual(forbidden);
+  });
+
+  it("answers 403 and deletes no role that permits more than the caller may", async () => {
+    const role = await aRole(stack.sql, "delete-roles", "view-users");
+
+    expect((await unchanged(stack, () => remove(role.id))).body).toEqual(forbidden);
+  });
+
+  it("answers 404 for a role that is not there", async () => {
+    for (const id of [999_999, "Reader"]) {
+      expect((await unchanged(stack, () => remove(id))).body).toEqual(envelope(404, "Role not found"));
+    }
+  });
+
+  it("answers 405 and keeps the default role", async () => {
+    const id = await defaultRoleId(stack.sql);
+
+    expect((await unchanged(stack, () => remove(id))).body).toEqual(envelope(405, "Cannot delete default role"));
+  });
+
+  it("answers 500 and deletes nothing when the database fails", async () => {
+    const role = await aRole(stack.sql);
+
+    expect((await unchanged(stack, () => whileDatabaseFails(stack, () => remove(role.id)))).body).toEqual(failed);
+  });
+
+  it("answers 500 and deletes nothing when there is no default role", async () => {
+    const role = await aRole(stack.sql);
+    const id = await defaultRoleId(stack.sql);
+    await stack.sql`update roles set is_default = 0 where id = ${id}`;
+
+    const { body } = await unchanged(stack, () => remove(role.id));
+
+    await stack.sql`update roles set is_default = 1 where id = ${id}`;
+    expect(body).toEqual(failed);
+  });
+});

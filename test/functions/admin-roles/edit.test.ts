@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { envelope, forbidden, invalidParameter, missingParameters, unauthorized } from "../../support/envelope.ts";
+import { anAdministrator, holderOf, type Person } from "../../support/people.ts";
+import { aPermission, aRole, defaultRoleId, permissionId, permissionIdsOf, roleIdsOf } from "../../support/records.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+import { unchanged, whileDatabaseFails } from "../../support/unchanged.ts";
+
+let stack: Stack;
+let editor: Person;
+let held: number;
+let lacked: number;
+
+beforeAll(async () => {
+  stack = await startStack();
+  editor = await holderOf(stack.sql, "edit-roles", "view-users");
+  held = await permissionId(stack.sql, "view-users");
+  lacked = await permissionId(stack.sql, "delete-users");
+});
+
+afterAll(() => stack.close());
+
+const edit = (id: number | string, body: unknown, as = editor.token) =>
+  stack.call("admin-roles/edit", { as, path: { id }, body });
+const rowOf = async ({ id }: { id: number }) =>
+  (await stack.sql`select name, description from roles where id = ${id}`)[0];
+
+const updated = envelope(200, "Role updated");
+
+describe("POST /admin-roles/edit/{id}", () => {
+  it("answers 200 and changes name, description and permissions", async () => {
+    const role = await aRole(stack.sql, "view-users");
+    const foreign = await aPermission(stack.sql);
+
+    const { body } = await edit(role.id, {
+      name: " Edited ",
+      description: "",
+      added_permissions: [foreign.id],
+      removed_permissions: [held],
+      is_default: 1,
+    });
+
+    expect(body).toEqual(updated);
+    expect(await rowOf(role)).toEqual({ name: "Edited", description: "" });
+    expect(await permissionIdsOf(stack.sql, role)).toEqual([foreign.id]);
+    expect(await defaultRoleId(stack.sql)).not.toBe(role.id);
+  });
+
+  it("answers 200 and keeps the description that is left out", async () => {
+    const role = await aRole(stack.sql);
+
+    await edit(role.id, { name: role.name.toUpperCase() });
+    expect(await rowOf(role)).toEqual({ name: role.name.toUpperCase(), description: "Made for a test" });
+
+    await edit(role.id, { name: role.name, description: null });
+    expect(await rowOf(role)).toEqual({ name: role.name, description: null });
+  });
+
+  it("answers 200 and removes a permission that is both added and removed", async () => {
+    const role = await aRole(stack.sql);
+
+    const { body } = await edit(role.id, {
+      name: role.name,
+      added_permissions: [held, String(held)],
+      removed_permissions: [held],
+    });
+
+    expect(body).toEqual(updated);
+    expect(await permissionIdsOf(stack.sql, role)).toEqual([]);
+  });
+
+  it.each([{}, { name: "" }, { name: 1 }, { name: null, description: "d" }, [], "no JSON"])(
+    "answers 400 and changes nothing for the body %j",
+    async (body) => {
+      const role = await aRole(stack.sql, "view-users");
+
+      expect((await unchanged(stack, () => edit(role.id, body))).body).toEqual(missingParameters);
+    },
+  );
+
+  it.each([
+    ["name", { name: "n".repeat(256) }],
+    ["description", { description: 1 }],
+    ["added_permissions", { added_permissions: "1" }],
+    ["added_permissions", { added_permissions: [1.5] }],
+    ["added_permissions", { added_permissions: [999_999] }],
+    ["removed_permissions", { removed_permissions: ["view-users"] }],
+  ])("answers 400 naming %s and changes nothing", async (name, fields) => {
+    const role = await aRole(stack.sql);
+
+    const { body } = await unchanged(stack, () => edit(role.id, { name: "Valid", ...fields }));
+
+    expect(body).toEqual(invalidParameter(name));
+  });
+
+  it("answers 401 and changes nothing without a session", async () => {
+    const role = await aRole(stack.sql);
+
+    expect((await unchanged(stack, () => edit(role.id, { name: "x" }, "junk"))).body).toEqual(unauthorized);
+  });
+
+  it("answers 403 and changes nothing without edit-roles", async () => {
+    const role = await aRole(stack.sql);
+    const other = await holderOf(stack.sql, "view-roles", "add-roles", "delete-roles", "edit-permissions");
+
+    expect((await unchanged(stack, () => edit(role.id, { name: "x" }, other.token))).body).toEqual(forbidden);
+  });
+
+  it("answers 403 and adds no permission that the caller lacks, to whatever role", async () => {
+    const [own = 0] = await roleIdsOf(stack.sql, editor);
+    const role = await aRole(stack.sql);
+
+    for (const id of [own, await defaultRoleId(stack.sql), role.id]) {
+      const { body } = await unchanged(stack, () => edit(id, { name: "Climber", added_permissions: [held, lacked] }));
+      expect(body).toEqual(forbidden);
+    }
+  });
+
+  it("answers 403 and takes no permission from others that the caller lacks", async () => {
+    const administrator = await anAdministrator(stack.sql);
+    const [role = 0] = await roleIdsOf(stack.sql, administrator);
+
+    const { body } = await unchanged(stack, () => edit(role, { name: "Stripped", removed_permissions: [lacked] }));
+
+    expect(body).toEqual(forbidden);
+  });
+
+  it("answers 404 for a role that is not there", async () => {
+    for (const id of [999_999, "Reader"]) {
+      const { body } = await unchanged(stack, () => edit(id, { name: "Nobody's" }));
+      expect(body).toEqual(envelope(404, "Role not found"));
+    }
+  });
+
+  it("answers 409 and changes nothing when another role has the name, whatever its case and space", async () => {
+    const [role, other] = [await aRole(stack.sql), await aRole(stack.sql)];
+
+    const { body } = await unchanged(stack, () =>
+      edit(role.id, { name: ` ${other.name.toUpperCase()}`, added_permissions: [held] }),
+    );
+
+    expect(body).toEqual(envelope(409, "Role with the same name already exists"));
+  });
+
+  it("answers 409 to all but one of twenty who want the same name at once", async () => {
+    const roles = await Promise.all(Array.from({ length: 20 }, () => aRole(stack.sql)));
+
+    const replies = await Promise.all(roles.map(({ id }) => edit(id, { name: "Popular" })));
+
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(replies.filter(({ status }) => status === 409)).toHaveLength(19);
+  });
+
+  it("answers 500 and changes nothing when the database fails", async () => {
+    const role = await aRole(stack.sql);
+
+    const { body } = await unchanged(stack, () => whileDatabaseFails(stack, () => edit(role.id, { name: "Unlucky" })));
+
+    expect(body).toEqual(envelope(500, "Internal server error"));
+  });
+});

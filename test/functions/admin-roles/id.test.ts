@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import event from "../../../events/admin-roles/id.json" with { type: "json" };
+import { permissions } from "../../../lib/contract/permissions.ts";
+import { envelope, forbidden, missingParameters, unauthorized } from "../../support/envelope.ts";
+import { holderOf } from "../../support/people.ts";
+import { aRole, defaultRoleId, permissionId } from "../../support/records.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startStack();
+});
+
+afterAll(() => stack.close());
+
+const show = (id: number | string, as?: string) => stack.call("admin-roles/id", { as, path: { id } });
+
+describe("GET /admin-roles/id/{id}", () => {
+  it("answers 200 with the role and its permissions", async () => {
+    const { token } = await holderOf(stack.sql, "view-roles");
+    const role = await aRole(stack.sql, "delete-users", "view-users");
+
+    const { status, body } = await show(role.id, token);
+
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      id: role.id,
+      name: role.name,
+      description: "Made for a test",
+      is_default: 0,
+      permissions: [
+        {
+          id: await permissionId(stack.sql, "view-users"),
+          name: "view-users",
+          description: permissions["view-users"],
+        },
+        {
+          id: await permissionId(stack.sql, "delete-users"),
+          name: "delete-users",
+          description: permissions["delete-users"],
+        },
+      ],
+    });
+  });
+
+  it("answers 200 marking the default role, and with an empty description where there is none", async () => {
+    const { token } = await holderOf(stack.sql, "view-roles");
+    const id = await defaultRoleId(stack.sql);
+    await stack.sql`update roles set description = null where id = ${id}`;
+
+    expect((await show(id, token)).body).toMatchObject({ id, is_default: 1, description: "", permissions: [] });
+  });
+
+  it("answers 400 without an id", async () => {
+    const invocation = await stack.lambda.invoke("admin-roles-id", { ...event, pathParameters: null });
+
+    expect(invocation).toMatchObject({ result: { statusCode: 400, body: JSON.stringify(missingParameters) } });
+  });
+
+  it("answers 401 without a session", async () => {
+    expect((await show(1)).body).toEqual(unauthorized);
+    expect((await show(1, "junk")).body).toEqual(unauthorized);
+  });
+
+  it("answers 403 without view-roles, whether there is such a role or not", async () => {
+    const { token } = await holderOf(stack.sql, "edit-roles");
+
+    expect((await show(1, token)).body).toEqual(forbidden);
+    expect((await show(999_999, token)).body).toEqual(forbidden);
+  });
+
+  it.each(["999999", "0", "Reader", "1 or 1=1", "99999999999999999999"])(
+    "answers 404 for the id %s, which no role has",
+    async (id) => {
+      const { token } = await holderOf(stack.sql, "view-roles");
+
+      expect((await show(id, token)).body).toEqual(envelope(404, "Role not found"));
+    },
+  );
+});

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { forbidden, unauthorized } from "../../support/envelope.ts";
+import { aUser, holderOf } from "../../support/people.ts";
+import { aRole, give } from "../../support/records.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startStack();
+});
+
+afterAll(() => stack.close());
+
+const list = (as?: string) => stack.call("admin-roles/list", { as });
+
+describe("GET /admin-roles", () => {
+  it("answers 200 with every role and the number of its permissions and users", async () => {
+    const { token } = await holderOf(stack.sql, "view-roles");
+    const role = await aRole(stack.sql, "view-users", "edit-users");
+    const bare = await aRole(stack.sql);
+    await stack.sql`update roles set description = null where id = ${bare.id}`;
+    for (const user of [await aUser(stack.sql), await aUser(stack.sql), await aUser(stack.sql)])
+      await give(stack.sql, user, role);
+
+    const { status, body } = await list(token);
+
+    expect(status).toBe(200);
+    expect(body).toHaveLength((await stack.sql`select from roles`).length);
+    expect(body.slice(-2)).toEqual([
+      { id: role.id, name: role.name, description: "Made for a test", permission_count: 2, user_count: 3 },
+      { id: bare.id, name: bare.name, description: null, permission_count: 0, user_count: 0 },
+    ]);
+  });
+
+  it("answers 200 and counts on as users come and go", async () => {
+    const { token } = await holderOf(stack.sql, "view-roles");
+    const role = await aRole(stack.sql);
+    const users = [await aUser(stack.sql), await aUser(stack.sql)];
+    for (const user of users) await give(stack.sql, user, role);
+    const count = async () => (await list(token)).body.find(({ id }: { id: number }) => id === role.id).user_count;
+    expect(await count()).toBe(2);
+
+    await stack.sql`delete from users where id = ${users[0]?.id ?? 0}`;
+
+    expect(await count()).toBe(1);
+  });
+
+  it("answers 401 without a session", async () => {
+    expect((await list()).body).toEqual(unauthorized);
+    expect((await list("junk")).body).toEqual(unauthorized);
+  });
+
+  it("answers 403 without view-roles", async () => {
+    const { token } = await holderOf(stack.sql, "edit-roles", "add-roles", "delete-roles");
+
+    expect((await list(token)).body).toEqual(forbidden);
+  });
+});
