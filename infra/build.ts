@@ -1,6 +1,6 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { build as bundle } from "esbuild";
+import { type BuildOptions, build as bundle } from "esbuild";
 
 export interface BuiltFunction {
   /** The Lambda's name without a stack's prefix: `admin-roles-list`. */
@@ -16,6 +16,22 @@ const root = join(import.meta.dirname, "..");
 /** Bundles that are ES modules still meet CommonJS packages that call `require`. */
 const banner = "import{createRequire as c}from'node:module';const require=c(import.meta.url);";
 
+/** How esbuild makes something for Lambda. */
+export const bundling = {
+  bundle: true,
+  minify: true,
+  format: "esm",
+  platform: "node",
+  target: "node24",
+  // Packages' ES module builds are a third smaller than what Node would choose, and load twice as fast.
+  mainFields: ["module", "main"],
+  external: ["sharp"],
+  alias: { "@aws-sdk/credential-provider-node": join(import.meta.dirname, "lambda-credentials.ts") },
+  banner: { js: banner },
+  loader: { ".sql": "text" },
+  legalComments: "none",
+} satisfies BuildOptions;
+
 /** Bundles every function to `<outdir>/<stem>/index.mjs`, with its source map beside it. */
 export async function build({ outdir }: { readonly outdir: string }): Promise<BuiltFunction[]> {
   const functions = join(root, "functions");
@@ -28,20 +44,9 @@ export async function build({ outdir }: { readonly outdir: string }): Promise<Bu
     outdir,
     outExtension: { ".js": ".mjs" },
     absWorkingDir: root,
-    bundle: true,
-    minify: true,
-    format: "esm",
-    platform: "node",
-    target: "node24",
-    // Packages' ES module builds are a third smaller than what Node would choose, and load twice as fast.
-    mainFields: ["module", "main"],
-    external: ["sharp"],
-    alias: { "@aws-sdk/credential-provider-node": join(import.meta.dirname, "lambda-credentials.ts") },
-    banner: { js: banner },
-    loader: { ".sql": "text" },
+    ...bundling,
     sourcemap: "linked",
     sourcesContent: false,
-    legalComments: "none",
     metafile: true,
     logLevel: "warning",
   });

@@ -93,6 +93,7 @@ export const edit = (
         name = ${name}::text,
         description = ${description === undefined ? sql`description` : sql`${description}::text`}
       where id in (select id from target) and exists (select from verdict where status = 200)
+      returning id
     ),
     granted as (
       insert into role_permissions (role_id, permission_id)
@@ -111,7 +112,11 @@ export const edit = (
         and exists (select from verdict where status = 200)
     ),
   `,
-  select: sql`select status, case status when 400 then to_json('added_permissions'::text) end from verdict`,
+  select: sql`
+    select status, case status when 400 then to_json('added_permissions'::text) end from verdict where status <> 200
+    union all
+    select 200, null from updated
+  `,
 });
 
 /** A taken name is for the unique index to find. */
@@ -151,5 +156,9 @@ export const remove = (id: Id): GuardedQuery<null> => ({
       returning id
     ),
   `,
-  select: sql`select status, null from verdict`,
+  select: sql`
+    select status, null from verdict where status <> 200
+    union all
+    select 200, null from removed
+  `,
 });

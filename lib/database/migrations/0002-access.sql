@@ -53,6 +53,9 @@ create table user_roles (
 
 create index user_roles_by_role on user_roles (role_id, user_id);
 
+-- So that the planner knows rare roles from common ones when it lists the users of one.
+alter table user_roles alter column role_id set statistics 1000;
+
 create table role_permissions (
   role_id bigint not null references roles on delete cascade,
   permission_id bigint not null constraint role_permissions_permission_id_fkey references permissions on delete cascade,

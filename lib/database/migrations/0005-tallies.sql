@@ -99,9 +99,11 @@ create function tally_role_users() returns trigger
         select 'users of role', role_id, count(*) from added group by role_id order by role_id
         on conflict (subject, scope) do update set tally = kept.tally + excluded.tally;
       else
-        insert into tallies as kept (subject, scope, tally)
-        select 'users of role', role_id, -count(*) from removed group by role_id order by role_id
-        on conflict (subject, scope) do update set tally = kept.tally + excluded.tally;
+        -- An update, since the tally of a role that is being deleted is gone by now.
+        update tallies
+        set tally = tally - lost.users
+        from (select role_id, count(*) as users from removed group by role_id) as lost
+        where subject = 'users of role' and scope = lost.role_id;
       end if;
       return null;
     end

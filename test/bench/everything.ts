@@ -1,0 +1,27 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { useDatabase } from "../support/environment.ts";
+import type { Row } from "./measure.ts";
+import type { Stage } from "./stage.ts";
+
+interface Report {
+  readonly grownBytes: number;
+  readonly records: number;
+  readonly milliseconds: number;
+}
+
+/** All contributors in one request, by a process that does nothing else. */
+export async function everything(stage: Stage): Promise<Row[]> {
+  useDatabase("large", stage.dataApi.url);
+  const child = fork(join(import.meta.dirname, "everything-child.ts"), [stage.outdir], {
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  const [report]: Report[] = await once(child, "message");
+  if (!report) throw new Error("No report");
+  return [
+    { what: "records in one answer, valid and complete", value: report.records, unit: "" },
+    { what: "seconds for them", value: report.milliseconds / 1000, unit: "s" },
+    { what: "memory grows meanwhile by", value: report.grownBytes / 1024 ** 2, unit: "MB", bound: 64 },
+  ];
+}

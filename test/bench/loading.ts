@@ -1,0 +1,61 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { build as bundle } from "esbuild";
+import { build, bundling } from "../../infra/build.ts";
+import { stem } from "../../lib/contract/declare.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { type Row, sideBySide } from "./measure.ts";
+
+const run = promisify(execFile);
+const rounds = 25;
+const bytesMax = 360_000;
+
+/** What each bundle weighs, and how long a process takes until its handler is ready, next to one with the SDK alone. */
+export async function loading(outdir: string): Promise<Row[]> {
+  const built = await build({ outdir });
+  const publicStems = endpoints.filter(({ permission }) => !permission).map(stem);
+  const sizes = built
+    .filter((each) => publicStems.includes(each.stem))
+    .map(
+      (each): Row => ({ what: `${each.name} weighs`, value: each.bytes / 1000, unit: "kB", bound: bytesMax / 1000 }),
+    );
+
+  const whole = join(outdir, "sdk.mjs");
+  const trimmed = join(outdir, "trimmed-sdk.mjs");
+  const stdin = {
+    contents: `
+      import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
+      const client = new RDSDataClient({});
+      export const handler = () => client.send(new ExecuteStatementCommand({}));
+    `,
+    resolveDir: import.meta.dirname,
+  };
+  await bundle({ ...bundling, alias: {}, stdin, outfile: whole });
+  await bundle({ ...bundling, stdin, outfile: trimmed });
+  const starter = join(outdir, "starter.mjs");
+  await writeFile(
+    starter,
+    `globalThis.awslambda = { streamifyResponse: (handler) => handler }; await import(process.argv[2]); process.exit();`,
+  );
+  const start = (file: string) => () =>
+    run(process.execPath, [starter, file], { env: { ...process.env, AWS_REGION: "eu-central-1" } });
+  const stems = ["contributors/list", "contributor/slug", "contributor/random"];
+  const files = [whole, trimmed, ...stems.map((each) => join(outdir, each, "index.mjs"))];
+  const [sdk = 0, small = 0, ...ours] = await sideBySide(files.map(start), rounds);
+  return [
+    ...sizes,
+    {
+      what: `the SDK without providers for laptops (${sdk.toFixed(0)} ms the SDK alone)`,
+      value: small / sdk,
+      unit: "x",
+    },
+    ...ours.map((time, place) => ({
+      what: `${stems[place]} ready (${time.toFixed(0)} ms)`,
+      value: time / sdk,
+      unit: "x",
+      bound: 1.15,
+    })),
+  ];
+}

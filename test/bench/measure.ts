@@ -1,0 +1,45 @@
+/** One measured value beside its bound; a bound is the most it may be. */
+export interface Row {
+  readonly what: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly bound?: number;
+}
+
+export const median = (values: readonly number[]): number =>
+  values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
+
+/** Milliseconds that a piece of work takes. */
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+/**
+ * Medians of several pieces of work, in milliseconds. They take turns, so that whatever else the machine does falls on
+ * all of them alike.
+ */
+export async function sideBySide(
+  works: readonly (() => Promise<unknown>)[],
+  rounds: number,
+  warmUp = 5,
+): Promise<number[]> {
+  const times = works.map((): number[] => []);
+  for (let round = -warmUp; round < rounds; round++) {
+    for (const [place, work] of works.entries()) {
+      const time = await timed(work);
+      if (round >= 0) times[place]?.push(time);
+    }
+  }
+  return times.map(median);
+}
+
+/** Prints rows for a person. */
+export function print(title: string, rows: readonly Row[]): void {
+  console.log(`\n${title}`);
+  for (const { what, value, unit, bound } of rows) {
+    const verdict = bound === undefined ? "" : value <= bound ? `within ${bound}` : `OVER ${bound}`;
+    console.log(`  ${what.padEnd(64)} ${value.toFixed(2).padStart(10)} ${unit.padEnd(4)} ${verdict}`);
+  }
+}

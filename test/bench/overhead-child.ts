@@ -1,0 +1,37 @@
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { ExecuteStatementCommand, type ExecuteStatementCommandInput, RDSDataClient } from "@aws-sdk/client-rds-data";
+import { startLambda } from "../../infra/local/lambda.ts";
+import { sideBySide } from "./measure.ts";
+import { type Call, call, eventOf } from "./requests.ts";
+
+const rounds = 400;
+const [outdir = "", list = "[]"] = process.argv.slice(2);
+const calls: Call[] = JSON.parse(list);
+const lambda = await startLambda({ outdir });
+const client = new RDSDataClient({ maxAttempts: 1 });
+const times: { ours: number; bare: number }[] = [];
+
+for (const each of calls) {
+  const input = await statementOf(each);
+  const bare = async () => {
+    const { records } = await client.send(new ExecuteStatementCommand(input));
+    return { statusCode: 200, headers: { "Content-Type": "application/json" }, body: JSON.stringify(records) };
+  };
+  // Called the way Lambda's runtime does, without the checks of the local gateway.
+  const { handler } = await import(join(outdir, each.name, "index.mjs"));
+  const ours = each.name.endsWith("list")
+    ? () => handler(eventOf(each), new PassThrough().resume(), {})
+    : () => handler(eventOf(each), {});
+  const [oursTime = 0, bareTime = 0] = await sideBySide([ours, bare], rounds, 100);
+  times.push({ ours: oursTime, bare: bareTime });
+}
+process.send?.(times);
+process.disconnect();
+
+/** What the function sends, so that the bare handler can send the very same. */
+async function statementOf(each: Call): Promise<ExecuteStatementCommandInput> {
+  await call(lambda, each);
+  const response = await fetch(`${process.env.AWS_ENDPOINT_URL_RDS_DATA}/last`);
+  return (await response.json()) as ExecuteStatementCommandInput;
+}

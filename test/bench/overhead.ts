@@ -1,0 +1,58 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { useDatabase } from "../support/environment.ts";
+import type { Row } from "./measure.ts";
+import type { Call } from "./requests.ts";
+import type { Stage } from "./stage.ts";
+
+const calls: readonly Call[] = [
+  { name: "contributors/list", query: { client: "1", limit: "50" } },
+  { name: "contributor/slug", path: { slug: "made-up-777" } },
+  { name: "contributor/random", query: { client: "1" } },
+];
+
+/**
+ * Event to answer, over the same for a bare handler that sends the same statement and stringifies its rows. Both talk to
+ * a server that answers at once with what the Data API answered before, so only the handlers' own time is left.
+ */
+export async function overhead(stage: Stage): Promise<Row[]> {
+  const recorder = await startRecorder(stage.dataApi.url);
+  useDatabase("large", recorder.url);
+  const child = fork(join(import.meta.dirname, "overhead-child.ts"), [stage.outdir, JSON.stringify(calls)], {
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  const [times]: { ours: number; bare: number }[][] = await once(child, "message");
+  recorder.close();
+  return calls.map(({ name }, place) => {
+    const { ours, bare } = times?.[place] ?? { ours: Number.NaN, bare: 1 };
+    return {
+      what: `${name} (${bare.toFixed(2)} ms bare, ${ours.toFixed(2)} ms)`,
+      value: ours / bare,
+      unit: "x",
+      bound: 1.3,
+    };
+  });
+}
+
+/** Passes each different statement on once, and from then on answers it from memory; tells the last one it got. */
+async function startRecorder(target: string) {
+  const known = new Map<string, string>();
+  let last = "";
+  const server = createServer(async (request, response) => {
+    if (request.method === "GET") return response.end(last);
+    last = await text(request);
+    if (!known.has(last)) {
+      const headers = { authorization: request.headers.authorization ?? "", "content-type": "application/json" };
+      const answer = await fetch(`${target}${request.url}`, { method: "POST", headers, body: last });
+      known.set(last, await answer.text());
+    }
+    return response.writeHead(200, { "Content-Type": "application/json" }).end(known.get(last));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, close: () => server.close() };
+}
