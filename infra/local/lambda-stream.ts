@@ -1,4 +1,4 @@
-import { PassThrough, type Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 
 /** What a streaming function says before its body: the REST proxy result without the body. */
 export type Prelude = Readonly<Record<string, unknown>>;
@@ -14,6 +14,8 @@ const preludeBytesMax = 16_384;
  */
 export class ResponseStream extends PassThrough {
   prelude: Prelude | undefined;
+  isAbandoned = false;
+  #failure: Error | undefined;
   #isStarted = false;
   #bytes = 0;
   readonly #bytesMax: number;
@@ -21,7 +23,7 @@ export class ResponseStream extends PassThrough {
   constructor(bytesMax: number) {
     super();
     this.#bytesMax = bytesMax;
-    // What breaks it is told to its reader; without one it must not end the process.
+    // Its reader hears what breaks it; without a reader it must not end the process.
     this.on("error", () => {});
   }
 
@@ -38,9 +40,29 @@ export class ResponseStream extends PassThrough {
     this.#bytes += bytes.length;
     if (this.#bytes > this.#bytesMax) {
       const message = `Response stream exceeded maximum allowed payload size (${this.#bytesMax} bytes).`;
-      this.destroy(named("Function.ResponseSizeTooLarge", message));
+      throw named("Function.ResponseSizeTooLarge", message);
     }
     return super.write(bytes, [second, third].find(isCallback));
+  }
+
+  /** Ends it as failed: what was written before still arrives. */
+  fail(error: Error): void {
+    if (this.writableEnded) return;
+    this.#failure = error;
+    this.end();
+  }
+
+  /** Nobody reads it any more. Lambda would let the function write on into the void; here it is told. */
+  abandon(): void {
+    if (this.readableEnded) return;
+    this.isAbandoned = true;
+    this.destroy(new Error("Nobody reads the response any more."));
+  }
+
+  /** What was written, broken off where it failed. */
+  async *content(): AsyncGenerator<Buffer> {
+    yield* this;
+    if (this.#failure) throw this.#failure;
   }
 }
 
@@ -70,40 +92,42 @@ function startWithPrelude(stream: ResponseStream, prelude: Prelude): ResponseStr
 
 export const isStreamingHandler = (handler: object): boolean => streaming in handler;
 
-/** Reads up to the end of the prelude and leaves the body in the stream; undefined when there is no valid prelude. */
-export async function readPrelude(stream: Readable): Promise<Prelude | undefined> {
-  const text = await readToDelimiter(stream);
+/** Splits a response into its metadata and its body, as soon as the metadata are there. */
+export async function openResponse(stream: ResponseStream): Promise<{ head: Prelude; body: Readable }> {
   try {
-    const prelude: unknown = JSON.parse(text ?? "");
-    return isRecord(prelude) ? prelude : undefined;
-  } catch {
-    return undefined;
+    const content = stream.content();
+    const start = await untilDelimiter(content);
+    const end = start.indexOf(delimiter);
+    const head = parsePrelude(start.toString("utf8", 0, end));
+    const body = Readable.from(continued(start.subarray(end + delimiter.length), content), { objectMode: false });
+    body.once("close", () => stream.abandon());
+    return { head, body };
+  } catch (error) {
+    stream.abandon();
+    throw error;
   }
 }
 
-const isRecord = (value: unknown): value is Prelude =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-function readToDelimiter(stream: Readable): Promise<string | undefined> {
-  return new Promise((resolve, reject) => {
-    let head = Buffer.alloc(0);
-    const finish = (text: string | undefined) => {
-      stream.off("readable", read).off("end", end).off("error", reject);
-      resolve(text);
-    };
-    const end = () => finish(undefined);
-    const read = () => {
-      for (let chunk = stream.read(); chunk !== null; chunk = stream.read()) {
-        head = Buffer.concat([head, chunk]);
-        const length = head.indexOf(delimiter);
-        if (length < 0 && head.length <= preludeBytesMax) continue;
-        if (length < 0 || length > preludeBytesMax) return finish(undefined);
-        const rest = head.subarray(length + delimiter.length);
-        if (rest.length > 0) stream.unshift(rest);
-        return finish(head.toString("utf8", 0, length));
-      }
-    };
-    stream.on("readable", read).once("end", end).once("error", reject);
-    if (stream.destroyed) reject(stream.errored ?? named("Runtime.StreamError", "The response stream was closed."));
-  });
+async function untilDelimiter(content: AsyncGenerator<Buffer>): Promise<Buffer> {
+  let start = Buffer.alloc(0);
+  while (!start.includes(delimiter)) {
+    const { done, value } = await content.next();
+    if (done || start.length > preludeBytesMax) throw noMetadata();
+    start = Buffer.concat([start, value]);
+  }
+  return start;
 }
+
+async function* continued(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  if (first.length > 0) yield first;
+  yield* rest;
+}
+
+function parsePrelude(text: string): Prelude {
+  const prelude: unknown = text.length <= preludeBytesMax && JSON.parse(text);
+  if (typeof prelude !== "object" || prelude === null || Array.isArray(prelude)) throw noMetadata();
+  return Object.fromEntries(Object.entries(prelude));
+}
+
+const noMetadata = () =>
+  named("Runtime.MalformedStreamingHandler", "The response stream does not begin with metadata.");

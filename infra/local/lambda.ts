@@ -7,10 +7,10 @@ import { contextOf, type InvocationContext, inTime } from "./lambda-context.ts";
 import {
   isStreamingHandler,
   named,
+  openResponse,
   type Prelude,
   provideAwsLambda,
   ResponseStream,
-  readPrelude,
 } from "./lambda-stream.ts";
 
 export interface LambdaOptions {
@@ -153,19 +153,16 @@ function limited(result: unknown, bytesMax: number): unknown {
 
 async function open(handler: Handler, event: unknown, context: InvocationContext, bytesMax: number) {
   const stream = new ResponseStream(bytesMax);
-  let head: Prelude | undefined;
-  inTime(handler(event, stream, context), context).then(
-    () => {
-      if (!stream.writableEnded) stream.destroy(new Error("Response stream is not finished."));
-    },
-    (error) => {
-      if (head && !stream.readableAborted) logged(error, context.functionName, context);
-      stream.destroy(error instanceof Error ? error : new Error(String(error)));
-    },
+  const work = inTime(handler(event, stream, context), context);
+  work.then(
+    () => stream.fail(new Error("Response stream is not finished.")),
+    (error) => stream.fail(error instanceof Error ? error : new Error(String(error))),
   );
-  head = await readPrelude(stream);
-  if (!head) throw named("Runtime.MalformedStreamingHandler", "The response stream begins with no metadata.");
-  return { head, body: stream };
+  const opened = await openResponse(stream);
+  work.catch((error) => {
+    if (!stream.isAbandoned) logged(error, context.functionName, context);
+  });
+  return opened;
 }
 
 async function collect({ head, body }: { head: Prelude; body: Readable }): Promise<unknown> {

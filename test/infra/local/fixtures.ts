@@ -1,0 +1,114 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { type IncomingHttpHeaders, request } from "node:http";
+import { dirname, join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { gunzipSync } from "node:zlib";
+import { declare } from "../../../lib/contract/declare.ts";
+
+/**
+ * Writes modules as if they had been built, by stem. Beneath node_modules the test runner leaves them as they are, and
+ * they find packages.
+ */
+export async function writeFunctions(sources: Readonly<Record<string, string>>) {
+  const outdir = join(import.meta.dirname, "../../../node_modules/.cache", `colophon-fixtures-${randomUUID()}`);
+  for (const [stem, source] of Object.entries(sources)) {
+    const file = join(outdir, stem, "index.mjs");
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, source);
+  }
+  return { outdir, remove: () => rm(outdir, { recursive: true }) };
+}
+
+/** The body of a streaming handler, with `event`, `stream` and `start`, which sends the head. */
+export const streaming = (body: string) => `
+  export const handler = awslambda.streamifyResponse(async (event, stream, context) => {
+    const start = (head = { statusCode: 200 }) => {
+      const started = awslambda.HttpResponseStream.from(stream, head);
+      started.write("");
+      return started;
+    };
+    ${body}
+  });`;
+
+/** What the functions of a test tell it, and wait for. */
+export const shared = globalThis as unknown as { seen: unknown[]; gate: Promise<void> };
+
+export function newGate(): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  shared.gate = promise;
+  return resolve;
+}
+
+const common = { summary: "", errors: {} } as const;
+const administrative = { ...common, permission: "view-users" } as const;
+
+/** One endpoint of every kind. */
+export const endpoints = [
+  declare({ ...common, method: "GET", path: "/things", answers: { list: "Work" } }),
+  declare({ ...common, method: "GET", path: "/things/random", answers: { record: "Slug" } }),
+  declare({ ...common, method: "GET", path: "/{kind}/random", answers: { record: "Slug" } }),
+  declare({ ...common, method: "POST", path: "/things/add", answers: { message: "Thing added" } }),
+  declare({ ...administrative, method: "GET", path: "/admin-things/id/{id}", answers: { record: "Slug" } }),
+  declare({ ...administrative, method: "DELETE", path: "/admin-things/id/{id}", answers: { message: "Gone" } }),
+  declare({
+    ...administrative,
+    method: "POST",
+    path: "/admin-things/image/{id}",
+    answers: { message: "" },
+    files: true,
+  }),
+];
+
+/** Answers with the event it was given. */
+export const echo = `export const handler = async (event) => ({ statusCode: 200, body: JSON.stringify(event) });`;
+
+/** Answers with whatever result the request's body holds. */
+export const obey = `export const handler = async ({ body }) => JSON.parse(body);`;
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly json: any;
+}
+
+interface Sending {
+  readonly method?: string;
+  readonly headers?: Record<string, string | string[]>;
+  readonly body?: string | Buffer;
+}
+
+/** Sends a request with exactly this path, which `fetch` would tidy up, and exactly these headers. */
+export async function send(
+  url: string,
+  path: string,
+  { method = "GET", headers = {}, body }: Sending = {},
+): Promise<Reply> {
+  const { hostname, port } = new URL(url);
+  const length = body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) };
+  const outgoing = request({ hostname, port, path, method, agent: false, headers: { ...length, ...headers } });
+  const answered = new Promise<Reply>((resolve, reject) => {
+    outgoing.once("error", reject).once("response", async (response) => {
+      try {
+        const bytes = await buffer(response);
+        const isZipped = response.headers["content-encoding"] === "gzip";
+        const text = (isZipped ? gunzipSync(bytes) : bytes).toString();
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: parsed(text) });
+      } catch (error) {
+        reject(error);
+      }
+    });
+  });
+  outgoing.end(body);
+  return await answered;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

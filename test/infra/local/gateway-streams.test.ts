@@ -1,0 +1,112 @@
+import { get } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Gateway, startGateway } from "../../../infra/local/gateway.ts";
+import { startLambda } from "../../../infra/local/lambda.ts";
+import { declare } from "../../../lib/contract/declare.ts";
+import { newGate, send, shared, streaming, writeFunctions } from "./fixtures.ts";
+
+const list = (path: `/${string}`) =>
+  declare({ summary: "", method: "GET", path, answers: { list: "Work" }, errors: {} });
+const names = ["slow", "fail-early", "fail-late", "fail-cleanly", "bad-status", "cookies", "endless", "buffered"];
+
+let built: Awaited<ReturnType<typeof writeFunctions>>;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  built = await writeFunctions({
+    "slow/list": streaming(`
+      start({ statusCode: 201, headers: { "X-Kind": "list" } }).write("first");
+      await globalThis.gate;
+      stream.end();`),
+    "fail-early/list": streaming(`throw new Error("secret");`),
+    "fail-late/list": streaming(`start().write('{"works":['); await globalThis.gate; throw new Error("secret");`),
+    "fail-cleanly/list": streaming(`
+      start().write('{"works":[');
+      await globalThis.gate;
+      stream.destroy(new Error("secret"));
+      throw new Error("secret");`),
+    "bad-status/list": streaming(`start({ statusCode: "none" }).write("first"); await globalThis.gate; stream.end();`),
+    "cookies/list": streaming(`start({ statusCode: 200, cookies: ["a=1", "b=2"] }); stream.end();`),
+    "endless/list": `import { once } from "node:events";${streaming(`
+      start();
+      try {
+        for (;;) {
+          globalThis.seen.push("chunk");
+          if (!stream.write(Buffer.alloc(65_536))) await once(stream, "drain");
+        }
+      } finally {
+        globalThis.seen.push("end");
+      }`)}`,
+    "buffered/list": "export const handler = async () => ({ statusCode: 200, body: '[]' });",
+  });
+  const lambda = await startLambda(built);
+  const endpoints = names.map((name) => list(`/${name}`));
+  gateway = await startGateway({ lambda, endpoints, allowedOrigins: [], uploads: false });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await built.remove();
+});
+
+beforeEach(() => {
+  shared.seen = [];
+  vi.spyOn(console, "error").mockImplementation(() => {});
+});
+
+describe("a streamed answer", () => {
+  it("arrives as it is written", async () => {
+    const release = newGate();
+
+    const response = await fetch(`${gateway.url}/slow`);
+    const reader = response.body?.getReader();
+    const first = await reader?.read();
+
+    expect(response.status).toBe(201);
+    expect(response.headers.get("x-kind")).toBe("list");
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(Buffer.from(first?.value ?? []).toString()).toBe("first");
+    release();
+    expect((await reader?.read())?.done).toBe(true);
+  });
+
+  it("can set several cookies", async () => {
+    expect((await send(gateway.url, "/cookies")).headers["set-cookie"]).toEqual(["a=1", "b=2"]);
+  });
+
+  it.each(["fail-late", "fail-cleanly"])("breaks when its function fails after the first byte: %s", async (name) => {
+    const release = newGate();
+
+    const response = await fetch(`${gateway.url}/${name}`);
+    const body = response.text();
+    release();
+
+    expect(response.status).toBe(200);
+    await expect(body).rejects.toThrow();
+  });
+
+  it.each(["fail-early", "bad-status", "buffered"])("is an error when its function fails before: %s", async (name) => {
+    newGate()();
+
+    const { status, text } = await send(gateway.url, `/${name}`);
+
+    expect({ status, text }).toEqual({ status: 500, text: '{"data":"Internal server error","code":500}' });
+  });
+
+  it("is written no faster than the client reads, and ended when it leaves", async () => {
+    const client = get(`${gateway.url}/endless`, { agent: false });
+    const response = await new Promise<import("node:http").IncomingMessage>((resolve) =>
+      client.once("response", resolve),
+    );
+    response.pause();
+    await sleep(100);
+    const written = shared.seen.length;
+    await sleep(100);
+    expect(shared.seen.length).toBe(written);
+
+    response.destroy();
+
+    await expect.poll(() => shared.seen.at(-1)).toBe("end");
+  });
+});

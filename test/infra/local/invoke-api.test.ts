@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Gateway, startGateway } from "../../../infra/local/gateway.ts";
+import { startLambda } from "../../../infra/local/lambda.ts";
+import { newGate, send, shared, streaming, writeFunctions } from "./fixtures.ts";
+
+let built: Awaited<ReturnType<typeof writeFunctions>>;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  built = await writeFunctions({
+    "ops/echo": "export const handler = async (event) => { globalThis.seen.push(event); return { event }; };",
+    "ops/fail": "export const handler = async () => { throw new RangeError('too far'); };",
+    "ops/later": "export const handler = async () => { await globalThis.gate; globalThis.seen.push('done'); };",
+    "things/list": streaming(`start({ statusCode: 200, headers: { "X-Kind": "list" } }).write("[]"); stream.end();`),
+  });
+  const lambda = await startLambda(built);
+  gateway = await startGateway({ lambda, allowedOrigins: ["https://panel.example.com"], uploads: false });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await built.remove();
+});
+
+beforeEach(() => {
+  shared.seen = [];
+  vi.spyOn(console, "error").mockImplementation(() => {});
+});
+
+const invoke = (name: string, body: string | Buffer = "{}", headers = {}) =>
+  send(gateway.url, `/2015-03-31/functions/${name}/invocations`, { method: "POST", body, headers });
+
+describe("Lambda's Invoke API", () => {
+  it("answers 200 with the result", async () => {
+    const { status, json, headers } = await invoke("ops-echo", '{"days":3}');
+
+    expect({ status, json }).toEqual({ status: 200, json: { event: { days: 3 } } });
+    expect(headers).not.toHaveProperty("x-amz-function-error");
+    expect(headers["x-amz-executed-version"]).toBe("$LATEST");
+  });
+
+  it("answers 200 with the result of a function that streams, collected", async () => {
+    const { json } = await invoke("things-list");
+
+    expect(json).toEqual({ statusCode: 200, headers: { "X-Kind": "list" }, body: "[]", isBase64Encoded: false });
+  });
+
+  it("answers 200 with the error, and says that it is one", async () => {
+    const { status, json, headers } = await invoke("ops-fail");
+
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ errorType: "RangeError", errorMessage: "too far", trace: expect.any(Array) });
+    expect(headers["x-amz-function-error"]).toBe("Unhandled");
+  });
+
+  it("gives an empty object where no payload came", async () => {
+    expect((await invoke("ops-echo", "")).json).toEqual({ event: {} });
+  });
+
+  it("answers 202 at once to an event", async () => {
+    const release = newGate();
+
+    const { status, text } = await invoke("ops-later", "{}", { "X-Amz-Invocation-Type": "Event" });
+
+    expect({ status, text }).toEqual({ status: 202, text: "" });
+    expect(shared.seen).toEqual([]);
+    release();
+    await expect.poll(() => shared.seen).toEqual(["done"]);
+  });
+
+  it("answers 204 to a dry run, and runs nothing", async () => {
+    const { status, text } = await invoke("ops-echo", "{}", { "X-Amz-Invocation-Type": "DryRun" });
+
+    expect({ status, text }).toEqual({ status: 204, text: "" });
+    expect(shared.seen).toEqual([]);
+  });
+
+  it("answers 400 to what is no JSON", async () => {
+    const { status, headers } = await invoke("ops-echo", "{days:3}");
+
+    expect(status).toBe(400);
+    expect(headers["x-amzn-errortype"]).toBe("InvalidRequestContentException");
+  });
+
+  it.each(["https://panel.example.com", "http://localhost:3000", "null"])(
+    "answers 403 to a page of %s",
+    async (origin) => {
+      const { status } = await invoke("ops-echo", "{}", { Origin: origin });
+
+      expect(status).toBe(403);
+      expect(shared.seen).toEqual([]);
+    },
+  );
+
+  it.each(["ops-nothing", "constructor", "..%2Fops-echo", "ops%2Decho"])("answers 404 for %s", async (name) => {
+    const { status, json, headers } = await invoke(name);
+
+    expect(status).toBe(404);
+    expect(json).toEqual({ Type: "User", Message: `Function not found: ${name}` });
+    expect(headers["x-amzn-errortype"]).toBe("ResourceNotFoundException");
+  });
+
+  it("answers 413 to more than 6 MB", async () => {
+    const { status, headers } = await invoke("ops-echo", JSON.stringify("x".repeat(6_291_456)));
+
+    expect(status).toBe(413);
+    expect(headers["x-amzn-errortype"]).toBe("RequestTooLargeException");
+  });
+
+  it("is not there for other methods", async () => {
+    expect((await send(gateway.url, "/2015-03-31/functions/ops-echo/invocations")).status).toBe(404);
+  });
+});
