@@ -78,14 +78,7 @@ type Handler = (event: unknown, ...rest: unknown[]) => unknown;
 export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   const limits = { ...lambdaLimits, ...options.limits };
   const files = await findBundles(options.outdir);
-  const loaded = new Map<string, Promise<Handler>>();
   provideAwsLambda();
-
-  const load = (name: string): Promise<Handler> => {
-    const handler = loaded.get(name) ?? loadHandler(name, files.get(name));
-    loaded.set(name, handler);
-    return handler;
-  };
 
   /** Loads and runs a function, and turns what it throws into what Lambda would answer. */
   const attempt = async <Result>(
@@ -96,7 +89,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     const received = copyOf(event, limits.requestBytes);
     let context: InvocationContext | undefined;
     try {
-      const handler = await load(name);
+      const handler = await loadHandler(name, files.get(name));
       const isLong = isStreamingHandler(handler) || name.startsWith("ops-");
       context = contextOf(name, isLong ? limits.longTimeoutInMilliseconds : limits.timeoutInMilliseconds);
       return await run(handler, received, context);

@@ -1,16 +1,18 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingMessage, type ServerResponse, validateHeaderName, validateHeaderValue } from "node:http";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { Prelude } from "./lambda-stream.ts";
 
+type Header = readonly [name: string, value: string | string[]];
 type Scalar = string | number | boolean;
 
 /** The head of a REST proxy result. */
 export interface ResultHead {
   readonly statusCode: number;
-  readonly headers: Readonly<Record<string, string | string[]>>;
+  /** Of two with the same name the later one counts, so multiple values outweigh a single one. */
+  readonly headers: readonly Header[];
 }
 
 export interface ProxyResult extends ResultHead {
@@ -33,12 +35,13 @@ export function resultOf(given: unknown): ProxyResult | undefined {
 export function headOf(given: Prelude): ResultHead | undefined {
   const { statusCode, headers, multiValueHeaders, cookies, ...others } = given;
   const status = typeof statusCode === "string" && /^\d+$/.test(statusCode) ? Number(statusCode) : statusCode;
-  if (typeof status !== "number" || !Number.isInteger(status) || status < 100 || status > 599) return undefined;
+  if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599) return undefined;
   if (Object.keys(others).length > 0) return undefined;
   const single = headers ?? {};
   const multiple = multiValueHeaders ?? {};
   if (!isRecordOf(single, isScalar) || !isRecordOf(multiple, isScalars)) return undefined;
-  return { statusCode: status, headers: { ...merged(single, multiple), ...cookiesOf(cookies) } };
+  const all = [...named(single), ...named(multiple), ...cookiesOf(cookies)];
+  return all.every(isSendable) ? { statusCode: status, headers: all } : undefined;
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -53,21 +56,21 @@ function isRecordOf<Value>(
   return isRecord(given) && Object.values(given).every(isValue);
 }
 
-/** Names are compared without case, and the multiple values of a name win. */
-function merged(
-  single: Readonly<Record<string, Scalar>>,
-  multiple: Readonly<Record<string, Scalar[]>>,
-): Record<string, string | string[]> {
-  const taken = new Set(Object.keys(multiple).map((name) => name.toLowerCase()));
-  return Object.fromEntries([
-    ...Object.entries(single).flatMap(([name, value]) =>
-      taken.has(name.toLowerCase()) ? [] : [[sent(name), `${value}`]],
-    ),
-    ...Object.entries(multiple).map(([name, values]) => [sent(name), values.map(String)]),
-  ]);
+const named = (headers: Readonly<Record<string, Scalar | Scalar[]>>): Header[] =>
+  Object.entries(headers).map(([name, value]) => [sent(name), Array.isArray(value) ? value.map(String) : `${value}`]);
+
+/** HTTP knows no line breaks in a header, for one. */
+function isSendable([name, value]: Header): boolean {
+  try {
+    validateHeaderName(name);
+    for (const each of [value].flat()) validateHeaderValue(name, each);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
-const cookiesOf = (cookies: unknown) => (isScalars(cookies) ? { "Set-Cookie": cookies.map(String) } : {});
+const cookiesOf = (cookies: unknown): Header[] => (isScalars(cookies) ? [["Set-Cookie", cookies.map(String)]] : []);
 
 /** API Gateway keeps these for itself and passes a function's on under another name ("Important notes"). */
 const remapped = new Set([
@@ -93,32 +96,28 @@ export async function sendResult(
   { statusCode, headers, body }: ProxyResult,
   compressedBytesMin: number,
 ): Promise<void> {
-  const isEncoded = Object.keys(headers).some((name) => name.toLowerCase() === "content-encoding");
-  const isCompressed = !isEncoded && body.length >= compressedBytesMin && acceptsGzip(request);
+  begin(response, { statusCode, headers });
+  const isCompressed =
+    body.length >= compressedBytesMin && acceptsGzip(request) && !response.hasHeader("Content-Encoding");
+  if (isCompressed) response.setHeader("Content-Encoding", "gzip");
   const content = isCompressed ? await compress(body) : body;
-  response.writeHead(statusCode, {
-    ...withType(headers),
-    ...(isCompressed ? { "Content-Encoding": "gzip" } : {}),
-    ...(statusCode === 204 || statusCode === 304 ? {} : { "Content-Length": content.length }),
-  });
+  if (statusCode !== 204 && statusCode !== 304) response.setHeader("Content-Length", content.length);
   response.end(content);
 }
 
 /** Passes a stream on as it comes. A function that fails on the way breaks the connection. */
-export async function sendStream(
-  response: ServerResponse,
-  { statusCode, headers }: ResultHead,
-  body: Readable,
-): Promise<void> {
-  response.writeHead(statusCode, withType(headers));
+export async function sendStream(response: ServerResponse, head: ResultHead, body: Readable): Promise<void> {
+  begin(response, head);
+  // The client shall know that there is an answer, though it may take a while to begin.
   response.flushHeaders();
   await pipeline(body, response);
 }
 
+function begin(response: ServerResponse, { statusCode, headers }: ResultHead): void {
+  response.statusCode = statusCode;
+  response.setHeader("Content-Type", "application/json");
+  for (const [name, value] of headers) response.setHeader(name, value);
+}
+
 const acceptsGzip = ({ headers }: IncomingMessage) =>
   /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(String(headers["accept-encoding"] ?? ""));
-
-function withType(headers: ResultHead["headers"]): ResultHead["headers"] {
-  const hasType = Object.keys(headers).some((name) => name.toLowerCase() === "content-type");
-  return hasType ? headers : { "Content-Type": "application/json", ...headers };
-}

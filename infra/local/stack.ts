@@ -1,4 +1,5 @@
 import { mkdir } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import postgres from "postgres";
 import { build } from "../build.ts";
@@ -24,13 +25,17 @@ export interface StackOptions {
 }
 
 const database = "colophon";
+/** Beneath node_modules, so that bundles find the packages that stay outside of them, wherever the data are. */
+const builds = join(import.meta.dirname, "../../node_modules/.cache/colophon");
 const panelDevelopmentOrigin = "http://localhost:5173";
 
 /** Starts all of the service on this machine: database, Data API, the built functions and the gateway. */
 export async function startStack(options: StackOptions): Promise<{ url: string; close(): Promise<void> }> {
   const { port, directory, report } = options;
+  // First of all: whoever has the port may be another of these, with files of its own in use.
+  await expectFree(port);
   await mkdir(directory, { recursive: true });
-  const outdir = join(directory, "functions");
+  const outdir = join(builds, String(port));
   const [server] = await Promise.all([startDatabase(options), build({ outdir })]);
   const closing = [server.stop];
   const close = async () => {
@@ -48,7 +53,7 @@ export async function startStack(options: StackOptions): Promise<{ url: string; 
     return { url: `http://localhost:${port}`, close };
   } catch (error) {
     await close();
-    throw isPortTaken(error) ? new Error(`Port ${port} is taken; try npm start -- --port ${port + 1}`) : error;
+    throw error;
   }
 
   async function startDatabase({ databaseUrl }: StackOptions) {
@@ -69,7 +74,16 @@ export async function startStack(options: StackOptions): Promise<{ url: string; 
 
 const origins = (port: number) => [`http://localhost:${port}`, `http://127.0.0.1:${port}`, panelDevelopmentOrigin];
 
-const isPortTaken = (error: unknown) => error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+async function expectFree(port: number): Promise<void> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, "127.0.0.1", resolve);
+  }).catch((error: NodeJS.ErrnoException) => {
+    const isTaken = error.code === "EADDRINUSE";
+    throw isTaken ? new Error(`Port ${port} is taken; try npm start -- --port ${port + 1}`) : error;
+  });
+  await new Promise((resolve) => server.close(resolve));
+}
 
 async function createDatabase(serverUrl: string, name: string): Promise<void> {
   const sql = postgres(`${serverUrl}/postgres`, { max: 1, onnotice: () => {} });

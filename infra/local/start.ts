@@ -1,49 +1,71 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { startStack } from "./stack.ts";
+import { type StackOptions, startStack } from "./stack.ts";
 
-const { values } = parseArgs({
-  options: {
-    port: { type: "string", default: "3000" },
-    data: { type: "string", default: join(import.meta.dirname, "../../.local") },
-    database: { type: "string" },
-    "no-uploads": { type: "boolean", default: false },
-    empty: { type: "boolean", default: false },
-    scale: { type: "string" },
-  },
-});
+const usage =
+  "npm start -- [--port N] [--data DIR] [--database postgres://…] [--no-uploads] [--empty] [--scale N]\n" +
+  "  --port        where to answer; 3000 unless said otherwise\n" +
+  "  --data        where everything is kept; .local unless said otherwise\n" +
+  "  --database    a PostgreSQL 18 to use instead of the embedded one\n" +
+  "  --no-uploads  without a file service\n" +
+  "  --empty       without the demo data\n" +
+  "  --scale       adds so many made-up contributors, with series and publishers";
 
-const count = (name: string, text: string): number => {
-  if (/^\d+$/.test(text)) return Number(text);
-  console.error(`--${name} takes a number, not ${text}`);
-  process.exit(1);
-};
-
-try {
-  const stack = await startStack({
-    port: count("port", values.port),
+function readOptions(): StackOptions {
+  const { values } = parseArgs({
+    options: {
+      port: { type: "string", default: "3000" },
+      data: { type: "string", default: join(import.meta.dirname, "../../.local") },
+      database: { type: "string" },
+      "no-uploads": { type: "boolean", default: false },
+      empty: { type: "boolean", default: false },
+      scale: { type: "string", default: "0" },
+    },
+  });
+  return {
+    port: numberOf("port", values.port, 1, 65_535),
     directory: values.data,
     databaseUrl: values.database,
     uploads: !values["no-uploads"],
     empty: values.empty,
-    scale: values.scale === undefined ? 0 : count("scale", values.scale),
+    scale: numberOf("scale", values.scale, 0, 10_000_000),
     report: console.log,
-  });
-  const stop = async () => {
-    console.log("Stopping");
-    await stack.close();
-    process.exit();
   };
-  process.once("SIGINT", stop).once("SIGTERM", stop);
-  console.log(greeting(stack.url));
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+}
+
+function numberOf(name: string, text: string, min: number, max: number): number {
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= min && number <= max) return number;
+  throw new TypeError(`--${name} takes a number from ${min} to ${max}, not ${text}`);
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+function fail(message: string): never {
+  console.error(message);
   process.exit(1);
 }
 
-function greeting(url: string): string {
-  return `
-Colophon answers on ${url}
+function optionsOrUsage(): StackOptions {
+  try {
+    return readOptions();
+  } catch (error) {
+    return fail(`${messageOf(error)}\n\n${usage}`);
+  }
+}
+
+const options = optionsOrUsage();
+const stack = await startStack(options).catch((error: unknown) => fail(messageOf(error)));
+
+const stop = async () => {
+  console.log("Stopping");
+  await stack.close();
+  process.exit();
+};
+process.once("SIGINT", stop).once("SIGTERM", stop);
+
+console.log(`
+Colophon answers on ${stack.url}
 
   Tokens, for this machine only:
     local-administrator   every permission
@@ -51,8 +73,7 @@ Colophon answers on ${url}
     local-reader          no permission
 
   Try:
-    curl '${url}/contributors?client=1&limit=3'
-    curl '${url}/contributor/slug/ursula-k-le-guin'
-    curl --cookie refreshToken=local-administrator '${url}/admin-users?limit=3'
-`;
-}
+    curl '${stack.url}/contributors?client=1&limit=3'
+    curl '${stack.url}/contributor/slug/ursula-k-le-guin'
+    curl --cookie refreshToken=local-administrator '${stack.url}/admin-users?limit=3'
+`);

@@ -8,7 +8,17 @@ import { newGate, send, shared, streaming, writeFunctions } from "./fixtures.ts"
 
 const list = (path: `/${string}`) =>
   declare({ summary: "", method: "GET", path, answers: { list: "Work" }, errors: {} });
-const names = ["slow", "fail-early", "fail-late", "fail-cleanly", "bad-status", "cookies", "endless", "buffered"];
+const names = [
+  "slow",
+  "silent",
+  "fail-early",
+  "fail-late",
+  "fail-cleanly",
+  "bad-status",
+  "cookies",
+  "endless",
+  "buffered",
+];
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;
 let gateway: Gateway;
@@ -19,6 +29,7 @@ beforeAll(async () => {
       start({ statusCode: 201, headers: { "X-Kind": "list" } }).write("first");
       await globalThis.gate;
       stream.end();`),
+    "silent/list": streaming("start(); await globalThis.gate; stream.end();"),
     "fail-early/list": streaming(`throw new Error("secret");`),
     "fail-late/list": streaming(`start().write('{"works":['); await globalThis.gate; throw new Error("secret");`),
     "fail-cleanly/list": streaming(`
@@ -69,6 +80,16 @@ describe("a streamed answer", () => {
     expect(Buffer.from(first?.value ?? []).toString()).toBe("first");
     release();
     expect((await reader?.read())?.done).toBe(true);
+  });
+
+  it("has a head before its first byte", async () => {
+    const release = newGate();
+
+    const response = await fetch(`${gateway.url}/silent`);
+
+    expect(response.status).toBe(200);
+    release();
+    expect(await response.text()).toBe("");
   });
 
   it("can set several cookies", async () => {

@@ -145,11 +145,13 @@ describe("a function's result", () => {
     { body: "no status" },
     { statusCode: "two hundred" },
     { statusCode: 200.5 },
-    { statusCode: 99 },
+    { statusCode: 101 },
+    { statusCode: 600 },
     { statusCode: 200, body: { an: "object" } },
     { statusCode: 200, headers: ["a"] },
     { statusCode: 200, headers: { a: { b: 1 } } },
-    { statusCode: 200, headers: { a: "line\nbreak" } },
+    { statusCode: 200, headers: { "X-Left": "out", a: "line\nbreak" } },
+    { statusCode: 200, headers: { "no name": "" } },
     { statusCode: 200, multiValueHeaders: { a: "b" } },
     { statusCode: 200, isBase64Encoded: "yes" },
     { statusCode: 200, more: 1 },
@@ -158,6 +160,7 @@ describe("a function's result", () => {
 
     expect({ status, json }).toEqual({ status: 500, json: { data: "Internal server error", code: 500 } });
     expect(headers["access-control-allow-origin"]).toBe("*");
+    expect(headers).not.toHaveProperty("x-left");
   });
 });
 

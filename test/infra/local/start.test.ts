@@ -1,0 +1,121 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "../../..");
+const running: ChildProcessWithoutNullStreams[] = [];
+let data: string;
+let port: number;
+
+beforeAll(async () => {
+  data = join(await mkdtemp(join(tmpdir(), "colophon-start-")), "data");
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  port = typeof address === "object" && address ? address.port : 0;
+  await new Promise((done) => server.close(done));
+});
+
+afterAll(async () => {
+  for (const child of running) child.kill("SIGKILL");
+  while (existsSync(join(data, "postgres/postmaster.pid"))) await sleep(50);
+  await rm(join(data, ".."), { recursive: true });
+});
+
+/** `npm start` with these flags. */
+function run(...flags: string[]): ChildProcessWithoutNullStreams {
+  const child = spawn(process.execPath, [join(root, "infra/local/start.ts"), ...flags]);
+  running.push(child);
+  return child;
+}
+
+/** What it prints until it answers. */
+async function untilUp(child: ChildProcessWithoutNullStreams): Promise<string> {
+  let output = "";
+  child.stdout.on("data", (chunk) => {
+    output += chunk;
+  });
+  await expect.poll(() => output, { timeout: 25_000 }).toContain("Try:");
+  return output;
+}
+
+async function outcomeOf(child: ChildProcessWithoutNullStreams) {
+  const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
+  return { complaint, code };
+}
+
+const call = (path: string, init: RequestInit = {}) =>
+  fetch(`http://localhost:${port}${path}`, {
+    ...init,
+    headers: { Cookie: "refreshToken=local-administrator", "Content-Type": "application/json" },
+  });
+
+describe("npm start", () => {
+  const flags = () => ["--port", String(port), "--data", data];
+
+  it("serves the demo data, and tells how to try it", async () => {
+    const output = await untilUp(run(...flags()));
+
+    const commands = [...output.matchAll(/curl .*'(http\S+)'/g)].map(([, url]) => url ?? "");
+    expect(commands).toHaveLength(3);
+    expect(output).toMatch(/local-administrator.*local-editor.*local-reader/s);
+    for (const url of commands) {
+      const response = await call(url.slice(url.indexOf("/", "http://".length)));
+      expect(response.status, url).toBe(200);
+    }
+  });
+
+  it("tells when the port is taken, and leaves the one that has it alone", async () => {
+    const { complaint, code } = await outcomeOf(run(...flags()));
+
+    expect(code).toBe(1);
+    expect(complaint).toBe(`Port ${port} is taken; try npm start -- --port ${port + 1}\n`);
+    expect((await call("/admin-roles")).status).toBe(200);
+  });
+
+  it("keeps what was answered with 200 when it is killed, and is back in seconds", async () => {
+    const added = await call("/admin-permissions/add", {
+      method: "POST",
+      body: JSON.stringify({ name: "kept", description: "Survives" }),
+    });
+    running.at(0)?.kill("SIGKILL");
+    const startedAt = performance.now();
+
+    const output = await untilUp(run(...flags()));
+
+    expect(added.status).toBe(200);
+    expect(output).not.toContain("Demo data");
+    // Usually 3 s; tests share the machine.
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+    expect(JSON.stringify(await (await call("/admin-permissions")).json())).toContain('"kept"');
+  });
+
+  it("ends in order when it is told to", async () => {
+    const child = running.at(-1);
+    child?.kill("SIGTERM");
+
+    const [code] = child ? await once(child, "exit") : [];
+
+    expect(code).toBe(0);
+    expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
+  });
+
+  it.each([
+    [["--prot", "1"], "Unknown option '--prot'"],
+    [["--port", "0"], "--port takes a number from 1 to 65535, not 0"],
+    [["--scale", "many"], "--scale takes a number from 0 to 10000000, not many"],
+  ])("explains itself to those who mistype: %s", async (mistyped, reason) => {
+    const { complaint, code } = await outcomeOf(run(...mistyped));
+
+    expect(code).toBe(1);
+    expect(complaint).toContain(reason);
+    expect(complaint).toContain("npm start -- [--port N]");
+  });
+});
