@@ -2,7 +2,7 @@ import sql, { empty, type Sql } from "sql-template-tag";
 import { execute, type Row } from "./client.ts";
 import { type Guard, guarded } from "./guard.ts";
 import { pieceLength } from "./query.ts";
-import { integer, integerOrNull, text, textOrNull } from "./read.ts";
+import { integer, integerOrNull, textOrNull } from "./read.ts";
 
 /** Where a page begins: behind a record, or a number of records after the first. */
 export interface Page {
@@ -34,18 +34,22 @@ export interface GuardedListQuery<Item> extends ListQuery<Item> {
 export interface ListPage {
   readonly status: number;
   readonly max: number;
-  /** Each as JSON text. */
-  readonly records: readonly string[];
+  /** How many records the text holds. */
+  readonly count: number;
+  /** The records as JSON, with commas between them. */
+  readonly text: string;
   /** Where the next page begins; undefined when this one is the last. */
   readonly next: Cursor | undefined;
 }
 
 /** A result has at most 1 MiB; the rest is left for what the service itself adds. */
 const pageBytesMax = 900_000;
-const rowBytesBesideText = 64;
 const pageRowsMax = 2_000;
 
-/** Reads one page as one statement: as many records as fit into a result, however many were asked for. */
+/**
+ * Reads one page as one statement: as many records as fit into a result, however many were asked for. The database
+ * joins them into one text and cuts it into pieces, since a field for each record would cost more than the records.
+ */
 export async function readPage(query: ListQuery<unknown>, page: Page, guard: Guard | undefined): Promise<ListPage> {
   const limit = Math.min(page.limit, pageRowsMax);
   const rows = await execute(
@@ -57,56 +61,60 @@ export async function readPage(query: ListQuery<unknown>, page: Page, guard: Gua
         measured as (
           select
             id,
-            key,
+            cast(key as text) as key,
             cast(record as text) as record,
             row_number() over () as position,
-            count(*) over () as found,
-            sum(octet_length(cast(record as text)) + octet_length(cast(key as text)) + ${rowBytesBesideText}::int)
-              over (rows unbounded preceding) as bytes
+            sum(octet_length(cast(record as text)) + 1) over (rows unbounded preceding) as bytes
           from page
         ),
         fitting as (
-          select
-            id, position, piece, found,
-            cast(key as text) as key,
-            substr(record, 1 + piece * ${pieceLength}::int, ${pieceLength}::int) as text
-          from measured, generate_series(0, (length(record) - 1) / ${pieceLength}::int) as piece
+          select *
+          from measured
           where bytes <= ${pageBytesMax}::int or position = 1
+        ),
+        joined as (
+          select count(*) as records, string_agg(record, ',' order by position) as text
+          from fitting
+        ),
+        following as (
+          select id, key
+          from fitting
+          where
+            position = (select records from joined)
+            and ((select count(*) from page) > position or position = ${limit}::bigint)
         )
-      ${guard ? sql`select status, 0::bigint, null::bigint, null::int, null::bigint, null, null from refusal union all` : empty}
+      ${guard ? sql`select status, 0::bigint, 0::bigint, null::bigint, null, null, 0 from refusal union all` : empty}
       (
-        select 200, matching.tally, id, piece, found, key, text
+        select
+          200,
+          ${page.after ? sql`0::bigint` : sql`(${query.max})`},
+          records,
+          following.id,
+          following.key,
+          substr(text, 1 + piece * ${pieceLength}::int, ${pieceLength}::int),
+          piece
         from
-          (select ${page.after ? sql`0::bigint` : sql`(${query.max})`} as tally) as matching
-          left join fitting on true
+          joined
+          left join following on true
+          cross join lateral generate_series(0, (coalesce(length(text), 1) - 1) / ${pieceLength}::int) as piece
         ${guard ? sql`where exists (select from caller)` : empty}
-        order by position, piece
+        order by piece
       )
     `,
     true,
   );
-  return listPage(rows, limit);
+  return listPage(rows);
 }
 
-function listPage(rows: readonly Row[], limit: number): ListPage {
+function listPage(rows: readonly Row[]): ListPage {
   const [first] = rows;
-  const last = rows.at(-1);
-  if (first === undefined || last === undefined) throw new TypeError("A page has at least one row");
-  const head = { status: integer(first, 0), max: integer(first, 1) };
-  if (integerOrNull(first, 2) === null) return { ...head, records: [], next: undefined };
-
-  const records = join(rows);
-  const found = integer(last, 4);
-  const whole = records.length === found && found < limit;
-  return { ...head, records, next: whole ? undefined : { id: integer(last, 2), key: textOrNull(last, 5) ?? "" } };
-}
-
-function join(rows: readonly Row[]): string[] {
-  const records: string[] = [];
-  for (const row of rows) {
-    const piece = text(row, 6);
-    if (integer(row, 3) === 0) records.push(piece);
-    else records.push(records.pop() + piece);
-  }
-  return records;
+  if (first === undefined) throw new TypeError("A page has at least one row");
+  const id = integerOrNull(first, 3);
+  return {
+    status: integer(first, 0),
+    max: integer(first, 1),
+    count: integer(first, 2),
+    text: rows.map((row) => textOrNull(row, 5) ?? "").join(""),
+    next: id === null ? undefined : { id, key: textOrNull(first, 4) ?? "" },
+  };
 }

@@ -43,10 +43,7 @@ export function serveList<const D extends ListDeclaration>(declaration: D, work:
 
     const next: NextPage = (cursor, limit) => readPage(query, { after: cursor, limit, offset: 0 }, guard);
     const parts = write(declaration.answers, slice, first, next);
-    return compressed(
-      event,
-      first.next && first.records.length < slice.limit ? logged(event, parts) : await joined(parts),
-    );
+    return compressed(event, first.next && first.count < slice.limit ? logged(event, parts) : await joined(parts));
   };
   return middy<APIGatewayProxyEvent, Response>({ executionMode: executionModeStreamifyResponse })
     .handler(handler)
@@ -65,13 +62,13 @@ async function* write(
   next: NextPage,
 ): AsyncGenerator<string> {
   let page = first;
-  let sent = page.records.length;
-  yield `${field ? `{${JSON.stringify(field)}:` : ""}[${page.records.join(",")}`;
+  let sent = page.count;
+  yield `${field ? `{${JSON.stringify(field)}:` : ""}[${page.text}`;
   while (page.next && sent < slice.limit) {
     page = await next(page.next, slice.limit - sent);
     if (page.status !== 200) throw new ContractError(page.status);
-    sent += page.records.length;
-    if (page.records.length > 0) yield `,${page.records.join(",")}`;
+    sent += page.count;
+    if (page.count > 0) yield `,${page.text}`;
   }
   const from = Math.min(slice.offset, first.max);
   yield field ? `],"max":${first.max},"from":${from},"to":${from + sent}${count ? `,"count":${sent}` : ""}}` : "]";

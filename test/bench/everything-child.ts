@@ -1,18 +1,8 @@
-import { join } from "node:path";
-import { PassThrough } from "node:stream";
 import { startLambda } from "../../infra/local/lambda.ts";
 import { eventOf } from "./requests.ts";
 
 const [outdir = ""] = process.argv.slice(2);
-await startLambda({ outdir });
-const { handler } = await import(join(outdir, "contributors/list/index.mjs"));
-
-/** Invokes the function as Lambda's runtime does, and reads what it writes. */
-function list(query: Record<string, string>): PassThrough {
-  const stream = new PassThrough();
-  handler(eventOf({ name: "contributors/list", query }), stream, {}).catch((error: Error) => stream.destroy(error));
-  return stream;
-}
+const lambda = await startLambda({ outdir });
 
 const field = '"first_name":';
 let records = 0;
@@ -21,7 +11,9 @@ let tail = "";
 async function count(query: Record<string, string>): Promise<void> {
   records = 0;
   tail = "";
-  for await (const chunk of list(query)) {
+  const answer = await lambda.stream("contributors-list", eventOf({ name: "contributors/list", query }));
+  if ("error" in answer) throw new Error(answer.error.errorMessage);
+  for await (const chunk of answer.body) {
     // A field's name may be cut in two by the end of a chunk.
     const text = tail.slice(-(field.length - 1)) + chunk.toString("latin1");
     records += text.split(field).length - 1;

@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { useDatabase } from "../support/environment.ts";
+import { messageOf } from "./child.ts";
 import type { Row } from "./measure.ts";
 import type { Stage } from "./stage.ts";
 
@@ -17,8 +17,7 @@ export async function everything(stage: Stage): Promise<Row[]> {
   const child = fork(join(import.meta.dirname, "everything-child.ts"), [stage.outdir], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
-  const [report]: Report[] = await once(child, "message");
-  if (!report) throw new Error("No report");
+  const report = await messageOf<Report>(child);
   return [
     { what: "records in one answer, valid and complete", value: report.records, unit: "" },
     { what: "seconds for them", value: report.milliseconds / 1000, unit: "s" },

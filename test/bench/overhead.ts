@@ -1,10 +1,10 @@
 import { fork } from "node:child_process";
-import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { useDatabase } from "../support/environment.ts";
+import { messageOf } from "./child.ts";
 import type { Row } from "./measure.ts";
 import type { Call } from "./requests.ts";
 import type { Stage } from "./stage.ts";
@@ -25,7 +25,7 @@ export async function overhead(stage: Stage): Promise<Row[]> {
   const child = fork(join(import.meta.dirname, "overhead-child.ts"), [stage.outdir, JSON.stringify(calls)], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
-  const [times]: { ours: number; bare: number }[][] = await once(child, "message");
+  const times = await messageOf<{ ours: number; bare: number }[]>(child);
   recorder.close();
   return calls.map(({ name }, place) => {
     const { ours, bare } = times?.[place] ?? { ours: Number.NaN, bare: 1 };

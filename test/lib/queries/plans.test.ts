@@ -1,0 +1,68 @@
+import { randomUUID } from "node:crypto";
+import postgres from "postgres";
+import type { Sql } from "sql-template-tag";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { scale, scaleUsers } from "../../../infra/local/scale.ts";
+import type { ListQuery, Page } from "../../../lib/database/list.ts";
+import * as contributors from "../../../lib/queries/contributors.ts";
+import * as publishers from "../../../lib/queries/publishers.ts";
+
+const database = `plans_${randomUUID().replaceAll("-", "")}`;
+const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
+const db = postgres(`${inject("databaseUrl")}/${database}`, { max: 1 });
+
+beforeAll(async () => {
+  await admin`create database ${admin(database)} template demo`;
+  await scale(`${inject("databaseUrl")}/${database}`, 30_000, () => undefined);
+  await scaleUsers(`${inject("databaseUrl")}/${database}`, 3_000, 20);
+});
+
+afterAll(async () => {
+  await db.end();
+  await admin`drop database ${admin(database)} with (force)`;
+  await admin.end();
+});
+
+/** The plan PostgreSQL makes for a statement with its parameters. */
+async function planOf(statement: Sql): Promise<string> {
+  const rows = await db.unsafe(`explain ${statement.text}`, statement.values as string[]);
+  return rows.map((row) => row["QUERY PLAN"]).join("\n");
+}
+
+const firstPage: Page = { after: undefined, limit: 50, offset: 0 };
+const page = (query: ListQuery<unknown>, place: Page = firstPage) => query.page(place);
+const everybody = { client: 1, search: undefined };
+
+describe("In a large catalogue", () => {
+  it.each([
+    ["the first page by name", page(contributors.list({ ...everybody, order: "name-asc" }))],
+    ["the first page, backwards", page(contributors.list({ ...everybody, order: "name-desc" }))],
+    ["the first page as added", page(contributors.list({ ...everybody, order: "added-desc" }))],
+    [
+      "a later page, by key",
+      page(contributors.list({ ...everybody, order: "name-asc" }), {
+        after: { key: "hana barcalan", id: 77 },
+        limit: 50,
+        offset: 0,
+      }),
+    ],
+    ["a search", page(contributors.list({ client: 1, search: "rananan", order: "name-asc" }))],
+    ["the number of matches", contributors.list({ client: 1, search: "rananan", order: "name-asc" }).max],
+    ["a slug", contributors.find("made-up-777").select],
+    ["a random slug", contributors.random(1).select],
+    [
+      "the works of a contributor",
+      page(contributors.works(300, { ...everybody, order: "name-asc", user_lang: "German" })),
+    ],
+    ["a publisher by slug", publishers.find("made-up-300").select],
+  ])("%s is read from an index", async (_, statement) => {
+    expect(await planOf(statement)).not.toMatch(/Seq Scan on (contributors|series|series_contributors|volumes)\b/);
+  });
+
+  it("the exact number of contributors is read, not counted", async () => {
+    const plan = await planOf(contributors.list({ ...everybody, order: "name-asc" }).max);
+
+    expect(plan).not.toContain("contributors ");
+    expect(plan).toContain("on tallies");
+  });
+});
