@@ -17,10 +17,17 @@ export const list = (): GuardedListQuery<Answer<"RoleListItem">> => ({
         'id', id,
         'name', name,
         'description', description,
-        'permission_count', (select count(*) from role_permissions where role_id = roles.id),
-        'user_count', coalesce((select tally from tallies where subject = 'users of role' and scope = roles.id), 0)
+        'permission_count', coalesce(granted.permissions, 0),
+        'user_count', coalesce(tally, 0)
       )
-    from roles
+    from
+      roles
+      left join (
+        select role_id, count(*) as permissions
+        from role_permissions
+        group by role_id
+      ) as granted on granted.role_id = roles.id
+      left join tallies on subject = 'users of role' and scope = roles.id
     where id > ${after?.id ?? 0}::bigint
     order by id
     limit ${limit}::bigint

@@ -21,7 +21,8 @@ export interface Stage {
 
 export const sizes = {
   small: { contributors: 2_000, users: 2_000 },
-  large: { contributors: 200_000, users: 100_000 },
+  // Four in five are in the scope of client 1: 200,000.
+  large: { contributors: 250_000, users: 100_000 },
 } as const;
 export type Size = keyof typeof sizes;
 
