@@ -23,8 +23,6 @@ export class ResponseStream extends PassThrough {
   constructor(bytesMax: number) {
     super();
     this.#bytesMax = bytesMax;
-    // Its reader hears what breaks it; without a reader it must not end the process.
-    this.on("error", () => {});
   }
 
   setContentType(_type: string): void {
@@ -99,8 +97,7 @@ export async function openResponse(stream: ResponseStream): Promise<{ head: Prel
     const start = await untilDelimiter(content);
     const end = start.indexOf(delimiter);
     const head = parsePrelude(start.toString("utf8", 0, end));
-    const body = Readable.from(continued(start.subarray(end + delimiter.length), content), { objectMode: false });
-    body.once("close", () => stream.abandon());
+    const body = bodyOf(continued(start.subarray(end + delimiter.length), content), stream);
     return { head, body };
   } catch (error) {
     stream.abandon();
@@ -110,12 +107,29 @@ export async function openResponse(stream: ResponseStream): Promise<{ head: Prel
 
 async function untilDelimiter(content: AsyncGenerator<Buffer>): Promise<Buffer> {
   let start = Buffer.alloc(0);
-  while (!start.includes(delimiter)) {
+  while (start.length <= preludeBytesMax) {
     const { done, value } = await content.next();
-    if (done || start.length > preludeBytesMax) throw noMetadata();
+    if (done) break;
     start = Buffer.concat([start, value]);
+    if (start.includes(delimiter)) return start;
   }
-  return start;
+  throw noMetadata();
+}
+
+/** Not `Readable.from`, which cannot be destroyed while it waits for more. */
+function bodyOf(content: AsyncGenerator<Buffer>, stream: ResponseStream): Readable {
+  return new Readable({
+    read() {
+      content.next().then(
+        ({ done, value }) => this.push(done ? null : value),
+        (error) => this.destroy(error),
+      );
+    },
+    destroy(error, callback) {
+      stream.abandon();
+      callback(error);
+    },
+  });
 }
 
 async function* continued(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {

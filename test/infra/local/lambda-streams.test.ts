@@ -24,6 +24,14 @@ beforeAll(async () => {
       }
       stream.end();`),
     "fail-late": streaming(`start().write("first"); await globalThis.gate; throw new RangeError("too far");`),
+    "fail-full": streaming(
+      `start(); for (let n = 0; n < 20; n++) stream.write(Buffer.alloc(50_000)); throw new RangeError("too far");`,
+    ),
+    silent: streaming(`start(); stream.once("close", () => globalThis.seen.push("closed")); await globalThis.gate;`),
+    "after-end": streaming(`start(); stream.end(); await globalThis.gate; throw new RangeError("too far");`),
+    headless: streaming(`
+      stream.once("close", () => globalThis.seen.push("closed"));
+      stream.write("x".repeat(40_000)); stream.write("x"); await globalThis.gate; stream.end();`),
     "fail-early": streaming(`throw new RangeError("too far");`),
     "never-started": streaming("stream.end();"),
     // The runtime's own \`end\` writes past the prelude.
@@ -118,6 +126,18 @@ describe("a streaming function", () => {
     expect(log).not.toHaveBeenCalled();
   });
 
+  it("hears it also while it has nothing to say", async () => {
+    const release = newGate();
+    const body = await bodyOf("silent");
+    body.resume();
+    await sleep(10);
+
+    body.destroy();
+
+    await expect.poll(() => shared.seen).toEqual(["closed"]);
+    release();
+  });
+
   it("is not cut off while API Gateway's 29 s pass", async () => {
     const release = newGate();
     const body = await bodyOf("slow", head, { timeoutInMilliseconds: 10 });
@@ -148,14 +168,24 @@ describe("a streaming function that fails", () => {
   });
 
   it("has delivered what it wrote before", async () => {
-    newGate()();
-    const body = await bodyOf("fail-late");
+    const body = await bodyOf("fail-full");
     await sleep(20);
 
-    const received: string[] = [];
-    const read = body.forEach((chunk) => void received.push(String(chunk)));
+    let bytes = 0;
+    const read = body.forEach((chunk) => {
+      bytes += chunk.length;
+    });
     await expect(read).rejects.toThrow("too far");
-    expect(received).toEqual(["first"]);
+    expect(bytes).toBe(1_000_000);
+  });
+
+  it("is logged also after its end", async () => {
+    const release = newGate();
+    await text(await bodyOf("after-end"));
+
+    release();
+
+    await expect.poll(() => log.mock.calls.flat().join()).toContain("too far");
   });
 
   it("breaks its body when it returns without ending it", async () => {
@@ -183,6 +213,14 @@ describe("a streaming function that fails", () => {
       expect(invocation).toHaveProperty("error");
     },
   );
+
+  it("is an error as soon as 16 KB hold no metadata", async () => {
+    const release = newGate();
+
+    expect(await (await start()).stream("headless", {})).toHaveProperty("error");
+    await expect.poll(() => shared.seen).toEqual(["closed"]);
+    release();
+  });
 
   it("is an error when its metadata take more than 16 KB", async () => {
     const lambda = await start();
