@@ -1,5 +1,5 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { type BuildOptions, build as bundle } from "esbuild";
 
 export interface BuiltFunction {
@@ -33,7 +33,8 @@ export const bundling = {
 } satisfies BuildOptions;
 
 /** Bundles every function to `<outdir>/<stem>/index.mjs`, with its source map beside it. */
-export async function build({ outdir }: { readonly outdir: string }): Promise<BuiltFunction[]> {
+export async function build(options: { readonly outdir: string }): Promise<BuiltFunction[]> {
+  const outdir = resolve(options.outdir);
   const functions = join(root, "functions");
   const entries = (await readdir(functions, { recursive: true })).filter((file) => file.endsWith(".ts")).sort();
   const stems = entries.map((file) => file.replace(/\.ts$/, "").replaceAll("\\", "/"));

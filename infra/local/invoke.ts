@@ -2,38 +2,32 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
-const { values, positionals } = parseArgs({
-  options: { url: { type: "string", default: "http://localhost:3000" } },
-  allowPositionals: true,
-});
-const [name, file] = positionals;
-if (name === undefined) {
-  console.error("npm run invoke -- NAME [payload.json], NAME as admin-roles/list or admin-roles-list");
-  process.exit(1);
+const usage = "npm run invoke -- NAME [payload.json] [--url http://localhost:3000], NAME as admin-roles/list";
+
+/** Invokes a function of the running stack, with its sample payload unless another is given. */
+async function invoke(): Promise<{ answer: unknown; hasFailed: boolean }> {
+  const { values, positionals } = parseArgs({
+    options: { url: { type: "string", default: "http://localhost:3000" } },
+    allowPositionals: true,
+  });
+  const [name, file] = positionals;
+  if (name === undefined) throw new Error(usage);
+  const functionName = name.replaceAll("/", "-");
+  const body = await readFile(file ?? (await sampleOf(functionName)), "utf8");
+  const url = `${values.url}/2015-03-31/functions/${functionName}/invocations`;
+  const response = await fetch(url, { method: "POST", body }).catch((cause) => {
+    throw new Error(`Nothing answers on ${values.url}: is npm start running?`, { cause });
+  });
+  const hasFailed = !response.ok || response.headers.has("x-amz-function-error");
+  return { answer: await response.json(), hasFailed };
 }
 
-const functionName = name.replaceAll("/", "-");
-const payload = await readFile(file ?? (await sampleOf(functionName)), "utf8");
-const response = await fetch(`${values.url}/2015-03-31/functions/${functionName}/invocations`, {
-  method: "POST",
-  body: payload,
-}).catch(() => {
-  console.error(`Nothing answers on ${values.url}: is npm start running?`);
-  process.exit(1);
-});
-const answer = await response.json();
-console.log(JSON.stringify(readable(answer), null, 2));
-process.exitCode = response.ok && !response.headers.has("x-amz-function-error") ? 0 : 1;
-
 /** The sample payload of a function: `events/admin-roles/list.json`. */
-async function sampleOf(wanted: string): Promise<string> {
+async function sampleOf(functionName: string): Promise<string> {
   const events = join(import.meta.dirname, "../../events");
   const files = await readdir(events, { recursive: true });
-  const sample = files.find((each) => each.replaceAll(/[\\/]/g, "-") === `${wanted}.json`);
-  if (sample === undefined) {
-    console.error(`There is no sample payload for ${wanted}`);
-    process.exit(1);
-  }
+  const sample = files.find((file) => file.replaceAll(/[\\/]/g, "-") === `${functionName}.json`);
+  if (sample === undefined) throw new Error(`There is no sample payload for ${functionName}`);
   return join(events, sample);
 }
 
@@ -46,4 +40,13 @@ function readable(answer: unknown): unknown {
   } catch {
     return answer;
   }
+}
+
+try {
+  const { answer, hasFailed } = await invoke();
+  console.log(JSON.stringify(readable(answer), null, 2));
+  process.exitCode = hasFailed ? 1 : 0;
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
 }

@@ -1,0 +1,83 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Gateway, startGateway } from "../../../infra/local/gateway.ts";
+import { startLambda } from "../../../infra/local/lambda.ts";
+import { echo, writeFunctions } from "./fixtures.ts";
+
+const script = join(import.meta.dirname, "../../../infra/local/invoke.ts");
+let built: Awaited<ReturnType<typeof writeFunctions>>;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  built = await writeFunctions({
+    "admin-roles/list": echo,
+    "ops/echo": "export const handler = async (event) => event;",
+    "ops/fail": "export const handler = async () => { throw new RangeError('too far'); };",
+  });
+  gateway = await startGateway({ lambda: await startLambda(built), allowedOrigins: [], uploads: false });
+  await writeFile(join(built.outdir, "payload.json"), '{"days":3}');
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await built.remove();
+});
+
+/** `npm run invoke --` with these words. */
+function invoke(...words: string[]): Promise<{ code: number; output: string; complaint: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [script, "--url", gateway.url, ...words], (error, output, complaint) => {
+      resolve({ code: Number(error?.code ?? 0), output, complaint });
+    });
+  });
+}
+
+const payload = () => join(built.outdir, "payload.json");
+
+describe("npm run invoke", () => {
+  it("sends a payload and prints the result", async () => {
+    const { code, output } = await invoke("ops-echo", payload());
+
+    expect({ code, output }).toEqual({ code: 0, output: '{\n  "days": 3\n}\n' });
+  });
+
+  it.each(["admin-roles-list", "admin-roles/list"])(
+    "sends the sample payload of %s, and unfolds the body",
+    async (name) => {
+      const { code, output } = await invoke(name);
+
+      expect(code).toBe(0);
+      expect(JSON.parse(output)).toMatchObject({ statusCode: 200, body: { resource: "/admin-roles" } });
+    },
+  );
+
+  it("fails when the function does", async () => {
+    const { code, output } = await invoke("ops-fail", payload());
+
+    expect(code).toBe(1);
+    expect(JSON.parse(output)).toMatchObject({ errorType: "RangeError", errorMessage: "too far" });
+  });
+
+  it("fails when there is no such function", async () => {
+    const { code, output } = await invoke("ops-nothing", payload());
+
+    expect(code).toBe(1);
+    expect(output).toContain("Function not found: ops-nothing");
+  });
+
+  it.each([
+    [[], "npm run invoke -- NAME"],
+    [["ops-nothing"], "There is no sample payload for ops-nothing"],
+    [["ops-echo", "nowhere.json"], "nowhere.json"],
+    [["ops-echo", "--what"], "Unknown option '--what'"],
+    [["admin-roles/list", "--url", "http://127.0.0.1:9"], "Nothing answers on http://127.0.0.1:9"],
+  ])("explains itself in a line or two: %j", async (words, reason) => {
+    const { code, complaint } = await invoke(...words);
+
+    expect(code).toBe(1);
+    expect(complaint).toContain(reason);
+    expect(complaint).not.toContain("    at ");
+  });
+});
