@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { addClients } from "../../support/catalogue.ts";
+import { envelope, invalidParameter, missingParameters } from "../../support/envelope.ts";
+import { holderOf, type Person } from "../../support/people.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+import { unchanged, whileDatabaseFails } from "../../support/unchanged.ts";
+
+let stack: Stack;
+let adder: Person;
+
+const add = (body: unknown, query: Record<string, string | number> = {}) =>
+  stack.call("admin-contributors/add", { as: adder.token, body, query });
+const taken = envelope(409, "Contributor with this Name exists already.");
+
+beforeAll(async () => {
+  stack = await startStack();
+  await addClients(stack.sql);
+  adder = await holderOf(stack.sql, "add-contributors");
+});
+
+afterAll(() => stack.close());
+
+describe("POST /admin-contributors/add", () => {
+  it("answers 200 having added an unpublished contributor, shared or a client's own", async () => {
+    const { status, body } = await add({
+      first_name: " Émile ",
+      last_name: "Zola",
+      public: true,
+      id: 77,
+      slug: "mine",
+    });
+    await add({ first_name: "株式会社" }, { client: 2 });
+
+    expect([status, body]).toEqual([200, envelope(200, "Contributor added")]);
+    expect(
+      await stack.sql`select first_name, last_name, slug, public, client_id from contributors order by id`,
+    ).toEqual([
+      { first_name: "Émile", last_name: "Zola", slug: "emile-zola", public: false, client_id: null },
+      { first_name: "株式会社", last_name: null, slug: "contributor", public: false, client_id: 2 },
+    ]);
+  });
+
+  it("answers 200 giving different names different slugs", async () => {
+    for (const first_name of ["José Prats", "Jose Prats", "Jose, Prats"]) await add({ first_name });
+
+    const slugs = await stack.sql`select slug from contributors where slug like 'jose%' order by id`;
+    expect(slugs.map(({ slug }) => slug)).toEqual(["jose-prats", "jose-prats-2", "jose-prats-3"]);
+  });
+
+  it.each([[{}], [{ first_name: "" }], [{ first_name: ["x"] }], [{ last_name: "x" }], ["{"]])(
+    "answers 400 to %o and adds nothing",
+    async (body) => {
+      const reply = await unchanged(stack, () => add(body));
+
+      expect([reply.status, reply.body]).toEqual([400, missingParameters]);
+    },
+  );
+
+  it("answers 400 naming a last name that is no text, and a client that is not there", async () => {
+    expect((await add({ first_name: "Ann", last_name: 7 })).body).toEqual(invalidParameter("last_name"));
+    expect((await add({ first_name: "Ann" }, { client: 99 })).body).toEqual(invalidParameter("client"));
+    expect((await add({ first_name: "Ann" }, { client: "x" })).body).toEqual(invalidParameter("client"));
+  });
+
+  it("answers 409 to a name that is taken, whatever its case and space", async () => {
+    await add({ first_name: "Ursula", last_name: "Le Guin" });
+    await add({ first_name: "Hergé" });
+
+    expect((await add({ first_name: " URSULA", last_name: "le guin " })).body).toEqual(taken);
+    expect((await add({ first_name: "hergé", last_name: "" })).body).toEqual(taken);
+    expect((await add({ first_name: "Ursula" })).status).toBe(200);
+  });
+
+  it("answers 500 with its own message when the database fails", async () => {
+    const { body } = await whileDatabaseFails(stack, () => add({ first_name: "Never" }));
+
+    expect(body).toEqual(envelope(500, "An error occurred while adding the contributor"));
+  });
+});

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { aContributor, aSeries } from "../../support/catalogue.ts";
+import { envelope, missingParameters } from "../../support/envelope.ts";
+import { holderOf, type Person } from "../../support/people.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+import { unchanged, whileDatabaseFails } from "../../support/unchanged.ts";
+
+let stack: Stack;
+let deleter: Person;
+
+const remove = (id: number | string) => stack.call("admin-contributors/delete", { as: deleter.token, path: { id } });
+
+beforeAll(async () => {
+  stack = await startStack();
+  deleter = await holderOf(stack.sql, "delete-contributors");
+});
+
+afterAll(() => stack.close());
+
+describe("DELETE /admin-contributors/delete/{id}", () => {
+  it("answers 200 having removed all that belongs to the contributor, and noted its avatar", async () => {
+    const { sql } = stack;
+    const friend = await aContributor(sql);
+    const { id } = await aContributor(sql, { image: "avatars/gone.webp" });
+    await aSeries(sql, { by: { id, slug: "" } });
+    await sql`insert into contributor_links values (${id}, 0, 'https://example.com')`;
+    await sql`insert into contributor_aliases (contributor_id, name) values (${id}, 'x')`;
+    await sql`insert into contributor_descriptions (contributor_id, language, description) values (${id}, 'English', 'x')`;
+    await sql`insert into contributor_relations (contributor_id, relation_id, relation_type) values (${id}, ${friend.id}, 'x'), (${friend.id}, ${id}, 'x')`;
+    await sql`insert into contributor_locks values (${id}, ${deleter.id}, now() + interval '1 minute')`;
+
+    const { status, body } = await remove(id);
+
+    expect([status, body]).toEqual([200, envelope(200, "Contributor deleted")]);
+    for (const table of ["links", "aliases", "descriptions", "relations", "locks"]) {
+      expect([table, ...(await sql`select * from ${sql(`contributor_${table}`)}`)]).toEqual([table]);
+    }
+    expect(await sql`select from series_contributors`).toHaveLength(0);
+    expect((await sql`select key from images_to_remove where remove_after <= now()`).map(({ key }) => key)).toEqual([
+      "avatars/gone.webp",
+    ]);
+    expect((await remove(id)).status).toBe(404);
+    expect((await sql`select id from contributors`).map((row) => row.id)).toEqual([friend.id]);
+  });
+
+  it.each(["abc", "0", "-3"])("answers 400 to the id %s", async (id) => {
+    expect((await remove(id)).body).toEqual(missingParameters);
+  });
+
+  it("answers 404 to a contributor that is not there", async () => {
+    const reply = await unchanged(stack, () => remove(987_654_321));
+
+    expect(reply.body).toEqual(envelope(404, "Contributor not found"));
+  });
+
+  it("answers 500 with its own message when the database fails", async () => {
+    const { id } = await aContributor(stack.sql);
+
+    const { body } = await whileDatabaseFails(stack, () => remove(id));
+
+    expect(body).toEqual(envelope(500, "An error occurred while deleting the contributor"));
+  });
+});

@@ -1,0 +1,279 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { aContributor, type Entry } from "../../support/catalogue.ts";
+import { envelope, forbidden, invalidParameter, missingParameters, unauthorized } from "../../support/envelope.ts";
+import { anAdministrator, holderOf, type Person } from "../../support/people.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+import { unchanged, whileDatabaseFails } from "../../support/unchanged.ts";
+
+let stack: Stack;
+let editor: Person;
+
+const edit = (id: number | string, body: unknown, as: string | undefined = editor.token) =>
+  stack.call("admin-contributors/edit", { as, path: { id }, body });
+const detail = async ({ id }: Entry) =>
+  (await stack.call("admin-contributors/id", { as: editor.token, path: { id } })).body;
+const name = () => `Name ${crypto.randomUUID()}`;
+
+beforeAll(async () => {
+  stack = await startStack();
+  editor = await holderOf(stack.sql, "edit-contributors", "view-contributors");
+});
+
+afterAll(() => stack.close());
+
+/** A contributor with an alias, a description and a relation. */
+async function furnished() {
+  const { sql } = stack;
+  const contributor = await aContributor(sql, { last_name: "Old", gender: "male", type: "author" });
+  const friend = await aContributor(sql);
+  const one = async (rows: Promise<readonly { id?: number }[]>) => (await rows)[0]?.id ?? 0;
+  return {
+    ...contributor,
+    friend,
+    alias: await one(
+      sql`insert into contributor_aliases (contributor_id, name) values (${contributor.id}, 'Alias') returning id`,
+    ),
+    description: await one(sql`
+      insert into contributor_descriptions (contributor_id, language, description, source)
+      values (${contributor.id}, 'English', 'Old text', 'Wikipedia') returning id
+    `),
+    relation: await one(sql`
+      insert into contributor_relations (contributor_id, relation_id, relation_type)
+      values (${contributor.id}, ${friend.id}, 'friend') returning id
+    `),
+  };
+}
+
+describe("POST /admin-contributors/edit/{id}", () => {
+  it("answers 200 having changed all fourteen fields at once", async () => {
+    const contributor = await furnished();
+    const other = await furnished();
+    const first_name = name();
+
+    const { status, body } = await edit(contributor.id, {
+      first_name: `  ${first_name} `,
+      last_name: "New",
+      gender: "female",
+      type: "artist",
+      links: ["example.com/a?utm_source=x", "HTTP://Example.com:80/b/", "https://example.com/a"],
+      public: true,
+      added_aliases: ["One", { name: "Two" }],
+      removed_aliases: [contributor.alias],
+      added_descriptions: [{ description: "Neu", language: "German", source: "Verlag" }],
+      removed_descriptions: [],
+      modified_descriptions: [{ id: contributor.description, description: "New text" }],
+      added_relations: [{ relation_id: other.id, relation_type: "sibling" }],
+      removed_relations: [],
+      modified_relations: [{ id: contributor.relation, relation_type: "spouse" }],
+    });
+
+    expect([status, body]).toEqual([200, envelope(200, "Contributor updated")]);
+    const now = await detail(contributor);
+    expect(now).toMatchObject({
+      first_name,
+      last_name: "New",
+      slug: contributor.slug,
+      gender: "female",
+      links: [
+        { url: "https://example.com/a", domain: "example.com" },
+        { url: "http://example.com/b", domain: "example.com" },
+      ],
+      aliases: [{ name: "One" }, { name: "Two" }],
+      descriptions: [
+        { id: contributor.description, description: "New text", language: "English", source: "Wikipedia" },
+        { description: "Neu", language: "German", source: "Verlag" },
+      ],
+      relations: [
+        { id: contributor.relation, relation_id: contributor.friend.id, relation_type: "spouse" },
+        { relation_id: other.id, relation_type: "sibling" },
+      ],
+    });
+    const [row] = await stack.sql`select public, type from contributors where id = ${contributor.id}`;
+    expect(row).toEqual({ public: true, type: "artist" });
+    expect(await detail(other)).toMatchObject({ aliases: [{ id: other.alias }], relations: [{ id: other.relation }] });
+  });
+
+  it("answers 200 having given what is left out its default", async () => {
+    const contributor = await furnished();
+    await edit(contributor.id, { first_name: name(), links: ["https://example.com"], public: true });
+    const first_name = name();
+
+    await edit(contributor.id, { first_name, links: null, id: 1, slug: "mine", __proto__: { public: true } });
+
+    expect(await detail(contributor)).toMatchObject({
+      id: contributor.id,
+      slug: contributor.slug,
+      first_name,
+      last_name: "",
+      gender: "",
+      links: [],
+      aliases: [{ id: contributor.alias }],
+      descriptions: [{ id: contributor.description }],
+      relations: [{ id: contributor.relation }],
+    });
+    const [row] = await stack.sql`select public, type, last_name from contributors where id = ${contributor.id}`;
+    expect(row).toEqual({ public: false, type: null, last_name: null });
+  });
+
+  it("answers 200 having removed what is both modified and removed, named by id or object", async () => {
+    const contributor = await furnished();
+
+    await edit(contributor.id, {
+      first_name: name(),
+      removed_aliases: [{ id: String(contributor.alias) }],
+      modified_descriptions: [{ id: contributor.description, description: "x" }],
+      removed_descriptions: [{ id: contributor.description }],
+      modified_relations: [{ id: contributor.relation, relation_type: "x" }],
+      removed_relations: [contributor.relation],
+    });
+
+    expect(await detail(contributor)).toMatchObject({ aliases: [], descriptions: [], relations: [] });
+  });
+
+  it("answers 200 to saving the same name again, and releases the caller's lock only", async () => {
+    const contributor = await furnished();
+    const other = await anAdministrator(stack.sql);
+    const first_name = name();
+    await edit(contributor.id, { first_name });
+    await detail(contributor);
+    expect(await stack.sql`select from contributor_locks where contributor_id = ${contributor.id}`).toHaveLength(1);
+
+    expect((await edit(contributor.id, { first_name: first_name.toUpperCase() }, other.token)).status).toBe(200);
+    expect(await stack.sql`select from contributor_locks where contributor_id = ${contributor.id}`).toHaveLength(1);
+    expect((await edit(contributor.id, { first_name })).status).toBe(200);
+    expect(await stack.sql`select from contributor_locks where contributor_id = ${contributor.id}`).toHaveLength(0);
+  });
+
+  it.each([
+    [{}],
+    [{ first_name: "" }],
+    [{ first_name: "  " }],
+    [{ first_name: 7 }],
+    [{ first_name: null, gender: 5 }],
+    ["[]"],
+    ["null"],
+    ['"text"'],
+    ["{"],
+    [""],
+  ])("answers 400 to the body %o and changes nothing", async (body) => {
+    const contributor = await furnished();
+
+    const reply = await unchanged(stack, () => edit(contributor.id, body));
+
+    expect([reply.status, reply.body]).toEqual([400, missingParameters]);
+  });
+
+  it.each(["abc", "0", "-1", "1.5", "99999999999999999999"])("answers 400 to the id %s", async (id) => {
+    expect((await edit(id, { first_name: "x" })).body).toEqual(missingParameters);
+  });
+
+  it.each([
+    ["first_name", "x".repeat(256)],
+    ["first_name", "a\0b"],
+    ["last_name", 5],
+    ["gender", {}],
+    ["type", ["x"]],
+    ["public", "yes"],
+    ["links", "https://example.com"],
+    ["links", ["javascript:alert(1)"]],
+    ["links", ["ftp://example.com"]],
+    ["links", ["https://"]],
+    ["links", [""]],
+    ["added_aliases", [""]],
+    ["added_aliases", [{ title: "x" }]],
+    ["added_aliases", Array(201).fill("x")],
+    ["removed_aliases", ["x"]],
+    ["removed_aliases", [999_999_999]],
+    ["added_descriptions", [{ description: "x" }]],
+    ["added_descriptions", [{ description: "x".repeat(20_001), language: "English" }]],
+    ["removed_descriptions", [999_999_999]],
+    ["modified_descriptions", [{ description: "x" }]],
+    ["modified_descriptions", [{ id: 999_999_999 }]],
+    ["added_relations", [{ relation_id: 999_999_999, relation_type: "x" }]],
+    ["added_relations", [{ relation_id: 1 }]],
+    ["removed_relations", [{ id: 999_999_999 }]],
+    ["modified_relations", [{ id: 999_999_999 }]],
+  ])("answers 400 naming %s when it is %o, and changes nothing", async (parameter, value) => {
+    const contributor = await furnished();
+    const good = { added_aliases: ["Good"], removed_descriptions: [contributor.description] };
+
+    const reply = await unchanged(stack, () =>
+      edit(contributor.id, { first_name: name(), ...good, [parameter]: value }),
+    );
+
+    expect([reply.status, reply.body]).toEqual([400, invalidParameter(parameter)]);
+  });
+
+  it("answers 400 to elements of another contributor, and to a relation to itself", async () => {
+    const contributor = await furnished();
+    const other = await furnished();
+
+    for (const [parameter, value] of [
+      ["removed_aliases", [other.alias]],
+      ["removed_descriptions", [other.description]],
+      ["modified_descriptions", [{ id: other.description, description: "Mine now" }]],
+      ["removed_relations", [other.relation]],
+      ["modified_relations", [{ id: other.relation, relation_type: "x" }]],
+      ["added_relations", [{ relation_id: contributor.id, relation_type: "self" }]],
+      ["modified_relations", [{ id: contributor.relation, relation_id: contributor.id }]],
+    ] as const) {
+      const reply = await unchanged(stack, () => edit(contributor.id, { first_name: name(), [parameter]: value }));
+      expect(reply.body).toEqual(invalidParameter(parameter));
+    }
+  });
+
+  it("answers 400 to more than a detail can carry", async () => {
+    const contributor = await furnished();
+    const description = { description: "x".repeat(20_000), language: "English" };
+
+    const tooMuch = await edit(contributor.id, { first_name: name(), added_descriptions: Array(8).fill(description) });
+
+    expect(tooMuch.body).toEqual(invalidParameter("added_descriptions"));
+    const { body } = await edit(contributor.id, { first_name: name(), added_descriptions: Array(7).fill(description) });
+    expect(body.code).toBe(200);
+    expect((await detail(contributor)).descriptions).toHaveLength(8);
+  });
+
+  it("answers 401 without a session and 403 without edit-contributors, and changes nothing", async () => {
+    const contributor = await furnished();
+    const viewer = await holderOf(stack.sql, "view-contributors", "add-contributors", "delete-contributors");
+    const body = {
+      first_name: name(),
+      added_aliases: ["x"],
+      removed_relations: [contributor.relation],
+      links: ["https://example.com"],
+    };
+
+    expect(
+      (await unchanged(stack, () => stack.call("admin-contributors/edit", { path: { id: contributor.id }, body })))
+        .body,
+    ).toEqual(unauthorized);
+    expect((await unchanged(stack, () => edit(contributor.id, body, viewer.token))).body).toEqual(forbidden);
+  });
+
+  it("answers 404 to a contributor that is not there", async () => {
+    const { status, body } = await edit(987_654_321, { first_name: name() });
+
+    expect([status, body]).toEqual([404, envelope(404, "Contributor not found")]);
+  });
+
+  it("answers 409 to another's name, whatever its case and space, and changes nothing", async () => {
+    const taken = name();
+    await aContributor(stack.sql, { first_name: taken });
+    const contributor = await furnished();
+
+    for (const body of [{ first_name: taken }, { first_name: ` ${taken.toUpperCase()} `, last_name: "" }]) {
+      const reply = await unchanged(stack, () => edit(contributor.id, { ...body, added_aliases: ["x"] }));
+      expect([reply.status, reply.body]).toEqual([409, envelope(409, "Contributor with this Name exists already.")]);
+    }
+    expect((await edit(contributor.id, { first_name: taken, last_name: "Junior" })).status).toBe(200);
+  });
+
+  it("answers 500 with its own message when the database fails", async () => {
+    const contributor = await furnished();
+
+    const { body } = await whileDatabaseFails(stack, () => edit(contributor.id, { first_name: name() }));
+
+    expect(body).toEqual(envelope(500, "An error occurred while updating the contributor"));
+  });
+});

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { aContributor } from "../../support/catalogue.ts";
+import { envelope, missingParameters } from "../../support/envelope.ts";
+import { holderOf, type Person } from "../../support/people.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+
+let stack: Stack;
+let viewer: Person;
+
+const detail = (id: number | string, as = viewer.token) => stack.call("admin-contributors/id", { as, path: { id } });
+const holders = async (id: number) =>
+  (await stack.sql`select holder_id from contributor_locks where contributor_id = ${id} and expires_at > now()`).map(
+    ({ holder_id }) => holder_id,
+  );
+
+beforeAll(async () => {
+  stack = await startStack();
+  viewer = await holderOf(stack.sql, "view-contributors");
+});
+
+afterAll(() => stack.close());
+
+describe("GET /admin-contributors/id/{id}", () => {
+  it("answers 200 with every field, relations to unpublished contributors included", async () => {
+    const { sql } = stack;
+    const hidden = await aContributor(sql, { first_name: "Hidden", public: false });
+    const { id, slug } = await aContributor(sql, { first_name: "Ada", public: false });
+    await sql`insert into contributor_links values (${id}, 0, 'https://example.com/ada')`;
+    const [relation] = await sql`
+      insert into contributor_relations (contributor_id, relation_id, relation_type) values (${id}, ${hidden.id}, 'mentor') returning id
+    `;
+
+    const { status, body } = await detail(id);
+
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      id,
+      first_name: "Ada",
+      last_name: "",
+      slug,
+      image: "",
+      gender: "",
+      links: [{ url: "https://example.com/ada", domain: "example.com" }],
+      aliases: [],
+      descriptions: [],
+      relations: [
+        {
+          id: relation?.id,
+          relation_id: hidden.id,
+          relation_type: "mentor",
+          name: "Hidden",
+          first_name: "Hidden",
+          last_name: "",
+          slug: hidden.slug,
+        },
+      ],
+    });
+  });
+
+  it("answers 200 and opens a lock for those who may edit, unless somebody else has one", async () => {
+    const { id } = await aContributor(stack.sql);
+    const [ann, bob] = [
+      await holderOf(stack.sql, "view-contributors", "edit-contributors"),
+      await holderOf(stack.sql, "view-contributors", "edit-contributors"),
+    ];
+
+    await detail(id);
+    expect(await holders(id)).toEqual([]);
+    await detail(id, ann.token);
+    await detail(id, bob.token);
+    expect(await holders(id)).toEqual([ann.id]);
+    await stack.sql`update contributor_locks set expires_at = now() - interval '1 second'`;
+    await detail(id, bob.token);
+    expect(await holders(id)).toEqual([bob.id]);
+  });
+
+  it.each(["abc", "0", "1;drop", "99999999999999999999"])("answers 400 to the id %s", async (id) => {
+    expect((await detail(id)).body).toEqual(missingParameters);
+  });
+
+  it("answers 404 to a contributor that is not there", async () => {
+    expect((await detail(987_654_321)).body).toEqual(envelope(404, "Contributor not found"));
+  });
+});

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { aContributor, addClients } from "../../support/catalogue.ts";
+import { forbidden, invalidParameter, missingParameters, unauthorized } from "../../support/envelope.ts";
+import { anAdministrator, aUser, type Person } from "../../support/people.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+
+let stack: Stack;
+let administrator: Person;
+
+const list = (query: Record<string, string | number> = {}, as = administrator.token) =>
+  stack.call("admin-contributors/list", { as, query: { client: 1, ...query } });
+const namesIn = ({ body }: { body: { contributors: { first_name: string }[] } }) =>
+  body.contributors.map(({ first_name }) => first_name);
+
+beforeAll(async () => {
+  stack = await startStack();
+  await addClients(stack.sql);
+  administrator = await anAdministrator(stack.sql);
+});
+
+beforeEach(() => stack.sql`delete from contributors`);
+
+afterAll(() => stack.close());
+
+describe("GET /admin-contributors", () => {
+  it("answers 200 with every field, unpublished ones included, in the client's scope", async () => {
+    const hidden = await aContributor(stack.sql, { first_name: "Hidden", public: false, client_id: 1 });
+    const shown = await aContributor(stack.sql, { first_name: "Shown", last_name: "One", image: "avatars/one.webp" });
+    await aContributor(stack.sql, { client_id: 2 });
+
+    const { status, body } = await list();
+
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      contributors: [
+        { id: hidden.id, first_name: "Hidden", last_name: "", slug: hidden.slug, image: "" },
+        {
+          id: shown.id,
+          first_name: "Shown",
+          last_name: "One",
+          slug: shown.slug,
+          image: "https://images.example.com/avatars/one.webp",
+        },
+      ],
+      max: 2,
+      from: 0,
+      to: 2,
+    });
+  });
+
+  it("answers 200 in both orders, searched and paged", async () => {
+    for (const first_name of ["Zoë", "Émile", "emma"]) await aContributor(stack.sql, { first_name, public: false });
+
+    expect(namesIn(await list())).toEqual(["Émile", "emma", "Zoë"]);
+    expect(namesIn(await list({ order: "name-desc" }))).toEqual(["Zoë", "emma", "Émile"]);
+    expect((await list({ search: "EM" })).body).toMatchObject({ max: 2, to: 2 });
+    expect((await list({ limit: 1, offset: 2 })).body).toMatchObject({
+      contributors: [{ first_name: "Zoë" }],
+      max: 3,
+      from: 2,
+      to: 3,
+    });
+  });
+
+  it("answers 200 with somebody else's lock, never the caller's own nor an expired one", async () => {
+    const { sql } = stack;
+    const other = await aUser(sql);
+    const lock = async (first_name: string, holder: Person, minutes: number) => {
+      const { id } = await aContributor(sql, { first_name });
+      await sql`insert into contributor_locks values (${id}, ${holder.id}, now() + make_interval(mins => ${minutes}))`;
+    };
+    await lock("A", other, 5);
+    await lock("B", administrator, 5);
+    await lock("C", other, -5);
+
+    const { body } = await list();
+
+    expect(body.contributors[0].locked_by).toEqual({ id: other.id, username: other.username });
+    expect(body.contributors.map((each: object) => "locked_by" in each)).toEqual([true, false, false]);
+  });
+
+  it("answers 400 without a client, and naming what cannot be read", async () => {
+    expect((await stack.call("admin-contributors/list", { as: administrator.token })).body).toEqual(missingParameters);
+    expect((await list({ order: "added-asc" })).body).toEqual(invalidParameter("order"));
+    expect((await list({ limit: "x" })).body).toEqual(invalidParameter("limit"));
+  });
+
+  it("answers 401 to a junk token and 403 without view-contributors", async () => {
+    expect((await list({}, "junk")).body).toEqual(unauthorized);
+    expect((await list({}, (await aUser(stack.sql)).token)).body).toEqual(forbidden);
+  });
+});
