@@ -27,6 +27,7 @@ afterAll(async () => {
   for (const child of running) child.kill("SIGKILL");
   while (existsSync(join(data, "postgres/postmaster.pid"))) await sleep(50);
   await rm(join(data, ".."), { recursive: true });
+  await rm(join(root, "node_modules/.cache/colophon", String(port)), { recursive: true });
 });
 
 /** `npm start` with these flags. */
