@@ -17,6 +17,7 @@ const syllables = [
 export async function scale(databaseUrl: string, contributors: number, report: (line: string) => void): Promise<void> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   try {
+    await sql`insert into clients (id, name) values (1, 'First'), (2, 'Second') on conflict do nothing`;
     // One transaction a step: each is whole or absent, also after kill -9.
     const [{ offset = 0 } = {}] = await sql<{ offset: number }[]>`
       select coalesce(max(id), 0)::int as offset from contributors

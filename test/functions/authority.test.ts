@@ -1,0 +1,231 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Declaration, stem } from "../../lib/contract/declare.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { type Permission, permissions } from "../../lib/contract/permissions.ts";
+import { aContributor, addClients } from "../support/catalogue.ts";
+import { forbidden, unauthorized } from "../support/envelope.ts";
+import { anAdministrator, aSession, aUser, holderOf } from "../support/people.ts";
+import { aPermission, aRole } from "../support/records.ts";
+import { type Reply, type Request, type Stack, startStack } from "../support/stack.ts";
+import { unchanged } from "../support/unchanged.ts";
+
+const keys = Object.keys(permissions) as Permission[];
+const guarded = endpoints.filter(({ permission, files }) => permission && !files);
+
+let stack: Stack;
+const holders = new Map<Permission, string>();
+
+beforeAll(async () => {
+  stack = await startStack();
+  await addClients(stack.sql);
+  for (const key of keys) holders.set(key, (await holderOf(stack.sql, key)).token);
+});
+
+afterAll(() => stack.close());
+
+/** A request that does something when its caller may. */
+async function requestFor(declaration: Declaration): Promise<Request> {
+  const { sql } = stack;
+  const [resource = "", action] = stem(declaration).split("/");
+  const name = `Fit ${crypto.randomUUID()}`;
+  const targets: Record<string, () => Promise<{ id: number }>> = {
+    "admin-users": () => aUser(sql),
+    "admin-roles": () => aRole(sql),
+    "admin-permissions": () => aPermission(sql),
+    "admin-contributors": () => aContributor(sql),
+  };
+  return {
+    ...(declaration.parameters ? { path: { id: (await targets[resource]?.())?.id ?? 0 } } : {}),
+    ...(action === "list" ? { query: { client: 1 } } : {}),
+    ...(declaration.body
+      ? { body: { name, username: name, first_name: name, description: name, image: tinyImage } }
+      : {}),
+  };
+}
+
+const tinyImage =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** Deleting an image that is not there is a 500 of the interface, given only to those who may. */
+const isOpened = ({ files, method }: Declaration, { status }: Reply) =>
+  status === 200 || (files === true && method === "DELETE" && status === 500);
+
+describe.each(guarded.map((each) => [`${each.method} ${each.path}`, each] as const))("%s", (_, declaration) => {
+  const name = stem(declaration);
+
+  it("answers 401 without the cookie, without a statement, before looking at the request", async () => {
+    stack.dataApi.calls.length = 0;
+
+    const { status, body } = await stack.call(name, {
+      path: { id: "nonsense" },
+      ...(declaration.method === "POST" ? { body: "{" } : {}),
+    });
+
+    expect([status, body]).toEqual([401, unauthorized]);
+    expect(stack.dataApi.calls).toEqual([]);
+  });
+
+  it("answers 401 to tokens that open nothing, and changes nothing", async () => {
+    const { sql } = stack;
+    const administrator = await anAdministrator(sql);
+    const revoked = await aSession(sql, administrator.id);
+    await sql`update refresh_tokens set revoked_at = now() where digest = sha256(${revoked}::bytea)`;
+    const expired = await aSession(sql, administrator.id, -1);
+    const request = await requestFor(declaration);
+
+    for (const as of [
+      "junk",
+      revoked,
+      expired,
+      `${administrator.token}x`,
+      administrator.token.toUpperCase().replace(/^/, "A"),
+      "x".repeat(600),
+    ]) {
+      const { status, body } = await unchanged(stack, () => stack.call(name, { ...request, as }));
+
+      expect([status, body]).toEqual([401, unauthorized]);
+    }
+  });
+
+  it("answers a deleted user as the design says, and changes nothing", async () => {
+    const ghost = await anAdministrator(stack.sql);
+    await stack.sql`delete from users where id = ${ghost.id}`;
+    const request = await requestFor(declaration);
+
+    const { status, body } = await unchanged(stack, () => stack.call(name, { ...request, as: ghost.token }));
+
+    const named = declaration.path.startsWith("/admin-users/");
+    expect([status, body]).toEqual(named ? [404, { data: "User not found", code: 404 }] : [401, unauthorized]);
+  });
+
+  it("answers 403 to each other permission alone, and changes nothing; its own opens it", async () => {
+    const request = await requestFor(declaration);
+
+    for (const key of keys.filter((each) => each !== declaration.permission)) {
+      const { status, body } = await unchanged(stack, () => stack.call(name, { ...request, as: holders.get(key) }));
+      expect([key, status, body]).toEqual([key, 403, forbidden]);
+    }
+
+    const reply = await stack.call(name, { ...request, as: holders.get(declaration.permission ?? "view-users") });
+    expect(isOpened(declaration, reply), JSON.stringify(reply.body)).toBe(true);
+  });
+
+  it("answers 403 the same for what is there and what is not", async () => {
+    if (!declaration.parameters) return;
+    const as = (await aUser(stack.sql)).token;
+    const request = await requestFor(declaration);
+
+    const there = await stack.call(name, { ...request, as });
+    const absent = await stack.call(name, { ...request, path: { id: 987_654_321 }, as });
+
+    expect([there.status, there.body]).toEqual([403, forbidden]);
+    expect([absent.status, absent.body]).toEqual([403, forbidden]);
+  });
+
+  it("takes one statement, refusals included", async () => {
+    if (declaration.files) return;
+    for (const as of ["junk", (await aUser(stack.sql)).token, holders.get(declaration.permission ?? "view-users")]) {
+      const request = await requestFor(declaration);
+      stack.dataApi.calls.length = 0;
+      await stack.call(name, { ...request, as });
+      expect(stack.dataApi.calls.map(({ operation }) => operation)).toEqual(["ExecuteStatement"]);
+    }
+  });
+
+  it("answers nobody's caches", async () => {
+    const { headers } = await stack.call(name, { path: { id: 1 }, as: "junk" });
+
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("etag")).toBeNull();
+  });
+
+  it("lets no page of a foreign origin change anything", async () => {
+    if (declaration.method === "GET") return;
+    const as = (await anAdministrator(stack.sql)).token;
+    const request = await requestFor(declaration);
+    const forged = [
+      "null",
+      "https://evil.example",
+      "https://panel.example.com.evil.example",
+      "http://panel.example.com",
+      "https://panel.example.com:8443",
+    ];
+
+    for (const Origin of forged) {
+      const { status, body, headers } = await unchanged(stack, () =>
+        stack.call(name, { ...request, as, headers: { Origin } }),
+      );
+      expect([Origin, status, body]).toEqual([Origin, 403, forbidden]);
+      expect(headers.get("access-control-allow-origin")).toBeNull();
+    }
+    const crossSite = await unchanged(stack, () =>
+      stack.call(name, { ...request, as, headers: { "Sec-Fetch-Site": "cross-site" } }),
+    );
+    expect(crossSite.status).toBe(403);
+
+    const panel = await stack.call(name, { ...request, as, headers: { Origin: "https://panel.example.com" } });
+    expect(isOpened(declaration, panel), JSON.stringify(panel.body)).toBe(true);
+    expect(panel.headers.get("access-control-allow-origin")).toBe("https://panel.example.com");
+    expect(panel.headers.get("access-control-allow-credentials")).toBe("true");
+  });
+});
+
+describe("The cookie", () => {
+  const callWith = (Cookie: string) => stack.call("admin-permissions/list", { headers: { Cookie } });
+
+  it.each([
+    ["refreshToken=%", 200],
+    ["a=1; refreshToken=%; b=2", 200],
+    ['refreshToken="%"', 401],
+    ["refreshToken=%; refreshToken=junk", 200],
+    ["refreshToken=junk; refreshToken=%", 401],
+    ["xrefreshToken=%", 401],
+    ["refreshtoken=%", 401],
+    ["RefreshToken=%", 401],
+    ["refreshToken=", 401],
+    ["refreshToken", 401],
+    ["other=refreshToken=%", 401],
+  ])("%s gives %i", async (cookie, status) => {
+    const { token } = await anAdministrator(stack.sql);
+
+    expect((await callWith(cookie.replaceAll("%", token))).status).toBe(status);
+  });
+
+  it("is the only place for the token", async () => {
+    const { token } = await anAdministrator(stack.sql);
+
+    const { status } = await stack.call("admin-permissions/list", {
+      query: { refreshToken: token },
+      headers: { Authorization: `Bearer ${token}`, refreshToken: token, "X-Refresh-Token": token },
+    });
+
+    expect(status).toBe(401);
+  });
+});
+
+describe("A session", () => {
+  it("ends at once when its user is logged out, and is never logged", async () => {
+    const administrator = await anAdministrator(stack.sql);
+    const user = await holderOf(stack.sql, "view-roles");
+    expect((await stack.call("admin-roles/list", { as: user.token })).status).toBe(200);
+
+    await stack.call("admin-users/logout", { as: administrator.token, path: { id: user.id } });
+
+    expect((await stack.call("admin-roles/list", { as: user.token })).status).toBe(401);
+  });
+
+  it("loses a permission at once when its role does", async () => {
+    const user = await holderOf(stack.sql, "view-roles");
+    await stack.sql`delete from user_roles where user_id = ${user.id}`;
+
+    expect((await stack.call("admin-roles/list", { as: user.token })).status).toBe(403);
+  });
+
+  it("is kept by its hash only", async () => {
+    const { token } = await aUser(stack.sql);
+
+    const kept = await stack.sql`select refresh_tokens::text as row from refresh_tokens`;
+
+    expect(kept.filter(({ row }) => row.includes(token))).toEqual([]);
+  });
+});

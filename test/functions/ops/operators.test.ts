@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Stack, startStack } from "../../support/stack.ts";
+
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startStack();
+});
+
+afterAll(() => stack.close());
+
+const createUser = (payload: object) => stack.lambda.invoke("ops-create-user", payload);
+const issue = (payload: object) => stack.lambda.invoke("ops-issue-refresh-token", payload);
+
+async function tokenOf(username: string): Promise<string> {
+  const invocation = await issue({ username, days: 1 });
+  if ("error" in invocation) throw new Error(invocation.error.errorMessage);
+  return (invocation.result as { refreshToken: string }).refreshToken;
+}
+
+describe("The first administrator", () => {
+  it("is made by two functions and may do everything", async () => {
+    expect(await createUser({ username: "Ada Lovelace", roles: ["administrator"] })).toEqual({
+      result: { id: 1, username: "Ada Lovelace", slug: "ada-lovelace" },
+    });
+
+    const token = await tokenOf("ADA LOVELACE");
+
+    const { body } = await stack.call("admin-users/id", { as: token, path: { id: 1 } });
+    expect(body).toMatchObject({ logged_in: true, roles: [{ name: "Administrator" }] });
+  });
+
+  it("locked out, is helped by ops-migrate", async () => {
+    const token = await tokenOf("Ada Lovelace");
+    const { body } = await stack.call("admin-permissions/list", { as: token });
+    const own = body.find(({ name }: { name: string }) => name === "view-users");
+    await stack.call("admin-permissions/delete", { as: token, path: { id: own.id } });
+    expect((await stack.call("admin-users/list", { as: token })).status).toBe(403);
+    await stack.call("admin-permissions/add", {
+      as: token,
+      body: { name: "view-users", description: "Opens nothing" },
+    });
+    expect((await stack.call("admin-users/list", { as: token })).status).toBe(403);
+
+    await stack.lambda.invoke("ops-migrate", {});
+
+    expect((await stack.call("admin-users/list", { as: token })).status).toBe(200);
+  });
+
+  it("having deleted even their own role, is followed by another", async () => {
+    const token = await tokenOf("Ada Lovelace");
+    const { body: roles } = await stack.call("admin-roles/list", { as: token });
+    const role = roles.find(({ name }: { name: string }) => name === "Administrator");
+    expect((await stack.call("admin-roles/delete", { as: token, path: { id: role.id } })).status).toBe(200);
+    expect((await stack.call("admin-roles/list", { as: token })).status).toBe(403);
+
+    await stack.lambda.invoke("ops-migrate", {});
+    await createUser({ username: "Grace", roles: ["Administrator"] });
+
+    expect((await stack.call("admin-roles/list", { as: await tokenOf("Grace") })).status).toBe(200);
+  });
+});
+
+describe("ops-create-user", () => {
+  it("gives users without roles the default one", async () => {
+    await createUser({ username: "Plain" });
+
+    const rows = await stack.sql`
+      select roles.name from users join user_roles on user_id = users.id join roles on roles.id = role_id where username = 'Plain'
+    `;
+    expect(rows.map(({ name }) => name)).toEqual(["Reader"]);
+  });
+
+  it("refuses a role that is not there, a name that is taken and an unfit payload, and adds nobody", async () => {
+    const before = await stack.sql`select id from users order by id`;
+
+    expect(await createUser({ username: "New", roles: ["Reader", "Nobody"] })).toMatchObject({
+      error: { errorMessage: "A role in `roles` does not exist" },
+    });
+    expect(await createUser({ username: " plain " })).toMatchObject({
+      error: { errorMessage: expect.stringContaining("users_username_key") },
+    });
+    expect(await createUser({ roles: "x" })).toMatchObject({
+      error: { errorMessage: expect.stringContaining("username") },
+    });
+    expect(await stack.sql`select id from users order by id`).toEqual(before);
+  });
+});
+
+describe("ops-issue-refresh-token", () => {
+  it("answers a token that nobody can guess, and when it expires", async () => {
+    const invocation = await issue({ username: "Plain", days: 30 });
+
+    expect(invocation).toMatchObject({
+      result: { refreshToken: expect.stringMatching(/^[\w-]{43}$/), expires: expect.any(String) },
+    });
+    const { expires } = (invocation as { result: { expires: string } }).result;
+    expect(Date.parse(expires) - Date.now()).toBeCloseTo(30 * 86_400_000, -5);
+  });
+
+  it.each([
+    { username: "Nobody", days: 1 },
+    { username: "Plain", days: 0 },
+    { username: "Plain", days: 366 },
+    { days: 1 },
+  ])("refuses %o", async (payload) => {
+    expect(await issue(payload)).toHaveProperty("error");
+  });
+});
