@@ -3,7 +3,7 @@ export const panelOrigin = "https://panel.example.com";
 export const imageBaseUrl = "https://images.example.com";
 
 /** Sets what AWS would set for a function, and points the SDK at the local Data API. */
-export function useDatabase(name: string, dataApiUrl: string): void {
+export function useDatabase(name: string, dataApiUrl: string, allowedOrigins: readonly string[] = [panelOrigin]): void {
   Object.assign(process.env, {
     AWS_REGION: "eu-central-1",
     AWS_ACCESS_KEY_ID: "test",
@@ -12,7 +12,7 @@ export function useDatabase(name: string, dataApiUrl: string): void {
     DATABASE_CLUSTER_ARN: "arn:aws:rds:eu-central-1:123456789012:cluster:colophon",
     DATABASE_SECRET_ARN: "arn:aws:secretsmanager:eu-central-1:123456789012:secret:colophon",
     DATABASE_NAME: name,
-    ALLOWED_ORIGINS: panelOrigin,
+    ALLOWED_ORIGINS: allowedOrigins.join(),
     IMAGE_BASE_URL: imageBaseUrl,
   });
 }

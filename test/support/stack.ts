@@ -39,19 +39,25 @@ export interface StackOptions {
   /** The database to begin with: migrated, or with the demo data as well. */
   readonly from?: "blank" | "demo";
   readonly dataApi?: Partial<DataApiOptions>;
+  /** Origins of the admin panel. */
+  readonly allowedOrigins?: readonly string[];
 }
 
 /** Starts a stack for one test file; call it in `beforeAll` and close it in `afterAll`. */
-export async function startStack({ from = "blank", dataApi: options = {} }: StackOptions = {}): Promise<Stack> {
+export async function startStack({
+  from = "blank",
+  dataApi: options = {},
+  allowedOrigins = [panelOrigin],
+}: StackOptions = {}): Promise<Stack> {
   const databaseUrl = inject("databaseUrl");
   const database = `test_${randomUUID().replaceAll("-", "")}`;
   const admin = postgres(`${databaseUrl}/postgres`, { max: 1 });
   await admin`create database ${admin(database)} template ${admin(from)}`;
   const sql = postgres(`${databaseUrl}/${database}`, { max: 4, onnotice: () => {}, types: { bigint: integers } });
   const dataApi = await startDataApi({ databaseUrl, ...options });
-  useDatabase(database, dataApi.url);
+  useDatabase(database, dataApi.url, allowedOrigins);
   const lambda = await startLambda({ outdir: inject("outdir") });
-  const gateway = await startGateway({ lambda, allowedOrigins: [panelOrigin], uploads: false });
+  const gateway = await startGateway({ lambda, allowedOrigins, uploads: false });
   return {
     url: gateway.url,
     sql: sql as unknown as Sql,

@@ -1,0 +1,14 @@
+import { existsSync } from "node:fs";
+import { type Browser, chromium } from "playwright-core";
+
+const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const executable = places.find((path) => existsSync(path));
+
+/** Without a browser its tests are skipped, unless the environment demands it. */
+export const hasBrowser = executable !== undefined || process.env.COLOPHON_BROWSER === "required";
+
+/** A headless Chromium, in a private window. */
+export async function startBrowser(): Promise<Browser> {
+  if (executable === undefined) throw new Error("Chromium is missing: apt-get install chromium");
+  return await chromium.launch({ executablePath: executable, args: ["--no-sandbox"] });
+}
