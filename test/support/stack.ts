@@ -1,9 +1,14 @@
 import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import postgres, { type Sql } from "postgres";
 import { inject } from "vitest";
 import { type DataApi, type DataApiOptions, startDataApi } from "../../infra/local/data-api/server.ts";
 import { startGateway } from "../../infra/local/gateway.ts";
+import { imagePages } from "../../infra/local/images.ts";
 import { type Lambda, startLambda } from "../../infra/local/lambda.ts";
+import { imageBucket, type S3, startS3 } from "../../infra/local/s3.ts";
 import { declarationOf, expectDeclared } from "./contract.ts";
 import { panelOrigin, useDatabase } from "./environment.ts";
 
@@ -30,6 +35,8 @@ export interface Stack {
   readonly sql: Sql;
   readonly dataApi: DataApi;
   readonly lambda: Lambda;
+  /** Only with uploads. */
+  readonly s3: S3 | undefined;
   /** Calls an endpoint by its stem (`admin-roles/edit`) and checks the answer against its declaration. */
   call(name: string, request?: Request): Promise<Reply>;
   close(): Promise<void>;
@@ -41,6 +48,8 @@ export interface StackOptions {
   readonly dataApi?: Partial<DataApiOptions>;
   /** Origins of the admin panel. */
   readonly allowedOrigins?: readonly string[];
+  /** With a file service: S3 and its images under `/images/`. */
+  readonly uploads?: boolean;
 }
 
 /** Starts a stack for one test file; call it in `beforeAll` and close it in `afterAll`. */
@@ -48,6 +57,7 @@ export async function startStack({
   from = "blank",
   dataApi: options = {},
   allowedOrigins = [panelOrigin],
+  uploads = false,
 }: StackOptions = {}): Promise<Stack> {
   const databaseUrl = inject("databaseUrl");
   const database = `test_${randomUUID().replaceAll("-", "")}`;
@@ -56,20 +66,37 @@ export async function startStack({
   const sql = postgres(`${databaseUrl}/${database}`, { max: 4, onnotice: () => {}, types: { bigint: integers } });
   const dataApi = await startDataApi({ databaseUrl, ...options });
   useDatabase(database, dataApi.url, allowedOrigins);
+  const files = uploads ? await startFileService() : undefined;
   const lambda = await startLambda({ outdir: inject("outdir") });
-  const gateway = await startGateway({ lambda, allowedOrigins, uploads: false });
+  const pages = files ? { pages: imagePages(files.s3.url) } : {};
+  const gateway = await startGateway({ lambda, allowedOrigins, uploads, ...pages });
   return {
     url: gateway.url,
     sql: sql as unknown as Sql,
     dataApi,
     lambda,
+    s3: files?.s3,
     call: (name, request = {}) => call(gateway.url, name, request),
     async close() {
       await gateway.close();
+      await files?.close();
       await dataApi.close();
       await sql.end();
       await admin`drop database ${admin(database)} with (force)`;
       await admin.end();
+    },
+  };
+}
+
+async function startFileService() {
+  const directory = await mkdtemp(join(tmpdir(), "colophon-s3-"));
+  const s3 = await startS3({ directory });
+  Object.assign(process.env, { AWS_ENDPOINT_URL_S3: s3.url, IMAGE_BUCKET: imageBucket });
+  return {
+    s3,
+    async close() {
+      await s3.close();
+      await rm(directory, { recursive: true });
     },
   };
 }

@@ -1,0 +1,44 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { imageBucket } from "./s3.ts";
+
+/** Keys of the bucket; no others leave this machine's S3. */
+const path = /^\/images\/([a-z]+\/[\w-]+\.webp)(?:\?.*)?$/;
+
+/**
+ * Serves `/images/{key}` from S3 with the headers of the CDN, as `pages` of the gateway. Anybody may see an image who
+ * knows its URL, on any site.
+ * @returns whether it has answered
+ */
+export const imagePages =
+  (s3Url: string) =>
+  async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
+    const { method = "", url = "" } = request;
+    if (!url.startsWith("/images/") || !["GET", "HEAD"].includes(method)) return false;
+    const key = path.exec(url)?.[1];
+    const found = key ? await fetch(`${s3Url}/${imageBucket}/${key}`, { headers: conditions(request) }) : undefined;
+    if (!found || (found.status !== 200 && found.status !== 304)) {
+      await found?.body?.cancel();
+      response.writeHead(404, { ...shared, "Cache-Control": "no-store" }).end();
+      return true;
+    }
+    response.writeHead(found.status, { ...shared, ...objectHeaders(found) });
+    if (method === "GET" && found.body) await pipeline(Readable.fromWeb(found.body), response).catch(() => {});
+    else response.end();
+    return true;
+  };
+
+const shared = {
+  "X-Content-Type-Options": "nosniff",
+  "Content-Security-Policy": "default-src 'none'; sandbox",
+  "Cross-Origin-Resource-Policy": "cross-origin",
+};
+
+const conditions = ({ headers }: IncomingMessage): Record<string, string> =>
+  headers["if-none-match"] ? { "If-None-Match": headers["if-none-match"] } : {};
+
+function objectHeaders({ headers }: Response): Record<string, string> {
+  const kept = ["content-type", "cache-control", "etag", "content-length", "last-modified"];
+  return Object.fromEntries(kept.flatMap((name) => (headers.has(name) ? [[name, headers.get(name) ?? ""]] : [])));
+}

@@ -1,0 +1,109 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import S3rver from "@20minutes/s3rver";
+
+export interface S3Options {
+  /** Where objects are kept, as files. */
+  readonly directory: string;
+  /** Default: a free one, on 127.0.0.1. */
+  readonly port?: number;
+}
+
+/** A failure at the wire. After `error-after` and `drop-after` the request was served, though the caller cannot know. */
+export type S3Fault = "error-before" | "error-after" | "drop-before" | "drop-after";
+
+export interface S3 {
+  readonly url: string;
+  /** The requests received since the start or since this was last emptied, as `PUT /images/avatars/….webp`. */
+  readonly requests: string[];
+  /** Sets what decides on the failure of each request, at run time. */
+  intercept(next: ((request: string) => S3Fault | undefined | Promise<S3Fault | undefined>) | undefined): void;
+  close(): Promise<void>;
+}
+
+/** The bucket of images on this machine. */
+export const imageBucket = "images";
+
+const requestsMax = 10_000;
+
+/** Starts an S3 with the bucket of images, whoever signs. */
+export async function startS3({ directory, port = 0 }: S3Options): Promise<S3> {
+  await keepFolders(join(directory, imageBucket));
+  const store = new S3rver({
+    directory,
+    silent: true,
+    vhostBuckets: false,
+    allowMismatchedSignatures: true,
+    configureBuckets: [{ name: imageBucket }],
+  });
+  await store.configureBuckets();
+  const answer = store.callback();
+  const requests: string[] = [];
+  let decide: Parameters<S3["intercept"]>[0];
+
+  const server = createServer(async (request, response) => {
+    const described = describe(request);
+    if (requests.push(described) > requestsMax) requests.shift();
+    const fault = await decide?.(described);
+    if (fault?.endsWith("-before")) await read(request);
+    if (fault === "drop-before") return void response.destroy();
+    if (fault === "error-before") return void response.writeHead(500).end();
+    if (fault) {
+      // What the store answers goes nowhere.
+      response.write = () => true;
+      response.end = () => {
+        if (fault === "drop-after") response.destroy();
+        else
+          response.socket?.end("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        return response;
+      };
+    }
+    if (!mayPass(request)) return void response.writeHead(403).end();
+    answer(request, response);
+  });
+  // Longer than any client keeps an idle connection, so that none is closed just as a request comes.
+  server.keepAliveTimeout = 600_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, "127.0.0.1", resolve);
+  });
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    intercept: (next) => {
+      decide = next;
+    },
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+      store.logger.close();
+    },
+  };
+}
+
+/**
+ * Anybody may read, as through the CDN; who writes must sign, with whichever key. The store knows a key of its own
+ * only, so it sees no signature at all.
+ */
+function mayPass({ method = "", headers }: IncomingMessage): boolean {
+  const isSigned = headers.authorization?.startsWith("AWS4-HMAC-SHA256 Credential=") === true;
+  delete headers.authorization;
+  return isSigned || ["GET", "HEAD"].includes(method);
+}
+
+/** The store removes a folder with its last object, and with it what is just being written there. */
+async function keepFolders(bucket: string): Promise<void> {
+  for (const folder of ["avatars", "profiles", "covers"]) {
+    await mkdir(join(bucket, folder), { recursive: true });
+    await writeFile(join(bucket, folder, ".keep"), "");
+  }
+}
+
+const describe = ({ method, url = "" }: IncomingMessage) => `${method} ${url.replace(/[?&]x-id=\w+/, "")}`;
+
+async function read(request: IncomingMessage): Promise<void> {
+  for await (const _ of request);
+}

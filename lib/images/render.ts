@@ -1,0 +1,33 @@
+import { formatOf } from "./format.ts";
+import { openImage, openPixels } from "./sharp.ts";
+
+/** An image as it is stored: WebP in two sizes, without metadata. */
+export interface Rendition {
+  readonly full: Buffer;
+  readonly scaled: Buffer;
+}
+
+const fullPixelsMax = 1_024;
+const scaledPixelsMax = 256;
+
+/**
+ * Makes both sizes of an image, upright, in sRGB, never larger than it came. The input is decoded once, to the pixels
+ * of the full size, and both are written from these.
+ * @throws when it is in no accepted format, too large, or broken
+ */
+export async function render(bytes: Buffer): Promise<Rendition> {
+  if (!formatOf(bytes)) throw new TypeError("The image is neither JPEG, PNG, WebP, AVIF nor GIF");
+  const pixels = await openImage(bytes)
+    .autoOrient()
+    .resize(within(fullPixelsMax))
+    .toColourspace("srgb")
+    .raw({ depth: "uchar" })
+    .toBuffer({ resolveWithObject: true });
+  const [full, scaled] = await Promise.all([
+    openPixels(pixels).webp().toBuffer(),
+    openPixels(pixels).resize(within(scaledPixelsMax)).webp().toBuffer(),
+  ]);
+  return { full, scaled };
+}
+
+const within = (side: number) => ({ width: side, height: side, fit: "inside", withoutEnlargement: true }) as const;

@@ -1,0 +1,58 @@
+import { GetObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
+import { imageBucket, type S3 } from "../../infra/local/s3.ts";
+import { type Stack, type StackOptions, startStack } from "./stack.ts";
+
+/** A stack with a file service, and a look into its bucket. */
+export interface UploadStack extends Stack {
+  readonly s3: S3;
+  /** Keys of all objects, sorted. */
+  keys(): Promise<string[]>;
+  object(key: string): Promise<{ bytes: Buffer; type: string | undefined; cache: string | undefined }>;
+  /** Runs the scheduled removal. */
+  sweep(): Promise<{ removed: number; kept: number }>;
+}
+
+export async function startUploads(options: StackOptions = {}): Promise<UploadStack> {
+  const stack = await startStack({ ...options, uploads: true });
+  const { s3 } = stack;
+  if (!s3) throw new Error("The stack has no S3");
+  const client = new S3Client({ endpoint: s3.url, forcePathStyle: true });
+  return {
+    ...stack,
+    s3,
+    async keys() {
+      const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: imageBucket }));
+      return Contents.map(({ Key = "" }) => Key).sort();
+    },
+    async object(key) {
+      const { Body, ContentType, CacheControl } = await client.send(
+        new GetObjectCommand({ Bucket: imageBucket, Key: key }),
+      );
+      return { bytes: Buffer.from((await Body?.transformToByteArray()) ?? []), type: ContentType, cache: CacheControl };
+    },
+    async sweep() {
+      const invocation = await stack.lambda.invoke("ops-remove-images", {});
+      if ("error" in invocation) throw new Error(invocation.error.errorMessage);
+      return invocation.result as { removed: number; kept: number };
+    },
+  };
+}
+
+/** Lets the time of every note come. */
+export const letNotesFallDue = ({ sql }: Stack) => sql`update images_to_remove set remove_after = now()`;
+
+/** The keys that records refer to. */
+export const referredKeys = async ({ sql }: Stack): Promise<string[]> =>
+  (
+    await sql<{ image: string }[]>`
+      select image from users where image is not null
+      union all
+      select image from contributors where image is not null
+    `
+  ).map(({ image }) => image);
+
+export const notedKeys = async ({ sql }: Stack): Promise<string[]> =>
+  (await sql<{ key: string }[]>`select key from images_to_remove order by key`).map(({ key }) => key);
+
+/** Both objects of an image. */
+export const pairOf = (key: string): string[] => [key, key.replace(".webp", "-256.webp")];
