@@ -33,7 +33,9 @@ export async function setTheStage(): Promise<Stage> {
   const directory = await mkdtemp(join(tmpdir(), "colophon-bench-"));
   const server = await startPostgres({ directory: join(directory, "postgres") });
   const dataApi = await startDataApi({ databaseUrl: server.url });
-  const outdirs = { small: join(directory, "small"), large: join(directory, "large") };
+  // Beneath node_modules, so that bundles find sharp.
+  const bundles = join(import.meta.dirname, "../../node_modules/.cache", `colophon-bench-${process.pid}`);
+  const outdirs = { small: join(bundles, "small"), large: join(bundles, "large") };
   const sql = postgres(`${server.url}/postgres`, { max: 1 });
   for (const size of ["small", "large"] as const) {
     await build({ outdir: outdirs[size] });
@@ -64,7 +66,7 @@ export async function setTheStage(): Promise<Stage> {
     async close() {
       await dataApi.close();
       await server.stop();
-      await rm(directory, { recursive: true, force: true });
+      await Promise.all([directory, bundles].map((each) => rm(each, { recursive: true, force: true })));
     },
   };
 }
