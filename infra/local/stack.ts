@@ -6,8 +6,10 @@ import { build } from "../build.ts";
 import { startDataApi } from "./data-api/server.ts";
 import { loadDemo } from "./demo/load.ts";
 import { startGateway } from "./gateway.ts";
+import { imagePages } from "./images.ts";
 import { type Lambda, startLambda } from "./lambda.ts";
 import { startPostgres } from "./postgres.ts";
+import { imageBucket, type S3, startS3 } from "./s3.ts";
 import { scale } from "./scale.ts";
 
 export interface StackOptions {
@@ -46,10 +48,20 @@ export async function startStack(options: StackOptions): Promise<{ url: string; 
     const dataApi = await startDataApi({ databaseUrl: server.url });
     closing.push(dataApi.close);
     setEnvironment(port, server.database, dataApi.url);
+    const files = options.uploads ? await startFileService(directory) : undefined;
+    if (files) closing.push(files.close);
     const lambda = await startLambda({ outdir });
     await fill(lambda, `${server.url}/${server.database}`, options);
-    const gateway = await startGateway({ port, lambda, allowedOrigins: origins(port), uploads: options.uploads });
+    const pages = files ? { pages: imagePages(files.url) } : {};
+    const gateway = await startGateway({
+      port,
+      lambda,
+      allowedOrigins: origins(port),
+      uploads: options.uploads,
+      ...pages,
+    });
     closing.push(gateway.close);
+    if (files) closing.push(scheduleRemovals(lambda));
     return { url: `http://localhost:${port}`, close };
   } catch (error) {
     await close();
@@ -70,6 +82,20 @@ export async function startStack(options: StackOptions): Promise<{ url: string; 
     report("PostgreSQL is up");
     return { url: server.url, database, stop: () => server.stop() };
   }
+}
+
+async function startFileService(directory: string): Promise<S3> {
+  const s3 = await startS3({ directory: join(directory, "s3") });
+  Object.assign(process.env, { AWS_ENDPOINT_URL_S3: s3.url, IMAGE_BUCKET: imageBucket });
+  return s3;
+}
+
+const removalsInMilliseconds = 10 * 60_000;
+
+/** Does what the schedule of a deployed stack does. */
+function scheduleRemovals(lambda: Lambda): () => Promise<void> {
+  const timer = setInterval(() => void lambda.invoke("ops-remove-images", {}), removalsInMilliseconds);
+  return async () => clearInterval(timer);
 }
 
 const origins = (port: number) => [`http://localhost:${port}`, `http://127.0.0.1:${port}`, panelDevelopmentOrigin];
