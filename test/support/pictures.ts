@@ -1,26 +1,65 @@
+import { crc32, deflateSync } from "node:zlib";
 import sharp from "sharp";
 
 /** As the interface wants it: Base64 with a data URL's prefix, whose type nobody believes. */
 export const dataUrl = (bytes: Buffer, type = "image/png"): string => `data:${type};base64,${bytes.toString("base64")}`;
 
-export const colours = { red: "#ff0000", green: "#00ff00", blue: "#0000ff" } as const;
+/** A picture of one colour, to be written in any format. */
+export const plain = (background = "#336699", width = 40, height = 30) =>
+  sharp({ create: { width, height, channels: background.length > 7 ? 4 : 3, background } });
 
-/** A picture of one colour. */
-export const plain = (width = 40, height = 30, background = "#336699") =>
-  sharp({ create: { width, height, channels: 3, background } });
+export const storedWidth = 80;
+export const storedHeight = 60;
 
-/** Left half red, right half blue, with a green stripe on top: shows how it was turned. */
-export async function turned(orientation: number): Promise<Buffer> {
-  const half = { create: { width: 40, height: 60, channels: 3, background: colours.blue } } as const;
-  const stripe = { create: { width: 80, height: 20, channels: 3, background: colours.green } } as const;
-  return await sharp({ create: { width: 80, height: 60, channels: 3, background: colours.red } })
+/** Green in the upper third; beneath, red on the left and blue on the right. EXIF says how it is to be turned. */
+export async function toBeTurned(orientation: number): Promise<Buffer> {
+  const block = (width: number, height: number, background: string) =>
+    ({ create: { width, height, channels: 3, background } }) as const;
+  return await sharp(block(storedWidth, storedHeight, "#ff0000"))
     .composite([
-      { input: half, left: 40, top: 0 },
-      { input: stripe, left: 0, top: 0 },
+      { input: block(40, 60, "#0000ff"), left: 40, top: 0 },
+      { input: block(80, 20, "#00ff00"), left: 0, top: 0 },
     ])
     .jpeg({ quality: 100, chromaSubsampling: "4:4:4" })
     .withMetadata({ orientation })
     .toBuffer();
+}
+
+/** A camera's picture, in detail; nothing about it is flat. */
+export async function photograph(width: number, height: number): Promise<Buffer> {
+  const noise = { type: "gaussian", mean: 128, sigma: 60 } as const;
+  const grain = sharp({ create: { width: width >> 3, height: height >> 3, channels: 3, background: "#000", noise } });
+  return await sharp(await grain.png().toBuffer())
+    .resize(width, height, { fit: "fill" })
+    .withExif({
+      IFD0: { Make: "Camera", Artist: "Somebody" },
+      IFD3: { GPSLatitudeRef: "N", GPSLatitude: "52/1 30/1 0/1" },
+    })
+    .jpeg({ quality: 92 })
+    .toBuffer();
+}
+
+/** A PNG of black pixels, so small that it costs nothing to send. */
+export function blackPng(width: number, height: number): Buffer {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header[8] = 1;
+  const lines = Buffer.alloc((Math.ceil(width / 8) + 1) * height);
+  return Buffer.concat([
+    Buffer.from("\x89PNG\r\n\x1a\n", "latin1"),
+    chunk("IHDR", header),
+    chunk("IDAT", deflateSync(lines, { level: 9 })),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const content = Buffer.concat([Buffer.from(type), data]);
+  const [length, checksum] = [Buffer.alloc(4), Buffer.alloc(4)];
+  length.writeUInt32BE(data.length);
+  checksum.writeUInt32BE(crc32(content));
+  return Buffer.concat([length, content, checksum]);
 }
 
 /** A pixel as numbers. */
@@ -29,3 +68,8 @@ export async function pixelAt(bytes: Buffer, x: number, y: number): Promise<numb
   const start = (y * info.width + x) * info.channels;
   return [...data.subarray(start, start + info.channels)];
 }
+
+export const sizeOf = async (bytes: Buffer): Promise<[number, number]> => {
+  const { width, height } = await sharp(bytes).metadata();
+  return [width, height];
+};

@@ -54,5 +54,9 @@ export const referredKeys = async ({ sql }: Stack): Promise<string[]> =>
 export const notedKeys = async ({ sql }: Stack): Promise<string[]> =>
   (await sql<{ key: string }[]>`select key from images_to_remove order by key`).map(({ key }) => key);
 
-/** Both objects of an image. */
-export const pairOf = (key: string): string[] => [key, key.replace(".webp", "-256.webp")];
+/** Both objects of an image; none where there is none. */
+export const pairOf = (key: string | null): string[] => (key ? [key, key.replace(".webp", "-256.webp")] : []);
+
+/** The key a record refers to. */
+export const imageOf = async ({ sql }: Stack, table: "users" | "contributors", record: { id: number }) =>
+  (await sql<{ image: string | null }[]>`select image from ${sql(table)} where id = ${record.id}`)[0]?.image ?? null;

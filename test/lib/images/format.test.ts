@@ -1,0 +1,44 @@
+import sharp from "sharp";
+import { describe, expect, it } from "vitest";
+import { formatOf } from "../../../lib/images/format.ts";
+import { plain } from "../../support/pictures.ts";
+
+describe("formatOf", () => {
+  it.each(["jpeg", "png", "webp", "avif", "gif"] as const)("knows %s by its content", async (format) => {
+    expect(formatOf(await plain().toFormat(format).toBuffer())).toBe(format);
+  });
+
+  it("knows an AVIF whose first brand is another", async () => {
+    const bytes = await plain().avif().toBuffer();
+    bytes.write("mif1", 8, "latin1");
+
+    expect(bytes.toString("latin1", 16, 40)).toContain("avif");
+    expect(formatOf(bytes)).toBe("avif");
+  });
+
+  it.each([
+    ["nothing", ""],
+    ["a few bytes", "\xff\xd8"],
+    ["SVG", "<svg xmlns='http://www.w3.org/2000/svg'/>"],
+    ["SVG after a declaration", "<?xml version='1.0'?><svg xmlns='http://www.w3.org/2000/svg'/>"],
+    ["HTML", "<!doctype html><script>alert(1)</script>"],
+    ["PDF", "%PDF-1.7"],
+    ["BMP", "BM\x3a\0\0\0"],
+    ["an icon", "\0\0\x01\0"],
+    ["an old GIF's look-alike", "GIF88a"],
+    ["RIFF without WebP", "RIFF\x24\0\0\0WAVEfmt "],
+    ["HEIC", "\0\0\0\x18ftypheic\0\0\0\0mif1heic"],
+    ["a film", "\0\0\0\x18ftypisom\0\0\0\0isomavc1"],
+    ["brands beyond the box", "\0\0\0\x14ftypheic\0\0\0\0mif1avif"],
+    ["a version that reads like a brand", "\0\0\0\x10ftypheicavif"],
+  ])("knows nothing of %s", (_, text) => {
+    expect(formatOf(Buffer.from(text, "latin1"))).toBeUndefined();
+  });
+
+  it("knows nothing of TIFF, though sharp would", async () => {
+    const tiff = await plain().tiff().toBuffer();
+
+    expect(await sharp(tiff).metadata()).toMatchObject({ format: "tiff" });
+    expect(formatOf(tiff)).toBeUndefined();
+  });
+});

@@ -1,0 +1,234 @@
+import sharp from "sharp";
+import { describe, expect, it } from "vitest";
+import { render } from "../../../lib/images/render.ts";
+import { openImage } from "../../../lib/images/sharp.ts";
+import {
+  blackPng,
+  photograph,
+  pixelAt,
+  plain,
+  sizeOf,
+  storedHeight,
+  storedWidth,
+  toBeTurned,
+} from "../../support/pictures.ts";
+
+const sizesOf = async (bytes: Buffer) => {
+  const { full, scaled } = await render(bytes);
+  return [await sizeOf(full), await sizeOf(scaled)];
+};
+
+describe("render: sizes", () => {
+  it.each([
+    ["wide", [3000, 1500], [1024, 512], [256, 128]],
+    ["tall", [600, 2400], [256, 1024], [64, 256]],
+    ["between the two", [500, 400], [500, 400], [256, 205]],
+    ["small", [40, 30], [40, 30], [40, 30]],
+    ["a dot", [1, 1], [1, 1], [1, 1]],
+    ["a line", [12_000, 2], [1024, 1], [256, 1]],
+  ])("are bounded and never larger than the input: %s", async (_, [width, height], full, scaled) => {
+    expect(await sizesOf(await plain("#336699", width, height).png().toBuffer())).toEqual([full, scaled]);
+  });
+
+  it("are of the picture as it stands upright", async () => {
+    const lying = await plain("#336699", 2000, 1000).jpeg().withMetadata({ orientation: 6 }).toBuffer();
+
+    expect(await sizesOf(lying)).toEqual([
+      [512, 1024],
+      [128, 256],
+    ]);
+  });
+});
+
+describe("render: formats", () => {
+  it.each(["jpeg", "png", "webp", "avif", "gif"] as const)("makes WebP from %s, with its colours", async (format) => {
+    const { full, scaled } = await render(await plain("#cc3311", 300, 300).toFormat(format).toBuffer());
+
+    for (const each of [full, scaled]) {
+      expect(await sharp(each).metadata()).toMatchObject({ format: "webp", space: "srgb" });
+      expectNear(await pixelAt(each, 100, 100), [0xcc, 0x33, 0x11]);
+    }
+  });
+
+  it("takes the first frame of what moves", async () => {
+    const frames = [plain("#ff0000"), plain("#0000ff")].map((frame) => frame.png().toBuffer());
+    const stack = sharp(await Promise.all(frames), { join: { animated: true } });
+
+    for (const moving of [await stack.clone().gif().toBuffer(), await stack.clone().webp().toBuffer()]) {
+      expect((await sharp(moving).metadata()).pages).toBe(2);
+      const { full } = await render(moving);
+      expect((await sharp(full).metadata()).pages).toBeUndefined();
+      expectNear(await pixelAt(full, 5, 5), [255, 0, 0]);
+    }
+  });
+
+  it.each(["png", "webp", "avif", "gif"] as const)("keeps what is transparent in %s", async (format) => {
+    const half = plain("#ff000000", 20, 40);
+    const input = await half
+      .composite([
+        { input: { create: { width: 10, height: 40, channels: 4, background: "#00ff00" } }, left: 0, top: 0 },
+      ])
+      .toFormat(format)
+      .toBuffer();
+
+    const { full, scaled } = await render(input);
+
+    for (const each of [full, scaled]) {
+      expect((await pixelAt(each, 2, 20))[3]).toBe(255);
+      expect((await pixelAt(each, 17, 20))[3]).toBe(0);
+    }
+  });
+
+  it("brings grey, CMYK, 16 bits and wide colours to 8 bits of sRGB", async () => {
+    const grey = await plain("#808080").toColourspace("b-w").png().toBuffer();
+    const cmyk = await plain("#ffffff").toColourspace("cmyk").jpeg().toBuffer();
+    const deep = await plain("#336699").toColourspace("rgb16").png().toBuffer();
+    const wide = await plain("#ff0000").withIccProfile("p3").png().toBuffer();
+    expect(await sharp(grey).metadata()).toMatchObject({ channels: 1 });
+    expect(await sharp(cmyk).metadata()).toMatchObject({ space: "cmyk" });
+    expect(await sharp(deep).metadata()).toMatchObject({ depth: "ushort" });
+    // The same red has a smaller number in a wider space: read without the profile, it would look dull.
+    const numbers = await sharp(wide, { ignoreIcc: true }).raw().toBuffer();
+    expect(numbers[0]).toBeLessThan(240);
+
+    for (const [input, colour] of [
+      [grey, [128, 128, 128]],
+      [cmyk, [255, 255, 255]],
+      [deep, [0x33, 0x66, 0x99]],
+      [wide, [255, 0, 0]],
+    ] as const) {
+      const { full } = await render(input);
+      expect(await sharp(full).metadata()).toMatchObject({ depth: "uchar", space: "srgb" });
+      expectNear(await pixelAt(full, 5, 5), colour);
+    }
+  });
+});
+
+describe("render: orientation", () => {
+  /** Where a pixel of the upright picture lies in the file (EXIF, "Orientation"). */
+  const origins: Record<number, (x: number, y: number) => [number, number]> = {
+    1: (x, y) => [x, y],
+    2: (x, y) => [storedWidth - 1 - x, y],
+    3: (x, y) => [storedWidth - 1 - x, storedHeight - 1 - y],
+    4: (x, y) => [x, storedHeight - 1 - y],
+    5: (x, y) => [y, x],
+    6: (x, y) => [y, storedHeight - 1 - x],
+    7: (x, y) => [storedWidth - 1 - y, storedHeight - 1 - x],
+    8: (x, y) => [storedWidth - 1 - y, x],
+  };
+
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])("%i becomes upright", async (orientation) => {
+    const { full } = await render(await toBeTurned(orientation));
+
+    const [width, height] = await sizeOf(full);
+    expect([width, height]).toEqual(orientation > 4 ? [storedHeight, storedWidth] : [storedWidth, storedHeight]);
+    for (const x of [6, width - 7]) {
+      for (const y of [6, height - 7]) {
+        const [storedX, storedY] = origins[orientation]?.(x, y) ?? [0, 0];
+        const colour = storedY < 20 ? [0, 255, 0] : storedX < 40 ? [255, 0, 0] : [0, 0, 255];
+        expectNear(await pixelAt(full, x, y), colour, 40);
+      }
+    }
+  });
+});
+
+describe("render: metadata", () => {
+  it("are gone: EXIF, GPS, comments, profiles", async () => {
+    const input = await sharp(await photograph(400, 300))
+      .keepExif()
+      .withIccProfile("p3")
+      .withXmp("<x:xmpmeta xmlns:x='adobe:ns:meta/'>secret place</x:xmpmeta>")
+      .jpeg()
+      .toBuffer();
+    const commented = Buffer.concat([
+      input.subarray(0, 2),
+      Buffer.from("\xff\xfe\0\x0esecret words", "latin1"),
+      input.subarray(2),
+    ]);
+    expect(commented.toString("latin1")).toMatch(/Somebody.*secret place/s);
+
+    const { full, scaled } = await render(commented);
+
+    for (const each of [full, scaled]) {
+      const { exif, icc, xmp, iptc, orientation, comments } = await sharp(each).metadata();
+      expect([exif, icc, xmp, iptc, orientation, comments]).toEqual(Array(6).fill(undefined));
+      expect(each.toString("latin1")).not.toMatch(/secret|Somebody|Camera|EXIF|XMP|ICCP/);
+    }
+  });
+});
+
+describe("render: refusals", () => {
+  const svg = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><image href='file:///etc/passwd'/></svg>";
+  const noise = Buffer.alloc(4_400_000, Buffer.from(Array.from({ length: 997 }, (_, place) => (place * place) % 251)));
+
+  it.each([
+    ["SVG", async () => Buffer.from(svg)],
+    ["SVG behind the box of an AVIF", async () => Buffer.from(`\0\0\0\x17ftypavif\0\0\0\0avif${svg}`, "latin1")],
+    ["SVG behind the start of a JPEG", async () => Buffer.from(`\xff\xd8\xff${svg}`, "latin1")],
+    ["SVG behind the start of a GIF", async () => Buffer.from(`GIF89a${svg}`, "latin1")],
+    ["TIFF", async () => await plain().tiff().toBuffer()],
+    ["noise", async () => noise],
+    ["noise behind the start of a PNG", async () => Buffer.concat([blackPng(9, 9).subarray(0, 40), noise])],
+    ["a bomb", async () => blackPng(16_000, 16_000)],
+    ["a bomb on one side", async () => blackPng(200_000, 300)],
+    [
+      "a header that lies",
+      async () => Buffer.concat([blackPng(5_000, 5_000).subarray(0, 33), blackPng(9, 9).subarray(33)]),
+    ],
+    ["half a JPEG", async () => halfOf(await photograph(1_600, 1_200))],
+    [
+      "half a PNG",
+      async () =>
+        halfOf(
+          await sharp(await photograph(400, 300))
+            .png()
+            .toBuffer(),
+        ),
+    ],
+    [
+      "half a WebP",
+      async () =>
+        halfOf(
+          await sharp(await photograph(400, 300))
+            .webp()
+            .toBuffer(),
+        ),
+    ],
+    [
+      "half an AVIF",
+      async () =>
+        halfOf(
+          await sharp(await photograph(400, 300))
+            .avif()
+            .toBuffer(),
+        ),
+    ],
+    ["nothing", async () => Buffer.alloc(0)],
+  ])("%s, soon", async (_, make) => {
+    const bytes = await make();
+    const start = performance.now();
+
+    await expect(render(bytes)).rejects.toThrow();
+
+    expect(performance.now() - start).toBeLessThan(1_000);
+  });
+
+  it("shut SVG out of the library itself", async () => {
+    await expect(openImage(Buffer.from(svg)).metadata()).rejects.toThrow(/unsupported image format/);
+  });
+
+  it("let 50 megapixels in, not one line more", async () => {
+    expect(await sizesOf(blackPng(10_000, 5_000))).toEqual([
+      [1024, 512],
+      [256, 128],
+    ]);
+    await expect(render(blackPng(10_000, 5_001))).rejects.toThrow(/pixel limit/);
+  });
+});
+
+const halfOf = (bytes: Buffer) => bytes.subarray(0, bytes.length >> 1);
+
+function expectNear(actual: readonly number[], expected: readonly number[], distance = 12): void {
+  const far = expected.some((value, place) => Math.abs(value - (actual[place] ?? Number.NaN)) > distance);
+  expect(far, `${actual} is not near ${expected}`).toBe(false);
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { base64LengthMax, base64Of } from "../../../lib/images/source.ts";
+
+const letters = Buffer.from("An image, or not").toString("base64");
+
+const refusal = (image: string) => {
+  try {
+    return base64Of(image);
+  } catch (error) {
+    return error;
+  }
+};
+
+describe("base64Of", () => {
+  it.each([
+    ["bare", letters],
+    ["with the prefix", `data:image/png;base64,${letters}`],
+    ["with a prefix in capitals", `DATA:image/JPEG;charset=utf-8;BASE64,${letters}`],
+    ["with a prefix that says nothing", `data:;base64,${letters}`],
+    ["broken into lines", ` ${letters.slice(0, 8)}\r\n${letters.slice(8)}\n`],
+  ])("reads it %s", (_, image) => {
+    expect(base64Of(image)).toBe(letters);
+  });
+
+  it("reads it in the alphabet for URLs, and without padding", () => {
+    const bytes = Buffer.from([251, 255, 254, 1]);
+
+    expect(Buffer.from(base64Of(bytes.toString("base64url")), "base64")).toEqual(bytes);
+  });
+
+  it.each([
+    "http://169.254.169.254/latest/meta-data",
+    "https://example.com/image.png",
+    "file:///etc/passwd",
+    "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'/>",
+    "data:image/png;base64,",
+    "data:image/png;base64",
+    `data:text/plain;x=${"y".repeat(300)};base64,${letters}`,
+    "   ",
+    "====",
+    "abcde",
+    `${letters}=====`,
+    "<svg/>",
+    "../../etc/passwd!",
+    `${letters}\0`,
+  ])("refuses %s as if it were missing", (image) => {
+    expect(refusal(image)).toMatchObject({ status: 400, message: "Required parameters missing" });
+  });
+
+  it("refuses what is too long, by name, and takes what just is not", () => {
+    expect(refusal("A".repeat(base64LengthMax + 1))).toMatchObject({
+      status: 400,
+      message: "Invalid parameter: image",
+    });
+    expect(base64Of("A".repeat(base64LengthMax))).toHaveLength(base64LengthMax);
+  });
+
+  it("takes its time from nobody, whatever it is given", () => {
+    const start = performance.now();
+
+    for (const filler of [" ", "=", "A", "A ", "\n"]) refusal(`${filler.repeat(base64LengthMax / filler.length - 1)}!`);
+
+    expect(performance.now() - start).toBeLessThan(2_000);
+  });
+});
