@@ -6,12 +6,15 @@ import * as contributors from "./contributors.ts";
 import type { Declaration } from "./declare.ts";
 import * as publishers from "./publishers.ts";
 
+/** Every endpoint, by the interface's name for its resource and by the name of its declaration. */
+export const resources: Readonly<Record<string, Readonly<Record<string, Declaration>>>> = {
+  Users: adminUsers,
+  Roles: adminRoles,
+  Permissions: adminPermissions,
+  "Administrative contributors": adminContributors,
+  "Public contributors": contributors,
+  "Public publishers": publishers,
+};
+
 /** Every endpoint of the interface. Routes, functions, documents and checks iterate over this list. */
-export const endpoints: readonly Declaration[] = [
-  ...Object.values(adminUsers),
-  ...Object.values(adminRoles),
-  ...Object.values(adminPermissions),
-  ...Object.values(adminContributors),
-  ...Object.values(contributors),
-  ...Object.values(publishers),
-];
+export const endpoints: readonly Declaration[] = Object.values(resources).flatMap((each) => Object.values(each));

@@ -1,0 +1,112 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Declaration } from "../lib/contract/declare.ts";
+import { resources } from "../lib/contract/endpoints.ts";
+import { permissions } from "../lib/contract/permissions.ts";
+import manifest from "../package.json" with { type: "json" };
+import { examples } from "./openapi/examples.ts";
+import { parametersOf, requestBodyOf } from "./openapi/requests.ts";
+import { commonResponses, responsesOf } from "./openapi/responses.ts";
+import { answerSchemas, recordId } from "./openapi/schemas.ts";
+
+/** Where the document is kept. */
+export const documentFile = join(import.meta.dirname, "../lib/contract/openapi.json");
+
+const tags: Readonly<Record<string, string>> = {
+  Users: "Accounts, their roles and profile images.",
+  Roles: "What users may do, in bundles.",
+  Permissions: "What can be permitted at all.",
+  "Administrative contributors": "Authors, artists and similar persons, unpublished ones included.",
+  "Public contributors": "The published ones, as the website shows them.",
+  "Public publishers": "Publishing houses and what they published.",
+};
+
+/** The OpenAPI document of the interface, made from its declarations. */
+export function openApiDocument() {
+  const named = Object.entries(resources).flatMap(([tag, declarations]) =>
+    Object.entries(declarations)
+      .map(([name, declaration]) => ({ tag, name, declaration }))
+      .sort(inReadingOrder),
+  );
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "Colophon",
+      version: manifest.version,
+      summary: manifest.description,
+      description:
+        "Every error, and every answer to a change, is the envelope `{data, code}`: a message, and the status again. " +
+        "Endpoints under `/admin-` need the cookie `refreshToken` and a permission; the others are for everybody.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/", description: "Where this document is served" }],
+    tags: Object.keys(resources).map((name) => ({ name, description: tags[name] ?? name })),
+    paths: Object.fromEntries(
+      [...Map.groupBy(named, ({ declaration }) => declaration.path)].map(([path, endpoints]) => [
+        path,
+        Object.fromEntries(endpoints.map((each) => [each.declaration.method.toLowerCase(), operation(each)])),
+      ]),
+    ),
+    components: {
+      securitySchemes: {
+        refreshToken: {
+          type: "apiKey",
+          in: "cookie",
+          name: "refreshToken",
+          description: "The refresh token of the user who calls.",
+        },
+      },
+      responses: commonResponses(),
+      headers: {
+        CacheControl: { description: "Who may keep the answer, and for how long", schema: { type: "string" } },
+        ETag: { description: "Names this version of the record", schema: { type: "string" } },
+        RetryAfter: { description: "Seconds to wait", schema: { type: "string" } },
+      },
+      schemas: schemas(),
+    },
+  };
+}
+
+interface Named {
+  readonly tag: string;
+  readonly name: string;
+  readonly declaration: Declaration;
+}
+
+/** What shows comes before what changes, and what deletes comes last. */
+const inReadingOrder = ({ declaration: one }: Named, { declaration: other }: Named) =>
+  methods.indexOf(one.method) - methods.indexOf(other.method) || (one.path < other.path ? -1 : 1);
+
+const methods = ["GET", "POST", "DELETE"];
+
+function operation({ tag, name, declaration }: Named) {
+  const { summary, permission } = declaration;
+  const requestBody = requestBodyOf(declaration);
+  return {
+    operationId: name,
+    tags: [tag],
+    summary,
+    description: permission
+      ? `Needs the permission \`${permission}\`: ${permissions[permission]}.`
+      : "Needs no permission.",
+    ...(permission ? { "x-permission": permission } : {}),
+    security: permission ? [{ refreshToken: [] }] : [],
+    parameters: parametersOf(declaration),
+    ...(requestBody ? { requestBody } : {}),
+    responses: responsesOf(declaration),
+  };
+}
+
+/** Envelopes are spelled out at each operation, with their messages. */
+function schemas() {
+  const { Envelope: _, ...records } = answerSchemas();
+  const answers = Object.entries(records)
+    .map(([name, schema]) => [name, { ...schema, examples: [examples[name as keyof typeof examples]] }] as const)
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+  return { RecordId: recordId, ...Object.fromEntries(answers) };
+}
+
+/** The document as it is written to its file. */
+export const openApiText = () => `${JSON.stringify(openApiDocument(), null, 2)}\n`;
+
+if (import.meta.main) await writeFile(documentFile, openApiText());

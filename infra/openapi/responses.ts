@@ -1,0 +1,148 @@
+import type { AnswerName, Answers, Declaration } from "../../lib/contract/declare.ts";
+import { commonErrors, invalidParameter } from "../../lib/contract/errors.ts";
+import { gatewayResponses } from "../gateway-responses.ts";
+import { examples } from "./examples.ts";
+import type { JsonSchema } from "./schemas.ts";
+
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const count = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+
+/** What every endpoint, every one with a permission or every one with a body can answer, by component name. */
+const commonFailures: Readonly<Record<string, readonly [status: number, message: string]>> = {
+  BadRequest: [400, commonErrors[400]],
+  Unauthorized: [401, commonErrors[401]],
+  Forbidden: [403, commonErrors[403]],
+  InternalServerError: [500, commonErrors[500]],
+  Unavailable: [503, commonErrors[503]],
+  ...Object.fromEntries(
+    Object.entries({
+      RequestTooLong: gatewayResponses.REQUEST_TOO_LARGE,
+      UnsupportedMediaType: gatewayResponses.UNSUPPORTED_MEDIA_TYPE,
+      TooManyRequests: gatewayResponses.THROTTLED,
+      TimedOut: gatewayResponses.INTEGRATION_TIMEOUT,
+    }).map(([name, { status, message }]) => [name, [status, message] as const]),
+  ),
+};
+
+/** The components that the operations refer to. */
+export const commonResponses = () =>
+  Object.fromEntries(
+    Object.entries(commonFailures).map(([name, [status, message]]) => [name, failure(status, [message])]),
+  );
+
+/** Every answer of an endpoint by status: what it gives, its own errors, and those of API Gateway. */
+export function responsesOf(declaration: Declaration): Readonly<Record<string, unknown>> {
+  const failures = Object.entries(messagesOf(declaration)).map(([status, messages]) => [
+    status,
+    common(Number(status), messages) ?? failure(Number(status), messages),
+  ]);
+  return {
+    200: success(declaration),
+    ...(isKept(declaration) ? { 304: { description: "Not modified since the `ETag` in `If-None-Match`" } } : {}),
+    ...Object.fromEntries(failures),
+  };
+}
+
+function common(status: number, [message, ...others]: readonly string[]) {
+  const found = Object.entries(commonFailures).find(([, [code, text]]) => code === status && text === message);
+  return found && others.length === 0 ? { $ref: `#/components/responses/${found[0]}` } : undefined;
+}
+
+/** Clients may keep an answer and ask whether it is still true. */
+const isKept = ({ permission, volatile, answers }: Declaration) => !permission && !volatile && "record" in answers;
+
+function success(declaration: Declaration) {
+  const { schema, example } = content(declaration.answers);
+  return {
+    description: "message" in declaration.answers ? declaration.answers.message : "What was asked for",
+    headers: {
+      "Cache-Control": header("CacheControl"),
+      ...(isKept(declaration) ? { ETag: header("ETag") } : {}),
+    },
+    content: { "application/json": { schema, example } },
+  };
+}
+
+const header = (name: string) => ({ $ref: `#/components/headers/${name}` });
+
+function content(answers: Answers): { schema: JsonSchema; example: unknown } {
+  if ("message" in answers) return envelope(200, [answers.message]);
+  if ("record" in answers) return { schema: reference(answers.record), example: exampleOf(answers.record) };
+  const items = { type: "array", items: reference(answers.list) };
+  const example = [exampleOf(answers.list)];
+  if (!answers.field) return { schema: items, example };
+  return page(answers.field, items, example, answers.count === true);
+}
+
+function page(field: string, items: JsonSchema, example: unknown, hasCount: boolean) {
+  const properties = {
+    [field]: items,
+    max: { ...count, description: "All records that match, whatever the page" },
+    from: { ...count, description: "Index of the first record given" },
+    to: { ...count, description: "Index after the last record given; the offset of the next page" },
+    ...(hasCount ? { count: { ...count, description: "The records given" } } : {}),
+  };
+  return {
+    schema: { type: "object", properties, required: Object.keys(properties), additionalProperties: false },
+    example: { [field]: example, max: 1, from: 0, to: 1, ...(hasCount ? { count: 1 } : {}) },
+  };
+}
+
+const exampleOf = (name: AnswerName): unknown => (name === "Envelope" ? undefined : examples[name]);
+
+/** The envelope with one of these messages. */
+function envelope(code: number, messages: readonly string[]) {
+  const [first = ""] = messages;
+  const data = messages.length > 1 ? { enum: messages } : { const: first };
+  return {
+    schema: {
+      type: "object",
+      properties: { data: { type: "string", ...data }, code: { type: "integer", const: code } },
+      required: ["data", "code"],
+      additionalProperties: false,
+    },
+    example: { data: first, code },
+  };
+}
+
+function failure(status: number, messages: readonly string[]) {
+  const { schema, example } = envelope(status, messages);
+  const named = messages.map((data, place) => [
+    `message${place + 1}`,
+    { summary: data, value: { data, code: status } },
+  ]);
+  return {
+    description: messages[0],
+    ...(messages.includes(commonErrors[503]) ? { headers: { "Retry-After": header("RetryAfter") } } : {}),
+    content: {
+      "application/json": { schema, ...(named.length > 1 ? { examples: Object.fromEntries(named) } : { example }) },
+    },
+  };
+}
+
+/** Every error message by status. */
+function messagesOf(declaration: Declaration): Record<number, readonly string[]> {
+  const { errors, permission, body, parameters, query } = declaration;
+  const names = Object.keys({ ...parameters, ...query, ...body });
+  const own = Object.entries(errors).map(([status, message]) => [Number(status), message] as const);
+  const { REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, THROTTLED, INTEGRATION_TIMEOUT } = gatewayResponses;
+  const gateway = [...(body ? [REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE] : []), THROTTLED, INTEGRATION_TIMEOUT];
+  const all: readonly (readonly [number, string])[] = [
+    [400, commonErrors[400]],
+    ...names.map((name) => [400, invalidParameter(name)] as const),
+    ...(permission
+      ? ([
+          [401, commonErrors[401]],
+          [403, commonErrors[403]],
+        ] as const)
+      : []),
+    ...own,
+    // A function that broke down cannot say its own message.
+    ...(errors[500] === commonErrors[500] ? [] : [[500, commonErrors[500]] as const]),
+    [503, commonErrors[503]],
+    ...gateway.map(({ status, message }) => [status, message] as const),
+  ];
+  return Object.fromEntries(
+    [...Map.groupBy(all, ([status]) => status)].map(([status, found]) => [status, found.map(([, message]) => message)]),
+  );
+}

@@ -1,0 +1,87 @@
+import * as z from "zod/mini";
+import * as answers from "../../lib/contract/answers.ts";
+import { bodyId } from "../../lib/contract/parameters.ts";
+
+/** JSON Schema 2020-12, as OpenAPI 3.1 uses it. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** The JSON Schemas of all answers, by name. */
+export function answerSchemas(): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    Object.entries(answers).map(([name, schema]) => [name, plain(z.toJSONSchema(schema, { override: simplify }))]),
+  );
+}
+
+/** What a client may send for a path or query parameter: numbers as numbers, though they travel as text. */
+export function parameterSchema(schema: z.ZodMiniType): JsonSchema {
+  return inputSchema(schema, (context) => {
+    restrictText(context);
+    const { zodSchema, jsonSchema } = context;
+    if (!isNumeric(zodSchema)) return;
+    replace(jsonSchema, plain(z.toJSONSchema(zodSchema, { io: "output", override: simplify })));
+  });
+}
+
+/** What a client may send as a field of a JSON body. */
+export function fieldSchema(schema: z.ZodMiniType): JsonSchema {
+  return inputSchema(schema, (context) => {
+    restrictText(context);
+    if (context.zodSchema === bodyId) replace(context.jsonSchema, { $ref: "#/components/schemas/RecordId" });
+  });
+}
+
+/** The digits of a positive safe integer, but for those that begin with 9 and have sixteen. */
+const positiveDigits = "^(?!0+$)([0-9]{1,15}|[0-8][0-9]{15})$";
+
+/** An identifier in a JSON body, which many fields refer to. */
+export const recordId = {
+  description: "The id of a record, as a number or its digits.",
+  anyOf: [
+    { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    { type: "string", pattern: positiveDigits },
+  ],
+} satisfies JsonSchema;
+
+/** Whether a parameter may be left out. */
+export const isOptional = (schema: z.ZodMiniType): boolean => z.safeParse(schema, undefined).success;
+
+type Override = NonNullable<NonNullable<Parameters<typeof z.toJSONSchema>[1]>["override"]>;
+type Context = Parameters<Override>[0];
+
+function inputSchema(schema: z.ZodMiniType, override: Override): JsonSchema {
+  const json = plain(z.toJSONSchema(schema, { io: "input", unrepresentable: "any", override }));
+  const absent: unknown = z.safeParse(schema, undefined).data;
+  return absent === undefined ? json : { ...json, default: absent };
+}
+
+/** Digits that are read as a number. */
+function isNumeric(schema: z.core.$ZodType): boolean {
+  if (!(schema instanceof z.ZodMiniPipe)) return false;
+  return z.safeParse(schema, "1").data === 1 && !z.safeParse(schema, "x").success;
+}
+
+/** Says in patterns what checks make of text: no NUL; and where space around it is cut off, more than space. */
+function restrictText({ zodSchema, jsonSchema }: Context): void {
+  simplify({ zodSchema, jsonSchema });
+  if (!(zodSchema instanceof z.ZodMiniString)) return;
+  const checks = (zodSchema._zod.def.checks ?? []).map((check) => check._zod.def.check);
+  if (!checks.includes("custom")) return;
+  const isTrimmed = checks.includes("overwrite") && jsonSchema.minLength !== undefined;
+  jsonSchema.pattern = isTrimmed ? "^[^\\u0000]*[^\\s\\u0000\\ufeff][^\\u0000]*$" : "^[^\\u0000]*$";
+}
+
+/** A positive integer is at least 1; a format says more to people than its pattern. */
+function simplify({ jsonSchema }: Pick<Context, "zodSchema" | "jsonSchema">): void {
+  if (jsonSchema.exclusiveMinimum === 0) {
+    delete jsonSchema.exclusiveMinimum;
+    jsonSchema.minimum = 1;
+  }
+  if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+}
+
+function replace(target: Record<string, unknown>, content: JsonSchema): void {
+  for (const key of Object.keys(target)) delete target[key];
+  Object.assign(target, content);
+}
+
+const plain = ({ $schema: _, "~standard": __, ...schema }: Record<string, unknown>): JsonSchema => schema;

@@ -1,0 +1,57 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import * as z from "zod/mini";
+import { clientTypes, typesFile } from "../../infra/client-types/generate.ts";
+import { examples } from "../../infra/openapi/examples.ts";
+import { documentFile, openApiDocument, openApiText } from "../../infra/openapi.ts";
+import * as answers from "../../lib/contract/answers.ts";
+import { endpoints, resources } from "../../lib/contract/endpoints.ts";
+import { errorsOf } from "../support/contract.ts";
+
+const document = openApiDocument();
+const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+
+describe("The OpenAPI document", () => {
+  it("is what the declarations say; else run npm run openapi", async () => {
+    expect(await readFile(documentFile, "utf8")).toBe(openApiText());
+  });
+
+  it("has an operation for each declaration, by its name", () => {
+    const names = Object.values(resources).flatMap((each) => Object.keys(each));
+    expect(operations.map(({ operationId }) => operationId)).toEqual(expect.arrayContaining(names));
+    expect(operations).toHaveLength(32);
+    expect(endpoints).toHaveLength(32);
+  });
+
+  it("names the permission and the cookie wherever the declaration asks for them, and nowhere else", () => {
+    for (const [name, declaration] of Object.values(resources).flatMap((each) => Object.entries(each))) {
+      const operation = operations.find(({ operationId }) => operationId === name);
+      expect(operation?.["x-permission"]).toBe(declaration.permission);
+      expect(operation?.security).toEqual(declaration.permission ? [{ refreshToken: [] }] : []);
+      if (declaration.permission) expect(operation?.description).toContain(`\`${declaration.permission}\``);
+    }
+  });
+
+  it("has every error that a test lets pass", () => {
+    for (const [name, declaration] of Object.values(resources).flatMap((each) => Object.entries(each))) {
+      const operation = operations.find(({ operationId }) => operationId === name);
+      const text = JSON.stringify({ operation, common: document.components.responses });
+      for (const error of errorsOf(declaration)) {
+        expect(Object.keys(operation?.responses ?? {})).toContain(String(error.code));
+        expect(text).toContain(JSON.stringify(error.data));
+      }
+    }
+  });
+});
+
+describe("The examples", () => {
+  it.each(Object.entries(answers).filter(([name]) => name !== "Envelope"))("of %s is a valid one", (name, schema) => {
+    expect(z.safeParse(schema, examples[name as keyof typeof examples]).error).toBeUndefined();
+  });
+});
+
+describe("The client's types", () => {
+  it("are made from the document; else run npm run openapi", async () => {
+    expect(await readFile(typesFile, "utf8")).toBe(await clientTypes());
+  });
+});
