@@ -8,7 +8,7 @@ const runs = 60;
 let stack: Stack;
 
 beforeAll(async () => {
-  stack = await startStack({ from: "demo" });
+  stack = await startStack({ from: "demo", uploads: true });
 });
 
 afterAll(() => stack.close());
@@ -92,25 +92,23 @@ function requestTo({ parameters, query, body }: Declaration) {
   });
 }
 
-describe.each(endpoints.filter(({ files }) => !files).map((each) => [stem(each), each] as const))(
-  "Arbitrary requests to %s",
-  (name, declaration) => {
-    it("find only declared answers, and never a 5xx", async () => {
-      await fc.assert(
-        fc.asyncProperty(requestTo(declaration), async (request) => {
-          // The call itself checks the answer against the declaration.
-          const { status } = await stack.call(name, { as: "local-administrator", ...request } as Parameters<
-            Stack["call"]
-          >[1]);
-          expect(status).toBeLessThan(500);
-          // An administrator who deleted themself would see nothing but 401.
-          if (status === 200 && declaration.method !== "GET") await restore();
-        }),
-        { numRuns: runs },
-      );
-    });
-  },
-);
+describe.each(endpoints.map((each) => [stem(each), each] as const))("Arbitrary requests to %s", (name, declaration) => {
+  it("find only declared answers, and never a 5xx", async () => {
+    await fc.assert(
+      fc.asyncProperty(requestTo(declaration), async (request) => {
+        // The call itself checks the answer against the declaration.
+        const { status } = await stack.call(name, { as: "local-administrator", ...request } as Parameters<
+          Stack["call"]
+        >[1]);
+        // An image that cannot be processed, or is not there to be deleted, is a 500 of the interface.
+        if (!declaration.files) expect(status).toBeLessThan(500);
+        // An administrator who deleted themself would see nothing but 401.
+        if (status === 200 && declaration.method !== "GET") await restore();
+      }),
+      { numRuns: runs },
+    );
+  });
+});
 
 /** Puts back what the next request needs: the administrator, with every permission. */
 async function restore(): Promise<void> {

@@ -10,13 +10,13 @@ import { type Reply, type Request, type Stack, startStack } from "../support/sta
 import { unchanged } from "../support/unchanged.ts";
 
 const keys = Object.keys(permissions) as Permission[];
-const guarded = endpoints.filter(({ permission, files }) => permission && !files);
+const guarded = endpoints.filter(({ permission }) => permission);
 
 let stack: Stack;
 const holders = new Map<Permission, string>();
 
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await startStack({ uploads: true });
   await addClients(stack.sql);
   for (const key of keys) holders.set(key, (await holderOf(stack.sql, key)).token);
 });
