@@ -1,11 +1,11 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
-import { holds } from "../database/guard.ts";
 import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
 import { aliasesOf, descriptionsOf, linksOf, relationsOf, scopedCount, scopedPage } from "./contributors.ts";
 import { catalogueOrder, named } from "./filters.ts";
 import { imageUrl } from "./images.ts";
+import { lockTaken, otherEditor } from "./locks.ts";
 
 interface ListInput {
   readonly client: number;
@@ -30,40 +30,16 @@ export function list({ client, search, order }: ListInput): GuardedListQuery<Ans
           'last_name', coalesce(last_name, ''),
           'slug', slug,
           'image', coalesce(${imageUrl(sql`image`)}, '')
-        ) || jsonb_strip_nulls(jsonb_build_object('locked_by', ${lockOn(sql`contributors.id`)}))
+        ) || jsonb_strip_nulls(jsonb_build_object('locked_by', ${otherEditor("contributor", sql`contributors.id`)}))
       from ${scopedPage(client, filter, sorted, page)}
       order by ${sorted.by}
     `,
   };
 }
 
-/** Who else is editing the contributor; null when nobody is, or the caller. */
-const lockOn = (contributor: Sql): Sql => sql`
-  (
-    select jsonb_build_object('id', holder.id, 'username', holder.username)
-    from contributor_locks as held join users as holder on holder.id = held.holder_id
-    where
-      held.contributor_id = ${contributor}
-      and held.expires_at > now()
-      and held.holder_id not in (select id from caller)
-  )
-`;
-
-/** Callers who may edit take the lock, or renew it, unless somebody else has it (design, "Edit locks"). */
+/** Opening a contributor takes the edit lock. */
 export const find = (id: number): GuardedQuery<Answer<"AdminContributor">> => ({
-  with: sql`
-    locked as (
-      insert into contributor_locks as held (contributor_id, holder_id, expires_at)
-      select contributors.id, caller.id, now() + interval '15 minutes'
-      from contributors, caller
-      where contributors.id = ${id}::bigint and ${holds(sql`caller.id`, "edit-contributors")}
-      on conflict (contributor_id) do update
-      set
-        holder_id = excluded.holder_id,
-        expires_at = excluded.expires_at
-      where held.holder_id = excluded.holder_id or held.expires_at <= now()
-    ),
-  `,
+  with: sql`${lockTaken("contributor", id)},`,
   select: sql`
     select
       200,

@@ -1,11 +1,11 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
-import { holds } from "../database/guard.ts";
 import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
 import { exceedsCaller, idsIn, permissionsOfRoles, permissionsOfUser } from "./authority.ts";
 import { ascending, descending, named } from "./filters.ts";
 import { imageUrl } from "./images.ts";
+import { lockTaken, otherEditor } from "./locks.ts";
 
 type Id = number | null;
 
@@ -42,7 +42,7 @@ export function list({ order, search, role }: ListInput): GuardedListQuery<Answe
           'profile_image', coalesce(${imageUrl(sql`image`)}, ''),
           'registered', ${instant(sql`registered`)},
           'roles', ${rolesOf(sql`users.id`, sql`coalesce(description, '')`)},
-          'lock', ${lockOn(sql`users.id`)}
+          'lock', ${otherEditor("user", sql`users.id`)}
         )
       from
         (
@@ -83,33 +83,9 @@ const rolesOf = (user: Sql, description: Sql): Sql => sql`
   )
 `;
 
-/** Who else is editing the user; null when nobody is, or the caller. */
-const lockOn = (user: Sql): Sql => sql`
-  (
-    select json_build_object('id', holder.id, 'username', holder.username)
-    from user_locks as held join users as holder on holder.id = held.holder_id
-    where
-      held.user_id = ${user}
-      and held.expires_at > now()
-      and held.holder_id not in (select id from caller)
-  )
-`;
-
-/** Callers who may edit take the lock, or renew it, unless somebody else has it (design, "Edit locks"). */
+/** Opening a user takes the edit lock. */
 export const find = (id: Id): GuardedQuery<Answer<"User">> => ({
-  with: sql`
-    locked as (
-      insert into user_locks as held (user_id, holder_id, expires_at)
-      select users.id, caller.id, now() + interval '15 minutes'
-      from users, caller
-      where users.id = ${id}::bigint and ${holds(sql`caller.id`, "edit-users")}
-      on conflict (user_id) do update
-      set
-        holder_id = excluded.holder_id,
-        expires_at = excluded.expires_at
-      where held.holder_id = excluded.holder_id or held.expires_at <= now()
-    ),
-  `,
+  with: sql`${lockTaken("user", id)},`,
   select: sql`
     select
       200,
