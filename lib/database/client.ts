@@ -3,9 +3,6 @@ import { ExecuteStatementCommand, type Field, RDSDataClient, type SqlParameter }
 import type { Sql } from "sql-template-tag";
 import { DatabaseUnavailable } from "./errors.ts";
 
-/** Values a statement may carry. `undefined` is no value, so a forgotten one does not compile as null. */
-export type Value = string | number | boolean | null;
-
 export type Row = readonly Field[];
 
 /** One attempt per send: only this module knows what may be sent twice. */
@@ -89,6 +86,7 @@ export function parameter(value: unknown, index: number): SqlParameter {
   return { name: String(index + 1), value: field(value) };
 }
 
+/** `null` is a value, `undefined` is a mistake. */
 function field(value: unknown): Field {
   switch (typeof value) {
     case "string":
