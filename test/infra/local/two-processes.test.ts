@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+
+const root = join(import.meta.dirname, "../../..");
+const database = `shared_${process.pid}`;
+const children: ChildProcess[] = [];
+const urls: string[] = [];
+let data: string;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  await new Promise((done) => server.close(done));
+  return typeof address === "object" && address ? address.port : 0;
+}
+
+/** `npm start -- --database`, on a port of its own. */
+async function start(): Promise<string> {
+  const port = await freePort();
+  const flags = [
+    "--port",
+    `${port}`,
+    "--data",
+    join(data, `${port}`),
+    "--database",
+    `${inject("databaseUrl")}/${database}`,
+  ];
+  const child = spawn(process.execPath, [join(root, "infra/local/start.ts"), ...flags]);
+  children.push(child);
+  let output = "";
+  child.stdout.on("data", (chunk) => {
+    output += chunk;
+  });
+  await expect.poll(() => output, { timeout: 25_000 }).toContain("Try:");
+  return `http://localhost:${port}`;
+}
+
+beforeAll(async () => {
+  data = await mkdtemp(join(tmpdir(), "colophon-two-"));
+  urls.push(await start(), await start());
+});
+
+afterAll(async () => {
+  for (const child of children) {
+    child.kill("SIGTERM");
+    await once(child, "exit");
+  }
+  const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
+  await admin`drop database if exists ${admin(database)} with (force)`;
+  await admin.end();
+  await rm(data, { recursive: true });
+  for (const url of urls) await rm(join(root, "node_modules/.cache/colophon", new URL(url).port), { recursive: true });
+});
+
+const add = (url: string | undefined, first_name: string) =>
+  fetch(`${url}/admin-contributors/add`, {
+    method: "POST",
+    headers: { Cookie: "refreshToken=local-administrator", "Content-Type": "application/json" },
+    body: JSON.stringify({ first_name }),
+  });
+
+describe("Two processes on one database", () => {
+  it("see at once what the other one wrote, and agree on who was first", async () => {
+    const names = Array.from({ length: 10 }, (_, number) => `Shared ${number}`);
+
+    const replies = await Promise.all(names.flatMap((name) => urls.map((url) => add(url, name))));
+
+    const statuses = replies.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(names.length);
+    expect(statuses.filter((status) => status === 409)).toHaveLength(names.length);
+    const headers = { Cookie: "refreshToken=local-administrator" };
+    const lists = await Promise.all(
+      urls.map(async (url) => (await fetch(`${url}/admin-contributors?client=1&search=shared`, { headers })).json()),
+    );
+    expect(lists[0]).toEqual(lists[1]);
+    expect(lists[0].max).toBe(names.length);
+  });
+});
