@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from "node:fs/promises";
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import S3rver from "@20minutes/s3rver";
@@ -11,8 +11,11 @@ export interface S3Options {
   readonly port?: number;
 }
 
-/** A failure at the wire. After `error-after` and `drop-after` the request was served, though the caller cannot know. */
-export type S3Fault = "error-before" | "error-after" | "drop-before" | "drop-after";
+/**
+ * A failure at the wire, or what to answer instead of the store. After `error-after` and `drop-after` the request was
+ * served, though the caller cannot know.
+ */
+export type S3Fault = "error-before" | "error-after" | "drop-before" | "drop-after" | { readonly xml: string };
 
 export interface S3 {
   readonly url: string;
@@ -43,25 +46,19 @@ export async function startS3({ directory, port = 0 }: S3Options): Promise<S3> {
   const requests: string[] = [];
   let decide: Parameters<S3["intercept"]>[0];
 
+  const serve = (request: IncomingMessage, response: ServerResponse) =>
+    mayPass(request) ? answer(request, response) : response.writeHead(403).end();
+
   const server = createServer(async (request, response) => {
     const described = describe(request);
     if (requests.push(described) > requestsMax) requests.shift();
     const fault = await decide?.(described);
-    if (fault?.endsWith("-before")) await read(request);
-    if (fault === "drop-before") return void response.destroy();
-    if (fault === "error-before") return void response.writeHead(500).end();
-    if (fault) {
-      // What the store answers goes nowhere.
-      response.write = () => true;
-      response.end = () => {
-        if (fault === "drop-after") response.destroy();
-        else
-          response.socket?.end("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-        return response;
-      };
-    }
-    if (!mayPass(request)) return void response.writeHead(403).end();
-    answer(request, response);
+    if (fault === undefined) return void serve(request, response);
+    if (fault === "error-after" || fault === "drop-after") return void serve(request, unheard(response, fault));
+    await read(request);
+    if (fault === "drop-before") response.destroy();
+    else if (fault === "error-before") response.writeHead(500).end();
+    else response.writeHead(200, { "Content-Type": "application/xml" }).end(fault.xml);
   });
   // Longer than any client keeps an idle connection, so that none is closed just as a request comes.
   server.keepAliveTimeout = 600_000;
@@ -100,6 +97,17 @@ async function keepFolders(bucket: string): Promise<void> {
     await mkdir(join(bucket, folder), { recursive: true });
     await writeFile(join(bucket, folder, ".keep"), "");
   }
+}
+
+/** Lets what the store answers go nowhere; the fault comes when it is done. */
+function unheard(response: ServerResponse, fault: "error-after" | "drop-after"): ServerResponse {
+  response.write = () => true;
+  response.end = () => {
+    if (fault === "drop-after") response.destroy();
+    else response.socket?.end("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    return response;
+  };
+  return response;
 }
 
 const describe = ({ method, url = "" }: IncomingMessage) => `${method} ${url.replace(/[?&]x-id=\w+/, "")}`;

@@ -52,6 +52,8 @@ export const announce = (owner: Owner, id: Id, key: string): GuardedQuery<null> 
   select: sql`select status, null from verdict`,
 });
 
+const previous = sql`select status, case status when 200 then (select to_json(image) from target) end from verdict`;
+
 /**
  * Makes the record refer to its new image, and notes the old one in its place; gives the key of the old one. A note
  * about to fall due may have been read for removal already, so it is no longer one to strike out.
@@ -87,7 +89,7 @@ export const swap = (owner: Owner, id: Id, key: string): GuardedQuery<string | n
       set remove_after = excluded.remove_after
     ),
   `,
-  select: sql`select status, (select to_json(image) from target) from verdict`,
+  select: previous,
 });
 
 /** Ends the record's reference to its image, and gives the key; a record without one is an error of the interface. */
@@ -106,7 +108,7 @@ export const clear = (owner: Owner, id: Id): GuardedQuery<string | null> => ({
       set remove_after = excluded.remove_after
     ),
   `,
-  select: sql`select status, case status when 200 then (select to_json(image) from target) end from verdict`,
+  select: previous,
 });
 
 /** Reads the key that `swap` and `clear` give. */

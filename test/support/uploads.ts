@@ -1,4 +1,5 @@
 import { GetObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
+import { expect } from "vitest";
 import { imageBucket, type S3 } from "../../infra/local/s3.ts";
 import { type Stack, type StackOptions, startStack } from "./stack.ts";
 
@@ -38,11 +39,19 @@ export async function startUploads(options: StackOptions = {}): Promise<UploadSt
   };
 }
 
-/** Lets the time of every note come. */
-export const letNotesFallDue = ({ sql }: Stack) => sql`update images_to_remove set remove_after = now()`;
+/**
+ * Lets the time of every note come and removes what is noted; then the bucket has the images that records refer to, and
+ * not an object more.
+ */
+export async function expectAgreement(stack: UploadStack): Promise<void> {
+  await stack.sql`update images_to_remove set remove_after = now()`;
+  await stack.sweep();
+  expect(await stack.keys()).toEqual((await referredKeys(stack)).flatMap(pairOf).sort());
+  expect(await notedKeys(stack)).toEqual([]);
+}
 
 /** The keys that records refer to. */
-export const referredKeys = async ({ sql }: Stack): Promise<string[]> =>
+const referredKeys = async ({ sql }: Stack): Promise<string[]> =>
   (
     await sql<{ image: string }[]>`
       select image from users where image is not null

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { base64LengthMax } from "../../../lib/images/source.ts";
 import { aContributor } from "../../support/catalogue.ts";
@@ -173,6 +176,29 @@ describe("POST /admin-contributors/update-avatar/{id}", () => {
 
     expect(await imageOf(stack, "contributors", contributor)).toBe(key);
     expect(await stack.keys()).toEqual(expect.arrayContaining(pairOf(key)));
+  });
+
+  it("answers without asking anybody, whatever the image points to", async () => {
+    const asked: (string | undefined)[] = [];
+    const server = createServer((request, response) => response.end(String(asked.push(request.url)))).listen(
+      0,
+      "127.0.0.1",
+    );
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/image.svg`;
+    const svg = `<svg xmlns="http://www.w3.org/2000/svg"><image href="${url}"/></svg>`;
+    const ftyp = "\0\0\0\x18ftypavif\0\0\0\0mif1avif";
+
+    const images = [
+      url,
+      `data:image/png,${url}`,
+      ...[svg, ftyp + svg].map((each) => dataUrl(Buffer.from(each, "latin1"))),
+    ];
+    const statuses = await Promise.all(images.map(async (image) => (await update({ image })).status));
+    server.close();
+
+    expect(statuses).toEqual([400, 400, 500, 500]);
+    expect(asked).toEqual([]);
   });
 
   it("answers 500 and changes nothing when the database fails", async () => {

@@ -1,0 +1,109 @@
+import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { imageBucket } from "../../../infra/local/s3.ts";
+import { notedKeys, pairOf, startUploads, type UploadStack } from "../../support/uploads.ts";
+
+let stack: UploadStack;
+let client: S3Client;
+
+beforeAll(async () => {
+  stack = await startUploads();
+  client = new S3Client({ endpoint: stack.s3.url, forcePathStyle: true });
+});
+
+beforeEach(async () => {
+  await stack.sql`update images_to_remove set remove_after = now()`;
+  await stack.sweep();
+  stack.dataApi.calls.length = 0;
+  stack.s3.requests.length = 0;
+});
+
+afterAll(() => stack.close());
+
+const put = (key: string) =>
+  Promise.all(
+    pairOf(key).map((Key) => client.send(new PutObjectCommand({ Bucket: imageBucket, Key, Body: "an image" }))),
+  );
+
+const note = (key: string, minutes = -1) =>
+  stack.sql`
+    insert into images_to_remove (key, remove_after)
+    values (${key}, now() + make_interval(mins => ${minutes}))
+  `;
+
+describe("ops-remove-images", () => {
+  it("removes images whose time has come, in both sizes, and keeps the others", async () => {
+    for (const key of ["avatars/due.webp", "profiles/due.webp", "avatars/later.webp"]) await put(key);
+    await note("avatars/due.webp");
+    await note("profiles/due.webp");
+    await note("avatars/later.webp", 30);
+
+    expect(await stack.sweep()).toEqual({ removed: 2, kept: 1 });
+
+    expect(await stack.keys()).toEqual(pairOf("avatars/later.webp").toSorted());
+    expect(await notedKeys(stack)).toEqual(["avatars/later.webp"]);
+  });
+
+  it("does nothing, in two statements and without S3, when there is nothing to do", async () => {
+    expect(await stack.sweep()).toEqual({ removed: 0, kept: 0 });
+
+    expect(stack.dataApi.calls).toHaveLength(2);
+    expect(stack.s3.requests).toEqual([]);
+  });
+
+  it("strikes out notes of objects that were never written", async () => {
+    await note("avatars/never-there.webp");
+
+    expect(await stack.sweep()).toEqual({ removed: 1, kept: 0 });
+  });
+
+  it("goes through any number of them in batches", async () => {
+    await stack.sql`
+      insert into images_to_remove (key) select 'avatars/' || number || '.webp' from generate_series(1, 1203) as number
+    `;
+
+    expect(await stack.sweep()).toEqual({ removed: 1203, kept: 0 });
+
+    expect(stack.s3.requests).toHaveLength(3);
+  });
+
+  it("may run twice at once", async () => {
+    for (let number = 0; number < 20; number++) {
+      await put(`avatars/${number}.webp`);
+      await note(`avatars/${number}.webp`);
+    }
+
+    const [one, other] = await Promise.all([stack.sweep(), stack.sweep()]);
+
+    expect(one.removed + other.removed).toBe(20);
+    expect(await stack.keys()).not.toContain("avatars/7.webp");
+    expect(await notedKeys(stack)).toEqual([]);
+  });
+
+  it("keeps the notes, and fails for its operator to see, when S3 does", async () => {
+    await put("avatars/due.webp");
+    await note("avatars/due.webp");
+    stack.s3.intercept(() => "error-before");
+
+    await expect(stack.sweep()).rejects.toThrow();
+    stack.s3.intercept(undefined);
+
+    expect(await notedKeys(stack)).toEqual(["avatars/due.webp"]);
+    expect(await stack.sweep()).toEqual({ removed: 1, kept: 0 });
+  });
+
+  it("keeps the notes of single objects that S3 refuses, and goes on behind them", async () => {
+    await stack.sql`
+      insert into images_to_remove (key) select 'avatars/' || 1000 + number || '.webp' from generate_series(1, 600) as number
+    `;
+    const error = "<Error><Key>avatars/1007-256.webp</Key><Code>AccessDenied</Code></Error>";
+    stack.s3.intercept(() =>
+      stack.s3.requests.length === 1 ? { xml: `<DeleteResult>${error}</DeleteResult>` } : undefined,
+    );
+
+    expect(await stack.sweep()).toEqual({ removed: 599, kept: 1 });
+    expect(await notedKeys(stack)).toEqual(["avatars/1007.webp"]);
+    stack.s3.intercept(undefined);
+    expect(await stack.sweep()).toEqual({ removed: 1, kept: 0 });
+  });
+});
