@@ -1,10 +1,15 @@
 import { mkdir } from "node:fs/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import postgres from "postgres";
 import { build } from "../build.ts";
 import { startDataApi } from "./data-api/server.ts";
-import { loadDemo } from "./demo/load.ts";
+import { makeCovers } from "./demo/covers.ts";
+import { loadDemo, readDemo } from "./demo/load.ts";
+import type { Series } from "./demo/types.ts";
+import { docs } from "./docs.ts";
 import { startGateway } from "./gateway.ts";
 import { imagePages } from "./images.ts";
 import { type Lambda, startLambda } from "./lambda.ts";
@@ -51,14 +56,15 @@ export async function startStack(options: StackOptions): Promise<{ url: string; 
     const files = options.uploads ? await startFileService(directory) : undefined;
     if (files) closing.push(files.close);
     const lambda = await startLambda({ outdir });
-    await fill(lambda, `${server.url}/${server.database}`, options);
-    const pages = files ? { pages: imagePages(files.url) } : {};
+    const isNew = await fill(lambda, `${server.url}/${server.database}`, options);
+    if (isNew && files) await drawCovers(files, report);
+    const pages = firstOf(docs(), ...(files ? [imagePages(files.url)] : []));
     const gateway = await startGateway({
       port,
       lambda,
       allowedOrigins: origins(port),
       uploads: options.uploads,
-      ...pages,
+      pages,
     });
     closing.push(gateway.close);
     if (files) closing.push(scheduleRemovals(lambda));
@@ -83,6 +89,16 @@ export async function startStack(options: StackOptions): Promise<{ url: string; 
     return { url: server.url, database, stop: () => server.stop() };
   }
 }
+
+type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
+
+/** The first of these that has an answer gives it. */
+const firstOf =
+  (...all: readonly Pages[]): Pages =>
+  async (request, response) => {
+    for (const pages of all) if (await pages(request, response)) return true;
+    return false;
+  };
 
 async function startFileService(directory: string): Promise<S3> {
   const s3 = await startS3({ directory: join(directory, "s3") });
@@ -136,15 +152,30 @@ function setEnvironment(port: number, databaseName: string, dataApiUrl: string):
   });
 }
 
+/** The demo volumes' covers. */
+async function drawCovers({ url }: S3, report: (line: string) => void): Promise<void> {
+  const client = new S3Client({ endpoint: url, forcePathStyle: true });
+  const put = async (Key: string, Body: Buffer) => {
+    const CacheControl = "public, max-age=31536000, immutable";
+    await client.send(
+      new PutObjectCommand({ Bucket: imageBucket, Key, Body, ContentType: "image/webp", CacheControl }),
+    );
+  };
+  await makeCovers(put, await readDemo<Series>("series"));
+  report("Covers are drawn");
+}
+
+/** @returns whether the demo data were loaded now */
 async function fill(
   lambda: Lambda,
   databaseUrl: string,
   { empty, scale: contributors, report }: StackOptions,
-): Promise<void> {
+): Promise<boolean> {
   const migrated = await lambda.invoke("ops-migrate", {});
   if ("error" in migrated) throw new Error(migrated.error.errorMessage);
   report("The database is up to date");
-  if (!empty && (await isEmpty(databaseUrl))) {
+  const isNew = !empty && (await isEmpty(databaseUrl));
+  if (isNew) {
     await loadDemo(databaseUrl);
     report("Demo data are loaded");
   }
@@ -152,6 +183,7 @@ async function fill(
     report(`Adding ${contributors} made-up contributors`);
     await scale(databaseUrl, contributors, report);
   }
+  return isNew;
 }
 
 async function isEmpty(databaseUrl: string): Promise<boolean> {

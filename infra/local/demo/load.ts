@@ -14,19 +14,20 @@ export async function loadDemo(databaseUrl: string): Promise<void> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   try {
     await sql.begin(async (step) => {
-      await insert(step, "clients", await read<Client>("clients"));
-      const contributors = await loadContributors(step, await read<Contributor>("contributors"));
-      const publishers = await loadPublishers(step, await read<Publisher>("publishers"));
-      await loadSeries(step, await read<Series>("series"), contributors, publishers);
-      await loadRoles(step, await read<Role>("roles"));
-      await loadUsers(step, await read<User>("users"));
+      await insert(step, "clients", await readDemo<Client>("clients"));
+      const contributors = await loadContributors(step, await readDemo<Contributor>("contributors"));
+      const publishers = await loadPublishers(step, await readDemo<Publisher>("publishers"));
+      await loadSeries(step, await readDemo<Series>("series"), contributors, publishers);
+      await loadRoles(step, await readDemo<Role>("roles"));
+      await loadUsers(step, await readDemo<User>("users"));
     });
   } finally {
     await sql.end();
   }
 }
 
-const read = async <Entry>(name: string): Promise<Entry[]> =>
+/** The entries of one of the demo files. */
+export const readDemo = async <Entry>(name: string): Promise<Entry[]> =>
   JSON.parse(await readFile(join(import.meta.dirname, `${name}.json`), "utf8"));
 
 type Rows = readonly Readonly<Record<string, string | number | boolean | null>>[];
