@@ -10,16 +10,24 @@ type Put = (key: string, bytes: Buffer) => Promise<void>;
 const defaultAspectRatio = 0.7;
 
 /**
- * Draws a cover for each demo volume that has one. In a process of its own: sharp can read SVG only for as long as no
+ * Draws a cover for each demo volume that should have one and has not. In a process of its own: sharp can read SVG only for as long as no
  * image function has been loaded beside it.
  */
-export async function makeCovers(put: Put, series: readonly Series[]): Promise<void> {
+export async function makeCovers(
+  put: Put,
+  series: readonly Series[],
+  has: (key: string) => Promise<boolean> = async () => false,
+): Promise<void> {
+  const wanted = coversOf(series);
+  const present = await Promise.all(wanted.map(({ key }) => has(key)));
+  const covers = wanted.filter((_, place) => !present[place]);
+  if (covers.length === 0) return;
   const artist = fork(join(import.meta.dirname, "cover-process.ts"), { serialization: "advanced" });
   const stored: Promise<void>[] = [];
   artist.on("message", ({ key, bytes }: { key: string; bytes: Uint8Array }) => {
     stored.push(put(key, Buffer.from(bytes)));
   });
-  artist.send(coversOf(series));
+  artist.send(covers);
   const [code] = await once(artist, "exit");
   if (code !== 0) throw new Error(`Drawing covers ended with ${code}`);
   await Promise.all(stored);
