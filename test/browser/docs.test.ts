@@ -1,0 +1,77 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { docs } from "../../infra/local/docs.ts";
+import { type Gateway, startGateway } from "../../infra/local/gateway.ts";
+import { hasBrowser, startBrowser } from "../support/browser.ts";
+import { type Stack, startStack } from "../support/stack.ts";
+
+let stack: Stack;
+let gateway: Gateway;
+let browser: Browser;
+let page: Page;
+let asked: string[];
+let complaints: string[];
+
+beforeAll(async () => {
+  stack = await startStack({ from: "demo" });
+  gateway = await startGateway({ lambda: stack.lambda, allowedOrigins: [], uploads: false, pages: docs() });
+  if (hasBrowser) browser = await startBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await gateway.close();
+  await stack.close();
+});
+
+describe.skipIf(!hasBrowser)("The reference page", () => {
+  beforeEach(async () => {
+    page = await (await browser.newContext({ viewport: { width: 1400, height: 900 } })).newPage();
+    asked = [];
+    complaints = [];
+    page.on("request", (request) => asked.push(request.url()));
+    page.on("pageerror", ({ message }) => complaints.push(message));
+    page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  });
+
+  it("shows every resource, and asks no other server for anything", async () => {
+    await page.goto(`${gateway.url}/docs`);
+    await page.getByRole("heading", { name: "Colophon" }).waitFor();
+
+    for (const resource of ["Users", "Roles", "Permissions", "Administrative contributors", "Public publishers"])
+      await page.getByRole("link", { name: resource, exact: true }).first().waitFor();
+
+    expect(asked.filter((url) => !url.startsWith(gateway.url) && !url.startsWith("data:"))).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it.each([
+    ["administrator", "200 OK", '"Marginalia"'],
+    ["reader", "403 Forbidden", '"Forbidden"'],
+    ["nobody", "401 Unauthorized", '"Unauthorized"'],
+  ])("answers a request that is tried as %s", async (caller, status, text) => {
+    await page.goto(`${gateway.url}/docs`);
+    await page.getByLabel("Requests are sent as").selectOption({ label: caller });
+    await page.getByRole("link", { name: "Shows a user" }).first().click();
+    await page.getByRole("button", { name: /Test Request.*get \/admin-users\/id/ }).click();
+    await page.getByRole("button", { name: /^Send/ }).first().click();
+
+    await page.getByText(status).first().waitFor();
+    await page.getByText(text).first().waitFor();
+    expect(asked.at(-1)).toBe(`${gateway.url}/admin-users/id/4`);
+  });
+});
+
+describe("GET /docs", () => {
+  it("lets the page load nothing from elsewhere", async () => {
+    const response = await fetch(`${gateway.url}/docs`);
+
+    expect(response.headers.get("Content-Security-Policy")).toMatch(/default-src 'none'.*connect-src 'self'/);
+    expect(await response.text()).not.toMatch(/https?:\/\//);
+  });
+
+  it("leaves everything else to the gateway", async () => {
+    expect((await fetch(`${gateway.url}/docs/elsewhere`)).status).toBe(404);
+    expect((await fetch(`${gateway.url}/docs`, { method: "POST" })).status).toBe(404);
+  });
+});
