@@ -4,7 +4,7 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import type * as z from "zod/mini";
 import { type Declaration, stem } from "../../lib/contract/declare.ts";
 import { imageExample } from "./examples.ts";
-import { fieldSchema, isOptional, parameterSchema } from "./schemas.ts";
+import { fieldSchema, isOptional, type JsonSchema, parameterSchema } from "./schemas.ts";
 
 const events = join(import.meta.dirname, "../../events");
 
@@ -33,7 +33,7 @@ export function parametersOf(declaration: Declaration): readonly unknown[] {
     samples: Readonly<Record<string, string | undefined>> | null | undefined,
   ) =>
     Object.entries(shape).map(([name, schema]) => {
-      const json = parameterSchema(schema);
+      const json = place === "query" && isOptional(schema) ? orEmpty(parameterSchema(schema)) : parameterSchema(schema);
       const sample = samples?.[name];
       return {
         name,
@@ -49,6 +49,9 @@ export function parametersOf(declaration: Declaration): readonly unknown[] {
     ...read("query", declaration.query, event?.queryStringParameters),
   ];
 }
+
+/** An empty query parameter counts as absent, so where it may be absent it may be empty. */
+const orEmpty = ({ minLength: _, ...schema }: JsonSchema): JsonSchema => schema;
 
 /** The body of an endpoint, with that of its sample event as example. */
 export function requestBodyOf(declaration: Declaration): object | undefined {
