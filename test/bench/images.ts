@@ -1,0 +1,80 @@
+import { fork } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { base64LengthMax } from "../../lib/images/source.ts";
+import { blackPng, photograph } from "../support/pictures.ts";
+import { messageOf } from "./child.ts";
+import { print, type Row } from "./measure.ts";
+
+/** What the measuring process is told to do with a file. */
+export type Task = "render" | "compare" | "refuse";
+
+export interface Report {
+  /** Of the work, in milliseconds; for `refuse` until it was refused. */
+  readonly milliseconds: number;
+  /** The same work by a bare script; only for `compare`. */
+  readonly bareMilliseconds: number;
+  /** The most memory the process ever had. */
+  readonly peakMegabytes: number;
+}
+
+const ratioMax = 1.15;
+const peakMegabytesMax = 350;
+const refusalMillisecondsMax = 300;
+
+/** How images are made, and refused, each by a process that does nothing else. */
+export async function benchImages(): Promise<Row[]> {
+  const directory = await mkdtemp(join(tmpdir(), "colophon-bench-images-"));
+  const measure = async (task: Task, bytes: Buffer): Promise<Report> => {
+    const file = join(directory, crypto.randomUUID());
+    await writeFile(file, bytes);
+    return await messageOf<Report>(fork(join(import.meta.dirname, "images-child.ts"), [task, file]));
+  };
+  try {
+    const photo = await photograph(4_000, 3_000);
+    const compared = await measure("compare", photo);
+    const rendered = await measure("render", photo);
+    const black = await measure("render", blackPng(10_000, 5_000));
+    const refused: Row[] = [];
+    for (const [what, bytes] of refusals(photo)) {
+      const { milliseconds, peakMegabytes } = await measure("refuse", bytes);
+      refused.push(
+        { what: `${what}: refused in`, value: milliseconds, unit: "ms", bound: refusalMillisecondsMax },
+        { what: `${what}: peak memory`, value: peakMegabytes, unit: "MB", bound: peakMegabytesMax },
+      );
+    }
+    return [
+      { what: "12-megapixel JPEG to both sizes", value: compared.milliseconds, unit: "ms" },
+      {
+        what: "the same over a bare sharp script",
+        value: compared.milliseconds / compared.bareMilliseconds,
+        unit: "",
+        bound: ratioMax,
+      },
+      { what: "the same: peak memory", value: rendered.peakMegabytes, unit: "MB", bound: peakMegabytesMax },
+      { what: "the largest PNG, 50 megapixels: peak memory", value: black.peakMegabytes, unit: "MB" },
+      ...refused,
+    ];
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+/** As Base64, with the prefix of a data URL, just what is accepted. */
+const bytesMax = ((base64LengthMax - 100) / 4) * 3;
+
+function refusals(photo: Buffer): [string, Buffer][] {
+  const noise = Buffer.alloc(bytesMax, photo.subarray(1_000, 99_991));
+  const svg = "<svg xmlns='http://www.w3.org/2000/svg'><image href='http://127.0.0.1:9/'/></svg>";
+  return [
+    ["bomb of 16,000 x 16,000", blackPng(16_000, 16_000)],
+    ["half a photograph", photo.subarray(0, photo.length >> 1)],
+    ["garbage", Buffer.alloc(100_000, "garbage")],
+    ["SVG with an external reference", Buffer.from(svg)],
+    ["6 MB of noise", noise],
+    ["6 MB of noise that starts as a JPEG", Buffer.concat([photo.subarray(0, 600), noise]).subarray(0, bytesMax)],
+  ];
+}
+
+if (import.meta.main) print("Images", await benchImages());
