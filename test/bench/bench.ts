@@ -2,6 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { everything } from "./everything.ts";
 import { growth } from "./growth.ts";
+import { benchImages } from "./images.ts";
 import { latency } from "./latency.ts";
 import { loading } from "./loading.ts";
 import { print, type Row } from "./measure.ts";
@@ -20,6 +21,7 @@ const chapters: readonly [string, () => Promise<Row[]>][] = [
   ["All 200,000 contributors in one request", () => everything(stage)],
   ["Handlers, the statement's own time left out, over bare ones", () => overhead(stage)],
   ["Bundles, and process start to handler ready", () => loading(join(stage.outdir, "../loading"))],
+  ["Images", benchImages],
   ["Administration with a Data API of 17 ms: p50 over one call", () => latency(stage)],
 ];
 const wanted = process.argv[2] ?? "";
