@@ -1,0 +1,27 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, inject, it } from "vitest";
+
+const outdir = inject("outdir");
+const files = (await readdir(outdir, { recursive: true })).filter((file) => file.endsWith("index.mjs")).sort();
+const bundles = await Promise.all(
+  files.map(async (file) => [file.replace("/index.mjs", ""), await readFile(join(outdir, file), "utf8")] as const),
+);
+const stemsWith = (pattern: RegExp) => bundles.flatMap(([stem, text]) => (pattern.test(text) ? [stem] : []));
+
+it("Only functions that make images load sharp", () => {
+  const makers = ["admin-contributors/update-avatar", "admin-users/update-image"];
+
+  expect(stemsWith(/\bfrom\s*"sharp"/)).toEqual(makers);
+  expect(stemsWith(/sharp|[Vv]ips/)).toEqual(makers);
+});
+
+it("Only functions of the file service talk to S3", () => {
+  expect(stemsWith(/DeleteObjects/)).toEqual([
+    "admin-contributors/delete-avatar",
+    "admin-contributors/update-avatar",
+    "admin-users/delete-image",
+    "admin-users/update-image",
+    "ops/remove-images",
+  ]);
+});
