@@ -56,8 +56,8 @@ export async function startStack(options: StackOptions): Promise<{ url: string; 
     const files = options.uploads ? await startFileService(directory) : undefined;
     if (files) closing.push(files.close);
     const lambda = await startLambda({ outdir });
-    const isNew = await fill(lambda, `${server.url}/${server.database}`, options);
-    if (isNew && files) await drawCovers(files, report);
+    await fill(lambda, `${server.url}/${server.database}`, options);
+    if (files && !options.empty) await drawCovers(files);
     const pages = firstOf(docs(), ...(files ? [imagePages(files.url)] : []));
     const gateway = await startGateway({
       port,
@@ -152,8 +152,8 @@ function setEnvironment(port: number, databaseName: string, dataApiUrl: string):
   });
 }
 
-/** The demo volumes' covers. */
-async function drawCovers({ url }: S3, report: (line: string) => void): Promise<void> {
+/** The demo volumes' covers, those of them that are not there yet. */
+async function drawCovers({ url, has }: S3): Promise<void> {
   const client = new S3Client({ endpoint: url, forcePathStyle: true });
   const put = async (Key: string, Body: Buffer) => {
     const CacheControl = "public, max-age=31536000, immutable";
@@ -161,21 +161,18 @@ async function drawCovers({ url }: S3, report: (line: string) => void): Promise<
       new PutObjectCommand({ Bucket: imageBucket, Key, Body, ContentType: "image/webp", CacheControl }),
     );
   };
-  await makeCovers(put, await readDemo<Series>("series"));
-  report("Covers are drawn");
+  await makeCovers(put, await readDemo<Series>("series"), has);
 }
 
-/** @returns whether the demo data were loaded now */
 async function fill(
   lambda: Lambda,
   databaseUrl: string,
   { empty, scale: contributors, report }: StackOptions,
-): Promise<boolean> {
+): Promise<void> {
   const migrated = await lambda.invoke("ops-migrate", {});
   if ("error" in migrated) throw new Error(migrated.error.errorMessage);
   report("The database is up to date");
-  const isNew = !empty && (await isEmpty(databaseUrl));
-  if (isNew) {
+  if (!empty && (await isEmpty(databaseUrl))) {
     await loadDemo(databaseUrl);
     report("Demo data are loaded");
   }
@@ -183,7 +180,6 @@ async function fill(
     report(`Adding ${contributors} made-up contributors`);
     await scale(databaseUrl, contributors, report);
   }
-  return isNew;
 }
 
 async function isEmpty(databaseUrl: string): Promise<boolean> {

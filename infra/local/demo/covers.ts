@@ -10,8 +10,8 @@ type Put = (key: string, bytes: Buffer) => Promise<void>;
 const defaultAspectRatio = 0.7;
 
 /**
- * Draws a cover for each demo volume that should have one and has not. In a process of its own: sharp can read SVG only for as long as no
- * image function has been loaded beside it.
+ * Draws a cover for each demo volume that should have one and has not. In a process of its own: sharp can read SVG
+ * only for as long as no image function has been loaded beside it.
  */
 export async function makeCovers(
   put: Put,
