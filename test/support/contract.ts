@@ -30,15 +30,34 @@ export function answerSchema({ answers: given }: Declaration): z.ZodMiniType {
 
 /** Fails unless an answer is one that the declaration allows. */
 export function expectDeclared(declaration: Declaration, status: number, body: unknown): void {
-  if (status === 200) {
+  const text = JSON.stringify(body)?.slice(0, 2000);
+  if (status !== 200) {
     expect(
-      z.safeParse(answerSchema(declaration), body).error?.issues,
-      JSON.stringify(body).slice(0, 2000),
-    ).toBeUndefined();
+      errorsOf(declaration).filter(({ code }) => code === status),
+      text,
+    ).toContainEqual(body);
     return;
   }
-  expect(z.safeParse(answers.Envelope, body).success, JSON.stringify(body)).toBe(true);
-  expect(errorsOf(declaration), JSON.stringify(body)).toContainEqual(body);
+  expect(z.safeParse(answerSchema(declaration), body).error?.issues, text).toBeUndefined();
+  if ("field" in declaration.answers) expectCounted(declaration.answers.field, body);
+}
+
+/** `to - from`, and `count`, are the records given. */
+function expectCounted(field: string, body: unknown): void {
+  const { [field]: records, from, to, count } = body as Readonly<Record<string, unknown>>;
+  const given = (records as readonly unknown[]).length;
+  expect(Number(to) - Number(from), "to - from").toBe(given);
+  if (count !== undefined) expect(count).toBe(given);
+}
+
+/** Fails unless an answer's headers say what its body is, and 304 comes only from where something can be kept. */
+export function expectHeaders(declaration: Declaration, status: number, headers: Headers): void {
+  if (status === 304) {
+    const { method, permission, volatile, answers: given } = declaration;
+    expect({ method, permission, volatile, isRecord: "record" in given }).toEqual({ method: "GET", isRecord: true });
+    return;
+  }
+  expect(headers.get("Content-Type")).toBe("application/json");
 }
 
 /** Every error envelope an endpoint may answer. */

@@ -9,7 +9,7 @@ import { startGateway } from "../../infra/local/gateway.ts";
 import { imagePages } from "../../infra/local/images.ts";
 import { type Lambda, startLambda } from "../../infra/local/lambda.ts";
 import { imageBucket, type S3, startS3 } from "../../infra/local/s3.ts";
-import { declarationOf, expectDeclared } from "./contract.ts";
+import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
 import { panelOrigin, useDatabase } from "./environment.ts";
 
 export interface Request {
@@ -129,6 +129,7 @@ async function call(
     headers: response.headers,
     body: text === "" ? undefined : JSON.parse(text),
   };
+  expectHeaders(declaration, reply.status, reply.headers);
   if (reply.status !== 304) expectDeclared(declaration, reply.status, reply.body);
   return reply;
 }
