@@ -1,0 +1,51 @@
+import { join } from "node:path";
+import { App, Validations } from "aws-cdk-lib";
+import { AwsSolutionsChecks } from "cdk-nag";
+import { endpoints } from "../lib/contract/endpoints.ts";
+import { type Packaged, packageFunctions } from "./package.ts";
+import { AccountStack } from "./stacks/account-stack.ts";
+import { ApiStack } from "./stacks/api-stack.ts";
+import { DatabaseStack } from "./stacks/database-stack.ts";
+import { packageMigration } from "./stacks/migration.ts";
+import { type Settings, settings } from "./stages.ts";
+
+export interface Shipment {
+  readonly functions: readonly Packaged[];
+  readonly migration: Packaged;
+}
+
+/** What operators run against a database, whichever API uses it. The removal of images belongs to its bucket. */
+const operations = ["ops-migrate", "ops-create-user", "ops-issue-refresh-token"];
+
+/** All stacks of these settings, none of which is tied to an account or region. */
+export function makeApp(settings: Settings, shipment: Shipment, outdir: string): App {
+  // The command line adds context and metadata of its own; without them every synthesis gives the same templates.
+  const app = new App({ outdir, analyticsReporting: false, treeMetadata: false });
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app, { verbose: true }));
+  const account = new AccountStack(app, "colophon-account");
+  const databases = new Map(
+    settings.databases.map((each) => [
+      each.name,
+      new DatabaseStack(app, `colophon-${each.name}-database`, {
+        settings: each,
+        operations: shipment.functions.filter(({ name }) => operations.includes(name)),
+        migration: shipment.migration,
+      }),
+    ]),
+  );
+  for (const each of settings.stages) {
+    const api = new ApiStack(app, `colophon-${each.name}`, { settings: each, endpoints, packages: shipment.functions });
+    api.addStackDependency(account);
+    const database = databases.get(each.database);
+    if (database) api.addStackDependency(database);
+  }
+  return app;
+}
+
+if (import.meta.main) {
+  const root = join(import.meta.dirname, "..");
+  const outdir = join(root, "node_modules/.cache/colophon/synth");
+  const functions = await packageFunctions({ outdir, offline: true });
+  const migration = await packageMigration({ outdir });
+  makeApp(settings, { functions, migration }, process.env.CDK_OUTDIR ?? join(root, "cdk.out")).synth();
+}

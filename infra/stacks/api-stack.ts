@@ -1,0 +1,127 @@
+import { Annotations, CfnOutput, CfnRule, Fn, Stack } from "aws-cdk-lib";
+import type { IFunction } from "aws-cdk-lib/aws-lambda";
+import type { Construct } from "constructs";
+import { type Declaration, functionName } from "../../lib/contract/declare.ts";
+import type { Packaged } from "../package.ts";
+import type { StageSettings } from "../stages.ts";
+import { Alarms } from "./alarms.ts";
+import { type Cluster, databaseResource, findCluster } from "./database.ts";
+import { bufferedTimeout, Endpoint, longTimeout, type Resource } from "./endpoint.ts";
+import { Firewall } from "./firewall.ts";
+import { Images } from "./images.ts";
+import { GradualRelease } from "./release.ts";
+import { RemovalSchedule } from "./removal-schedule.ts";
+import { ColophonApi } from "./rest-api.ts";
+import { Watch } from "./watch.ts";
+
+export interface ApiStackProps {
+  readonly settings: StageSettings;
+  readonly endpoints: readonly Declaration[];
+  readonly packages: readonly Packaged[];
+}
+
+/** Images are decoded as fast as a whole vCPU can. */
+const imageMemoryInMegabytes = 1_769;
+
+/** An API of its own, over a database that others may share: the routes, a Lambda for each, and what watches them. */
+export class ApiStack extends Stack {
+  readonly #settings: StageSettings;
+  readonly #packages: readonly Packaged[];
+  readonly #cluster: Cluster;
+  readonly #prefix: string;
+
+  constructor(scope: Construct, id: string, { settings, endpoints, packages }: ApiStackProps) {
+    super(scope, id, {
+      description: `Colophon: the API of stage ${settings.name}`,
+      terminationProtection: settings.isProtected,
+    });
+    this.#settings = settings;
+    this.#packages = packages;
+    this.#cluster = findCluster(this, settings.database);
+    this.#prefix = `colophon-${settings.name}`;
+
+    const alarms = new Alarms(this, "Alarms", { prefix: this.#prefix, recipient: settings.alarmRecipient });
+    const watch = new Watch(this, "Watch", { prefix: this.#prefix, cluster: this.#cluster, alarms });
+    const images = this.makeImages();
+    const served = endpoints
+      .filter(({ files }) => settings.uploads || !files)
+      .map((declaration) => ({ declaration, endpoint: this.makeEndpoint(declaration, images) }));
+    const release = settings.releasesGradually
+      ? new GradualRelease(this, "Release", { alarm: watch.failingAnswers })
+      : undefined;
+    const targets = new Map<string, IFunction>(
+      served.map(({ declaration, endpoint: { lambda } }) => [
+        functionName(declaration),
+        (release?.of(lambda) ?? lambda) as IFunction,
+      ]),
+    );
+    const { api, accessLog } = new ColophonApi(this, "Rest", { prefix: this.#prefix, endpoints, settings, targets });
+    if (settings.firewall) {
+      const protects = api.deploymentStage.stageArn;
+      new Firewall(this, "Firewall", { name: this.#prefix, protects, ...settings.firewall });
+    }
+    const removal = images ? this.makeRemoval(images) : undefined;
+    watch.over({ endpoints: served.map(({ endpoint }) => endpoint), accessLog, removal: removal?.endpoint });
+
+    new CfnOutput(this, "Url", { value: settings.domain ? `https://${settings.domain.name}` : api.url });
+    if (settings.domain)
+      new CfnOutput(this, "DomainTarget", { value: api.domainName?.domainNameAliasDomainName ?? "" });
+    if (images) new CfnOutput(this, "ImageDomainTarget", { value: images.distribution.domainName });
+  }
+
+  private makeImages(): Images | undefined {
+    const { uploads, imageDomain: domain, imageCertificate: certificateArn } = this.#settings;
+    if (!uploads || !certificateArn) return undefined;
+    return new Images(this, "Images", { domain, certificateArn, ...this.keeping });
+  }
+
+  private makeEndpoint(declaration: Declaration, images: Images | undefined): Endpoint {
+    const name = functionName(declaration);
+    const packaged = this.find(name);
+    const imageResource = declaration.files && images ? [images.resourceFor(declaration.path, packaged)] : [];
+    return new Endpoint(this, name, {
+      prefix: this.#prefix,
+      packaged,
+      description: declaration.summary,
+      resources: [this.surroundings, databaseResource(this.#cluster), ...imageResource],
+      timeout: "list" in declaration.answers ? longTimeout : bufferedTimeout,
+      ...(packaged.processesImages ? { memoryInMegabytes: imageMemoryInMegabytes } : {}),
+      ...this.keeping,
+    });
+  }
+
+  private makeRemoval(images: Images): RemovalSchedule {
+    const packaged = this.find("ops-remove-images");
+    const resources = [databaseResource(this.#cluster), images.resourceFor("/", packaged)];
+    return new RemovalSchedule(this, "Removal", { prefix: this.#prefix, packaged, resources, ...this.keeping });
+  }
+
+  /** What the stage is, to all of its functions. */
+  private get surroundings(): Resource {
+    const { allowedOrigins, imageDomain } = this.#settings;
+    return {
+      variables: { ALLOWED_ORIGINS: allowedOrigins.join(","), IMAGE_BASE_URL: `https://${imageDomain}` },
+      policies: {},
+    };
+  }
+
+  private get keeping() {
+    const { logRetentionDays, isProtected } = this.#settings;
+    return { logRetentionDays, isProtected };
+  }
+
+  private find(name: string): Packaged {
+    const packaged = this.#packages.find((each) => each.name === name);
+    if (!packaged) throw new Error(`There is no function ${name}`);
+    if (!packaged.isComplete) this.refuseDeployment();
+    return packaged;
+  }
+
+  /** The template can be looked at, but neither the CDK nor CloudFormation will deploy it. */
+  private refuseDeployment(): void {
+    if (this.node.tryFindChild("Complete")) return;
+    const reason = "sharp for linux-arm64 is missing: run `npm run package` first.";
+    Annotations.of(this).addError(reason);
+    new CfnRule(this, "Complete").addAssertion(Fn.conditionEquals("incomplete", "complete"), reason);
+  }
+}

@@ -1,0 +1,137 @@
+import { Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
+import { FlowLogDestination, type IVpc, SubnetType, Vpc } from "aws-cdk-lib/aws-ec2";
+import { LogGroup } from "aws-cdk-lib/aws-logs";
+import {
+  AuroraPostgresEngineVersion,
+  ClusterInstance,
+  Credentials,
+  DatabaseCluster,
+  DatabaseClusterEngine,
+  DatabaseClusterFromSnapshot,
+  type DatabaseClusterProps,
+} from "aws-cdk-lib/aws-rds";
+import type { Construct } from "constructs";
+import type { Packaged } from "../package.ts";
+import type { DatabaseSettings } from "../stages.ts";
+import { acknowledge } from "./acknowledge.ts";
+import { Alarms } from "./alarms.ts";
+import { type Cluster, databaseName, databaseResource, publishCluster } from "./database.ts";
+import { Endpoint, longTimeout } from "./endpoint.ts";
+import { Migration } from "./migration.ts";
+
+/** The newest minor version of PostgreSQL 18 on Aurora. AWS retires old ones, so this moves on (README, "Update"). */
+const postgresVersion = AuroraPostgresEngineVersion.VER_18_6;
+
+export interface DatabaseStackProps {
+  readonly settings: DatabaseSettings;
+  /** What operators run against this database, whichever API uses it. */
+  readonly operations: readonly Packaged[];
+  /** Runs the migrations when CloudFormation asks for it. */
+  readonly migration: Packaged;
+}
+
+/** The cluster, what operators do to it, and its migrations. API stacks find it by parameters (database.ts). */
+export class DatabaseStack extends Stack {
+  constructor(scope: Construct, id: string, { settings, operations, migration }: DatabaseStackProps) {
+    super(scope, id, {
+      description: `Colophon: the database ${settings.name}`,
+      terminationProtection: settings.isProtected,
+    });
+    const { isProtected, logRetentionDays } = settings;
+    const prefix = `colophon-${settings.name}`;
+    const database = makeCluster(this, settings);
+    const cluster = describe(database);
+    publishCluster(this, settings.name, cluster);
+
+    const shared = { prefix, logRetentionDays, isProtected };
+    const deployment = new Migration(this, "Migration", { ...shared, packaged: migration, cluster, database });
+    const functions = operations.map((packaged) => {
+      const transactions = packaged.name === "ops-migrate";
+      return new Endpoint(this, packaged.name, {
+        ...shared,
+        packaged,
+        description: `For operators: ${packaged.stem}`,
+        resources: [databaseResource(cluster, { transactions })],
+        timeout: longTimeout,
+      });
+    });
+    // Nobody is created in a database without tables.
+    for (const each of functions) each.node.addDependency(deployment);
+
+    this.watch(prefix, settings, deployment, database);
+  }
+
+  private watch(prefix: string, settings: DatabaseSettings, deployment: Migration, database: AuroraCluster): void {
+    const alarms = new Alarms(this, "Alarms", { prefix: `${prefix}-database`, recipient: settings.alarmRecipient });
+    alarms.add("migration-failed", {
+      metric: deployment.endpoint.lambda.metricErrors({ period: Duration.minutes(1) }),
+      impact:
+        "A migration failed, so the deployment did; the service runs on as before. The stack's events name the file.",
+      threshold: 1,
+      periods: 1,
+    });
+    alarms.add("at-capacity", {
+      metric: database.metricACUUtilization({ period: Duration.minutes(5) }),
+      impact: `Everybody waits: the database has been at its limit of ${settings.capacityMax} ACU for a quarter of an hour. Raise capacityMax, or find the statement.`,
+      threshold: 95,
+      periods: 3,
+    });
+  }
+}
+
+/** A network that leads nowhere: the Data API reaches the cluster from within AWS, and nothing else has to. */
+function makeNetwork(stack: Stack, { logRetentionDays }: DatabaseSettings): Vpc {
+  const network = new Vpc(stack, "Network", {
+    maxAzs: 2,
+    natGateways: 0,
+    subnetConfiguration: [{ name: "database", subnetType: SubnetType.PRIVATE_ISOLATED, cidrMask: 24 }],
+  });
+  const log = new LogGroup(stack, "FlowLog", { retention: logRetentionDays, removalPolicy: RemovalPolicy.DESTROY });
+  network.addFlowLog("Flow", { destination: FlowLogDestination.toCloudWatchLogs(log) });
+  return network;
+}
+
+type AuroraCluster = DatabaseCluster | DatabaseClusterFromSnapshot;
+
+function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraCluster {
+  const { snapshot, isProtected, pausesAfterMinutes } = settings;
+  const props = {
+    engine: DatabaseClusterEngine.auroraPostgres({ version: postgresVersion }),
+    // The pinned version stays what runs; AWS would only move on without telling the template.
+    writer: ClusterInstance.serverlessV2("Writer", { autoMinorVersionUpgrade: false }),
+    serverlessV2MinCapacity: settings.capacityMin,
+    serverlessV2MaxCapacity: settings.capacityMax,
+    ...(pausesAfterMinutes ? { serverlessV2AutoPauseDuration: Duration.minutes(pausesAfterMinutes) } : {}),
+    vpc: makeNetwork(stack, settings) as IVpc,
+    vpcSubnets: { subnetType: SubnetType.PRIVATE_ISOLATED },
+    enableDataApi: true,
+    // RDS keeps the secret and changes it every seven days; a function of ours would need a way out of the network.
+    manageMasterUserPassword: true,
+    storageEncrypted: true,
+    backup: { retention: Duration.days(settings.backupDays) },
+    copyTagsToSnapshot: true,
+    deletionProtection: isProtected,
+    removalPolicy: isProtected ? RemovalPolicy.SNAPSHOT : RemovalPolicy.DESTROY,
+  } satisfies DatabaseClusterProps;
+  const cluster = snapshot
+    ? new DatabaseClusterFromSnapshot(stack, "Cluster", { ...props, snapshotIdentifier: snapshot })
+    : new DatabaseCluster(stack, "Cluster", {
+        ...props,
+        defaultDatabaseName: databaseName,
+        credentials: Credentials.fromUsername("colophon"),
+      });
+  acknowledge(cluster, {
+    "AwsSolutions-RDS6":
+      "Nobody logs in to PostgreSQL over the network. The Data API asks IAM for every call (rds-data on this cluster) and takes the password from the secret that RDS rotates.",
+    "AwsSolutions-RDS11":
+      "No security group lets anybody in, and the subnets have no route out; another port would hide nothing.",
+    ...(isProtected ? {} : { "AwsSolutions-RDS10": "This database holds demonstration data and goes with its stack." }),
+  });
+  return cluster;
+}
+
+function describe(database: AuroraCluster): Cluster {
+  const { clusterArn: arn, clusterIdentifier: identifier, secret } = database;
+  if (!secret) throw new Error("The cluster has no secret");
+  return { arn, identifier, secretArn: secret.secretArn };
+}

@@ -1,0 +1,35 @@
+interface SavedQuery {
+  readonly name: string;
+  readonly text: string;
+  /** The logs that it reads. */
+  readonly of: "access" | "functions" | "both";
+}
+
+/** Logs Insights queries that operators find under the stage's name. */
+export const queries: readonly SavedQuery[] = [
+  {
+    name: "one-request",
+    text: "fields @timestamp, @message\n| filter requestId = 'PASTE-THE-REQUEST-ID' or @requestId = 'PASTE-THE-REQUEST-ID'\n| sort @timestamp",
+    of: "both",
+  },
+  {
+    name: "errors",
+    text: "fields @timestamp, requestId, error.name, error.message, error.cause.message\n| filter level = 'error'\n| sort @timestamp desc\n| limit 100",
+    of: "functions",
+  },
+  {
+    name: "slow",
+    text: "filter ispresent(durationInMilliseconds)\n| stats count(*) as requests, pct(durationInMilliseconds, 50) as p50, pct(durationInMilliseconds, 99) as p99, max(durationInMilliseconds) as worst by endpoint\n| sort p99 desc",
+    of: "functions",
+  },
+  {
+    name: "cold-starts",
+    text: "filter @type = 'REPORT' and ispresent(@initDuration)\n| stats count(*) as starts, avg(@initDuration) as milliseconds, max(@initDuration) as worst by @log",
+    of: "functions",
+  },
+  {
+    name: "refused-by-the-gateway",
+    text: "filter refusal != '-'\n| stats count(*) as requests by refusal, status, route\n| sort requests desc",
+    of: "access",
+  },
+];

@@ -1,0 +1,40 @@
+import type { Alarm } from "aws-cdk-lib/aws-cloudwatch";
+import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from "aws-cdk-lib/aws-codedeploy";
+import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Alias, type IVersion, type Function as Lambda } from "aws-cdk-lib/aws-lambda";
+import { Construct } from "constructs";
+import { acknowledge } from "./acknowledge.ts";
+
+/**
+ * Moves traffic to a function's new version step by step: a tenth for five minutes, then all of it. When the alarm fires
+ * meanwhile, CodeDeploy moves the traffic back and the deployment fails, so CloudFormation takes back the rest as well.
+ */
+export class GradualRelease extends Construct {
+  readonly #application: LambdaApplication;
+  readonly #role: Role;
+  readonly #alarm: Alarm;
+
+  constructor(scope: Construct, id: string, { alarm }: { readonly alarm: Alarm }) {
+    super(scope, id);
+    this.#alarm = alarm;
+    this.#application = new LambdaApplication(this, "Application");
+    this.#role = new Role(this, "Role", { assumedBy: new ServicePrincipal("codedeploy.amazonaws.com") });
+    acknowledge(this.#role, {
+      "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited]":
+        "The policy that AWS keeps for exactly this service role, in its limited form: CodeDeploy moves aliases and reads alarms. Nobody but CodeDeploy can assume the role.",
+    });
+  }
+
+  /** @returns the alias that always points to what is released */
+  of(lambda: Lambda): Alias {
+    const alias = new Alias(lambda, "Live", { aliasName: "live", version: lambda.currentVersion as IVersion });
+    new LambdaDeploymentGroup(lambda, "Deployment", {
+      application: this.#application,
+      alias,
+      role: this.#role,
+      alarms: [this.#alarm],
+      deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
+    });
+    return alias;
+  }
+}

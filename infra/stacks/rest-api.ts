@@ -1,0 +1,173 @@
+import { RemovalPolicy, Size } from "aws-cdk-lib";
+import {
+  AccessLogFormat,
+  EndpointType,
+  LambdaIntegration,
+  LogGroupLogDestination,
+  type MethodDeploymentOptions,
+  MethodLoggingLevel,
+  ResponseTransferMode,
+  RestApi,
+  SecurityPolicy,
+} from "aws-cdk-lib/aws-apigateway";
+import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
+import type { IFunction } from "aws-cdk-lib/aws-lambda";
+import { LogGroup } from "aws-cdk-lib/aws-logs";
+import { Construct } from "constructs";
+import { type Declaration, functionName } from "../../lib/contract/declare.ts";
+import { corsHeaders, envelopeOf, noFileServiceResponse, preflightHeaders } from "../gateway-responses.ts";
+import type { StageSettings, Throttle } from "../stages.ts";
+import { acknowledge } from "./acknowledge.ts";
+import { longTimeout } from "./endpoint.ts";
+import { mock } from "./mock.ts";
+import { addRefusals } from "./refusals.ts";
+
+export interface RestApiProps {
+  readonly prefix: string;
+  readonly endpoints: readonly Declaration[];
+  readonly settings: StageSettings;
+  /** What serves an endpoint; nothing does where it is a file service's and there is none. */
+  readonly targets: ReadonlyMap<string, IFunction>;
+}
+
+/** One line of JSON a request. `requestId` is what the functions log, too. */
+const accessLine = {
+  requestId: "$context.requestId",
+  time: "$context.requestTimeEpoch",
+  ip: "$context.identity.sourceIp",
+  method: "$context.httpMethod",
+  path: "$context.path",
+  route: "$context.resourcePath",
+  status: "$context.status",
+  bytes: "$context.responseLength",
+  milliseconds: "$context.responseLatency",
+  integrationStatus: "$context.integrationStatus",
+  integrationMilliseconds: "$context.integrationLatency",
+  refusal: "$context.error.responseType",
+  firewall: "$context.wafResponseCode",
+  trace: "$context.xrayTraceId",
+};
+
+const compressedBytesMin = 1_024;
+
+/** The REST API: a route for every declaration, answers to preflights, and refusals in the envelope. */
+export class ColophonApi extends Construct {
+  readonly api: RestApi;
+  readonly accessLog: LogGroup;
+
+  constructor(scope: Construct, id: string, props: RestApiProps) {
+    super(scope, id);
+    const { settings, prefix, endpoints, targets } = props;
+    this.accessLog = this.log(`/colophon/${settings.name}/access`, settings);
+    this.api = new RestApi(this, "Api", {
+      restApiName: prefix,
+      description: `Colophon, stage ${settings.name}`,
+      endpointTypes: [EndpointType.REGIONAL],
+      minCompressionSize: Size.bytes(compressedBytesMin),
+      // The account has one (account-stack.ts).
+      cloudWatchRole: false,
+      disableExecuteApiEndpoint: settings.domain !== undefined,
+      deployOptions: {
+        stageName: "v1",
+        accessLogDestination: new LogGroupLogDestination(this.accessLog),
+        accessLogFormat: AccessLogFormat.custom(JSON.stringify(accessLine)),
+        // Functions do not trace by themselves (endpoint.ts); here their time is part of each request's trace.
+        tracingEnabled: true,
+        ...methodOptions(settings.throttles.stage),
+        methodOptions: Object.fromEntries(
+          endpoints.map((each) => [`${each.path}/${each.method}`, methodOptions(settings.throttles[kindOf(each)])]),
+        ),
+      },
+    });
+    for (const declarations of Map.groupBy(endpoints, ({ path }) => path).values()) {
+      this.addPreflight(declarations, settings);
+      for (const each of declarations) this.addRoute(each, targets.get(functionName(each)), settings);
+    }
+    addRefusals(this.api);
+    this.keepErrorLog(settings);
+    this.addDomain(settings);
+    acknowledge(this.api, {
+      "AwsSolutions-APIG2":
+        "The functions validate every parameter against the same declarations that make these routes; validation here would answer in other words than the interface.",
+      "AwsSolutions-APIG4":
+        "Public endpoints are public. Administrative ones check the session and the permission inside the very statement that does the work, so that nothing can run without the check.",
+      "AwsSolutions-COG4": "Sessions are opaque tokens that this service keeps itself; there is no Cognito user pool.",
+      ...(settings.firewall
+        ? {}
+        : { "AwsSolutions-APIG3": "This stage holds demonstration data, and its throttles bound what it can cost." }),
+    });
+  }
+
+  private addRoute(declaration: Declaration, target: IFunction | undefined, settings: StageSettings): void {
+    const resource = this.api.root.resourceForPath(declaration.path);
+    if (target) {
+      resource.addMethod(declaration.method, integrationOf(declaration, target));
+      return;
+    }
+    if (!declaration.files) throw new Error(`Nothing serves ${declaration.method} ${declaration.path}`);
+    const { allowedOrigins } = settings;
+    const { integration, options } = mock({
+      status: noFileServiceResponse.status,
+      body: envelopeOf(noFileServiceResponse),
+      headersFor: (origin) => corsHeaders(declaration, allowedOrigins, origin),
+      origins: allowedOrigins,
+    });
+    resource.addMethod(declaration.method, integration, options);
+  }
+
+  private addPreflight(declarations: readonly Declaration[], { allowedOrigins }: StageSettings): void {
+    const { integration, options } = mock({
+      status: 204,
+      body: "",
+      headersFor: (origin) => preflightHeaders(declarations, allowedOrigins, origin),
+      origins: allowedOrigins,
+    });
+    this.api.root.resourceForPath(declarations[0]?.path ?? "/").addMethod("OPTIONS", integration, options);
+  }
+
+  /** API Gateway writes what went wrong in itself to a log of this name, and would keep it for ever. */
+  private keepErrorLog(settings: StageSettings): void {
+    const log = this.log(`API-Gateway-Execution-Logs_${this.api.restApiId}/v1`, settings, "ErrorLog");
+    this.api.deploymentStage.node.addDependency(log);
+  }
+
+  private log(logGroupName: string, { isProtected, logRetentionDays }: StageSettings, id = "AccessLog"): LogGroup {
+    return new LogGroup(this, id, {
+      logGroupName,
+      retention: logRetentionDays,
+      removalPolicy: isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
+    });
+  }
+
+  private addDomain({ domain }: StageSettings): void {
+    if (!domain) return;
+    this.api.addDomainName("Domain", {
+      domainName: domain.name,
+      certificate: Certificate.fromCertificateArn(this, "Certificate", domain.certificate),
+      endpointType: EndpointType.REGIONAL,
+      securityPolicy: SecurityPolicy.TLS_1_2,
+    });
+  }
+}
+
+/** Lists have no end, so they are streamed, and streams may take as long as their function. */
+function integrationOf({ answers }: Declaration, target: IFunction): LambdaIntegration {
+  return new LambdaIntegration(target, {
+    allowTestInvoke: false,
+    ...("list" in answers ? { responseTransferMode: ResponseTransferMode.STREAM, timeout: longTimeout } : {}),
+  });
+}
+
+function kindOf({ files, method, answers }: Declaration): Exclude<keyof StageSettings["throttles"], "stage"> {
+  if (files) return "images";
+  if (method !== "GET") return "changes";
+  return "list" in answers ? "lists" : "records";
+}
+
+/** What a method says of itself replaces all that the stage says. */
+const methodOptions = ({ rate, burst }: Throttle): MethodDeploymentOptions => ({
+  throttlingRateLimit: rate,
+  throttlingBurstLimit: burst,
+  loggingLevel: MethodLoggingLevel.ERROR,
+  dataTraceEnabled: false,
+});

@@ -1,0 +1,208 @@
+import { Duration } from "aws-cdk-lib";
+import {
+  type Alarm,
+  Dashboard,
+  GraphWidget,
+  type IMetric,
+  LogQueryVisualizationType,
+  LogQueryWidget,
+  MathExpression,
+  Metric,
+  PeriodOverride,
+  Stats,
+} from "aws-cdk-lib/aws-cloudwatch";
+import { CfnQueryDefinition, FilterPattern, type LogGroup } from "aws-cdk-lib/aws-logs";
+import { Construct } from "constructs";
+import type { Alarms } from "./alarms.ts";
+import type { Cluster } from "./database.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { queries } from "./queries.ts";
+
+export interface WatchProps {
+  /** The API's name, and what the names of its functions begin with. */
+  readonly prefix: string;
+  readonly cluster: Cluster;
+  readonly alarms: Alarms;
+}
+
+interface Watched {
+  readonly endpoints: readonly Endpoint[];
+  readonly accessLog: LogGroup;
+  /** The scheduled removal of images, where there is one. */
+  readonly removal: Endpoint | undefined;
+}
+
+/** Of an answer that is not streamed; cold starts and a database that grows are below it. */
+const slowMilliseconds = 3_000;
+const requestsMin = 20;
+
+/** Alarms, a dashboard and saved queries of an API. */
+export class Watch extends Construct {
+  /** Answers fail for more than one request in a hundred: also the sign to take a release back. */
+  readonly failingAnswers: Alarm;
+  readonly #props: WatchProps;
+
+  constructor(scope: Construct, id: string, props: WatchProps) {
+    super(scope, id);
+    this.#props = props;
+    this.failingAnswers = props.alarms.add("failing-answers", {
+      metric: this.failureRate(Duration.minutes(1)),
+      impact:
+        "Website and admin panel get 5xx answers, more than one in a hundred. A release under way is taken back. See the saved query `errors`.",
+      threshold: 1,
+      periods: 3,
+      badPeriods: 2,
+    });
+  }
+
+  over(watched: Watched): void {
+    this.addAlarms(watched);
+    this.addDashboard(watched);
+    this.addQueries(watched);
+  }
+
+  private addAlarms({ accessLog, removal }: Watched): void {
+    const { alarms, prefix } = this.#props;
+    alarms.add("slow-answers", {
+      metric: this.api("Latency", Stats.percentile(99), Duration.minutes(5)),
+      impact: `One answer in a hundred takes more than ${slowMilliseconds / 1_000} s. See the saved query \`slow\`, and the database's capacity.`,
+      threshold: slowMilliseconds,
+      periods: 3,
+    });
+    const refused = accessLog.addMetricFilter("Throttled", {
+      filterPattern: FilterPattern.stringValue("$.status", "=", "429"),
+      metricNamespace: "Colophon",
+      metricName: `${prefix}-throttled`,
+      defaultValue: 0,
+    });
+    alarms.add("throttled", {
+      metric: refused.metric({ statistic: Stats.SUM, period: Duration.minutes(5) }),
+      impact:
+        "Visitors are turned away with 429. Either somebody floods the API, or the throttles of this stage have become too tight.",
+      threshold: 50,
+      periods: 2,
+    });
+    if (!removal) return;
+    alarms.add("removal-dead", {
+      metric: removal.lambda.metricInvocations({ period: Duration.days(1) }),
+      impact: "Images of deleted people stay: the scheduled removal has not run for a day.",
+      threshold: 0,
+      isFloor: true,
+      periods: 1,
+    });
+    alarms.add("removal-failing", {
+      metric: removal.lambda.metricErrors({ period: Duration.hours(6) }),
+      impact: "Images of deleted people stay: the scheduled removal fails. Its log says why.",
+      threshold: 1,
+      periods: 2,
+    });
+  }
+
+  private addDashboard({ endpoints }: Watched): void {
+    const { prefix } = this.#props;
+    const half = (title: string, left: IMetric[], right: IMetric[] = []) =>
+      new GraphWidget({ title, left, right, width: 12, height: 6 });
+    const logs = endpoints.map(({ logGroup }) => logGroup.logGroupName);
+    const count = (title: string, query: string) =>
+      new LogQueryWidget({
+        title,
+        logGroupNames: logs,
+        queryString: query,
+        view: LogQueryVisualizationType.BAR,
+        width: 12,
+        height: 6,
+      });
+    new Dashboard(this, "Dashboard", {
+      dashboardName: prefix,
+      periodOverride: PeriodOverride.AUTO,
+      widgets: [
+        [
+          half("Traffic", [this.api("Count", Stats.SUM)]),
+          half("Errors", [this.api("4XXError", Stats.SUM), this.api("5XXError", Stats.SUM)], [this.failureRate()]),
+        ],
+        [
+          half(
+            "Latency",
+            [50, 90, 99].map((each) => this.api("Latency", Stats.percentile(each))),
+          ),
+          half("Latency by endpoint, p99", [this.everyFunction("Duration", "p99")]),
+        ],
+        [
+          half("Failures by function", [this.everyFunction("Errors", "Sum"), this.everyFunction("Throttles", "Sum")]),
+          count("Cold starts", "filter cold = 1 | stats count(*) by endpoint"),
+        ],
+        [
+          // A request is one call of the Data API, in all but a few endpoints.
+          count("Requests that called the Data API, by endpoint", "filter status != 401 | stats count(*) by endpoint"),
+          half("Database", [this.database("ACUUtilization")], [this.database("DatabaseConnections")]),
+        ],
+        [
+          half("Capacity and resumes from a pause", [this.database("ServerlessDatabaseCapacity")], [this.resumes()]),
+          half(
+            "What costs: requests, milliseconds of functions, bytes of logs",
+            [this.api("Count", Stats.SUM), this.total("AWS/Lambda", "FunctionName", "Duration")],
+            [this.total("AWS/Logs", "LogGroupName", "IncomingBytes")],
+          ),
+        ],
+      ],
+    });
+  }
+
+  private addQueries({ endpoints, accessLog }: Watched): void {
+    const functions = endpoints.map(({ logGroup }) => logGroup.logGroupName);
+    const access = accessLog.logGroupName;
+    for (const { name, text, of } of queries) {
+      new CfnQueryDefinition(this, `Query-${name}`, {
+        name: `${this.#props.prefix}/${name}`,
+        queryString: text,
+        logGroupNames: { access: [access], functions, both: [access, ...functions] }[of],
+      });
+    }
+  }
+
+  /** Of the whole API, whichever stage: naming the stage would make it wait for its own alarms. */
+  private api(metricName: string, statistic: string, period = Duration.minutes(5)): Metric {
+    const dimensionsMap = { ApiName: this.#props.prefix };
+    return new Metric({ namespace: "AWS/ApiGateway", metricName, dimensionsMap, statistic, period });
+  }
+
+  private failureRate(period = Duration.minutes(5)): MathExpression {
+    return new MathExpression({
+      label: "5xx, percent",
+      expression: `IF(requests >= ${requestsMin}, 100 * failures / requests, 0)`,
+      usingMetrics: {
+        failures: this.api("5XXError", Stats.SUM, period),
+        requests: this.api("Count", Stats.SUM, period),
+      },
+      period,
+    });
+  }
+
+  private everyFunction(metric: string, statistic: string): MathExpression {
+    const search = `{AWS/Lambda,FunctionName} MetricName="${metric}" FunctionName="${this.#props.prefix}-"`;
+    return searching(`SEARCH('${search}', '${statistic}', 300)`, metric);
+  }
+
+  private total(namespace: string, dimension: string, metric: string): MathExpression {
+    const search = `{${namespace},${dimension}} MetricName="${metric}" "${this.#props.prefix}-"`;
+    return searching(`SUM(SEARCH('${search}', 'Sum', 300))`, metric);
+  }
+
+  private database(metricName: string): Metric {
+    const dimensionsMap = { DBClusterIdentifier: this.#props.cluster.identifier };
+    return new Metric({ namespace: "AWS/RDS", metricName, dimensionsMap, statistic: Stats.MAXIMUM });
+  }
+
+  /** Minutes in which the capacity rises from nothing. */
+  private resumes(): MathExpression {
+    return new MathExpression({
+      label: "resumes",
+      expression: "IF(capacity > 0 AND capacity - DIFF(capacity) == 0, 1, 0)",
+      usingMetrics: { capacity: this.database("ServerlessDatabaseCapacity").with({ period: Duration.minutes(1) }) },
+      period: Duration.minutes(1),
+    });
+  }
+}
+
+const searching = (expression: string, label: string) =>
+  new MathExpression({ expression, label, usingMetrics: {}, period: Duration.minutes(5) });

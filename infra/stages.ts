@@ -1,0 +1,169 @@
+import * as z from "zod";
+
+/*
+ * Everything that differs between one deployment and another. Domains and certificates below are examples: put your own
+ * in before you deploy.
+ */
+
+const name = z.string().regex(/^[a-z][a-z0-9]{1,15}$/, "two to sixteen lower-case letters and digits");
+const domain = z.string().regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/, "a domain without scheme or path");
+const origin = z.url().refine((url) => url === new URL(url).origin, "an origin as browsers write it");
+const certificateIn = (region: string) =>
+  z.string().regex(new RegExp(`^arn:aws:acm:${region}:\\d{12}:certificate/[\\w-]+$`), "an ACM certificate's ARN");
+/** The numbers of days that CloudWatch Logs knows. */
+const retentionDays = z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731]);
+
+/** Aurora scales in steps of half an ACU, up to 256. */
+const capacity = z.number().min(0).max(256).multipleOf(0.5);
+
+const databaseSettings = z
+  .strictObject({
+    name,
+    /** In Aurora capacity units of about 2 GiB of memory each. */
+    capacityMin: capacity,
+    capacityMax: capacity.min(1),
+    /** A database that may fall to 0 does so after this time without a request; the next one waits for some 15 s. */
+    pausesAfterMinutes: z.int().min(5).max(1_440).optional(),
+    /** How far back the database can be restored to any second. */
+    backupDays: z.int().min(1).max(35),
+    /** Nobody deletes it by accident, and its data outlive the stack. */
+    isProtected: z.boolean(),
+    /** The snapshot that the cluster began from; once set, it stays (README, "Restore"). */
+    snapshot: z.string().min(1).optional(),
+    logRetentionDays: retentionDays,
+    alarmRecipient: z.email(),
+  })
+  .refine((it) => it.capacityMin <= it.capacityMax, "capacityMin is above capacityMax")
+  .refine((it) => (it.capacityMin === 0) === (it.pausesAfterMinutes !== undefined), {
+    error: "a database pauses exactly when its capacityMin is 0",
+  });
+
+/** Requests a second, and how many may come at once (a token bucket). */
+const throttle = z.strictObject({ rate: z.number().positive(), burst: z.int().positive() });
+
+const stageSettings = z
+  .strictObject({
+    name,
+    /** The name of its database; several stages may share one. */
+    database: name,
+    /** Pages that may call administrative endpoints with the user's cookie. */
+    allowedOrigins: z.array(origin).min(1),
+    /** Where images are served from. */
+    imageDomain: domain,
+    /** Whether this stage takes image uploads. Then it owns the bucket and the CDN behind `imageDomain`. */
+    uploads: z.boolean(),
+    /** For `imageDomain`; CloudFront takes certificates from us-east-1 only. */
+    imageCertificate: certificateIn("us-east-1").optional(),
+    /** The API's own domain; without one API Gateway names it. */
+    domain: z.strictObject({ name: domain, certificate: certificateIn("[a-z0-9-]+") }).optional(),
+    /** Of all methods together, and of every single method by its kind. */
+    throttles: z.strictObject({
+      stage: throttle,
+      lists: throttle,
+      records: throttle,
+      changes: throttle,
+      images: throttle,
+    }),
+    /** AWS WAF in front of the API; without it only the throttles protect it. */
+    firewall: z.strictObject({ requestsPerAddressIn5Minutes: z.int().min(10).max(2_000_000_000) }).optional(),
+    /** New code gets a tenth of the traffic first, and goes back by itself when answers fail. */
+    releasesGradually: z.boolean(),
+    isProtected: z.boolean(),
+    logRetentionDays: retentionDays,
+    alarmRecipient: z.email(),
+  })
+  .refine((it) => it.uploads === (it.imageCertificate !== undefined), "a stage has imageCertificate if it has uploads");
+
+export type DatabaseSettings = z.infer<typeof databaseSettings>;
+export type StageSettings = z.infer<typeof stageSettings>;
+export type Throttle = z.infer<typeof throttle>;
+
+const areUnique = (names: readonly string[]) => new Set(names).size === names.length;
+
+export const settingsSchema = z
+  .strictObject({ databases: z.array(databaseSettings), stages: z.array(stageSettings) })
+  .refine(({ databases }) => areUnique(databases.map((each) => each.name)), "two databases have one name")
+  .refine(({ stages }) => areUnique(stages.map((each) => each.name)), "two stages have one name")
+  .refine(({ databases, stages }) => stages.every((each) => databases.some((it) => it.name === each.database)), {
+    error: "a stage names a database that is not there",
+  })
+  // Image keys and notes of images to remove lie in the database, so one bucket and one domain belong to it.
+  .refine(({ stages }) => areUnique(stages.filter((each) => each.uploads).map((each) => each.database)), {
+    error: "two stages with uploads share a database",
+  })
+  .refine(
+    ({ stages }) =>
+      new Map(stages.map((each) => [`${each.database} ${each.imageDomain}`, 0])).size ===
+      new Set(stages.map((each) => each.database)).size,
+    { error: "stages of one database differ in imageDomain" },
+  );
+
+export type Settings = z.infer<typeof settingsSchema>;
+
+export const settings: Settings = settingsSchema.parse({
+  databases: [
+    {
+      name: "dev",
+      capacityMin: 0,
+      capacityMax: 2,
+      pausesAfterMinutes: 10,
+      backupDays: 1,
+      isProtected: false,
+      logRetentionDays: 14,
+      alarmRecipient: "colophon-dev@example.com",
+    },
+    {
+      name: "prod",
+      capacityMin: 0.5,
+      capacityMax: 8,
+      backupDays: 14,
+      isProtected: true,
+      logRetentionDays: 90,
+      alarmRecipient: "colophon-alarms@example.com",
+    },
+  ],
+  stages: [
+    {
+      name: "dev",
+      database: "dev",
+      allowedOrigins: ["https://admin.dev.example.com", "http://localhost:5173"],
+      imageDomain: "images.dev.example.com",
+      uploads: false,
+      throttles: {
+        stage: { rate: 50, burst: 100 },
+        lists: { rate: 10, burst: 20 },
+        records: { rate: 25, burst: 50 },
+        changes: { rate: 10, burst: 20 },
+        images: { rate: 2, burst: 5 },
+      },
+      releasesGradually: false,
+      isProtected: false,
+      logRetentionDays: 14,
+      alarmRecipient: "colophon-dev@example.com",
+    },
+    {
+      name: "prod",
+      database: "prod",
+      allowedOrigins: ["https://admin.example.com"],
+      imageDomain: "images.example.com",
+      uploads: true,
+      imageCertificate: "arn:aws:acm:us-east-1:123456789012:certificate/00000000-0000-4000-8000-000000000001",
+      domain: {
+        name: "api.example.com",
+        certificate: "arn:aws:acm:eu-central-1:123456789012:certificate/00000000-0000-4000-8000-000000000002",
+      },
+      throttles: {
+        stage: { rate: 1_000, burst: 2_000 },
+        lists: { rate: 100, burst: 200 },
+        records: { rate: 500, burst: 1_000 },
+        changes: { rate: 50, burst: 100 },
+        images: { rate: 5, burst: 10 },
+      },
+      firewall: { requestsPerAddressIn5Minutes: 3_000 },
+      releasesGradually: true,
+      isProtected: true,
+      logRetentionDays: 90,
+      alarmRecipient: "colophon-alarms@example.com",
+    },
+  ],
+});
