@@ -64,8 +64,11 @@ export class Migration extends Construct {
     const run = new CustomResource(this, "Run", {
       resourceType: "Custom::Migration",
       serviceToken: this.endpoint.lambda.functionArn,
-      // CloudFormation asks again when a property changes.
-      properties: { Code: createHash("sha256").update(readFileSync(packaged.file)).digest("hex") },
+      // CloudFormation asks again when a property changes; a cluster restored from a backup may lack migrations.
+      properties: {
+        Code: createHash("sha256").update(readFileSync(packaged.file)).digest("hex"),
+        Cluster: props.cluster.arn,
+      },
       serviceTimeout: longTimeout,
     });
     run.node.addDependency(props.database);
