@@ -17,10 +17,13 @@ export interface Shipment {
 /** What operators run against a database, whichever API uses it. The removal of images belongs to its bucket. */
 const operations = ["ops-migrate", "ops-create-user", "ops-issue-refresh-token"];
 
+/** Buckets let S3 deliver logs by policy, which AWS recommends over access control lists. */
+const features = { "@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy": true };
+
 /** All stacks of these settings, none of which is tied to an account or region. */
 export function makeApp(settings: Settings, shipment: Shipment, outdir: string): App {
   // The command line adds context and metadata of its own; without them every synthesis gives the same templates.
-  const app = new App({ outdir, analyticsReporting: false, treeMetadata: false });
+  const app = new App({ outdir, analyticsReporting: false, treeMetadata: false, context: features });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app, { verbose: true }));
   const account = new AccountStack(app, "colophon-account");
   const databases = new Map(
