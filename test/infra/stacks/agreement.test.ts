@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { gatewayResponses } from "../../../infra/gateway-responses.ts";
+import { type Gateway, startGateway } from "../../../infra/local/gateway.ts";
+import { type Lambda, startLambda } from "../../../infra/local/lambda.ts";
+import { settings } from "../../../infra/stages.ts";
+import { type Declaration, functionName, stem } from "../../../lib/contract/declare.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { send, streaming, writeFunctions } from "../local/fixtures.ts";
+import { type Answer, mockAnswer, refusal, routeOf } from "./rest-api.ts";
+import { type Resource, type Synthesis, ship, synthesize, type Template } from "./synthesis.ts";
+
+/* The local gateway and the REST API of every stage answer alike where no function is asked. */
+
+const foreign = "https://foreign.example.org";
+const fails = "fails";
+const hangs = "hangs";
+
+let shipment: Awaited<ReturnType<typeof ship>>;
+let synthesis: Synthesis;
+let built: Awaited<ReturnType<typeof writeFunctions>>;
+let lambda: Lambda;
+
+beforeAll(async () => {
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  shipment = await ship();
+  synthesis = await synthesize(shipment);
+  built = await writeFunctions(Object.fromEntries(endpoints.map((each) => [stem(each), naming(each)])));
+  lambda = await startLambda(built);
+});
+
+afterAll(() => Promise.all([shipment.remove(), synthesis.remove(), built.remove()]));
+
+/** A function that answers with its own name. */
+const naming = (declaration: Declaration) =>
+  "list" in declaration.answers
+    ? streaming(`start().write(${JSON.stringify(functionName(declaration))}); stream.end();`)
+    : `export const handler = async ({ path }) => {
+         if (path.endsWith("${fails}")) throw new Error("on purpose");
+         if (path.endsWith("${hangs}")) await new Promise((resolve) => setTimeout(resolve, 2_000));
+         return { statusCode: 200, body: "${functionName(declaration)}" };
+       };`;
+
+const compared = /^(access-control-.*|vary)$/;
+const corsOf = (headers: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => compared.test(name)));
+const comparable = ({ status, headers, body }: Answer) => ({ status, headers: corsOf(headers), body });
+
+describe.each(settings.stages)("The local gateway and the API of stage $name", ({ name, uploads, allowedOrigins }) => {
+  const origins = [undefined, ...allowedOrigins, foreign, "null"];
+  let template: Template;
+  let methods: Map<string, Resource>;
+  let gateway: Gateway;
+
+  beforeAll(async () => {
+    template = synthesis.template(`colophon-${name}`);
+    methods = new Map(template.all("ApiGateway::Method").map((each) => [routeOf(template, each), each]));
+    const limits = { timeoutInMilliseconds: 200 };
+    gateway = await startGateway({ lambda, allowedOrigins, uploads, limits });
+  });
+
+  afterAll(() => gateway.close());
+
+  async function ask(method: string, path: string, headers: Record<string, string> = {}, body?: string) {
+    const given = body === undefined ? {} : { body };
+    const { status, headers: got, text } = await send(gateway.url, path, { method, headers, ...given });
+    return { ...comparable({ status, headers: got as Record<string, string>, body: text }), type: got["content-type"] };
+  }
+
+  const from = (origin: string | undefined): Record<string, string> => (origin ? { Origin: origin } : {});
+  const sample = (path: string) => path.replace(/\{\w+\}/, "1");
+
+  it("have the same routes, to the same functions", async () => {
+    const named = new Map(endpoints.map((each) => [`${each.method} ${each.path}`, functionName(each)]));
+    for (const [route, { Properties }] of methods) {
+      const [method = "", path = ""] = route.split(" ");
+      if (Properties.Integration.Type === "MOCK") continue;
+      expect(await ask(method, sample(path))).toMatchObject({ status: 200, body: named.get(route) });
+    }
+    for (const path of new Set(endpoints.map((each) => each.path))) {
+      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"].filter((it) => !methods.has(`${it} ${path}`))) {
+        expect(await ask(method, sample(path))).toMatchObject({ status: 404 });
+      }
+    }
+  });
+
+  it("answer preflights alike, whoever asks", async () => {
+    for (const [route, method] of methods) {
+      const [verb, path = ""] = route.split(" ");
+      if (verb !== "OPTIONS") continue;
+      for (const origin of origins) {
+        const expected = comparable(mockAnswer(method, from(origin)));
+        const { type, ...local } = await ask("OPTIONS", sample(path), from(origin));
+        expect({ route, origin, ...local }).toEqual({ route, origin, ...expected });
+        expect(mockAnswer(method, { origin: String(origin) })).toEqual(mockAnswer(method, { Origin: String(origin) }));
+      }
+    }
+  });
+
+  it("answer 503 in the envelope where there is no file service", async () => {
+    const mocks = [...methods].filter(([route, { Properties }]) => {
+      return Properties.Integration.Type === "MOCK" && !route.startsWith("OPTIONS");
+    });
+    const files = endpoints.filter((each) => each.files).map((each) => `${each.method} ${each.path}`);
+    expect(mocks.map(([route]) => route).sort()).toEqual(uploads ? [] : files.sort());
+    for (const [route, mock] of mocks) {
+      const [method = "", path = ""] = route.split(" ");
+      for (const origin of origins) {
+        const request = { ...from(origin), "Content-Type": "application/json" };
+        const answer = mockAnswer(mock, request);
+        expect(answer.body).toBe('{"data":"This service is not handling file uploads.","code":503}');
+        const { type, ...local } = await ask(method, sample(path), request, "{}");
+        expect(local).toEqual(comparable(answer));
+        expect(type).toBe("application/json");
+      }
+    }
+  });
+
+  it.each([
+    ["MISSING_AUTHENTICATION_TOKEN", "GET", "/nowhere", undefined],
+    ["MISSING_AUTHENTICATION_TOKEN", "PUT", "/contributors", undefined],
+    ["BAD_REQUEST_PARAMETERS", "GET", "/contributor/slug/%zz", undefined],
+    ["REQUEST_TOO_LARGE", "POST", "/admin-roles/add", "x".repeat(10 * 1_048_576 + 1)],
+    ["INTEGRATION_FAILURE", "GET", `/contributor/slug/${fails}`, undefined],
+    ["INTEGRATION_TIMEOUT", "GET", `/contributor/slug/${hangs}`, undefined],
+  ] as const)("refuse alike: %s at %s %s", async (type, method, path, body) => {
+    const local = await ask(method, path, {}, body);
+    const answer = refusal(template, type, {});
+
+    expect({ status: local.status, body: local.body }).toEqual({ status: answer.status, body: answer.body });
+  });
+
+  it("let every page read a refusal that it may read locally", async () => {
+    for (const path of ["/contributor/slug/%zz", "/admin-roles/id/%zz", "/nowhere"]) {
+      for (const origin of [...allowedOrigins, foreign]) {
+        const local = corsOf((await ask("GET", path, from(origin))).headers);
+        const type = path === "/nowhere" ? "MISSING_AUTHENTICATION_TOKEN" : "BAD_REQUEST_PARAMETERS";
+        const aws = corsOf(refusal(template, type, from(origin)).headers);
+        const allowed = local["access-control-allow-origin"];
+        if (allowed) expect([allowed, origin]).toContain(aws["access-control-allow-origin"]);
+        if (local["access-control-allow-credentials"]) {
+          expect(aws).toMatchObject({
+            "access-control-allow-origin": origin,
+            "access-control-allow-credentials": "true",
+          });
+        }
+      }
+    }
+  });
+
+  it("know the same refusals, each valid JSON in the envelope whatever the request was", () => {
+    const responses = template.all("ApiGateway::GatewayResponse").map(({ Properties }) => Properties.ResponseType);
+    expect(responses.sort()).toEqual(Object.keys(gatewayResponses).sort());
+    const hostile = { requestId: '"}', "error.message": '"quoted" \\ and\nbroken', path: "</script>" };
+    for (const [type, { status, message }] of Object.entries(gatewayResponses)) {
+      for (const context of [{}, hostile]) {
+        const answer = refusal(template, type, { Origin: foreign }, context);
+        expect(answer.status).toBe(status);
+        expect(JSON.parse(answer.body)).toEqual({ data: message, code: status });
+        expect(answer.headers).toHaveProperty("access-control-allow-origin");
+      }
+    }
+  });
+
+  it("mean the statuses of the interface", () => {
+    const statusOf = (type: string) => refusal(template, type, {}).status;
+
+    expect(statusOf("MISSING_AUTHENTICATION_TOKEN")).toBe(404);
+    expect(statusOf("REQUEST_TOO_LARGE")).toBe(413);
+    expect(statusOf("THROTTLED")).toBe(429);
+    expect(statusOf("DEFAULT_5XX")).toBe(500);
+  });
+});

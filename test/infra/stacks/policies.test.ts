@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { settings } from "../../../infra/stages.ts";
+import { functionName } from "../../../lib/contract/declare.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { type Properties, type Resource, type Synthesis, ship, spell, synthesize, type Template } from "./synthesis.ts";
+
+let shipment: Awaited<ReturnType<typeof ship>>;
+let synthesis: Synthesis;
+
+beforeAll(async () => {
+  shipment = await ship();
+  synthesis = await synthesize(shipment);
+});
+
+afterAll(() => Promise.all([shipment.remove(), synthesis.remove()]));
+
+const stacks = [
+  "colophon-account",
+  ...settings.databases.map(({ name }) => `colophon-${name}-database`),
+  ...settings.stages.map(({ name }) => `colophon-${name}`),
+];
+
+interface Right {
+  readonly action: string;
+  readonly resource: string;
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [value]);
+
+/** Every action a policy document allows, with every resource. */
+function rightsIn(document: Properties): Right[] {
+  return (document.Statement as Properties[]).flatMap(({ Effect, Action, Resource: resources, ...rest }) => {
+    expect(Effect).toBe("Allow");
+    expect(rest).not.toHaveProperty("NotAction");
+    expect(rest).not.toHaveProperty("NotResource");
+    return listOf(Action).flatMap((action) =>
+      listOf(resources).map((each) => ({ action: String(action), resource: spell(each) })),
+    );
+  });
+}
+
+/** The rights of a function, with the names of its own log, of the cluster, its secret and the bucket put in words. */
+function rightsOf(template: Template, lambda: Resource): string[] {
+  const role = template.find(lambda.Properties.Role);
+  const attached = template.all("IAM::Policy").filter(({ Properties }) => {
+    return Properties.Roles.some((each: Properties) => each.Ref === role.id);
+  });
+  expect(attached).toEqual([]);
+  expect(role.Properties.ManagedPolicyArns ?? []).toEqual([]);
+  const { LogGroup } = lambda.Properties.LoggingConfig;
+  const { DATABASE_CLUSTER_ARN, DATABASE_SECRET_ARN, IMAGE_BUCKET } = lambda.Properties.Environment.Variables;
+  const words = [
+    [`\${${LogGroup.Ref}.Arn}`, "its log"],
+    [spell(DATABASE_CLUSTER_ARN), "the cluster"],
+    [spell(DATABASE_SECRET_ARN), "the secret"],
+    ...(IMAGE_BUCKET ? [[spell(IMAGE_BUCKET).replace("}", ".Arn}"), "the bucket"]] : []),
+  ] as const;
+  return rightsIn({ Statement: role.Properties.Policies.flatMap((each: Properties) => each.PolicyDocument.Statement) })
+    .map(({ action, resource }) => {
+      return `${action} ${words.reduce((text, [name, word]) => text.replace(name ?? "", word ?? ""), resource)}`;
+    })
+    .sort();
+}
+
+const log = ["logs:CreateLogStream its log", "logs:PutLogEvents its log"];
+const database = ["rds-data:ExecuteStatement the cluster", "secretsmanager:GetSecretValue the secret"];
+const transactions = ["Begin", "Commit", "Rollback"].map((each) => `rds-data:${each}Transaction the cluster`);
+const images = (folder: string, ...actions: string[]) => actions.map((each) => `s3:${each} the bucket/${folder}/*`);
+
+/** All that functions may do beyond writing their log and asking the database. */
+const more: Readonly<Record<string, readonly string[]>> = {
+  "admin-users-update-image": images("profiles", "DeleteObject", "PutObject"),
+  "admin-users-delete-image": images("profiles", "DeleteObject"),
+  "admin-contributors-update-avatar": images("avatars", "DeleteObject", "PutObject"),
+  "admin-contributors-delete-avatar": images("avatars", "DeleteObject"),
+  "ops-remove-images": [...images("avatars", "DeleteObject"), ...images("profiles", "DeleteObject")],
+  "ops-migrate": transactions,
+  "migrate-on-deploy": transactions,
+};
+
+describe.each(stacks)("Of the stack %s", (stack) => {
+  let template: Template;
+  let functions: Map<string, Resource>;
+
+  beforeAll(() => {
+    template = synthesis.template(stack);
+    const prefix = `${stack.replace(/-database$/, "")}-`;
+    functions = new Map(
+      template.all("Lambda::Function").map((each) => [each.Properties.FunctionName.replace(prefix, ""), each]),
+    );
+  });
+
+  it("no policy names everything, or every action of a service", () => {
+    const documents = [
+      ...template.all("IAM::Policy").map(({ Properties }) => Properties.PolicyDocument),
+      ...template.all("IAM::Role").flatMap(({ Properties }) => {
+        return (Properties.Policies ?? []).map((each: Properties) => each.PolicyDocument);
+      }),
+    ];
+    for (const { action, resource } of documents.flatMap(rightsIn)) {
+      expect(resource).not.toMatch(/^\*|:\*$/);
+      expect(action).not.toContain("*");
+    }
+  });
+
+  it("each function may do what it does, and nothing else", () => {
+    for (const [name, lambda] of functions) {
+      expect([name, ...rightsOf(template, lambda)]).toEqual([
+        name,
+        ...[...log, ...database, ...(more[name] ?? [])].sort(),
+      ]);
+    }
+  });
+
+  it("each function has a role of its own, which only Lambda takes on", () => {
+    const roles = new Set<string>();
+    for (const lambda of functions.values()) {
+      const role = template.find(lambda.Properties.Role);
+      roles.add(role.id);
+      expect(role.Properties.AssumeRolePolicyDocument.Statement).toEqual([
+        { Action: "sts:AssumeRole", Effect: "Allow", Principal: { Service: "lambda.amazonaws.com" } },
+      ]);
+    }
+    expect(roles.size).toBe(functions.size);
+  });
+
+  it("each function is told only what it reads", () => {
+    for (const [name, { Properties }] of functions) {
+      const packaged = [...shipment.functions, shipment.migration].find((each) => each.name === name);
+      const { NODE_OPTIONS, ...variables } = Properties.Environment.Variables;
+      for (const each of Object.keys(variables)) expect([name, ...(packaged?.variables ?? [])]).toContain(each);
+    }
+  });
+});
+
+describe("A public function", () => {
+  const isPublic = endpoints.filter(({ permission }) => !permission).map(functionName);
+
+  it.each(settings.stages.map(({ name }) => name))("of stage %s sees no bucket", (stage) => {
+    const template = synthesis.template(`colophon-${stage}`);
+    for (const name of isPublic) {
+      const lambda = template.all("Lambda::Function").find(({ Properties }) => {
+        return Properties.FunctionName === `colophon-${stage}-${name}`;
+      });
+      expect(Object.keys(lambda?.Properties.Environment.Variables)).not.toContain("IMAGE_BUCKET");
+      expect(Object.keys(lambda?.Properties.Environment.Variables)).toContain("DATABASE_CLUSTER_ARN");
+    }
+  });
+});
+
+describe("Every function that needs a variable", () => {
+  it("gets it", () => {
+    const ours = /^(DATABASE_\w+|ALLOWED_ORIGINS|IMAGE_\w+)$/;
+    for (const stack of stacks) {
+      for (const { Properties } of synthesis.template(stack).all("Lambda::Function")) {
+        const packaged = [...shipment.functions, shipment.migration].find(({ name }) => {
+          return Properties.FunctionName.endsWith(`-${name}`);
+        });
+        const needed = [...(packaged?.variables ?? [])].filter((each) => ours.test(each));
+        expect(Object.keys(Properties.Environment.Variables)).toEqual(expect.arrayContaining(needed));
+        expect(needed.length).toBeGreaterThan(0);
+      }
+    }
+  });
+});

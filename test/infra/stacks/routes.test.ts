@@ -1,0 +1,227 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { settings } from "../../../infra/stages.ts";
+import { type Declaration, functionName } from "../../../lib/contract/declare.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { routeOf } from "./rest-api.ts";
+import { type Resource, type Synthesis, ship, spell, synthesize, type Template } from "./synthesis.ts";
+
+let shipment: Awaited<ReturnType<typeof ship>>;
+let synthesis: Synthesis;
+
+beforeAll(async () => {
+  shipment = await ship();
+  synthesis = await synthesize(shipment);
+});
+
+afterAll(() => Promise.all([shipment.remove(), synthesis.remove()]));
+
+const routeFor = ({ method, path }: Declaration) => `${method} ${path}`;
+
+function routes(template: Template): Map<string, Resource> {
+  const entries = template.all("ApiGateway::Method").map((each) => [routeOf(template, each), each] as const);
+  expect(new Set(entries.map(([route]) => route)).size).toBe(entries.length);
+  return new Map(entries);
+}
+
+/** The function behind a method, through its alias where it has one. */
+function target(template: Template, method: Resource | undefined): Resource {
+  const [id] = spell(method?.Properties.Integration.Uri).match(/(?<=functions\/\$\{)\w+/) ?? [];
+  const found = template.resources.find((each) => each.id === id);
+  return found?.Type === "AWS::Lambda::Alias" ? template.find(found.Properties.FunctionName) : (found as Resource);
+}
+
+const byName = ({ Properties }: Resource) => Properties.FunctionName as string;
+
+describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throttles, logRetentionDays, ...stage }) => {
+  const served = endpoints.filter(({ files }) => uploads || !files);
+  let template: Template;
+  let methods: Map<string, Resource>;
+
+  beforeAll(() => {
+    template = synthesis.template(`colophon-${name}`);
+    methods = routes(template);
+  });
+
+  it("has a route for each declaration, a preflight for each path, and no other", () => {
+    const preflights = new Set(endpoints.map(({ path }) => `OPTIONS ${path}`));
+    expect([...methods.keys()].sort()).toEqual([...endpoints.map(routeFor), ...preflights].sort());
+    expect(endpoints).toHaveLength(32);
+  });
+
+  it("has a Lambda for each declaration, and no other but the removal of images", () => {
+    const names = [...served.map(functionName), ...(uploads ? ["ops-remove-images"] : [])];
+    expect(template.all("Lambda::Function").map(byName).sort()).toEqual(
+      names.map((each) => `colophon-${name}-${each}`).sort(),
+    );
+  });
+
+  it.each(served.map((each) => [routeFor(each), each] as const))("serves %s by its function", (route, declaration) => {
+    const method = methods.get(route);
+    const lambda = target(template, method);
+    const isStreaming = "list" in declaration.answers;
+
+    expect(byName(lambda)).toBe(`colophon-${name}-${functionName(declaration)}`);
+    expect(method?.Properties).toMatchObject({ AuthorizationType: "NONE", Integration: { Type: "AWS_PROXY" } });
+    const { Uri, ResponseTransferMode, TimeoutInMillis } = method?.Properties.Integration ?? {};
+    expect({ ResponseTransferMode, TimeoutInMillis }).toEqual(
+      isStreaming ? { ResponseTransferMode: "STREAM", TimeoutInMillis: 900_000 } : {},
+    );
+    expect(spell(Uri)).toMatch(isStreaming ? /\/response-streaming-invocations$/ : /\/invocations$/);
+    expect(lambda.Properties.Timeout).toBe(isStreaming ? 900 : 29);
+  });
+
+  it("lets API Gateway call a function for its route alone", () => {
+    const allowed = template
+      .all("Lambda::Permission")
+      .filter(({ Properties }) => Properties.Principal === "apigateway.amazonaws.com")
+      .map(({ Properties }) => spell(Properties.SourceArn).replace(/.*\$\{\w*Stage\w*\}/, ""));
+
+    expect(allowed.sort()).toEqual(
+      served.map(({ method, path }) => `/${method}${path.replace(/\{\w+\}/, "*")}`).sort(),
+    );
+  });
+
+  it("runs Node.js 24 on arm64, with source maps and a log of its own that is kept as long as the stage says", () => {
+    const logs = new Set<string>();
+    for (const { Properties } of template.all("Lambda::Function")) {
+      const { LogGroup: log, LogFormat } = Properties.LoggingConfig;
+      const group = template.find(log).Properties;
+      logs.add(group.LogGroupName);
+      expect(group).toMatchObject({
+        LogGroupName: `/aws/lambda/${Properties.FunctionName}`,
+        RetentionInDays: logRetentionDays,
+      });
+      expect({ ...Properties, LogFormat }).toMatchObject({
+        Runtime: "nodejs24.x",
+        Architectures: ["arm64"],
+        Handler: "index.handler",
+        LogFormat: "Text",
+      });
+      expect(Properties.Environment.Variables.NODE_OPTIONS).toBe("--enable-source-maps");
+    }
+    expect(logs.size).toBe(template.all("Lambda::Function").length);
+  });
+
+  it("throttles the stage, and each method by its kind", () => {
+    const { MethodSettings } = template.one("ApiGateway::Stage").Properties;
+    const limits = Object.fromEntries(
+      (MethodSettings as Resource["Properties"][]).map((each) => [
+        `${each.HttpMethod} ${each.ResourcePath.slice(1).replaceAll("~1", "/")}`,
+        { rate: each.ThrottlingRateLimit, burst: each.ThrottlingBurstLimit },
+      ]),
+    );
+
+    expect(Object.keys(limits)).toHaveLength(33);
+    expect(limits).toMatchObject({
+      "* *": throttles.stage,
+      "GET /contributors": throttles.lists,
+      "GET /contributor/slug/{slug}": throttles.records,
+      "POST /admin-roles/edit/{id}": throttles.changes,
+      "DELETE /admin-users/delete-image/{id}": throttles.images,
+    });
+  });
+
+  it("writes access logs as JSON, traces, and never logs what is sent", () => {
+    const { AccessLogSetting, TracingEnabled, MethodSettings } = template.one("ApiGateway::Stage").Properties;
+    const line = JSON.parse(AccessLogSetting.Format);
+
+    expect(line).toMatchObject({ requestId: "$context.requestId", status: "$context.status" });
+    expect(JSON.stringify(line)).not.toMatch(/cookie|header|body/i);
+    expect(template.find(AccessLogSetting.DestinationArn).Type).toBe("AWS::Logs::LogGroup");
+    expect(TracingEnabled).toBe(true);
+    expect((MethodSettings as Resource["Properties"][]).map((each) => each.DataTraceEnabled)).not.toContain(true);
+  });
+
+  it("has a firewall, a domain and gradual releases as its settings say", () => {
+    expect(template.all("WAFv2::WebACL")).toHaveLength(stage.firewall ? 1 : 0);
+    expect(template.all("WAFv2::WebACLAssociation")).toHaveLength(stage.firewall ? 1 : 0);
+    expect(template.all("ApiGateway::DomainName").map(({ Properties }) => Properties.DomainName)).toEqual(
+      stage.domain ? [stage.domain.name] : [],
+    );
+    expect(template.one("ApiGateway::RestApi").Properties.DisableExecuteApiEndpoint ?? false).toBe(
+      stage.domain !== undefined,
+    );
+    expect(template.all("CodeDeploy::DeploymentGroup")).toHaveLength(stage.releasesGradually ? served.length : 0);
+  });
+});
+
+describe("A stage with gradual releases", () => {
+  it("calls functions by an alias, whose traffic goes back when answers fail", () => {
+    const template = synthesis.template("colophon-prod");
+    const methods = [...routes(template)].filter(([route]) => !route.startsWith("OPTIONS"));
+    for (const [, method] of methods) {
+      const [id] = spell(method.Properties.Integration.Uri).match(/(?<=functions\/\$\{)\w+/) ?? [];
+      const alias = template.find({ Ref: id });
+      const { ApplicationName, DeploymentGroupName } = alias.UpdatePolicy?.CodeDeployLambdaAliasUpdate ?? {};
+      const group = template.find(DeploymentGroupName).Properties;
+      const [alarm] = group.AlarmConfiguration.Alarms;
+
+      expect(alias.Type).toBe("AWS::Lambda::Alias");
+      expect(template.find(alias.Properties.FunctionVersion).Type).toBe("AWS::Lambda::Version");
+      expect(group.ApplicationName).toEqual(ApplicationName);
+      expect(template.find(alarm.Name).Properties.AlarmName).toBe("colophon-prod-failing-answers");
+      expect(group.AutoRollbackConfiguration).toEqual({
+        Enabled: true,
+        Events: ["DEPLOYMENT_FAILURE", "DEPLOYMENT_STOP_ON_ALARM"],
+      });
+    }
+  });
+});
+
+/** The files of a function's asset. */
+async function assetOf(template: Template, name: string): Promise<string[]> {
+  const lambda = template.all("Lambda::Function").find((each) => byName(each) === name);
+  const hash = lambda?.Properties.Code.S3Key.replace(".zip", "");
+  return await readdir(join(synthesis.directory, `asset.${hash}`), { recursive: true });
+}
+
+describe("A stage without uploads", () => {
+  it("has no bucket, no CDN and no schedule", () => {
+    const template = synthesis.template("colophon-dev");
+    const types = new Set(template.resources.map(({ Type }) => Type.split("::")[1]));
+
+    for (const type of ["S3", "CloudFront", "Events"]) expect(types).not.toContain(type);
+    expect(template.text).not.toMatch(/IMAGE_BUCKET|s3:/);
+  });
+
+  it("ships no sharp", async () => {
+    const template = synthesis.template("colophon-dev");
+    for (const each of template.all("Lambda::Function")) {
+      expect((await assetOf(template, byName(each))).sort()).toEqual(["index.mjs", "index.mjs.map"]);
+    }
+  });
+});
+
+describe("A stage with uploads", () => {
+  it("ships sharp for arm64 with the functions that make images, and with no other", async () => {
+    const template = synthesis.template("colophon-prod");
+    const shipping = [];
+    for (const each of template.all("Lambda::Function")) {
+      const native = (await assetOf(template, byName(each))).filter((file) => /sharp-[\w-]+\/.*\.node$/.test(file));
+      if (native.length > 0) shipping.push([byName(each).replace("colophon-prod-", ""), ...native]);
+    }
+
+    const file = expect.stringMatching(/^node_modules\/@img\/sharp-linux-arm64\/.*\.node$/);
+    expect(shipping.sort()).toEqual([
+      ["admin-contributors-update-avatar", file],
+      ["admin-users-update-image", file],
+    ]);
+  });
+
+  it("gives the bucket's name to the four image functions and the removal of images alone", () => {
+    const template = synthesis.template("colophon-prod");
+    const having = template
+      .all("Lambda::Function")
+      .filter((each) => each.Properties.Environment.Variables.IMAGE_BUCKET);
+
+    expect(having.map((each) => byName(each).replace("colophon-prod-", "")).sort()).toEqual([
+      "admin-contributors-delete-avatar",
+      "admin-contributors-update-avatar",
+      "admin-users-delete-image",
+      "admin-users-update-image",
+      "ops-remove-images",
+    ]);
+  });
+});
