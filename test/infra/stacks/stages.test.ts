@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import {
+  type DatabaseSettings,
+  type Settings,
+  type StageSettings,
+  settings,
+  settingsSchema,
+} from "../../../infra/stages.ts";
+
+/** Settings to be spoiled: the two stages and databases by name. */
+interface Draft extends Settings {
+  readonly dev: StageSettings;
+  readonly prod: StageSettings;
+  readonly devDatabase: DatabaseSettings;
+  readonly prodDatabase: DatabaseSettings;
+}
+
+/** The settings with one thing changed. */
+function changed(change: (draft: Draft) => void): unknown {
+  const draft = structuredClone(settings);
+  const [dev, prod] = draft.stages as [StageSettings, StageSettings];
+  const [devDatabase, prodDatabase] = draft.databases as [DatabaseSettings, DatabaseSettings];
+  change({ ...draft, dev, prod, devDatabase, prodDatabase });
+  return draft;
+}
+
+const issuesOf = (given: unknown) =>
+  settingsSchema.safeParse(given).error?.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+
+describe("Settings", () => {
+  it("have a stage that pauses without uploads, and a protected one with them", () => {
+    const dev = settings.stages.find(({ name }) => name === "dev");
+    const prod = settings.stages.find(({ name }) => name === "prod");
+    const databaseOf = (name = "") => settings.databases.find((each) => each.name === name);
+
+    expect(dev?.uploads).toBe(false);
+    expect(databaseOf(dev?.database)).toMatchObject({ capacityMin: 0, isProtected: false });
+    expect(prod).toMatchObject({ uploads: true, isProtected: true, releasesGradually: true });
+    expect(databaseOf(prod?.database)).toMatchObject({ isProtected: true });
+  });
+
+  it("may let several stages share a database, one of them with uploads", () => {
+    const shared = changed(({ stages, prod }) => {
+      const { imageCertificate: _, domain: __, ...website } = prod;
+      stages.push({ ...website, name: "website", uploads: false });
+    });
+
+    expect(issuesOf(shared)).toBeUndefined();
+  });
+
+  it.each<[string, (draft: Draft) => void, string | RegExp]>([
+    ["an origin with a path", ({ dev }) => dev.allowedOrigins.push("https://a.example.com/"), /an origin/],
+    ["any origin", ({ dev }) => dev.allowedOrigins.push("*"), /stages\.0\.allowedOrigins/],
+    ["no origin", ({ dev }) => dev.allowedOrigins.splice(0), /allowedOrigins/],
+    ["an image URL for a domain", ({ dev }) => (dev.imageDomain = "https://a.example.com"), /a domain/],
+    ["a stage's odd name", ({ dev }) => (dev.name = "Dev_1"), /lower-case/],
+    ["two stages of a name", ({ dev }) => (dev.name = "prod"), /two stages have one name/],
+    ["a database that is not there", ({ dev }) => (dev.database = "none"), /a database that is not there/],
+    [
+      "a pause without falling to 0",
+      ({ prodDatabase }) => (prodDatabase.pausesAfterMinutes = 10),
+      /pauses exactly when/,
+    ],
+    ["falling to 0 without a pause", ({ devDatabase }) => delete devDatabase.pausesAfterMinutes, /pauses exactly when/],
+    ["a minimum above the maximum", ({ prodDatabase }) => (prodDatabase.capacityMin = 9), /above capacityMax/],
+    ["a capacity of no half ACU", ({ prodDatabase }) => (prodDatabase.capacityMin = 0.7), /capacityMin/],
+    ["logs kept for four days", ({ dev }) => (dev.logRetentionDays = 4 as 3), /logRetentionDays/],
+    ["alarms for nobody", ({ dev }) => (dev.alarmRecipient = "ops"), /alarmRecipient/],
+    ["uploads without a certificate", ({ prod }) => delete prod.imageCertificate, /imageCertificate/],
+    ["no backups", ({ prodDatabase }) => (prodDatabase.backupDays = 0), /backupDays/],
+    ["a misspelt setting", ({ dev }) => Object.assign(dev, { upload: true }), /upload/],
+  ])("refuse %s", (_, change, message) => {
+    expect(issuesOf(changed(change))?.join("\n")).toMatch(message);
+  });
+
+  it("refuse two stages with uploads on one database", () => {
+    const twice = changed(({ stages, prod }) => stages.push({ ...prod, name: "second" }));
+
+    expect(issuesOf(twice)?.join()).toMatch(/two stages with uploads share a database/);
+  });
+});
