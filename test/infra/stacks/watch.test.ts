@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Settings, settings } from "../../../infra/stages.ts";
+import { type Properties, type Synthesis, ship, spell, synthesize, type Template } from "./synthesis.ts";
+
+let shipment: Awaited<ReturnType<typeof ship>>;
+let synthesis: Synthesis;
+
+beforeAll(async () => {
+  shipment = await ship();
+  synthesis = await synthesize(shipment);
+});
+
+afterAll(() => Promise.all([shipment.remove(), synthesis.remove()]));
+
+/** By name, without the stack's. */
+const alarmsOf = (template: Template, prefix: string) =>
+  Object.fromEntries(
+    template.all("CloudWatch::Alarm").map((each) => [each.Properties.AlarmName.replace(`${prefix}-`, ""), each]),
+  );
+
+const stages: Settings["stages"] = settings.stages;
+
+describe.each(stages)("Stage $name", ({ name, uploads, alarmRecipient }) => {
+  const prefix = `colophon-${name}`;
+  let template: Template;
+
+  beforeAll(() => {
+    template = synthesis.template(prefix);
+  });
+
+  it("alarms on failing and slow answers, on throttling, and on a removal of images that fails or is dead", () => {
+    const removal = uploads ? ["removal-dead", "removal-failing"] : [];
+    expect(Object.keys(alarmsOf(template, prefix)).sort()).toEqual(
+      ["failing-answers", ...removal, "slow-answers", "throttled"].sort(),
+    );
+  });
+
+  it("mails the one who looks after it when an alarm starts and when it ends, and says who is hurt", () => {
+    const { TopicName: _, ...topic } = template.one("SNS::Topic").Properties;
+    expect(topic.DisplayName).toBe(`${prefix} alarms`);
+    expect(template.one("SNS::Subscription").Properties).toMatchObject({ Protocol: "email", Endpoint: alarmRecipient });
+    for (const { Properties } of template.all("CloudWatch::Alarm")) {
+      const { AlarmActions, OKActions, AlarmDescription } = Properties;
+      for (const [action] of [AlarmActions, OKActions]) expect(template.find(action).Type).toBe("AWS::SNS::Topic");
+      expect(AlarmDescription.length).toBeGreaterThan(40);
+    }
+  });
+
+  it("lets CloudWatch publish to the topic, over TLS, for this account alone", () => {
+    const statements: Properties[] = template.one("SNS::TopicPolicy").Properties.PolicyDocument.Statement;
+
+    expect(statements).toContainEqual(
+      expect.objectContaining({
+        Effect: "Allow",
+        Principal: { Service: "cloudwatch.amazonaws.com" },
+        Condition: { StringEquals: { "aws:SourceAccount": { Ref: "AWS::AccountId" } } },
+      }),
+    );
+    expect(statements).toContainEqual(
+      expect.objectContaining({ Effect: "Deny", Condition: { Bool: { "aws:SecureTransport": "false" } } }),
+    );
+  });
+
+  it("counts as failing what is more than one answer in a hundred", () => {
+    const { Metrics, Threshold, TreatMissingData } = alarmsOf(template, prefix)["failing-answers"]?.Properties ?? {};
+    const named = (Metrics as Properties[]).flatMap(({ MetricStat }) => MetricStat?.Metric.MetricName ?? []);
+
+    expect(named.sort()).toEqual(["5XXError", "Count"]);
+    expect({ Threshold, TreatMissingData }).toEqual({ Threshold: 1, TreatMissingData: "notBreaching" });
+  });
+
+  it("counts 429 in the access log", () => {
+    const filter = template.one("Logs::MetricFilter").Properties;
+    const [metric] = filter.MetricTransformations;
+
+    expect(filter.FilterPattern).toBe('{ $.status = "429" }');
+    expect(template.find(filter.LogGroupName).Properties.LogGroupName).toBe(`/colophon/${name}/access`);
+    expect(alarmsOf(template, prefix).throttled?.Properties).toMatchObject({
+      Namespace: metric.MetricNamespace,
+      MetricName: metric.MetricName,
+    });
+  });
+
+  it("has a dashboard of traffic, errors, latency, the Data API, resumes, cold starts and costs", () => {
+    const dashboard = template.one("CloudWatch::Dashboard").Properties;
+    const { widgets } = JSON.parse(spell(dashboard.DashboardBody));
+    const titles = widgets.map(({ properties }: Properties) => properties.title).join("\n");
+
+    expect(dashboard.DashboardName).toBe(prefix);
+    for (const word of ["Traffic", "Errors", "Latency", "by endpoint", "Data API", "resumes", "Cold starts", "costs"]) {
+      expect(titles).toContain(word);
+    }
+  });
+
+  it("saves queries over logs that exist", () => {
+    const saved = template.all("Logs::QueryDefinition");
+    expect(saved.map(({ Properties }) => Properties.Name).sort()).toEqual(
+      ["cold-starts", "errors", "one-request", "refused-by-the-gateway", "slow"].map((each) => `${prefix}/${each}`),
+    );
+    for (const { Properties } of saved) {
+      expect(Properties.LogGroupNames.length).toBeGreaterThan(0);
+      // Logs Insights reads fifty logs at once.
+      expect(Properties.LogGroupNames.length).toBeLessThanOrEqual(50);
+      for (const each of Properties.LogGroupNames) expect(template.find(each).Type).toBe("AWS::Logs::LogGroup");
+    }
+  });
+});
+
+describe.each(settings.databases)("The database $name", ({ name, alarmRecipient }) => {
+  it("alarms on a migration that failed, and on its capacity's limit", () => {
+    const template = synthesis.template(`colophon-${name}-database`);
+    const alarms = alarmsOf(template, `colophon-${name}-database`);
+
+    expect(Object.keys(alarms).sort()).toEqual(["at-capacity", "migration-failed"]);
+    expect(alarms["at-capacity"]?.Properties).toMatchObject({ MetricName: "ACUUtilization", Threshold: 95 });
+    expect(alarms["migration-failed"]?.Properties).toMatchObject({ MetricName: "Errors", Threshold: 1 });
+    const [dimension] = alarms["migration-failed"]?.Properties.Dimensions ?? [];
+    expect(template.find(dimension.Value).Properties.FunctionName).toBe(`colophon-${name}-migrate-on-deploy`);
+    expect(template.one("SNS::Subscription").Properties.Endpoint).toBe(alarmRecipient);
+  });
+});
