@@ -53,14 +53,23 @@ function freeName(name: Sql, table: Sql): Sql {
   `;
 }
 
-/** Adds a user with these roles, or the default one; gives no row when a role is missing. */
+/**
+ * Adds a user with these roles, or the default one; gives no row when a role is missing. `Administrator` is the role
+ * with that key, whatever it is called meanwhile: somebody may have renamed it and named another one so.
+ */
 export const createUser = (username: string, slug: string, roles: readonly string[]): Sql => sql`
   with
     wanted as (
       select distinct role.id
       from
         json_array_elements_text(${JSON.stringify(roles)}::json) as asked (name)
-        join roles as role on identity_key(role.name) = identity_key(asked.name)
+        join lateral (
+          select id
+          from roles
+          where identity_key(asked.name) in (key, identity_key(name))
+          order by key is null
+          limit 1
+        ) as role on true
       union
       select id from roles where is_default = 1 and ${roles.length}::int = 0
     ),

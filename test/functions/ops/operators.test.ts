@@ -59,6 +59,22 @@ describe("The first administrator", () => {
 
     expect((await stack.call("admin-roles/list", { as: await tokenOf("Grace") })).status).toBe(200);
   });
+
+  it("having renamed their role and named another one so, is followed by another", async () => {
+    const token = await tokenOf("Grace");
+    const { body: roles } = await stack.call("admin-roles/list", { as: token });
+    const { id } = roles.find(({ name }: { name: string }) => name === "Administrator");
+    await stack.call("admin-roles/edit", { as: token, path: { id }, body: { name: "Editor in chief" } });
+    await stack.call("admin-roles/add", { as: token, body: { name: "Administrator", description: "May do nothing" } });
+
+    await createUser({ username: "Hedy", roles: ["Administrator"] });
+
+    const { body: users } = await stack.call("admin-users/list", {
+      as: await tokenOf("Hedy"),
+      query: { search: "hedy" },
+    });
+    expect(users.users[0].roles).toMatchObject([{ id, name: "Editor in chief" }]);
+  });
 });
 
 describe("ops-create-user", () => {
