@@ -4,7 +4,7 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import type * as z from "zod/mini";
 import { type Declaration, stem } from "../../lib/contract/declare.ts";
 import { imageExample } from "./examples.ts";
-import { fieldSchema, isOptional, type JsonSchema, parameterSchema } from "./schemas.ts";
+import { fieldSchema, isOptional, parameterSchema } from "./schemas.ts";
 
 const events = join(import.meta.dirname, "../../events");
 
@@ -20,7 +20,7 @@ const meanings: Readonly<Record<string, string>> = {
   role: "Only users with the role of this id.",
   public: "Whether public endpoints show the contributor.",
   links: "Addresses of web pages, http or https; `https://` is added where neither is named.",
-  image: "A Base64-encoded image, as a data URL.",
+  image: "A Base64-encoded image, as a data URL or bare, of at most 6,000,000 characters.",
 };
 const described = (name: string) => (meanings[name] ? { description: meanings[name] } : {});
 
@@ -33,12 +33,15 @@ export function parametersOf(declaration: Declaration): readonly unknown[] {
     samples: Readonly<Record<string, string | undefined>> | null | undefined,
   ) =>
     Object.entries(shape).map(([name, schema]) => {
-      const json = place === "query" && isOptional(schema) ? orEmpty(parameterSchema(schema)) : parameterSchema(schema);
+      const json = parameterSchema(schema);
+      const required = place === "path" || !isOptional(schema);
       const sample = samples?.[name];
       return {
         name,
         in: place,
-        required: place === "path" || !isOptional(schema),
+        required,
+        // An empty query parameter counts as absent.
+        ...(required ? {} : { allowEmptyValue: true }),
         ...described(name),
         schema: json,
         ...(sample === undefined ? {} : { example: json.type === "integer" ? Number(sample) : sample }),
@@ -49,9 +52,6 @@ export function parametersOf(declaration: Declaration): readonly unknown[] {
     ...read("query", declaration.query, event?.queryStringParameters),
   ];
 }
-
-/** An empty query parameter counts as absent, so where it may be absent it may be empty. */
-const orEmpty = ({ minLength: _, ...schema }: JsonSchema): JsonSchema => schema;
 
 /** The body of an endpoint, with that of its sample event as example. */
 export function requestBodyOf(declaration: Declaration): object | undefined {

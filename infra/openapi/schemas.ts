@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import * as answers from "../../lib/contract/answers.ts";
-import { bodyId } from "../../lib/contract/parameters.ts";
+import { bodyId, image } from "../../lib/contract/parameters.ts";
 
 /** JSON Schema 2020-12, as OpenAPI 3.1 uses it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -27,6 +27,7 @@ export function fieldSchema(schema: z.ZodMiniType): JsonSchema {
   return inputSchema(schema, (context) => {
     restrictText(context);
     if (context.zodSchema === bodyId) replace(context.jsonSchema, { $ref: "#/components/schemas/RecordId" });
+    if (context.zodSchema === image) context.jsonSchema.pattern = base64;
   });
 }
 
@@ -41,6 +42,15 @@ export const recordId = {
     { type: "string", pattern: positiveDigits },
   ],
 } satisfies JsonSchema;
+
+const space = "[\\t\\n\\f\\r ]*";
+/**
+ * The letters of Base64, in lines or not, after the prefix of a data URL or not. That their number makes whole bytes is
+ * left to the service: engines give up on patterns that count millions of letters.
+ */
+export const base64 =
+  `^${space}([Dd][Aa][Tt][Aa]:[^,]{0,150};[Bb][Aa][Ss][Ee]64,)?${space}` +
+  `[A-Za-z0-9+/_-][A-Za-z0-9+/_\\t\\n\\f\\r -]*(=${space}){0,2}$`;
 
 /** Whether a parameter may be left out. */
 export const isOptional = (schema: z.ZodMiniType): boolean => z.safeParse(schema, undefined).success;

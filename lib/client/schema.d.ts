@@ -1747,7 +1747,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description A Base64-encoded image, as a data URL. */
+                    /** @description A Base64-encoded image, as a data URL or bare, of at most 6,000,000 characters. */
                     image: string;
                 };
             };
@@ -3312,7 +3312,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description A Base64-encoded image, as a data URL. */
+                    /** @description A Base64-encoded image, as a data URL or bare, of at most 6,000,000 characters. */
                     image: string;
                 };
             };

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import { noFileService } from "./errors.ts";
-import { flag, ids, limit, name, offset, order, search, textId } from "./parameters.ts";
+import { flag, ids, image, limit, name, offset, order, search, textId } from "./parameters.ts";
 
 /* Users (interface, "Users"). */
 
@@ -71,7 +71,7 @@ export const updateUserImage = declare({
   path: "/admin-users/update-image/{id}",
   permission: "edit-users",
   parameters: { id: textId },
-  body: { image: z.string().check(z.minLength(1)) },
+  body: { image },
   answers: { message: "Profile image updated" },
   errors: { ...failing, 503: noFileService },
   files: true,

@@ -54,6 +54,9 @@ export const list = <S extends z.ZodMiniType>(element: S) =>
 
 export const ids = list(bodyId);
 
+/** An image as Base64, with the prefix of a data URL or without; what it is made of is looked at when it is processed. */
+export const image = z.string().check(z.minLength(1));
+
 export const slug = z.string().check(z.minLength(1), z.maxLength(nameLengthMax), storable);
 
 /** Optional query parameters: an empty string counts as absent, which the pipeline sees to. */

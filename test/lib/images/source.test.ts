@@ -1,4 +1,6 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { base64 } from "../../../infra/openapi/schemas.ts";
 import { base64LengthMax, base64Of } from "../../../lib/images/source.ts";
 
 const letters = Buffer.from("An image, or not").toString("base64");
@@ -45,6 +47,20 @@ describe("base64Of", () => {
     `${letters}\0`,
   ])("refuses %s as if it were missing", (image) => {
     expect(refusal(image)).toMatchObject({ status: 400, message: "Required parameters missing" });
+  });
+
+  it("takes what matches the document's pattern, but for a letter too many, and nothing else", () => {
+    const parts = "data:|DATA:image/png|;base64|,|A|b+/|c_-|=| |\n|\v|\u00a0|!|ÿ".split("|");
+    const pattern = new RegExp(base64, "u");
+    const isWhole = (image: string) => image.replace(/^.*,/s, "").replaceAll(/[=\s]/g, "").length % 4 !== 1;
+
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...parts), { maxLength: 9 }), (chosen) => {
+        const image = chosen.join("");
+        expect(typeof refusal(image) === "string").toBe(pattern.test(image) && isWhole(image));
+      }),
+      { numRuns: 5_000 },
+    );
   });
 
   it("refuses what is too long, by name, and takes what just is not", () => {
