@@ -1,0 +1,87 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { settings } from "../../infra/stages.ts";
+import { type Synthesis, ship, synthesize, type Template } from "./stacks/synthesis.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+let readme: string;
+let shipment: Awaited<ReturnType<typeof ship>>;
+let synthesis: Synthesis;
+let templates: Template[];
+
+const stacks = [
+  "colophon-account",
+  ...settings.databases.map(({ name }) => `colophon-${name}-database`),
+  ...settings.stages.map(({ name }) => `colophon-${name}`),
+];
+
+beforeAll(async () => {
+  readme = await readFile(join(root, "infra/README.md"), "utf8");
+  shipment = await ship();
+  synthesis = await synthesize(shipment);
+  templates = stacks.map((each) => synthesis.template(each));
+});
+
+afterAll(() => Promise.all([shipment.remove(), synthesis.remove()]));
+
+const all = (pattern: RegExp): string[] => [...new Set(readme.match(pattern))];
+const named = (type: string, property: string): string[] =>
+  templates.flatMap((each) => each.all(type).map(({ Properties }) => Properties[property]));
+
+describe("The operators' README", () => {
+  it("names files that are there", () => {
+    const files = all(/\b(?:events|functions|infra|lib|test)\/[\w./-]*\w/g);
+
+    expect(files.filter((each) => !existsSync(join(root, each)))).toEqual([]);
+    expect(files.length).toBeGreaterThan(10);
+  });
+
+  it("names stacks, functions and alarms that are there", () => {
+    const known = [...stacks, ...named("Lambda::Function", "FunctionName"), ...named("CloudWatch::Alarm", "AlarmName")];
+
+    const unknown = all(/\bcolophon-[a-z][a-z0-9-]*/g).filter(
+      (each) => !known.some((name) => (each.endsWith("-") ? name.startsWith(each) : name === each)),
+    );
+
+    expect(unknown).toEqual([]);
+  });
+
+  it("names every alarm, saved query and output", () => {
+    const alarms = named("CloudWatch::Alarm", "AlarmName").filter((each) => each.startsWith("colophon-prod"));
+    const queries = named("Logs::QueryDefinition", "Name").map((each) => each.replace(/.*\//, ""));
+    const outputs = settings.stages.flatMap(({ name }) => Object.keys(synthesis.template(`colophon-${name}`).Outputs));
+    const expected = [...alarms, ...queries, ...outputs.filter((each) => !each.startsWith("RestApiEndpoint"))];
+
+    expect(expected.filter((each) => !readme.includes(`| \`${each}\` |`))).toEqual([]);
+  });
+
+  it("links to its own sections", () => {
+    const anchors = all(/^#+ .*$/gm).map((each) => each.replace(/^#+ /, "").toLowerCase().replaceAll(" ", "-"));
+
+    expect(all(/(?<=\]\(#)[^)]+/g).filter((each) => !anchors.includes(each))).toEqual([]);
+    expect(anchors).toEqual(expect.arrayContaining(["restore", "update"]));
+  });
+
+  it("stays within 120 columns", () => {
+    expect(readme.split("\n").filter((line) => line.length > 120)).toEqual([]);
+  });
+});
+
+describe("Every function", () => {
+  it("has an event that it can be invoked with", () => {
+    const without = shipment.functions.filter(({ stem }) => !existsSync(join(root, "events", `${stem}.json`)));
+
+    expect(without).toEqual([]);
+  });
+
+  it("has the name that the README makes of its event", () => {
+    const names = new Set(named("Lambda::Function", "FunctionName").map((each) => each.replace(/^colophon-\w+-/, "")));
+
+    expect([...names].sort()).toEqual(
+      [...shipment.functions.map(({ stem }) => stem.replaceAll("/", "-")), "migrate-on-deploy"].sort(),
+    );
+  });
+});
