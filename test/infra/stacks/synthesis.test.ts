@@ -1,0 +1,120 @@
+import { execFile } from "node:child_process";
+import { appendFile, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Stack } from "aws-cdk-lib";
+import { Bucket } from "aws-cdk-lib/aws-s3";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeApp } from "../../../infra/app.ts";
+import { settings } from "../../../infra/stages.ts";
+import { type Synthesis, ship, synthesize } from "./synthesis.ts";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "../../..");
+const stacks = [
+  "colophon-account",
+  ...settings.databases.map(({ name }) => `colophon-${name}-database`),
+  ...settings.stages.map(({ name }) => `colophon-${name}`),
+];
+
+let shipment: Awaited<ReturnType<typeof ship>>;
+let synthesis: Synthesis;
+
+beforeAll(async () => {
+  shipment = await ship();
+  synthesis = await synthesize(shipment);
+});
+
+afterAll(() => Promise.all([shipment.remove(), synthesis.remove()]));
+
+/** Where each function's code lies, by its name. */
+const codeOf = ({ template }: Synthesis): Record<string, string> =>
+  Object.fromEntries(
+    stacks.flatMap((stack) =>
+      template(stack)
+        .all("Lambda::Function")
+        .map(({ Properties }) => [Properties.FunctionName, Properties.Code.S3Key]),
+    ),
+  );
+
+describe("npm run synth", () => {
+  it("works without credentials, without a region and without a network", async () => {
+    const directory = join(root, "node_modules/.cache", `colophon-synth-${process.pid}`);
+    const nowhere = "http://127.0.0.1:9";
+    const { PATH = "" } = process.env;
+    const env = {
+      PATH,
+      CDK_OUTDIR: directory,
+      HTTPS_PROXY: nowhere,
+      HTTP_PROXY: nowhere,
+      AWS_EC2_METADATA_DISABLED: "1",
+    };
+    await run("npm", ["run", "--silent", "synth"], { cwd: root, env });
+    const templates = (await readdir(directory)).filter((file) => file.endsWith(".template.json"));
+    await rm(directory, { recursive: true });
+
+    expect(templates.sort()).toEqual(stacks.map((each) => `${each}.template.json`).sort());
+  });
+});
+
+describe("Templates", () => {
+  it.each(stacks)("stay within what CloudFormation takes: %s", async (stack) => {
+    const { resources } = synthesis.template(stack);
+    const { size } = await stat(join(synthesis.directory, `${stack}.template.json`));
+
+    expect(resources.length).toBeLessThan(450);
+    expect(size).toBeLessThan(900_000);
+  });
+
+  it.each(stacks)("name no account, region or machine: %s", (stack) => {
+    const text = synthesis.template(stack).text.replace(/arn:aws:acm:[\w-]+:123456789012:[\w/-]+/g, "");
+
+    expect(text).not.toMatch(/\d{12}"|:\d{12}:|eu-central-1|us-east-1/);
+    expect(text).not.toContain(root);
+  });
+
+  it("are the same each time", async () => {
+    const again = await ship();
+    const second = await synthesize(again);
+    for (const stack of stacks) expect(second.template(stack).text).toBe(synthesis.template(stack).text);
+    await Promise.all([again.remove(), second.remove()]);
+  });
+
+  it("change for the function alone whose code changed", async () => {
+    const other = await ship();
+    const edited = other.functions.find(({ name }) => name === "admin-roles-edit");
+    await appendFile(edited?.file ?? "", "\n// another release\n");
+    const second = await synthesize(other);
+    const before = codeOf(synthesis);
+    const changed = Object.entries(codeOf(second)).filter(([name, key]) => before[name] !== key);
+    await Promise.all([other.remove(), second.remove()]);
+
+    expect(changed.map(([name]) => name).sort()).toEqual(
+      settings.stages.map(({ name }) => `colophon-${name}-admin-roles-edit`),
+    );
+  });
+
+  it("cannot be deployed when sharp was not at hand", async () => {
+    const functions = shipment.functions.map((each) => ({ ...each, isComplete: !each.processesImages }));
+    const incomplete = synthesize({ ...shipment, functions });
+
+    await expect(incomplete.then(({ template }) => template("colophon-prod").Rules?.Complete)).resolves.toMatchObject({
+      Assertions: [{ AssertDescription: expect.stringContaining("npm run package") }],
+    });
+    await (await incomplete).remove();
+  });
+});
+
+describe("cdk-nag", () => {
+  it("lets nothing be synthesised while it finds something", async () => {
+    const directory = await mkdtemp(join(root, "node_modules/.cache/colophon-synth-"));
+    const app = makeApp(settings, shipment, directory);
+    new Bucket(new Stack(app, "careless"), "Open");
+
+    expect(() => app.synth()).toThrow(/AwsSolutions-S1\b/);
+    const report = await readFile(join(directory, "validation-report.json"), "utf8");
+    expect(report).toMatch(/AwsSolutions-S10/);
+    expect(report).not.toMatch(/colophon-(dev|prod|account)/);
+    await rm(directory, { recursive: true });
+  });
+});
