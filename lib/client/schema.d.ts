@@ -669,8 +669,20 @@ export interface components {
          *       "descriptions": [
          *         {
          *           "id": 9,
-         *           "description": "Manga artist known for the thrillers Monster and 20th Century Boys.",
+         *           "description": "Manga artist known for the thrillers Monster and 20th Century Boys and for Pluto, his retelling of an Astro Boy story.",
          *           "language": "English",
+         *           "source": "Wikipedia"
+         *         },
+         *         {
+         *           "id": 10,
+         *           "description": "Mangaka, bekannt für die Thriller Monster und 20th Century Boys sowie für Pluto.",
+         *           "language": "German",
+         *           "source": "Wikipedia"
+         *         },
+         *         {
+         *           "id": 11,
+         *           "description": "『MONSTER』『20世紀少年』『PLUTO』などで知られる漫画家。",
+         *           "language": "Japanese",
          *           "source": "Wikipedia"
          *         }
          *       ],
@@ -760,8 +772,20 @@ export interface components {
          *       "descriptions": [
          *         {
          *           "id": 9,
-         *           "description": "Manga artist known for the thrillers Monster and 20th Century Boys.",
+         *           "description": "Manga artist known for the thrillers Monster and 20th Century Boys and for Pluto, his retelling of an Astro Boy story.",
          *           "language": "English",
+         *           "source": "Wikipedia"
+         *         },
+         *         {
+         *           "id": 10,
+         *           "description": "Mangaka, bekannt für die Thriller Monster und 20th Century Boys sowie für Pluto.",
+         *           "language": "German",
+         *           "source": "Wikipedia"
+         *         },
+         *         {
+         *           "id": 11,
+         *           "description": "『MONSTER』『20世紀少年』『PLUTO』などで知られる漫画家。",
+         *           "language": "Japanese",
          *           "source": "Wikipedia"
          *         }
          *       ],
@@ -821,7 +845,7 @@ export interface components {
          *       "id": 5,
          *       "first_name": "Naoki",
          *       "last_name": "Urasawa",
-         *       "image": "https://images.example.com/avatars/5f0c2f0e.webp",
+         *       "image": null,
          *       "gender": "male",
          *       "series_count": 5,
          *       "random_series": {
@@ -867,6 +891,14 @@ export interface components {
          *         {
          *           "id": 21,
          *           "name": "mystery"
+         *         },
+         *         {
+         *           "id": 30,
+         *           "name": "science fiction"
+         *         },
+         *         {
+         *           "id": 36,
+         *           "name": "thriller"
          *         }
          *       ],
          *       "volume": {
@@ -878,7 +910,7 @@ export interface components {
          *       },
          *       "aliases": [
          *         {
-         *           "id": 29,
+         *           "id": 26,
          *           "name": "20世紀少年",
          *           "language": "Japanese"
          *         }
@@ -922,8 +954,20 @@ export interface components {
          *       "descriptions": [
          *         {
          *           "id": 1,
-         *           "description": "One of the largest publishers of Japan.",
+         *           "description": "One of the largest publishers of Japan, which publishes the magazines Nakayoshi and Weekly Shōnen Magazine.",
          *           "language": "English",
+         *           "source": "Wikipedia"
+         *         },
+         *         {
+         *           "id": 2,
+         *           "description": "Einer der größten Verlage Japans.",
+         *           "language": "German",
+         *           "source": "Wikipedia"
+         *         },
+         *         {
+         *           "id": 3,
+         *           "description": "『週刊少年マガジン』『なかよし』などを発行する日本の出版社。",
+         *           "language": "Japanese",
          *           "source": "Wikipedia"
          *         }
          *       ],
@@ -1004,6 +1048,16 @@ export interface components {
          *           "id": 12,
          *           "name": "view-contributors",
          *           "description": "See contributors, unpublished ones included"
+         *         },
+         *         {
+         *           "id": 13,
+         *           "name": "add-contributors",
+         *           "description": "Add contributors"
+         *         },
+         *         {
+         *           "id": 14,
+         *           "name": "edit-contributors",
+         *           "description": "Edit contributors and their avatars"
          *         }
          *       ]
          *     }
@@ -1051,6 +1105,11 @@ export interface components {
          *           "id": 3,
          *           "name": "Editor",
          *           "description": "Adds contributors and keeps them up to date"
+         *         },
+         *         {
+         *           "id": 4,
+         *           "name": "Moderator",
+         *           "description": "Looks after the accounts of users"
          *         }
          *       ]
          *     }
@@ -1083,6 +1142,11 @@ export interface components {
          *           "id": 3,
          *           "name": "Editor",
          *           "description": "Adds contributors and keeps them up to date"
+         *         },
+         *         {
+         *           "id": 4,
+         *           "name": "Moderator",
+         *           "description": "Looks after the accounts of users"
          *         }
          *       ],
          *       "lock": {
@@ -1122,6 +1186,14 @@ export interface components {
          *         {
          *           "id": 21,
          *           "name": "mystery"
+         *         },
+         *         {
+         *           "id": 30,
+         *           "name": "science fiction"
+         *         },
+         *         {
+         *           "id": 36,
+         *           "name": "thriller"
          *         }
          *       ],
          *       "volume": {
@@ -1405,6 +1477,11 @@ export interface operations {
                      *               "id": 3,
                      *               "name": "Editor",
                      *               "description": "Adds contributors and keeps them up to date"
+                     *             },
+                     *             {
+                     *               "id": 4,
+                     *               "name": "Moderator",
+                     *               "description": "Looks after the accounts of users"
                      *             }
                      *           ],
                      *           "lock": {
@@ -1484,6 +1561,11 @@ export interface operations {
                      *           "id": 3,
                      *           "name": "Editor",
                      *           "description": "Adds contributors and keeps them up to date"
+                     *         },
+                     *         {
+                     *           "id": 4,
+                     *           "name": "Moderator",
+                     *           "description": "Looks after the accounts of users"
                      *         }
                      *       ]
                      *     }
@@ -2065,6 +2147,16 @@ export interface operations {
                      *           "id": 12,
                      *           "name": "view-contributors",
                      *           "description": "See contributors, unpublished ones included"
+                     *         },
+                     *         {
+                     *           "id": 13,
+                     *           "name": "add-contributors",
+                     *           "description": "Add contributors"
+                     *         },
+                     *         {
+                     *           "id": 14,
+                     *           "name": "edit-contributors",
+                     *           "description": "Edit contributors and their avatars"
                      *         }
                      *       ]
                      *     }
@@ -2926,8 +3018,20 @@ export interface operations {
                      *       "descriptions": [
                      *         {
                      *           "id": 9,
-                     *           "description": "Manga artist known for the thrillers Monster and 20th Century Boys.",
+                     *           "description": "Manga artist known for the thrillers Monster and 20th Century Boys and for Pluto, his retelling of an Astro Boy story.",
                      *           "language": "English",
+                     *           "source": "Wikipedia"
+                     *         },
+                     *         {
+                     *           "id": 10,
+                     *           "description": "Mangaka, bekannt für die Thriller Monster und 20th Century Boys sowie für Pluto.",
+                     *           "language": "German",
+                     *           "source": "Wikipedia"
+                     *         },
+                     *         {
+                     *           "id": 11,
+                     *           "description": "『MONSTER』『20世紀少年』『PLUTO』などで知られる漫画家。",
+                     *           "language": "Japanese",
                      *           "source": "Wikipedia"
                      *         }
                      *       ],
@@ -3703,8 +3807,20 @@ export interface operations {
                      *       "descriptions": [
                      *         {
                      *           "id": 9,
-                     *           "description": "Manga artist known for the thrillers Monster and 20th Century Boys.",
+                     *           "description": "Manga artist known for the thrillers Monster and 20th Century Boys and for Pluto, his retelling of an Astro Boy story.",
                      *           "language": "English",
+                     *           "source": "Wikipedia"
+                     *         },
+                     *         {
+                     *           "id": 10,
+                     *           "description": "Mangaka, bekannt für die Thriller Monster und 20th Century Boys sowie für Pluto.",
+                     *           "language": "German",
+                     *           "source": "Wikipedia"
+                     *         },
+                     *         {
+                     *           "id": 11,
+                     *           "description": "『MONSTER』『20世紀少年』『PLUTO』などで知られる漫画家。",
+                     *           "language": "Japanese",
                      *           "source": "Wikipedia"
                      *         }
                      *       ],
@@ -3833,6 +3949,14 @@ export interface operations {
                      *             {
                      *               "id": 21,
                      *               "name": "mystery"
+                     *             },
+                     *             {
+                     *               "id": 30,
+                     *               "name": "science fiction"
+                     *             },
+                     *             {
+                     *               "id": 36,
+                     *               "name": "thriller"
                      *             }
                      *           ],
                      *           "volume": {
@@ -3931,7 +4055,7 @@ export interface operations {
                      *           "id": 5,
                      *           "first_name": "Naoki",
                      *           "last_name": "Urasawa",
-                     *           "image": "https://images.example.com/avatars/5f0c2f0e.webp",
+                     *           "image": null,
                      *           "gender": "male",
                      *           "series_count": 5,
                      *           "random_series": {
@@ -4035,6 +4159,14 @@ export interface operations {
                      *             {
                      *               "id": 21,
                      *               "name": "mystery"
+                     *             },
+                     *             {
+                     *               "id": 30,
+                     *               "name": "science fiction"
+                     *             },
+                     *             {
+                     *               "id": 36,
+                     *               "name": "thriller"
                      *             }
                      *           ],
                      *           "volume": {
@@ -4046,7 +4178,7 @@ export interface operations {
                      *           },
                      *           "aliases": [
                      *             {
-                     *               "id": 29,
+                     *               "id": 26,
                      *               "name": "20世紀少年",
                      *               "language": "Japanese"
                      *             }
@@ -4187,8 +4319,20 @@ export interface operations {
                      *       "descriptions": [
                      *         {
                      *           "id": 1,
-                     *           "description": "One of the largest publishers of Japan.",
+                     *           "description": "One of the largest publishers of Japan, which publishes the magazines Nakayoshi and Weekly Shōnen Magazine.",
                      *           "language": "English",
+                     *           "source": "Wikipedia"
+                     *         },
+                     *         {
+                     *           "id": 2,
+                     *           "description": "Einer der größten Verlage Japans.",
+                     *           "language": "German",
+                     *           "source": "Wikipedia"
+                     *         },
+                     *         {
+                     *           "id": 3,
+                     *           "description": "『週刊少年マガジン』『なかよし』などを発行する日本の出版社。",
+                     *           "language": "Japanese",
                      *           "source": "Wikipedia"
                      *         }
                      *       ],

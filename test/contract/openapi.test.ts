@@ -1,10 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import * as z from "zod/mini";
 import { clientTypes, typesFile } from "../../infra/client-types/generate.ts";
-import { examples } from "../../infra/openapi/examples.ts";
 import { documentFile, openApiDocument, openApiText } from "../../infra/openapi.ts";
-import * as answers from "../../lib/contract/answers.ts";
 import { endpoints, resources } from "../../lib/contract/endpoints.ts";
 import { errorsOf } from "../support/contract.ts";
 
@@ -41,12 +38,6 @@ describe("The OpenAPI document", () => {
         expect(text).toContain(JSON.stringify(error.data));
       }
     }
-  });
-});
-
-describe("The examples", () => {
-  it.each(Object.entries(answers).filter(([name]) => name !== "Envelope"))("of %s is a valid one", (name, schema) => {
-    expect(z.safeParse(schema, examples[name as keyof typeof examples]).error).toBeUndefined();
   });
 });
 
