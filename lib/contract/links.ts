@@ -1,12 +1,12 @@
 import normalizeUrl from "normalize-url";
 import * as z from "zod/mini";
-import { text } from "./parameters.ts";
+import { trimmed } from "./parameters.ts";
 
 const linkLengthMax = 2000;
 
 /** An http or https URL, normalised; anything else, `javascript:` above all, is refused. */
 export const link = z.pipe(
-  text.check(z.minLength(1), z.maxLength(linkLengthMax)),
+  trimmed(linkLengthMax).check(z.minLength(1)),
   z.transform((value, context) => {
     try {
       const url = normalizeUrl(value, { defaultProtocol: "https", stripWWW: false, stripAuthentication: true });

@@ -9,8 +9,8 @@ export const elementsMax = 200;
 /** PostgreSQL stores neither NUL nor half a surrogate pair. */
 const storable = z.refine<string>((value) => !value.includes("\0") && value.isWellFormed());
 
-/** Text of at most `max` characters, without surrounding space. */
-const trimmed = (max: number) => z.string().check(z.trim(), z.maxLength(max), storable);
+/** Text of at most `max` characters, from which surrounding space is then cut off. */
+export const trimmed = (max: number) => z.string().check(z.maxLength(max), z.trim(), storable);
 
 /** A name: at least one character beside space. */
 export const name = trimmed(nameLengthMax).check(z.minLength(1));
