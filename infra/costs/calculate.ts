@@ -45,6 +45,8 @@ export const fixtures = {
   /** That the removal of images runs, and that it does not fail. */
   uploadAlarmMetrics: 2,
   firewallRules: 2,
+  /** Read from the access log: refused requests, and the latency of buffered answers. */
+  logMetrics: 2,
 } as const;
 
 const row = (what: string, { text, dollars }: Term): Row => ({ what, arithmetic: text, amounts: [dollars] });
@@ -160,7 +162,7 @@ function stageRows({ uploads, firewall }: StageSettings): Row[] {
   const rules = product(prices.firewallRule, times(fixtures.firewallRules));
   return [
     row("alarms", product(prices.alarm, times(alarms))),
-    row("metric of throttled requests", product(prices.metric)),
+    row("metrics from the access log", product(prices.metric, times(fixtures.logMetrics))),
     row("dashboard", product(prices.dashboard)),
     ...(firewall ? [row("firewall", product(prices.firewall)), row("firewall, rules", rules)] : []),
   ];

@@ -6,11 +6,7 @@ export const assumptions = {
   coldShare: { value: 0.01, unit: "", what: "of all requests meet a cold start" },
   stream: { value: 2, unit: "MB/s", what: "a stream beyond its first 6 MB, at most (Lambda, quotas)" },
   log: { value: 1.2, unit: "KB", what: "logs of a request: ours, Lambda's own three lines, API Gateway's" },
-  traced: {
-    value: 1,
-    unit: "",
-    what: "of all requests, at most: X-Ray takes the first of each second, and 5 % beyond",
-  },
+  traced: { value: 0.05, unit: "", what: "of all requests, by the stage's sampling rule" },
   storage: { value: 10, unit: "GB", what: "the database" },
   changed: { value: 0.01, unit: "", what: "of the database changes in a day" },
   imageKept: { value: 165, unit: "KB", what: "both sizes of an image" },

@@ -66,7 +66,10 @@ export class ApiStack extends Stack {
     new CfnOutput(this, "Url", { value: settings.domain ? `https://${settings.domain.name}` : api.url });
     if (settings.domain)
       new CfnOutput(this, "DomainTarget", { value: api.domainName?.domainNameAliasDomainName ?? "" });
-    if (images) new CfnOutput(this, "ImageDomainTarget", { value: images.distribution.domainName });
+    if (images) {
+      new CfnOutput(this, "ImageDomainTarget", { value: images.distribution.domainName });
+      new CfnOutput(this, "ImageBucket", { value: images.bucket.bucketName });
+    }
   }
 
   private makeImages(): Images | undefined {

@@ -32,7 +32,7 @@ interface Watched {
   readonly removal: Endpoint | undefined;
 }
 
-/** Of an answer that is not streamed; cold starts and a database that grows are below it. */
+/** Of an answer that is not streamed, since lists may be as long as one likes; cold starts and a database that grows are below it. */
 const slowMilliseconds = 3_000;
 const requestsMin = 20;
 
@@ -63,8 +63,14 @@ export class Watch extends Construct {
 
   private addAlarms({ accessLog, removal }: Watched): void {
     const { alarms, prefix } = this.#props;
+    const latency = accessLog.addMetricFilter("Latency", {
+      filterPattern: FilterPattern.stringValue("$.transfer", "=", "BUFFERED"),
+      metricNamespace: "Colophon",
+      metricName: `${prefix}-latency`,
+      metricValue: "$.milliseconds",
+    });
     alarms.add("slow-answers", {
-      metric: this.api("Latency", Stats.percentile(99), Duration.minutes(5)),
+      metric: latency.metric({ statistic: Stats.percentile(99), period: Duration.minutes(5) }),
       impact: `One answer in a hundred takes more than ${slowMilliseconds / 1_000} s. See the saved query \`slow\`, and the database's capacity.`,
       threshold: slowMilliseconds,
       periods: 3,

@@ -125,12 +125,17 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
 
   it("writes access logs as JSON, traces, and never logs what is sent", () => {
     const { AccessLogSetting, TracingEnabled, MethodSettings } = template.one("ApiGateway::Stage").Properties;
-    const line = JSON.parse(AccessLogSetting.Format);
+    const line = JSON.parse(AccessLogSetting.Format.replace("$context.responseLatency", "12"));
 
-    expect(line).toMatchObject({ requestId: "$context.requestId", status: "$context.status" });
+    expect(line).toMatchObject({ requestId: "$context.requestId", status: "$context.status", milliseconds: 12 });
     expect(JSON.stringify(line)).not.toMatch(/cookie|header|body/i);
     expect(template.find(AccessLogSetting.DestinationArn).Type).toBe("AWS::Logs::LogGroup");
     expect(TracingEnabled).toBe(true);
+    expect(template.one("XRay::SamplingRule").Properties.SamplingRule).toMatchObject({
+      ServiceName: `colophon-${name}/v1`,
+      FixedRate: 0.05,
+      ReservoirSize: 0,
+    });
     expect((MethodSettings as Resource["Properties"][]).map((each) => each.DataTraceEnabled)).not.toContain(true);
   });
 

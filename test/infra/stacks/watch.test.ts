@@ -69,15 +69,20 @@ describe.each(stages)("Stage $name", ({ name, uploads, alarmRecipient }) => {
     expect({ Threshold, TreatMissingData }).toEqual({ Threshold: 1, TreatMissingData: "notBreaching" });
   });
 
-  it("counts 429 in the access log", () => {
-    const filter = template.one("Logs::MetricFilter").Properties;
-    const [metric] = filter.MetricTransformations;
+  it.each([
+    ["throttled", '{ $.status = "429" }', { MetricValue: "1" }, { Statistic: "Sum" }],
+    ["slow-answers", '{ $.transfer = "BUFFERED" }', { MetricValue: "$.milliseconds" }, { ExtendedStatistic: "p99" }],
+  ])("reads from the access log what is %s", (alarm, pattern, value, statistic) => {
+    const filters = template.all("Logs::MetricFilter").map(({ Properties }) => Properties);
+    const filter = filters.find(({ FilterPattern }) => FilterPattern === pattern);
+    const [metric] = filter?.MetricTransformations ?? [];
 
-    expect(filter.FilterPattern).toBe('{ $.status = "429" }');
-    expect(template.find(filter.LogGroupName).Properties.LogGroupName).toBe(`/colophon/${name}/access`);
-    expect(alarmsOf(template, prefix).throttled?.Properties).toMatchObject({
+    expect(metric).toMatchObject(value);
+    expect(template.find(filter?.LogGroupName).Properties.LogGroupName).toBe(`/colophon/${name}/access`);
+    expect(alarmsOf(template, prefix)[alarm]?.Properties).toMatchObject({
       Namespace: metric.MetricNamespace,
       MetricName: metric.MetricName,
+      ...statistic,
     });
   });
 
