@@ -47,6 +47,8 @@ async function apply(migration: Migration, send: Send): Promise<boolean> {
     if (text(landed, 0) !== checksum) throw new Error("the file was changed after it had been applied");
     return false;
   }
+  // Whoever waits for a lock holds up all who come after: visitors go first, and the deployment is tried again.
+  await send(sql`set local lock_timeout = '3s'`);
   for (const statement of statements(migration.text)) await send(raw(statement));
   await send(sql`insert into migrations (name, checksum) values (${migration.name}::text, ${checksum}::text)`);
   return true;

@@ -11,6 +11,9 @@ export type Send = (statement: Sql) => Promise<readonly Row[]>;
 
 const { resourceArn, secretArn } = database;
 
+/** Nobody waits at API Gateway for a transaction; the Data API ends a statement after 45 s (Data API, "Limits"). */
+const patient = { requestTimeout: 50_000 };
+
 /**
  * Runs statements in one transaction: all of them hold, or none. Only for what one statement cannot do, since each
  * costs a call. What fails is rolled back at once, or by the service when the transaction has been idle for 3 minutes.
@@ -25,12 +28,13 @@ export async function transaction<Result>(work: (send: Send) => Promise<Result>)
         sql: statement.statement,
         parameters: statement.values.map(parameter),
       }),
+      patient,
     );
     return records ?? [];
   };
   try {
     const result = await work(send);
-    await client.send(new CommitTransactionCommand({ resourceArn, secretArn, transactionId }));
+    await client.send(new CommitTransactionCommand({ resourceArn, secretArn, transactionId }), patient);
     return result;
   } catch (error) {
     await client.send(new RollbackTransactionCommand({ resourceArn, secretArn, transactionId })).catch(() => undefined);

@@ -46,6 +46,17 @@ describe("ops-migrate", () => {
     expect(tables).toBe(0);
   });
 
+  it("rather fails than waits for somebody's lock", async () => {
+    await sql.begin(async (other) => {
+      await other`create table volumes (id int)`;
+
+      expect(await migrate()).toMatchObject({
+        error: { errorMessage: expect.stringMatching(/^Migration 0004-series failed: .*lock timeout/) },
+      });
+      await other`drop table volumes`;
+    });
+  });
+
   it("brings a database up to date, also when two run at once", async () => {
     await sql`drop schema public cascade`;
     await sql`create schema public`;
