@@ -1,0 +1,54 @@
+import fc from "fast-check";
+import { arbitraryOf } from "./arbitrary-values.ts";
+import { document, type Operation, type Parameter } from "./operations.ts";
+
+/** The parameters and the body of a request. */
+export interface Values {
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+/** Requests that the document calls valid. */
+export function requestsTo({ parameters, requestBody }: Operation): fc.Arbitrary<Values> {
+  const place = (name: Parameter["in"]) => valuesOf(parameters.filter((each) => each.in === name));
+  const schema = requestBody?.content["application/json"].schema;
+  return fc.record({
+    path: place("path").filter(fitsInPath),
+    query: place("query"),
+    body: schema ? arbitraryOf(schema, document) : fc.constant(undefined),
+  });
+}
+
+function valuesOf(parameters: readonly Parameter[]): fc.Arbitrary<Readonly<Record<string, string>>> {
+  const values = parameters.map((each) => {
+    const anything = arbitraryOf(each.schema, document).map(String);
+    return [each.name, fc.oneof(...likely(each), anything)] as const;
+  });
+  const required = parameters.filter((each) => each.required).map(({ name }) => name);
+  return fc.record(Object.fromEntries(values), { requiredKeys: required });
+}
+
+/** What is worth trying more often than chance would. */
+const likely = ({ name, allowEmptyValue }: Parameter): fc.Arbitrary<string>[] => [
+  ...(name === "id" ? [fc.integer({ min: 1, max: 8 }).map(String)] : []),
+  ...(allowEmptyValue ? [fc.constant("")] : []),
+];
+
+/** URLs resolve dot segments before they are sent. */
+const fitsInPath = (values: Readonly<Record<string, string>>) =>
+  Object.values(values).every((value) => !/^\.{1,2}$/.test(value));
+
+/** Sends a request over HTTP, as a client would. */
+export async function send(url: string, { path, method }: Operation, values: Values, token?: string) {
+  const place = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values.path[name] ?? ""));
+  const response = await fetch(`${url}${place}?${new URLSearchParams(values.query)}`, {
+    method,
+    headers: {
+      ...(token === undefined ? {} : { Cookie: `refreshToken=${token}` }),
+      ...(values.body === undefined ? {} : { "Content-Type": "application/json" }),
+    },
+    ...(values.body === undefined ? {} : { body: JSON.stringify(values.body) }),
+  });
+  return { status: response.status, body: await response.json() };
+}

@@ -1,0 +1,52 @@
+import { fromJSONSchema } from "zod";
+import { openApiDocument } from "../../infra/openapi.ts";
+import type { Json } from "./arbitrary-values.ts";
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: "path" | "query";
+  readonly required: boolean;
+  readonly allowEmptyValue?: boolean;
+  readonly schema: Json;
+}
+
+/** An operation of the OpenAPI document, as a client reads it. */
+export interface Operation {
+  readonly operationId: string;
+  readonly path: string;
+  readonly method: string;
+  readonly security: readonly unknown[];
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: { readonly content: { readonly "application/json": { readonly schema: Json } } };
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+interface Response {
+  readonly $ref?: string;
+  readonly content?: { readonly "application/json": { readonly schema: Json } };
+}
+
+interface Document extends Json {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Omit<Operation, "path" | "method">>>>>;
+  readonly components: { readonly schemas: Json; readonly responses: Readonly<Record<string, Response>> };
+}
+
+export const document: Document = JSON.parse(JSON.stringify(openApiDocument()));
+
+export const operations: readonly Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
+);
+
+/** What is wrong with an answer by the document; undefined when nothing is. */
+export function misfitOf({ responses }: Operation, { status, body }: { status: number; body: unknown }): unknown {
+  const response = responses[status];
+  const { content } = response?.$ref ? referred(response.$ref) : (response ?? {});
+  if (!content) return `${status} is not declared`;
+  // What zod reads has its definitions in itself.
+  const schema = { ...content["application/json"].schema, $defs: document.components.schemas };
+  const text = JSON.stringify(schema).replaceAll("#/components/schemas/", "#/$defs/");
+  return fromJSONSchema(JSON.parse(text)).safeParse(body).error?.issues;
+}
+
+const referred = (reference: string): Response =>
+  document.components.responses[reference.split("/").at(-1) ?? ""] ?? {};
