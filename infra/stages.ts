@@ -56,6 +56,8 @@ const stageSettings = z
     imageCertificate: certificateIn("us-east-1").optional(),
     /** The API's own domain; without one API Gateway names it. */
     domain: z.strictObject({ name: domain, certificate: certificateIn("[a-z0-9-]+") }).optional(),
+    /** Where the reference of the interface is shown; without one it is shown on developers' machines only. */
+    reference: z.strictObject({ domain, certificate: certificateIn("us-east-1") }).optional(),
     /** Of all methods together, and of every single method by its kind. */
     throttles: z.strictObject({
       stage: throttle,
@@ -151,6 +153,10 @@ export const settings: Settings = settingsSchema.parse({
       domain: {
         name: "api.example.com",
         certificate: "arn:aws:acm:eu-central-1:123456789012:certificate/00000000-0000-4000-8000-000000000002",
+      },
+      reference: {
+        domain: "docs.example.com",
+        certificate: "arn:aws:acm:us-east-1:123456789012:certificate/00000000-0000-4000-8000-000000000003",
       },
       throttles: {
         stage: { rate: 1_000, burst: 2_000 },

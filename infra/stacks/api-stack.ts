@@ -9,6 +9,7 @@ import { type Cluster, databaseResource, findCluster } from "./database.ts";
 import { bufferedTimeout, Endpoint, longTimeout, type Resource } from "./endpoint.ts";
 import { Firewall } from "./firewall.ts";
 import { Images } from "./images.ts";
+import { ReferenceSite } from "./reference-site.ts";
 import { GradualRelease } from "./release.ts";
 import { RemovalSchedule } from "./removal-schedule.ts";
 import { ColophonApi } from "./rest-api.ts";
@@ -63,6 +64,9 @@ export class ApiStack extends Stack {
     const removal = images ? this.makeRemoval(images) : undefined;
     watch.over({ endpoints: served.map(({ endpoint }) => endpoint), accessLog, removal: removal?.endpoint });
 
+    const own = `https://${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
+    this.makeReference(settings.domain ? `https://${settings.domain.name}` : own);
+
     new CfnOutput(this, "Url", { value: settings.domain ? `https://${settings.domain.name}` : api.url });
     if (settings.domain)
       new CfnOutput(this, "DomainTarget", { value: api.domainName?.domainNameAliasDomainName ?? "" });
@@ -76,6 +80,13 @@ export class ApiStack extends Stack {
     const { uploads, imageDomain: domain, imageCertificate: certificateArn } = this.#settings;
     if (!uploads || !certificateArn) return undefined;
     return new Images(this, "Images", { domain, certificateArn, ...this.keeping });
+  }
+
+  private makeReference(api: string): void {
+    const { reference } = this.#settings;
+    if (!reference) return;
+    const { domain, certificate: certificateArn } = reference;
+    new ReferenceSite(this, "Reference", { api, domain, certificateArn, ...this.keeping });
   }
 
   private makeEndpoint(declaration: Declaration, images: Images | undefined): Endpoint {

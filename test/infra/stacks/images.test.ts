@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { reference } from "../../../infra/reference.ts";
 import { settings } from "../../../infra/stages.ts";
 import { type Properties, type Synthesis, ship, spell, synthesize, type Template } from "./synthesis.ts";
 
@@ -12,13 +13,20 @@ beforeAll(async () => {
 
 afterAll(() => Promise.all([shipment.remove(), synthesis.remove()]));
 
+function cdnOf(template: Template, domain: string) {
+  const found = template.all("CloudFront::Distribution").find(({ Properties }) => {
+    return Properties.DistributionConfig.Aliases.includes(domain);
+  });
+  return found ?? expect.fail(`Nothing serves ${domain}`);
+}
+
 describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of stage $name", (stage) => {
   let template: Template;
   let distribution: Properties;
 
   beforeAll(() => {
     template = synthesis.template(`colophon-${stage.name}`);
-    distribution = template.one("CloudFront::Distribution").Properties.DistributionConfig;
+    distribution = cdnOf(template, stage.imageDomain).Properties.DistributionConfig;
   });
 
   /** The bucket that the functions write to. */
@@ -68,9 +76,7 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
       Principal: { Service: "cloudfront.amazonaws.com" },
       Condition: { StringEquals: { "AWS:SourceArn": expect.anything() } },
     });
-    expect(spell(allowing?.Condition.StringEquals["AWS:SourceArn"])).toContain(
-      template.one("CloudFront::Distribution").id,
-    );
+    expect(spell(allowing?.Condition.StringEquals["AWS:SourceArn"])).toContain(cdnOf(template, stage.imageDomain).id);
     const { Origins, DefaultCacheBehavior } = distribution;
     expect(template.find(Origins[0].OriginAccessControlId["Fn::GetAtt"] && Origins[0].OriginAccessControlId).Type).toBe(
       "AWS::CloudFront::OriginAccessControl",
@@ -88,15 +94,12 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
   });
 
   it("come with headers that let no browser run them", () => {
-    const { ResponseHeadersPolicyConfig } = template.one("CloudFront::ResponseHeadersPolicy").Properties;
+    const policy = template.find(distribution.DefaultCacheBehavior.ResponseHeadersPolicyId);
 
-    expect(ResponseHeadersPolicyConfig.SecurityHeadersConfig).toMatchObject({
+    expect(policy.Properties.ResponseHeadersPolicyConfig.SecurityHeadersConfig).toMatchObject({
       ContentTypeOptions: { Override: true },
       ContentSecurityPolicy: { ContentSecurityPolicy: "default-src 'none'; sandbox", Override: true },
     });
-    expect(template.find(distribution.DefaultCacheBehavior.ResponseHeadersPolicyId).Type).toBe(
-      "AWS::CloudFront::ResponseHeadersPolicy",
-    );
   });
 
   it("are removed on a schedule, which may call its function alone", () => {
@@ -111,5 +114,43 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
     expect(others).toEqual([]);
     expect(template.find(allowed?.Properties.FunctionName).id).toBe(lambda.id);
     expect(template.find(allowed?.Properties.SourceArn).id).toBe(rule.id);
+  });
+});
+
+describe("The reference", () => {
+  it("is served where a stage has a domain for it, and may talk to that stage's API alone", () => {
+    for (const { name, reference: site, domain } of settings.stages) {
+      const template = synthesis.template(`colophon-${name}`);
+      if (!site) {
+        expect(template.Outputs).not.toHaveProperty("ReferenceBucket");
+        continue;
+      }
+      const { DistributionConfig } = cdnOf(template, site.domain).Properties;
+      const headers = template.find(DistributionConfig.DefaultCacheBehavior.ResponseHeadersPolicyId).Properties;
+      const { policy } = reference({ base: "", tokens: [], api: `https://${domain?.name}` });
+
+      expect(DistributionConfig.DefaultRootObject).toBe("index.html");
+      expect(DistributionConfig.ViewerCertificate.AcmCertificateArn).toBe(site.certificate);
+      expect(headers.ResponseHeadersPolicyConfig.SecurityHeadersConfig.ContentSecurityPolicy).toEqual({
+        ContentSecurityPolicy: policy,
+        Override: true,
+      });
+      expect(template.find(template.Outputs.ReferenceBucket.Value).Type).toBe("AWS::S3::Bucket");
+    }
+  });
+
+  it("may talk to an API without a domain as well", async () => {
+    const without = settings.stages.map(({ domain: _, ...stage }) => stage);
+    const { template, remove } = await synthesize(shipment, { ...settings, stages: without });
+    const policies = template("colophon-prod")
+      .all("CloudFront::ResponseHeadersPolicy")
+      .map(({ Properties }) => {
+        return spell(
+          Properties.ResponseHeadersPolicyConfig.SecurityHeadersConfig.ContentSecurityPolicy.ContentSecurityPolicy,
+        );
+      });
+    await remove();
+
+    expect(policies.join("\n")).toMatch(/connect-src 'self' https:\/\/\$\{\w+\}\.execute-api\.\$\{AWS::Region\}\./);
   });
 });

@@ -1,0 +1,105 @@
+import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
+import {
+  Distribution,
+  HeadersFrameOption,
+  HeadersReferrerPolicy,
+  HttpVersion,
+  ResponseHeadersPolicy,
+  SecurityPolicyProtocol,
+  ViewerProtocolPolicy,
+} from "aws-cdk-lib/aws-cloudfront";
+import { S3BucketOrigin } from "aws-cdk-lib/aws-cloudfront-origins";
+import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket, ObjectOwnership } from "aws-cdk-lib/aws-s3";
+import { Construct } from "constructs";
+import { acknowledge } from "./acknowledge.ts";
+
+export interface ServedBucketProps {
+  readonly domain: string;
+  /** In us-east-1, where CloudFront looks for it. */
+  readonly certificateArn: string;
+  /** What lies in it, in a word. */
+  readonly content: string;
+  readonly contentSecurityPolicy: string;
+  /** Whether pages of other sites may show what it holds. */
+  readonly isForEverySite: boolean;
+  /** What `/` answers with. */
+  readonly rootObject?: string;
+  readonly logRetentionDays: number;
+  readonly isProtected: boolean;
+}
+
+/** For how long something deleted or replaced can be brought back. */
+const oldVersionsDays = 30;
+
+/** A bucket that nobody reads but CloudFront, and the CDN in front of it under a domain of its own. */
+export class ServedBucket extends Construct {
+  readonly bucket: IBucket;
+  readonly distribution: Distribution;
+
+  constructor(scope: Construct, id: string, props: ServedBucketProps) {
+    super(scope, id);
+    const closed = {
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      encryption: BucketEncryption.S3_MANAGED,
+      enforceSSL: true,
+      minimumTLSVersion: 1.2,
+      removalPolicy: props.isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
+    } as const;
+    const logs = new Bucket(this, "Logs", {
+      ...closed,
+      // CloudFront delivers its logs by an access control list.
+      objectOwnership: ObjectOwnership.BUCKET_OWNER_PREFERRED,
+      lifecycleRules: [{ expiration: Duration.days(props.logRetentionDays) }],
+    }) as IBucket;
+    this.bucket = new Bucket(this, "Bucket", {
+      ...closed,
+      versioned: true,
+      lifecycleRules: [
+        {
+          noncurrentVersionExpiration: Duration.days(oldVersionsDays),
+          expiredObjectDeleteMarker: true,
+          abortIncompleteMultipartUploadAfter: Duration.days(1),
+        },
+      ],
+      serverAccessLogsBucket: logs,
+      serverAccessLogsPrefix: "bucket/",
+    }) as IBucket;
+    this.distribution = new Distribution(this, "Distribution", {
+      comment: `${props.content} of ${props.domain}`,
+      domainNames: [props.domain],
+      certificate: Certificate.fromCertificateArn(this, "Certificate", props.certificateArn),
+      minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
+      httpVersion: HttpVersion.HTTP2_AND_3,
+      defaultBehavior: {
+        origin: S3BucketOrigin.withOriginAccessControl(this.bucket),
+        viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
+        responseHeadersPolicy: this.headers(props),
+      },
+      ...(props.rootObject ? { defaultRootObject: props.rootObject } : {}),
+      enableLogging: true,
+      logBucket: logs,
+      logFilePrefix: "cdn/",
+    });
+    acknowledge(this.distribution, {
+      "AwsSolutions-CFR1": "The catalogue is for readers everywhere, and so is what it shows.",
+      "AwsSolutions-CFR2": "It serves static files to GET and HEAD alone, and evaluates nothing a client sends.",
+    });
+  }
+
+  private headers({ contentSecurityPolicy, isForEverySite }: ServedBucketProps): ResponseHeadersPolicy {
+    const scope = isForEverySite ? "cross-origin" : "same-origin";
+    return new ResponseHeadersPolicy(this, "Headers", {
+      securityHeadersBehavior: {
+        contentTypeOptions: { override: true },
+        contentSecurityPolicy: { contentSecurityPolicy, override: true },
+        frameOptions: { frameOption: HeadersFrameOption.DENY, override: true },
+        referrerPolicy: { referrerPolicy: HeadersReferrerPolicy.NO_REFERRER, override: true },
+        strictTransportSecurity: { accessControlMaxAge: Duration.days(730), includeSubdomains: true, override: true },
+      },
+      customHeadersBehavior: {
+        customHeaders: [{ header: "Cross-Origin-Resource-Policy", value: scope, override: true }],
+      },
+    });
+  }
+}
