@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Costs, costsOf, fixtures, memoryInMegabytes, type Row, totals } from "../../infra/costs/calculate.ts";
 import { withCosts } from "../../infra/costs.ts";
 import { type DatabaseSettings, type StageSettings, settings } from "../../infra/stages.ts";
-import { type Synthesis, ship, synthesize } from "./stacks/synthesis.ts";
+import { useSynthesis } from "./stacks/synthesis.ts";
 
 const [dev, prod] = settings.stages as [StageSettings, StageSettings];
 const [devDatabase, prodDatabase] = settings.databases as [DatabaseSettings, DatabaseSettings];
@@ -95,15 +95,7 @@ describe("A month", () => {
 });
 
 describe("What is counted", () => {
-  let shipment: Awaited<ReturnType<typeof ship>>;
-  let synthesis: Synthesis;
-
-  beforeAll(async () => {
-    shipment = await ship();
-    synthesis = await synthesize(shipment);
-  });
-
-  afterAll(() => Promise.all([shipment.remove(), synthesis.remove()]));
+  const synthesis = useSynthesis();
 
   const alarmMetrics = (stack: string): number =>
     synthesis

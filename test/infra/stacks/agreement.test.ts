@@ -7,7 +7,7 @@ import { type Declaration, functionName, stem } from "../../../lib/contract/decl
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { send, streaming, writeFunctions } from "../local/fixtures.ts";
 import { type Answer, mockAnswer, refusal, routeOf } from "./rest-api.ts";
-import { type Resource, type Synthesis, ship, synthesize, type Template } from "./synthesis.ts";
+import { type Resource, type Template, useSynthesis } from "./synthesis.ts";
 
 /* The local gateway and the REST API of every stage answer alike where no function is asked. */
 
@@ -15,20 +15,18 @@ const foreign = "https://foreign.example.org";
 const fails = "fails";
 const hangs = "hangs";
 
-let shipment: Awaited<ReturnType<typeof ship>>;
-let synthesis: Synthesis;
+const synthesis = useSynthesis();
+
 let built: Awaited<ReturnType<typeof writeFunctions>>;
 let lambda: Lambda;
 
 beforeAll(async () => {
   vi.spyOn(console, "error").mockImplementation(() => {});
-  shipment = await ship();
-  synthesis = await synthesize(shipment);
   built = await writeFunctions(Object.fromEntries(endpoints.map((each) => [stem(each), naming(each)])));
   lambda = await startLambda(built);
 });
 
-afterAll(() => Promise.all([shipment.remove(), synthesis.remove(), built.remove()]));
+afterAll(() => built.remove());
 
 /** A function that answers with its own name. */
 const naming = (declaration: Declaration) =>

@@ -1,16 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { type DatabaseSettings, settings } from "../../../infra/stages.ts";
-import { type Synthesis, ship, spell, synthesize, type Template } from "./synthesis.ts";
+import { spell, synthesize, type Template, useSynthesis } from "./synthesis.ts";
 
-let shipment: Awaited<ReturnType<typeof ship>>;
-let synthesis: Synthesis;
-
-beforeAll(async () => {
-  shipment = await ship();
-  synthesis = await synthesize(shipment);
-});
-
-afterAll(() => Promise.all([shipment.remove(), synthesis.remove()]));
+const synthesis = useSynthesis();
 
 const idsOf = (template: Template, type: string) => template.all(type).map(({ id }) => id);
 
@@ -129,7 +121,7 @@ describe("A database restored from a snapshot", () => {
     const [dev, ...others] = settings.databases;
     const snapshot = "arn:aws:rds:eu-central-1:123456789012:cluster-snapshot:before-the-accident";
     const restored = { ...settings, databases: [{ ...(dev as DatabaseSettings), snapshot }, ...others] };
-    const { template, remove } = await synthesize(shipment, restored);
+    const { template, remove } = await synthesize(synthesis.shipment, restored);
     const cluster = template("colophon-dev-database").one("RDS::DBCluster");
     await remove();
 

@@ -1,17 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { reference } from "../../../infra/reference.ts";
 import { settings } from "../../../infra/stages.ts";
-import { type Properties, type Synthesis, ship, spell, synthesize, type Template } from "./synthesis.ts";
+import { type Properties, spell, synthesize, type Template, useSynthesis } from "./synthesis.ts";
 
-let shipment: Awaited<ReturnType<typeof ship>>;
-let synthesis: Synthesis;
-
-beforeAll(async () => {
-  shipment = await ship();
-  synthesis = await synthesize(shipment);
-});
-
-afterAll(() => Promise.all([shipment.remove(), synthesis.remove()]));
+const synthesis = useSynthesis();
 
 function cdnOf(template: Template, domain: string) {
   const found = template.all("CloudFront::Distribution").find(({ Properties }) => {
@@ -141,7 +133,7 @@ describe("The reference", () => {
 
   it("may talk to an API without a domain as well", async () => {
     const without = settings.stages.map(({ domain: _, ...stage }) => stage);
-    const { template, remove } = await synthesize(shipment, { ...settings, stages: without });
+    const { template, remove } = await synthesize(synthesis.shipment, { ...settings, stages: without });
     const policies = template("colophon-prod")
       .all("CloudFront::ResponseHeadersPolicy")
       .map(({ Properties }) => {

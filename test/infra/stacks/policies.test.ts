@@ -1,18 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { settings } from "../../../infra/stages.ts";
 import { functionName } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { type Properties, type Resource, type Synthesis, ship, spell, synthesize, type Template } from "./synthesis.ts";
+import { type Properties, type Resource, spell, type Template, useSynthesis } from "./synthesis.ts";
 
-let shipment: Awaited<ReturnType<typeof ship>>;
-let synthesis: Synthesis;
-
-beforeAll(async () => {
-  shipment = await ship();
-  synthesis = await synthesize(shipment);
-});
-
-afterAll(() => Promise.all([shipment.remove(), synthesis.remove()]));
+const synthesis = useSynthesis();
 
 const stacks = [
   "colophon-account",
@@ -126,7 +118,9 @@ describe.each(stacks)("Of the stack %s", (stack) => {
 
   it("each function is told only what it reads", () => {
     for (const [name, { Properties }] of functions) {
-      const packaged = [...shipment.functions, shipment.migration].find((each) => each.name === name);
+      const packaged = [...synthesis.shipment.functions, synthesis.shipment.migration].find(
+        (each) => each.name === name,
+      );
       const { NODE_OPTIONS, ...variables } = Properties.Environment.Variables;
       for (const each of Object.keys(variables)) expect([name, ...(packaged?.variables ?? [])]).toContain(each);
     }
@@ -153,7 +147,7 @@ describe("Every function that needs a variable", () => {
     const ours = /^(DATABASE_\w+|ALLOWED_ORIGINS|IMAGE_\w+)$/;
     for (const stack of stacks) {
       for (const { Properties } of synthesis.template(stack).all("Lambda::Function")) {
-        const packaged = [...shipment.functions, shipment.migration].find(({ name }) => {
+        const packaged = [...synthesis.shipment.functions, synthesis.shipment.migration].find(({ name }) => {
           return Properties.FunctionName.endsWith(`-${name}`);
         });
         const needed = [...(packaged?.variables ?? [])].filter((each) => ours.test(each));

@@ -1,21 +1,13 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { settings } from "../../../infra/stages.ts";
 import { type Declaration, functionName } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { routeOf } from "./rest-api.ts";
-import { type Resource, type Synthesis, ship, spell, synthesize, type Template } from "./synthesis.ts";
+import { type Resource, spell, type Template, useSynthesis } from "./synthesis.ts";
 
-let shipment: Awaited<ReturnType<typeof ship>>;
-let synthesis: Synthesis;
-
-beforeAll(async () => {
-  shipment = await ship();
-  synthesis = await synthesize(shipment);
-});
-
-afterAll(() => Promise.all([shipment.remove(), synthesis.remove()]));
+const synthesis = useSynthesis();
 
 const routeFor = ({ method, path }: Declaration) => `${method} ${path}`;
 

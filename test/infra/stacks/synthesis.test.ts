@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Stack } from "aws-cdk-lib";
 import { Bucket } from "aws-cdk-lib/aws-s3";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { makeApp } from "../../../infra/app.ts";
 import { settings } from "../../../infra/stages.ts";
-import { type Synthesis, ship, synthesize } from "./synthesis.ts";
+import { type Synthesis, ship, synthesize, useSynthesis } from "./synthesis.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../../..");
@@ -17,18 +17,10 @@ const stacks = [
   ...settings.stages.map(({ name }) => `colophon-${name}`),
 ];
 
-let shipment: Awaited<ReturnType<typeof ship>>;
-let synthesis: Synthesis;
-
-beforeAll(async () => {
-  shipment = await ship();
-  synthesis = await synthesize(shipment);
-});
-
-afterAll(() => Promise.all([shipment.remove(), synthesis.remove()]));
+const synthesis = useSynthesis();
 
 /** Where each function's code lies, by its name. */
-const codeOf = ({ template }: Synthesis): Record<string, string> =>
+const codeOf = ({ template }: Pick<Synthesis, "template">): Record<string, string> =>
   Object.fromEntries(
     stacks.flatMap((stack) =>
       template(stack)
@@ -95,8 +87,8 @@ describe("Templates", () => {
   });
 
   it("cannot be deployed when sharp was not at hand", async () => {
-    const functions = shipment.functions.map((each) => ({ ...each, isComplete: !each.processesImages }));
-    const incomplete = synthesize({ ...shipment, functions });
+    const functions = synthesis.shipment.functions.map((each) => ({ ...each, isComplete: !each.processesImages }));
+    const incomplete = synthesize({ ...synthesis.shipment, functions });
 
     await expect(incomplete.then(({ template }) => template("colophon-prod").Rules?.Complete)).resolves.toMatchObject({
       Assertions: [{ AssertDescription: expect.stringContaining("npm run package") }],
@@ -108,7 +100,7 @@ describe("Templates", () => {
 describe("cdk-nag", () => {
   it("lets nothing be synthesised while it finds something", async () => {
     const directory = await mkdtemp(join(root, "node_modules/.cache/colophon-synth-"));
-    const app = makeApp(settings, shipment, directory);
+    const app = makeApp(settings, synthesis.shipment, directory);
     new Bucket(new Stack(app, "careless"), "Open");
 
     expect(() => app.synth()).toThrow(/AwsSolutions-S1\b/);

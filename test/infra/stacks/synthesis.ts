@@ -1,5 +1,6 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { afterAll, beforeAll } from "vitest";
 import { makeApp, type Shipment } from "../../../infra/app.ts";
 import { packageFunctions } from "../../../infra/package.ts";
 import { packageMigration } from "../../../infra/stacks/migration.ts";
@@ -37,6 +38,29 @@ export interface Synthesis {
   readonly directory: string;
   template(stack: string): Template;
   remove(): Promise<void>;
+}
+
+/** What `npm run synth` gives, for a whole test file or describe block; it is there in hooks and tests. */
+export function useSynthesis(): Pick<Synthesis, "directory" | "template"> & { readonly shipment: Shipment } {
+  let shipment: Awaited<ReturnType<typeof ship>>;
+  let synthesis: Synthesis;
+
+  beforeAll(async () => {
+    shipment = await ship();
+    synthesis = await synthesize(shipment);
+  });
+
+  afterAll(() => Promise.all([shipment.remove(), synthesis.remove()]));
+
+  return {
+    get directory() {
+      return synthesis.directory;
+    },
+    get shipment() {
+      return shipment;
+    },
+    template: (stack) => synthesis.template(stack),
+  };
 }
 
 /** Packages beneath node_modules, where the test runner leaves files as they are. */

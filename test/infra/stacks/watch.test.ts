@@ -1,16 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { type Settings, settings } from "../../../infra/stages.ts";
-import { type Properties, type Synthesis, ship, spell, synthesize, type Template } from "./synthesis.ts";
+import { type Properties, spell, type Template, useSynthesis } from "./synthesis.ts";
 
-let shipment: Awaited<ReturnType<typeof ship>>;
-let synthesis: Synthesis;
-
-beforeAll(async () => {
-  shipment = await ship();
-  synthesis = await synthesize(shipment);
-});
-
-afterAll(() => Promise.all([shipment.remove(), synthesis.remove()]));
+const synthesis = useSynthesis();
 
 /** By name, without the stack's. */
 const alarmsOf = (template: Template, prefix: string) =>
