@@ -4,6 +4,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+const pauseMs = 50;
 const waitMs = 10_000;
 
 /** Goes into PostgreSQL's setting cluster_name, so that a later start can tell who started a server. */
@@ -46,8 +47,11 @@ export function endWithThisProcess(server: ChildProcess): ChildProcess {
   return guard;
 }
 
-/** Ends the server that a killed process of ours left in the directory; refuses while that process still lives. */
-export async function endOrphan(directory: string): Promise<void> {
+/**
+ * Ends the server that a killed process of ours left in the directory; refuses while that process still lives. One that
+ * was killed a moment ago is given the time to be gone.
+ */
+export async function endOrphan(directory: string, patienceMs = 1_000): Promise<void> {
   const processId = Number((await readPidFile(directory))[0]);
   if (!processId || !isAlive(processId)) return;
   const { command, parent } = await describeProcess(processId);
@@ -56,7 +60,11 @@ export async function endOrphan(directory: string): Promise<void> {
   // After a restart of the machine the number may belong to anything.
   if (!command.includes(directory)) return;
   const owner = Number(new RegExp(`cluster_name=${ownerPrefix}(\\d+)`).exec(command)?.[1]);
-  if (owner === parent) throw new Error(`${directory} is in use by process ${owner}`);
+  if (owner === parent) {
+    if (patienceMs <= 0) throw new Error(`${directory} is in use by process ${owner}`);
+    await sleep(pauseMs);
+    return await endOrphan(directory, patienceMs - pauseMs);
+  }
   // Its last act is to remove the file, so that counts as its end even where nobody reaps it.
   await end(processId, () => isAlive(processId) && existsSync(join(directory, "postmaster.pid")));
 }
