@@ -66,6 +66,7 @@ process.once("SIGINT", stop).once("SIGTERM", stop);
 
 console.log(`
 Colophon answers on ${stack.url}
+and shows its interface on ${stack.url}/docs
 
   Tokens, for this machine only:
     local-administrator   every permission
