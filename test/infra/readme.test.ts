@@ -1,15 +1,13 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { settings } from "../../infra/stages.ts";
-import { type Synthesis, ship, synthesize, type Template } from "./stacks/synthesis.ts";
+import { type Template, useSynthesis } from "./stacks/synthesis.ts";
 
 const root = join(import.meta.dirname, "../..");
 
 let readme: string;
-let shipment: Awaited<ReturnType<typeof ship>>;
-let synthesis: Synthesis;
 let templates: Template[];
 
 const stacks = [
@@ -18,14 +16,12 @@ const stacks = [
   ...settings.stages.map(({ name }) => `colophon-${name}`),
 ];
 
+const synthesis = useSynthesis();
+
 beforeAll(async () => {
   readme = await readFile(join(root, "infra/README.md"), "utf8");
-  shipment = await ship();
-  synthesis = await synthesize(shipment);
   templates = stacks.map((each) => synthesis.template(each));
 });
-
-afterAll(() => Promise.all([shipment.remove(), synthesis.remove()]));
 
 const all = (pattern: RegExp): string[] => [...new Set(readme.match(pattern))];
 const named = (type: string, property: string): string[] =>
@@ -72,7 +68,9 @@ describe("The operators' README", () => {
 
 describe("Every function", () => {
   it("has an event that it can be invoked with", () => {
-    const without = shipment.functions.filter(({ stem }) => !existsSync(join(root, "events", `${stem}.json`)));
+    const without = synthesis.shipment.functions.filter(
+      ({ stem }) => !existsSync(join(root, "events", `${stem}.json`)),
+    );
 
     expect(without).toEqual([]);
   });
@@ -81,7 +79,7 @@ describe("Every function", () => {
     const names = new Set(named("Lambda::Function", "FunctionName").map((each) => each.replace(/^colophon-\w+-/, "")));
 
     expect([...names].sort()).toEqual(
-      [...shipment.functions.map(({ stem }) => stem.replaceAll("/", "-")), "migrate-on-deploy"].sort(),
+      [...synthesis.shipment.functions.map(({ stem }) => stem.replaceAll("/", "-")), "migrate-on-deploy"].sort(),
     );
   });
 });
