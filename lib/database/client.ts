@@ -20,7 +20,7 @@ export const database = {
 };
 
 /** A paused cluster takes about 15 s to resume; API Gateway would not wait for more than 29 s. */
-const patienceInMilliseconds = 20_000;
+const visitorsPatienceInMilliseconds = 20_000;
 const pausesInMilliseconds = [100, 250, 500, 1_000, 2_000];
 
 /** Refused before anything ran: safe to send again, reads and writes alike. */
@@ -28,22 +28,30 @@ const refusedUnrun = new Set(["DatabaseResumingException", "ThrottlingException"
 /** The statement was rolled back by PostgreSQL: serialization failure, deadlock. */
 const rolledBack = /SQLState: (40001|40P01)$/;
 
+type Retry = "no" | "a few times" | "until the deadline";
+
 /**
- * Sends until it is answered, within the bound of patience. A write is sent again only when it certainly did not run;
- * a read also after a fault of the service or the network.
- * @throws {DatabaseUnavailable} when the cluster is still resuming or throttling at the end of the patience
+ * Sends until it is answered, within the bound of patience.
+ * @param verdict whether to send again after this many failures, the last of which is given
+ * @throws {DatabaseUnavailable} when the deadline ends what was to be sent until then
  */
-export async function persist<Output>(send: () => Promise<Output>, repeatable: boolean): Promise<Output> {
+export async function persist<Output>(
+  send: () => Promise<Output>,
+  verdict: (error: unknown, failures: number) => Retry,
+  patienceInMilliseconds: number,
+): Promise<Output> {
   const deadline = Date.now() + patienceInMilliseconds;
   for (let attempt = 0; ; attempt++) {
     try {
       return await send();
     } catch (error) {
-      const retry = verdict(error, repeatable, attempt);
+      const retry = verdict(error, attempt + 1);
       if (retry === "no") throw error;
       const pause = pausesInMilliseconds[Math.min(attempt, pausesInMilliseconds.length - 1)] ?? 0;
       if (Date.now() + pause > deadline) {
-        throw retry === "until the deadline" ? new DatabaseUnavailable("No answer in time", { cause: error }) : error;
+        throw retry === "until the deadline"
+          ? new DatabaseUnavailable(`No answer in time: ${error}`, { cause: error })
+          : error;
       }
       await sleep(pause);
     }
@@ -52,13 +60,16 @@ export async function persist<Output>(send: () => Promise<Output>, repeatable: b
 
 const faultAttemptsMax = 3;
 
-function verdict(error: unknown, repeatable: boolean, attempt: number): "no" | "until the deadline" | "a few times" {
-  if (!(error instanceof Error)) return "no";
-  if (refusedUnrun.has(error.name)) return "until the deadline";
-  if (attempt + 1 >= faultAttemptsMax) return "no";
-  if (rolledBack.test(error.message)) return "a few times";
-  return repeatable && isFault(error) ? "a few times" : "no";
-}
+/** A write is sent again only when it certainly did not run; a read also after a fault of the service or the network. */
+const verdictOf =
+  (repeatable: boolean) =>
+  (error: unknown, failures: number): Retry => {
+    if (!(error instanceof Error)) return "no";
+    if (refusedUnrun.has(error.name)) return "until the deadline";
+    if (failures >= faultAttemptsMax) return "no";
+    if (rolledBack.test(error.message)) return "a few times";
+    return repeatable && isFault(error) ? "a few times" : "no";
+  };
 
 /** The service failed (5xx) or the connection broke: nobody knows whether the statement ran. */
 function isFault(error: Error): boolean {
@@ -77,7 +88,7 @@ export async function execute(statement: Sql, repeatable: boolean): Promise<read
     sql: statement.statement,
     parameters: statement.values.map(parameter),
   });
-  const { records } = await persist(() => client.send(command), repeatable);
+  const { records } = await persist(() => client.send(command), verdictOf(repeatable), visitorsPatienceInMilliseconds);
   return records ?? [];
 }
 

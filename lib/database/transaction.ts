@@ -15,11 +15,21 @@ const { resourceArn, secretArn } = database;
 const patient = { requestTimeout: 50_000 };
 
 /**
+ * A cluster that has been paused for a day takes half a minute and more to resume. One that was just made refuses its
+ * first calls in several ways: its endpoint, its secret or its writer is not there yet. Nothing has run at that point.
+ */
+const beginningInMilliseconds = 180_000;
+
+/**
  * Runs statements in one transaction: all of them hold, or none. Only for what one statement cannot do, since each
  * costs a call. What fails is rolled back at once, or by the service when the transaction has been idle for 3 minutes.
  */
 export async function transaction<Result>(work: (send: Send) => Promise<Result>): Promise<Result> {
-  const { transactionId } = await persist(() => client.send(new BeginTransactionCommand(database)), true);
+  const { transactionId } = await persist(
+    () => client.send(new BeginTransactionCommand(database)),
+    () => "until the deadline",
+    beginningInMilliseconds,
+  );
   const send: Send = async (statement) => {
     const { records } = await client.send(
       new ExecuteStatementCommand({
