@@ -1,8 +1,9 @@
-import { Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
+import { CfnDeletionPolicy, Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
 import { FlowLogDestination, type IVpc, SubnetType, Vpc } from "aws-cdk-lib/aws-ec2";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import {
   AuroraPostgresEngineVersion,
+  type CfnDBInstance,
   ClusterInstance,
   Credentials,
   DatabaseCluster,
@@ -120,6 +121,7 @@ function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraCluster {
         defaultDatabaseName: databaseName,
         credentials: Credentials.fromUsername("colophon"),
       });
+  if (isProtected) keepReplacedWriter(cluster);
   acknowledge(cluster, {
     "AwsSolutions-RDS6":
       "Nobody logs in to PostgreSQL over the network. The Data API asks IAM for every call (rds-data on this cluster) and takes the password from the secret that RDS rotates.",
@@ -128,6 +130,12 @@ function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraCluster {
     ...(isProtected ? {} : { "AwsSolutions-RDS10": "This database holds demonstration data and goes with its stack." }),
   });
   return cluster;
+}
+
+/** Stages use the cluster that a restored one replaces until they are deployed; its protection is not its writer's. */
+function keepReplacedWriter(cluster: AuroraCluster): void {
+  const writer = cluster.node.findChild("Writer").node.defaultChild as CfnDBInstance;
+  writer.cfnOptions.updateReplacePolicy = CfnDeletionPolicy.RETAIN;
 }
 
 function describe(database: AuroraCluster): Cluster {

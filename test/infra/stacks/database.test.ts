@@ -62,6 +62,11 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     );
   });
 
+  it("answers on when it is protected and a restored one takes its place", () => {
+    const kept = given.isProtected ? "Retain" : "Delete";
+    expect(template.one("RDS::DBInstance").UpdateReplacePolicy).toBe(kept);
+  });
+
   it("lies in a network that leads nowhere", () => {
     const ways = ["EC2::InternetGateway", "EC2::NatGateway", "EC2::Route", "EC2::EIP", "EC2::VPCEndpoint"];
     for (const type of ways) expect(template.all(type)).toEqual([]);

@@ -16,6 +16,7 @@ export interface Resource {
   readonly DependsOn?: readonly string[];
   readonly UpdatePolicy?: Properties;
   readonly DeletionPolicy?: string;
+  readonly UpdateReplacePolicy?: string;
 }
 
 /** A CloudFormation template, as far as tests look into it. */
