@@ -185,13 +185,17 @@ export class Watch extends Construct {
   }
 
   private everyFunction(metric: string, statistic: string): MathExpression {
-    const search = `{AWS/Lambda,FunctionName} MetricName="${metric}" FunctionName="${this.#props.prefix}-"`;
-    return searching(`SEARCH('${search}', '${statistic}', 300)`, metric);
+    return searching(this.search("AWS/Lambda", "FunctionName", metric, statistic), metric);
   }
 
   private total(namespace: string, dimension: string, metric: string): MathExpression {
-    const search = `{${namespace},${dimension}} MetricName="${metric}" "${this.#props.prefix}-"`;
-    return searching(`SUM(SEARCH('${search}', 'Sum', 300))`, metric);
+    return searching(`SUM(${this.search(namespace, dimension, metric, "Sum")})`, metric);
+  }
+
+  /** Without quotes the prefix is looked for in the name; with them it would have to be the whole name. */
+  private search(namespace: string, dimension: string, metric: string, statistic: string): string {
+    const terms = `{${namespace},${dimension}} MetricName="${metric}" ${dimension}=${this.#props.prefix}`;
+    return `SEARCH('${terms}', '${statistic}', 300)`;
   }
 
   private database(metricName: string): Metric {

@@ -89,6 +89,19 @@ describe.each(stages)("Stage $name", ({ name, uploads, alarmRecipient }) => {
     }
   });
 
+  it("searches for metrics of whatever has its name in the name", () => {
+    const searches =
+      spell(template.one("CloudWatch::Dashboard").Properties.DashboardBody).match(/SEARCH\('.*?'/g) ?? [];
+
+    expect(searches.length).toBeGreaterThan(3);
+    // In quotes stands what must be the whole of a name (CloudWatch, "Search expression syntax").
+    for (const each of searches) {
+      expect(each.replaceAll("\\", "")).toMatch(
+        new RegExp(`\\{[\\w/]+,(\\w+)\\} MetricName="(Duration|Errors|Throttles|IncomingBytes)" \\1=${prefix}'$`),
+      );
+    }
+  });
+
   it("saves queries over logs that exist", () => {
     const saved = template.all("Logs::QueryDefinition");
     expect(saved.map(({ Properties }) => Properties.Name).sort()).toEqual(
