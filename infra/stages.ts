@@ -58,9 +58,12 @@ const stageSettings = z
     domain: z.strictObject({ name: domain, certificate: certificateIn("[a-z0-9-]+") }).optional(),
     /** Where the reference of the interface is shown; without one it is shown on developers' machines only. */
     reference: z.strictObject({ domain, certificate: certificateIn("us-east-1") }).optional(),
-    /** Of all methods together, and of every single method by its kind. */
+    /**
+     * Of every single method, by its kind: API Gateway has no limit for the methods of a stage together (API Gateway,
+     * "Throttle requests to your REST APIs"). What has none of its own is a preflight.
+     */
     throttles: z.strictObject({
-      stage: throttle,
+      preflights: throttle,
       lists: throttle,
       records: throttle,
       changes: throttle,
@@ -132,11 +135,11 @@ export const settings: Settings = settingsSchema.parse({
       imageDomain: "images.dev.example.com",
       uploads: false,
       throttles: {
-        stage: { rate: 50, burst: 100 },
-        lists: { rate: 10, burst: 20 },
-        records: { rate: 25, burst: 50 },
-        changes: { rate: 10, burst: 20 },
-        images: { rate: 2, burst: 5 },
+        preflights: { rate: 5, burst: 20 },
+        lists: { rate: 2, burst: 10 },
+        records: { rate: 5, burst: 20 },
+        changes: { rate: 2, burst: 10 },
+        images: { rate: 1, burst: 5 },
       },
       releasesGradually: false,
       isProtected: false,
@@ -159,7 +162,7 @@ export const settings: Settings = settingsSchema.parse({
         certificate: "arn:aws:acm:us-east-1:123456789012:certificate/00000000-0000-4000-8000-000000000003",
       },
       throttles: {
-        stage: { rate: 1_000, burst: 2_000 },
+        preflights: { rate: 50, burst: 100 },
         lists: { rate: 100, burst: 200 },
         records: { rate: 500, burst: 1_000 },
         changes: { rate: 50, burst: 100 },

@@ -4,6 +4,7 @@ import {
   EndpointType,
   LambdaIntegration,
   LogGroupLogDestination,
+  type Method,
   type MethodDeploymentOptions,
   MethodLoggingLevel,
   ResponseTransferMode,
@@ -11,7 +12,7 @@ import {
   SecurityPolicy,
 } from "aws-cdk-lib/aws-apigateway";
 import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
-import type { IFunction } from "aws-cdk-lib/aws-lambda";
+import { CfnPermission, type IFunction } from "aws-cdk-lib/aws-lambda";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
@@ -83,7 +84,7 @@ export class ColophonApi extends Construct {
         accessLogFormat: AccessLogFormat.custom(accessFormat),
         // Functions do not trace by themselves (endpoint.ts); here their time is part of each request's trace.
         tracingEnabled: true,
-        ...methodOptions(settings.throttles.stage),
+        ...methodOptions(settings.throttles.preflights),
         methodOptions: Object.fromEntries(
           endpoints.map((each) => [`${each.path}/${each.method}`, methodOptions(settings.throttles[kindOf(each)])]),
         ),
@@ -105,14 +106,17 @@ export class ColophonApi extends Construct {
       "AwsSolutions-COG4": "Sessions are opaque tokens that this service keeps itself; there is no Cognito user pool.",
       ...(settings.firewall
         ? {}
-        : { "AwsSolutions-APIG3": "This stage holds demonstration data, and its throttles bound what it can cost." }),
+        : {
+            "AwsSolutions-APIG3":
+              "This stage holds demonstration data, and the throttles of its methods bound what it can cost.",
+          }),
     });
   }
 
   private addRoute(declaration: Declaration, target: IFunction | undefined, settings: StageSettings): void {
     const resource = this.api.root.resourceForPath(declaration.path);
     if (target) {
-      resource.addMethod(declaration.method, integrationOf(declaration, target));
+      this.permitFirst(resource.addMethod(declaration.method, integrationOf(declaration, target)));
       return;
     }
     if (!declaration.files) throw new Error(`Nothing serves ${declaration.method} ${declaration.path}`);
@@ -124,6 +128,18 @@ export class ColophonApi extends Construct {
       origins: allowedOrigins,
     });
     resource.addMethod(declaration.method, integration, options);
+  }
+
+  /**
+   * By the time a deployment leads requests to a function, it may be called. The CDK names the stage in the permission,
+   * which therefore came after the deployment, and requests in between failed.
+   */
+  private permitFirst(method: Method): void {
+    const path = method.resource.path.replaceAll(/\{\w+\}/g, "*");
+    for (const each of method.node.findAll().filter((it) => it instanceof CfnPermission)) {
+      each.sourceArn = this.api.arnForExecuteApi(method.httpMethod, path, "*");
+      this.api.latestDeployment?.node.addDependency(each);
+    }
   }
 
   private addPreflight(declarations: readonly Declaration[], { allowedOrigins }: StageSettings): void {
@@ -184,7 +200,7 @@ function integrationOf({ answers }: Declaration, target: IFunction): LambdaInteg
   });
 }
 
-function kindOf({ files, method, answers }: Declaration): Exclude<keyof StageSettings["throttles"], "stage"> {
+function kindOf({ files, method, answers }: Declaration): Exclude<keyof StageSettings["throttles"], "preflights"> {
   if (files) return "images";
   if (method !== "GET") return "changes";
   return "list" in answers ? "lists" : "records";

@@ -68,10 +68,20 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
     const allowed = template
       .all("Lambda::Permission")
       .filter(({ Properties }) => Properties.Principal === "apigateway.amazonaws.com")
-      .map(({ Properties }) => spell(Properties.SourceArn).replace(/.*\$\{\w*Stage\w*\}/, ""));
+      .map(({ Properties }) => spell(Properties.SourceArn).replace(/.*:\$\{\w+Api\w+\}/, ""));
 
     expect(allowed.sort()).toEqual(
-      served.map(({ method, path }) => `/${method}${path.replace(/\{\w+\}/, "*")}`).sort(),
+      served.map(({ method, path }) => `/*/${method}${path.replace(/\{\w+\}/, "*")}`).sort(),
+    );
+  });
+
+  it("leads requests to functions that may be called by then", () => {
+    const permissions = template.all("Lambda::Permission").filter(({ Properties }) => {
+      return Properties.Principal === "apigateway.amazonaws.com";
+    });
+
+    expect(template.one("ApiGateway::Deployment").DependsOn).toEqual(
+      expect.arrayContaining(permissions.map(({ id }) => id)),
     );
   });
 
@@ -96,7 +106,7 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
     expect(logs.size).toBe(template.all("Lambda::Function").length);
   });
 
-  it("throttles the stage, and each method by its kind", () => {
+  it("throttles each method by its kind, and preflights by what is left", () => {
     const { MethodSettings } = template.one("ApiGateway::Stage").Properties;
     const limits = Object.fromEntries(
       (MethodSettings as Resource["Properties"][]).map((each) => [
@@ -107,7 +117,7 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
 
     expect(Object.keys(limits)).toHaveLength(33);
     expect(limits).toMatchObject({
-      "* *": throttles.stage,
+      "* *": throttles.preflights,
       "GET /contributors": throttles.lists,
       "GET /contributor/slug/{slug}": throttles.records,
       "POST /admin-roles/edit/{id}": throttles.changes,
