@@ -12,9 +12,10 @@ const unknownRoutes: ReadonlySet<string> = new Set<GatewayResponseType>([
  * processed by the VTL engine"), so public and administrative paths cannot be told apart here. The page's origin is
  * echoed, with credentials, so that both the website and the admin panel can read them. That gives nothing away: what
  * they say are the constants of gateway-responses.ts, never an answer of a function, which carries headers of its own.
+ * Browsers speak HTTP/2 to API Gateway, where names of headers are in lower case.
  */
 const anyOrigin = {
-  "Access-Control-Allow-Origin": "method.request.header.Origin",
+  "Access-Control-Allow-Origin": "method.request.header.origin",
   "Access-Control-Allow-Credentials": "'true'",
   Vary: "'Origin'",
 };

@@ -53,9 +53,11 @@ export function refusal(template: Template, type: string, request: Headers, cont
     /\$context\.([\w.]+)/g,
     (_, name) => context[name] ?? "",
   );
+  // Over HTTP/2 names arrive in lower case, and nothing says that a mapping ignores case.
+  const sent = lowerCase(request);
   const mapped = Object.entries<string>(ResponseParameters).flatMap(([name, value]) => {
     const asked = /^method\.request\.header\.(.+)$/.exec(value)?.[1];
-    const given = asked ? request[asked] : value.replace(/^'(.*)'$/, "$1");
+    const given = asked ? sent[asked] : value.replace(/^'(.*)'$/, "$1");
     return given === undefined ? [] : [[name.replace("gatewayresponse.header.", ""), given]];
   });
   return { status: Number(StatusCode), headers: lowerCase(Object.fromEntries(mapped)), body };
