@@ -9,14 +9,12 @@ export class AccountStack extends Stack {
   constructor(scope: Construct, id: string) {
     super(scope, id, { description: "Colophon: API Gateway's role for logs, one for the account and region" });
     const role = new Role(this, "LogRole", {
-      assumedBy: new ServicePrincipal("apigateway.amazonaws.com", {
-        conditions: { StringEquals: { "aws:SourceAccount": this.account } },
-      }),
+      assumedBy: new ServicePrincipal("apigateway.amazonaws.com"),
       managedPolicies: [ManagedPolicy.fromAwsManagedPolicyName("service-role/AmazonAPIGatewayPushToCloudWatchLogs")],
     });
     acknowledge(role, {
       "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]":
-        "API Gateway takes no role for its logs that may do less than this policy of AWS. Only API Gateway can assume it, for this account.",
+        "API Gateway takes no role for its logs that may do less than this policy of AWS. Only API Gateway can assume it.",
     });
     new CfnAccount(this, "Account", { cloudWatchRoleArn: role.roleArn });
     new CfnOutput(this, "LogRoleArn", { value: role.roleArn });
