@@ -15,8 +15,11 @@ export interface BuiltFunction {
 
 const root = join(import.meta.dirname, "..");
 
-/** Bundles that are ES modules still meet CommonJS packages that call `require`. */
-const banner = "import{createRequire as c}from'node:module';const require=c(import.meta.url);";
+/**
+ * Bundles that are ES modules still meet CommonJS packages that call `require`. The minifier does not look in here, so
+ * the name must be longer than any that it makes.
+ */
+const banner = "import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);";
 
 /** How esbuild makes something for Lambda. */
 export const bundling = {

@@ -1,10 +1,13 @@
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type BuiltFunction, build } from "../../infra/build.ts";
 
+const run = promisify(execFile);
 let directory: string;
 let built: BuiltFunction[];
 
@@ -30,6 +33,10 @@ describe("build", () => {
       expect(each.bytes, each.name).toBe((await stat(each.file)).size);
       expect(each.bytes, each.name).toBeGreaterThan(0);
     }
+  });
+
+  it("gives modules that Node.js can parse", async () => {
+    for (const { file } of built) await run(process.execPath, ["--check", file]);
   });
 
   it("gives the same bytes each time, wherever they go", async () => {
