@@ -56,7 +56,7 @@ export async function startStack(options: StackOptions): Promise<{ url: string; 
     const files = options.uploads ? await startFileService(directory) : undefined;
     if (files) closing.push(files.close);
     const lambda = await startLambda({ outdir });
-    await fill(lambda, `${server.url}/${server.database}`, options);
+    await fill(lambda, `${server.url}/${encodeURIComponent(server.database)}`, options);
     if (files && !options.empty) await drawCovers(files);
     const pages = firstOf(docs(), ...(files ? [imagePages(files.url)] : []));
     const gateway = await startGateway({
@@ -75,19 +75,20 @@ export async function startStack(options: StackOptions): Promise<{ url: string; 
   }
 
   async function startDatabase({ databaseUrl }: StackOptions) {
-    if (databaseUrl) {
-      const url = new URL(databaseUrl);
-      const name = url.pathname.slice(1) || database;
-      return {
-        url: databaseUrl.slice(0, databaseUrl.indexOf(url.host) + url.host.length),
-        database: name,
-        stop: async () => {},
-      };
-    }
+    if (databaseUrl) return foreignServer(databaseUrl);
     const server = await startPostgres({ directory: join(directory, "postgres") });
     report("PostgreSQL is up");
     return { url: server.url, database, stop: () => server.stop() };
   }
+}
+
+/** A server that somebody else runs, and the database on it. */
+export function foreignServer(databaseUrl: string) {
+  const url = new URL(databaseUrl);
+  const name = decodeURIComponent(url.pathname.slice(1)) || database;
+  url.pathname = "";
+  url.search = "";
+  return { url: url.href, database: name, stop: async () => {} };
 }
 
 type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
