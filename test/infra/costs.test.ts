@@ -22,7 +22,7 @@ describe("The costs in the operators' README", () => {
 
     const isFresh = withCosts(readme, settings) === readme;
 
-    expect(isFresh, "the settings or prices have changed: run `node infra/costs.ts --write`").toBe(true);
+    expect(isFresh, "the settings or prices have changed: run `npm run costs -- --write`").toBe(true);
   });
 });
 
