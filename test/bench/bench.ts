@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { everything } from "./everything.ts";
 import { growth } from "./growth.ts";
@@ -7,7 +7,32 @@ import { latency } from "./latency.ts";
 import { loading } from "./loading.ts";
 import { print, type Row } from "./measure.ts";
 import { overhead } from "./overhead.ts";
-import { setTheStage } from "./stage.ts";
+import { type Stage, setTheStage } from "./stage.ts";
+
+interface Chapter {
+  readonly title: string;
+  readonly measure: (stage: Stage) => Promise<Row[]>;
+}
+
+const chapters: Readonly<Record<string, Chapter>> = {
+  growth: { title: "A hundred times as many records: p50 at 200,000 over p50 at 2,000", measure: growth },
+  everything: { title: "All 200,000 contributors in one request", measure: everything },
+  overhead: { title: "Handlers, the statement's own time left out, over bare ones", measure: overhead },
+  loading: {
+    title: "Bundles, and process start to handler ready",
+    measure: ({ outdir }) => loading(join(outdir, "../loading")),
+  },
+  images: { title: "Images", measure: benchImages },
+  latency: { title: "Administration with a Data API of 17 ms: p50 over one call", measure: latency },
+};
+
+const names = Object.keys(chapters);
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((each) => !names.includes(each));
+if (unknown.length > 0) {
+  console.error(`There is no chapter ${unknown.join(", ")}; there are ${names.join(", ")}`);
+  process.exit(1);
+}
 
 const log = console.log;
 // Functions log a line a request, which nobody wants in the table.
@@ -15,29 +40,25 @@ console.log = (line: string, ...rest: unknown[]) => {
   if (!String(line).startsWith('{"level":"info"')) log(line, ...rest);
 };
 
-const stage = await setTheStage();
-const chapters: readonly [string, () => Promise<Row[]>][] = [
-  ["A hundred times as many records: p50 at 200,000 over p50 at 2,000", () => growth(stage)],
-  ["All 200,000 contributors in one request", () => everything(stage)],
-  ["Handlers, the statement's own time left out, over bare ones", () => overhead(stage)],
-  ["Bundles, and process start to handler ready", () => loading(join(stage.outdir, "../loading"))],
-  ["Images", benchImages],
-  ["Administration with a Data API of 17 ms: p50 over one call", () => latency(stage)],
-];
-const wanted = process.argv[2] ?? "";
 const results: Record<string, Row[]> = {};
+const stage = await setTheStage();
 try {
-  for (const [title, measure] of chapters.filter(([title]) => title.toLowerCase().includes(wanted.toLowerCase()))) {
-    results[title] = await measure();
-    print(title, results[title]);
+  for (const [name, { title, measure }] of Object.entries(chapters)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    const rows = await measure(stage);
+    results[name] = rows;
+    print(title, rows);
   }
 } finally {
   await stage.close();
 }
 
 const directory = join(import.meta.dirname, "../../.local");
+const file = join(directory, "bench.json");
 await mkdir(directory, { recursive: true });
-await writeFile(join(directory, "bench.json"), `${JSON.stringify(results, null, 2)}\n`);
+// Chapters that were not wanted keep what they measured last.
+const before = await readFile(file, "utf8").then(JSON.parse, () => ({}));
+await writeFile(file, `${JSON.stringify({ ...before, ...results }, null, 2)}\n`);
 console.log(`\nAs JSON: .local/bench.json`);
 const over = Object.values(results)
   .flat()
