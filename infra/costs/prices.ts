@@ -7,14 +7,13 @@ export interface Price {
   readonly what: string;
   /** Where it was read. */
   readonly source: string;
-  /** Whether the source is AWS itself; others quote a price list that could not be read. */
+  /** Whether AWS itself is the source; the others quote its price list. Check those before you rely on them. */
   readonly isFromAws: boolean;
 }
 
 /** The region of the prices, and the day on which they were looked up. */
 export const pricesOf = { region: "us-east-1", day: "2026-11-21" } as const;
 
-/** AWS's own tables appear only in browsers, so some prices are in others' words. */
 const quoted = { isFromAws: false } as const;
 const fromAws = { isFromAws: true } as const;
 
