@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Declaration, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { type Permission, permissions } from "../../lib/contract/permissions.ts";
@@ -7,7 +7,7 @@ import { forbidden, unauthorized } from "../support/envelope.ts";
 import { anAdministrator, aSession, aUser, holderOf } from "../support/people.ts";
 import { aPermission, aRole } from "../support/records.ts";
 import { type Reply, type Request, type Stack, startStack } from "../support/stack.ts";
-import { unchanged } from "../support/unchanged.ts";
+import { unchanged, whileDatabaseFails } from "../support/unchanged.ts";
 
 const keys = Object.keys(permissions) as Permission[];
 const guarded = endpoints.filter(({ permission }) => permission);
@@ -110,8 +110,7 @@ describe.each(guarded.map((each) => [`${each.method} ${each.path}`, each] as con
     expect(isOpened(declaration, reply), JSON.stringify(reply.body)).toBe(true);
   });
 
-  it("answers 403 the same for what is there and what is not", async () => {
-    if (!declaration.parameters) return;
+  it.runIf(declaration.parameters)("answers 403 the same for what is there and what is not", async () => {
     const as = (await aUser(stack.sql)).token;
     const request = await requestFor(declaration);
 
@@ -122,8 +121,7 @@ describe.each(guarded.map((each) => [`${each.method} ${each.path}`, each] as con
     expect([absent.status, absent.body]).toEqual([403, forbidden]);
   });
 
-  it("takes one statement, refusals included", async () => {
-    if (declaration.files) return;
+  it.runIf(!declaration.files)("takes one statement, refusals included", async () => {
     for (const as of ["junk", (await aUser(stack.sql)).token, holders.get(declaration.permission ?? "view-users")]) {
       const request = await requestFor(declaration);
       stack.dataApi.calls.length = 0;
@@ -139,8 +137,7 @@ describe.each(guarded.map((each) => [`${each.method} ${each.path}`, each] as con
     expect(headers.get("etag")).toBeNull();
   });
 
-  it("lets no page of a foreign origin change anything", async () => {
-    if (declaration.method === "GET") return;
+  it.runIf(declaration.method !== "GET")("lets no page of a foreign origin change anything", async () => {
     const as = (await anAdministrator(stack.sql)).token;
     const request = await requestFor(declaration);
     const forged = [
@@ -204,7 +201,7 @@ describe("The cookie", () => {
 });
 
 describe("A session", () => {
-  it("ends at once when its user is logged out, and is never logged", async () => {
+  it("ends at once when its user is logged out", async () => {
     const administrator = await anAdministrator(stack.sql);
     const user = await holderOf(stack.sql, "view-roles");
     expect((await stack.call("admin-roles/list", { as: user.token })).status).toBe(200);
@@ -212,6 +209,22 @@ describe("A session", () => {
     await stack.call("admin-users/logout", { as: administrator.token, path: { id: user.id } });
 
     expect((await stack.call("admin-roles/list", { as: user.token })).status).toBe(401);
+  });
+
+  it("is never logged", async () => {
+    const { token } = await holderOf(stack.sql, "view-roles");
+    const list = () => stack.call("admin-roles/list", { as: token });
+    const log = vi.spyOn(console, "log");
+
+    const listed = await list();
+    const failed = await whileDatabaseFails(stack, list);
+
+    const lines = log.mock.calls.map(String);
+    log.mockRestore();
+    expect([listed.status, failed.status]).toEqual([200, 500]);
+    expect(lines).toContainEqual(expect.stringContaining('"level":"info"'));
+    expect(lines).toContainEqual(expect.stringContaining('"level":"error"'));
+    expect(lines.filter((line) => line.includes(token))).toEqual([]);
   });
 
   it("loses a permission at once when its role does", async () => {
