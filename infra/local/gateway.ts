@@ -27,8 +27,6 @@ export interface GatewayOptions {
   readonly allowedOrigins: readonly string[];
   /** Without uploads the routes of the file service answer 503 by themselves. */
   readonly uploads: boolean;
-  /** Answers GET /images/{key}. */
-  readonly images?: (request: IncomingMessage, response: ServerResponse, key: string) => void | Promise<void>;
   /** What else the local server serves, tried first; true when it has answered. */
   readonly pages?: (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
   readonly limits?: Partial<GatewayLimits>;
@@ -66,8 +64,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     if (await options.pages?.(request, response)) return;
     // Paths are compared as they came; a URL object would resolve `..` and `//`.
     const [path = "", search = ""] = (request.url ?? "").split(/\?(.*)/s);
-    const key = request.method === "GET" ? /^\/images\/(.+)$/.exec(path)?.[1] : undefined;
-    if (options.images && key !== undefined) return await options.images(request, response, key);
     if (await invokeApi(lambda, path, request, response)) return;
     const match = find(path);
     if (match && request.method === "OPTIONS") return preflight(request, response, match);

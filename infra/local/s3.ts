@@ -23,8 +23,6 @@ export interface S3 {
   readonly requests: string[];
   /** Sets what decides on the failure of each request, at run time. */
   intercept(next: ((request: string) => S3Fault | undefined | Promise<S3Fault | undefined>) | undefined): void;
-  /** Stores an image, as the service would. */
-  put(key: string, bytes: Buffer): Promise<void>;
   has(key: string): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -69,17 +67,11 @@ export async function startS3({ directory, port = 0 }: S3Options): Promise<S3> {
     server.once("error", reject).listen(port, "127.0.0.1", resolve);
   });
 
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-
   return {
-    url,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     intercept: (next) => {
       decide = next;
-    },
-    async put(key, bytes) {
-      const { status } = await fetch(`${url}/${imageBucket}/${key}`, { method: "PUT", headers: signed, body: bytes });
-      if (status !== 200) throw new Error(`S3 answered ${status} to ${key}`);
     },
     // Its metadata are the last of an object's files to be written.
     has: (key) => stat(join(directory, imageBucket, `${key}._S3rver_metadata.json`)).then(Boolean, () => false),
@@ -91,12 +83,6 @@ export async function startS3({ directory, port = 0 }: S3Options): Promise<S3> {
     },
   };
 }
-
-const signed = {
-  Authorization: "AWS4-HMAC-SHA256 Credential=local",
-  "Content-Type": "image/webp",
-  "Cache-Control": "public, max-age=31536000, immutable",
-};
 
 /**
  * Anybody may read, as through the CDN; who writes must sign, with whichever key. The store knows a key of its own

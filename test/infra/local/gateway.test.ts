@@ -211,15 +211,6 @@ describe("what is served besides", () => {
     expect((await send(local.url, "/others/random")).status).toBe(200);
     await local.close();
   });
-
-  it("can be images", async () => {
-    const local = await start({ images: (_, response, key) => void response.end(key) });
-
-    expect((await send(local.url, "/images/avatars/a%20b.webp?size=1")).text).toBe("avatars/a%20b.webp");
-    expect((await send(local.url, "/images/a", { method: "POST" })).status).toBe(404);
-    expect((await send(local.url, "/images/")).status).toBe(404);
-    await local.close();
-  });
 });
 
 describe("the server", () => {

@@ -19,7 +19,7 @@ beforeAll(async () => {
   s3 = await startS3({ directory });
   const lambda = { names: new Set<string>(), invoke: () => Promise.reject(), stream: () => Promise.reject() };
   gateway = await startGateway({ lambda, allowedOrigins: [], uploads: true, pages: imagePages(s3.url) });
-  await s3.put("avatars/one.webp", Buffer.from("an image"));
+  await put("avatars/one.webp", Buffer.from("an image"));
 });
 
 afterAll(async () => {
@@ -27,6 +27,17 @@ afterAll(async () => {
   await s3.close();
   await rm(directory, { recursive: true });
 });
+
+const signed = {
+  Authorization: "AWS4-HMAC-SHA256 Credential=local",
+  "Content-Type": "image/webp",
+  "Cache-Control": "public, max-age=31536000, immutable",
+};
+
+async function put(key: string, body: Buffer): Promise<void> {
+  const { status } = await fetch(`${s3.url}/${imageBucket}/${key}`, { method: "PUT", headers: signed, body });
+  if (status !== 200) throw new Error(`S3 answered ${status} to ${key}`);
+}
 
 const get = (path: string, init?: RequestInit) => fetch(`${gateway.url}${path}`, init);
 
@@ -104,7 +115,7 @@ describe("makeCovers", () => {
         .map(({ number, aspect_ratio = 0.7 }) => [`covers/${key}-${number}.webp`, aspect_ratio] as const),
     );
 
-    await makeCovers(s3.put, series, s3.has);
+    await makeCovers(put, series, s3.has);
 
     for (const [key, aspectRatio] of wanted) {
       const bytes = Buffer.from(await (await get(`/images/${key}`)).arrayBuffer());
@@ -114,7 +125,7 @@ describe("makeCovers", () => {
       expect(bytes.length).toBeLessThan(10_000);
     }
     s3.requests.length = 0;
-    await makeCovers(s3.put, series, s3.has);
+    await makeCovers(put, series, s3.has);
     expect(s3.requests.filter((each) => each.startsWith("PUT"))).toEqual([]);
   });
 });
