@@ -2,6 +2,7 @@ import { Annotations, CfnOutput, CfnRule, Fn, Stack } from "aws-cdk-lib";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 import { type Declaration, functionName } from "../../lib/contract/declare.ts";
+import type { Owner } from "../../lib/images/keys.ts";
 import type { Packaged } from "../package.ts";
 import type { StageSettings } from "../stages.ts";
 import { Alarms } from "./alarms.ts";
@@ -23,6 +24,9 @@ export interface ApiStackProps {
 
 /** Images are decoded as fast as a whole vCPU can. */
 const imageMemoryInMegabytes = 1_769;
+
+/** Whose images an endpoint is about. */
+const ownerOf = (path: string): Owner => (path.startsWith("/admin-users/") ? "users" : "contributors");
 
 /** An API of its own, over a database that others may share: the routes, a Lambda for each, and what watches them. */
 export class ApiStack extends Stack {
@@ -92,7 +96,8 @@ export class ApiStack extends Stack {
   private makeEndpoint(declaration: Declaration, images: Images | undefined): Endpoint {
     const name = functionName(declaration);
     const packaged = this.find(name);
-    const imageResource = declaration.files && images ? [images.resourceFor(declaration.path, packaged)] : [];
+    const imageResource =
+      declaration.files && images ? [images.resourceFor([ownerOf(declaration.path)], packaged)] : [];
     return new Endpoint(this, name, {
       prefix: this.#prefix,
       packaged,
@@ -106,7 +111,7 @@ export class ApiStack extends Stack {
 
   private makeRemoval(images: Images): RemovalSchedule {
     const packaged = this.find("ops-remove-images");
-    const resources = [databaseResource(this.#cluster), images.resourceFor("/", packaged)];
+    const resources = [databaseResource(this.#cluster), images.resourceFor(["users", "contributors"], packaged)];
     return new RemovalSchedule(this, "Removal", { prefix: this.#prefix, packaged, resources, ...this.keeping });
   }
 

@@ -3,7 +3,7 @@ import type { Distribution } from "aws-cdk-lib/aws-cloudfront";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { CfnBucket, IBucket } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
-import { newKey, type Owner } from "../../lib/images/keys.ts";
+import { folders, type Owner } from "../../lib/images/keys.ts";
 import type { Packaged } from "../package.ts";
 import type { Resource } from "./endpoint.ts";
 import { ServedBucket, type ServedBucketProps } from "./served-bucket.ts";
@@ -28,22 +28,19 @@ export class Images extends Construct {
     this.distribution = distribution;
   }
 
-  /** The images that a path is about, or all of them: to remove, and to write for whoever makes images. */
-  resourceFor(path: string, { processesImages }: Pick<Packaged, "processesImages">): Resource {
-    const owners = Object.entries(ownersByPath).flatMap(([prefix, owner]) =>
-      prefix.startsWith(path) || path.startsWith(prefix) ? owner : [],
-    );
-    const folders = owners.map(folderOf);
+  /** The images of these owners: to remove, and to write for whoever makes images. */
+  resourceFor(owners: readonly Owner[], { processesImages }: Pick<Packaged, "processesImages">): Resource {
+    const names = owners.map((owner) => folders[owner]);
     const statement = new PolicyStatement({
       actions: ["s3:DeleteObject", ...(processesImages ? ["s3:PutObject"] : [])],
-      resources: folders.map((folder) => this.bucket.arnForObjects(`${folder}/*`)),
+      resources: names.map((folder) => this.bucket.arnForObjects(`${folder}/*`)),
     });
     const reason =
       "Images get random names inside a folder, so no narrower resource can be written down. The folder holds nothing but the images that this function is for.";
     return {
       variables: { IMAGE_BUCKET: this.bucket.bucketName },
       policies: { KeepImages: [statement] },
-      reasons: Object.fromEntries(folders.map((folder) => [this.finding(folder), reason])),
+      reasons: Object.fromEntries(names.map((folder) => [this.finding(folder), reason])),
     };
   }
 
@@ -52,11 +49,3 @@ export class Images extends Construct {
     return `AwsSolutions-IAM5[Resource::<${bucket}.Arn>/${folder}/*]`;
   }
 }
-
-const ownersByPath: Readonly<Record<string, Owner>> = {
-  "/admin-users/": "users",
-  "/admin-contributors/": "contributors",
-};
-
-/** The folder that an owner's images lie in. */
-const folderOf = (owner: Owner) => newKey(owner).replace(/\/.*/, "");
