@@ -5,6 +5,7 @@ import { endpoints } from "../lib/contract/endpoints.ts";
 import { type Packaged, packageFunctions } from "./package.ts";
 import { AccountStack } from "./stacks/account-stack.ts";
 import { ApiStack } from "./stacks/api-stack.ts";
+import type { DatabaseUse } from "./stacks/database.ts";
 import { DatabaseStack } from "./stacks/database-stack.ts";
 import { packageMigration } from "./stacks/migration.ts";
 import { type Settings, settings } from "./stages.ts";
@@ -15,7 +16,11 @@ export interface Shipment {
 }
 
 /** What operators run against a database, whichever API uses it. The removal of images belongs to its bucket. */
-const operations = ["ops-migrate", "ops-create-user", "ops-issue-refresh-token"];
+const operations: Readonly<Record<string, DatabaseUse>> = {
+  "ops-migrate": { transactions: true },
+  "ops-create-user": { transactions: false },
+  "ops-issue-refresh-token": { transactions: false },
+};
 
 /** Buckets let S3 deliver logs by policy, which AWS recommends over access control lists. */
 const features = { "@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy": true };
@@ -31,7 +36,10 @@ export function makeApp(settings: Settings, shipment: Shipment, outdir: string):
       each.name,
       new DatabaseStack(app, `colophon-${each.name}-database`, {
         settings: each,
-        operations: shipment.functions.filter(({ name }) => operations.includes(name)),
+        operations: shipment.functions.flatMap((packaged) => {
+          const use = operations[packaged.name];
+          return use ? [[packaged, use] as const] : [];
+        }),
         migration: shipment.migration,
       }),
     ]),

@@ -16,7 +16,7 @@ import type { Packaged } from "../package.ts";
 import type { DatabaseSettings } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
 import { Alarms } from "./alarms.ts";
-import { type Cluster, databaseName, databaseResource, publishCluster } from "./database.ts";
+import { type Cluster, type DatabaseUse, databaseName, databaseResource, publishCluster } from "./database.ts";
 import { Endpoint, longTimeout } from "./endpoint.ts";
 import { Migration } from "./migration.ts";
 
@@ -25,8 +25,8 @@ const postgresVersion = AuroraPostgresEngineVersion.VER_18_6;
 
 export interface DatabaseStackProps {
   readonly settings: DatabaseSettings;
-  /** What operators run against this database, whichever API uses it. */
-  readonly operations: readonly Packaged[];
+  /** What operators run against this database, whichever API uses it, and how it uses the database. */
+  readonly operations: readonly (readonly [Packaged, DatabaseUse])[];
   /** Runs the migrations when CloudFormation asks for it. */
   readonly migration: Packaged;
 }
@@ -46,16 +46,16 @@ export class DatabaseStack extends Stack {
 
     const shared = { prefix, logRetentionDays, isProtected };
     const deployment = new Migration(this, "Migration", { ...shared, packaged: migration, cluster, database });
-    const functions = operations.map((packaged) => {
-      const transactions = packaged.name === "ops-migrate";
-      return new Endpoint(this, packaged.name, {
-        ...shared,
-        packaged,
-        description: `For operators: ${packaged.stem}`,
-        resources: [databaseResource(cluster, { transactions })],
-        timeout: longTimeout,
-      });
-    });
+    const functions = operations.map(
+      ([packaged, use]) =>
+        new Endpoint(this, packaged.name, {
+          ...shared,
+          packaged,
+          description: `For operators: ${packaged.stem}`,
+          resources: [databaseResource(cluster, use)],
+          timeout: longTimeout,
+        }),
+    );
     // Nobody is created in a database without tables.
     for (const each of functions) each.node.addDependency(deployment);
 

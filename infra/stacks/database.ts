@@ -43,8 +43,13 @@ export function findCluster(stack: Stack, database: string): Cluster {
 const statement = "rds-data:ExecuteStatement";
 const transaction = ["rds-data:BeginTransaction", "rds-data:CommitTransaction", "rds-data:RollbackTransaction"];
 
-/** The database as a function uses it: one statement at a time; only migrations run transactions. */
-export const databaseResource = (cluster: Cluster, options?: { readonly transactions: boolean }): Resource => ({
+export interface DatabaseUse {
+  /** Whether statements may also run in transactions, as only migrations do. */
+  readonly transactions: boolean;
+}
+
+/** The database as a function uses it: one statement at a time unless said otherwise. */
+export const databaseResource = (cluster: Cluster, use?: DatabaseUse): Resource => ({
   variables: {
     DATABASE_CLUSTER_ARN: cluster.arn,
     DATABASE_SECRET_ARN: cluster.secretArn,
@@ -53,7 +58,7 @@ export const databaseResource = (cluster: Cluster, options?: { readonly transact
   policies: {
     UseDatabase: [
       new PolicyStatement({
-        actions: [statement, ...(options?.transactions ? transaction : [])],
+        actions: [statement, ...(use?.transactions ? transaction : [])],
         resources: [cluster.arn],
       }),
       new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources: [cluster.secretArn] }),
