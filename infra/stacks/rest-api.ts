@@ -69,7 +69,7 @@ export class ColophonApi extends Construct {
   constructor(scope: Construct, id: string, props: RestApiProps) {
     super(scope, id);
     const { settings, prefix, endpoints, targets } = props;
-    this.accessLog = this.log(`/colophon/${settings.name}/access`, settings);
+    this.accessLog = this.log("AccessLog", `/colophon/${settings.name}/access`, settings);
     this.api = new RestApi(this, "Api", {
       restApiName: prefix,
       description: `Colophon, stage ${settings.name}`,
@@ -154,7 +154,7 @@ export class ColophonApi extends Construct {
 
   /** API Gateway writes what went wrong in itself to a log of this name, and would keep it for ever. */
   private keepErrorLog(settings: StageSettings): void {
-    const log = this.log(`API-Gateway-Execution-Logs_${this.api.restApiId}/${stageName}`, settings, "ErrorLog");
+    const log = this.log("ErrorLog", `API-Gateway-Execution-Logs_${this.api.restApiId}/${stageName}`, settings);
     this.api.deploymentStage.node.addDependency(log);
   }
 
@@ -173,7 +173,7 @@ export class ColophonApi extends Construct {
     });
   }
 
-  private log(logGroupName: string, { isProtected, logRetentionDays }: StageSettings, id = "AccessLog"): LogGroup {
+  private log(id: string, logGroupName: string, { isProtected, logRetentionDays }: StageSettings): LogGroup {
     return new LogGroup(this, id, {
       logGroupName,
       retention: logRetentionDays,
