@@ -1,7 +1,6 @@
 import sql, { empty, type Sql } from "sql-template-tag";
-import { execute, type Row } from "./client.ts";
 import { type Guard, guarded } from "./guard.ts";
-import { pieceLength } from "./query.ts";
+import { type Pieced, pieceOf, piecesOf, readPieces, resultBytesMax, versionOf } from "./pieces.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
 
 /** Where a page begins: behind a record, or a number of records after the first. */
@@ -42,18 +41,17 @@ export interface ListPage {
   readonly next: Cursor | undefined;
 }
 
-/** A result has at most 1 MiB; the rest is left for what the service itself adds. */
-const pageBytesMax = 900_000;
 const pageRowsMax = 2_000;
 
 /**
- * Reads one page as one statement: as many records as fit into a result, however many were asked for. The database
- * joins them into one text and cuts it into pieces, since a field for each record would cost more than the records.
+ * Reads one page as one statement: as many records as fit into a result, however many were asked for, and at least one.
+ * The database joins them into one text and cuts it into pieces, since a field for each record would cost more than the
+ * records.
  */
 export async function readPage(query: ListQuery<unknown>, page: Page, guard: Guard | undefined): Promise<ListPage> {
   const limit = Math.min(page.limit, pageRowsMax);
-  const rows = await execute(
-    sql`
+  const found = await readPieces(
+    (first) => sql`
       with
         ${guard ? sql`${guarded(guard)},` : empty}
         page (id, key, record) as materialized (${query.page({ ...page, limit })}),
@@ -70,7 +68,7 @@ export async function readPage(query: ListQuery<unknown>, page: Page, guard: Gua
         fitting as (
           select *
           from measured
-          where bytes <= ${pageBytesMax}::int or position = 1
+          where bytes <= ${resultBytesMax}::int or position = 1
         ),
         joined as (
           select count(*) as records, string_agg(record, ',' order by position) as text
@@ -83,7 +81,7 @@ export async function readPage(query: ListQuery<unknown>, page: Page, guard: Gua
             position = (select records from joined)
             and ((select count(*) from page) > position or position = ${limit}::bigint)
         )
-      ${guard ? sql`select status, 0::bigint, 0::bigint, null::bigint, null, null, 0 from refusal union all` : empty}
+      ${guard ? sql`select status, 0::bigint, 0::bigint, null::bigint, null, null, null, 0 from refusal union all` : empty}
       (
         select
           200,
@@ -91,30 +89,31 @@ export async function readPage(query: ListQuery<unknown>, page: Page, guard: Gua
           records,
           following.id,
           following.key,
-          substr(text, 1 + piece * ${pieceLength}::int, ${pieceLength}::int),
+          ${pieceOf(sql`text`)},
+          ${versionOf(sql`text`)},
           piece
         from
           joined
           left join following on true
-          cross join lateral generate_series(0, (coalesce(length(text), 1) - 1) / ${pieceLength}::int) as piece
+          cross join lateral ${piecesOf(sql`text`, first)}
         ${guard ? sql`where exists (select from caller)` : empty}
         order by piece
       )
     `,
+    5,
     true,
   );
-  return listPage(rows);
+  if (found === undefined) throw new TypeError("A page has at least one row");
+  return listPage(found);
 }
 
-function listPage(rows: readonly Row[]): ListPage {
-  const [first] = rows;
-  if (first === undefined) throw new TypeError("A page has at least one row");
-  const id = integerOrNull(first, 3);
+function listPage({ row, text }: Pieced): ListPage {
+  const id = integerOrNull(row, 3);
   return {
-    status: integer(first, 0),
-    max: integer(first, 1),
-    count: integer(first, 2),
-    text: rows.map((row) => textOrNull(row, 5) ?? "").join(""),
-    next: id === null ? undefined : { id, key: textOrNull(first, 4) ?? "" },
+    status: integer(row, 0),
+    max: integer(row, 1),
+    count: integer(row, 2),
+    text: text ?? "",
+    next: id === null ? undefined : { id, key: textOrNull(row, 4) ?? "" },
   };
 }

@@ -1,7 +1,7 @@
 import sql, { type Sql } from "sql-template-tag";
-import { execute, type Row } from "./client.ts";
 import { type Guard, guarded } from "./guard.ts";
-import { integer, textOrNull } from "./read.ts";
+import { pieceOf, piecesOf, readPieces, versionOf } from "./pieces.ts";
+import { integer } from "./read.ts";
 
 /**
  * The work of one endpoint that gives one answer: a select of `status` and `body` (JSON, or null where the status says
@@ -27,10 +27,10 @@ export interface Outcome {
   readonly body: string | null;
 }
 
-/** Rows have at most 64 KB and UTF-8 takes up to 4 bytes a character, so long bodies travel in pieces. */
-export const pieceLength = 15_000;
-
-/** Runs a query as one statement. */
+/**
+ * Runs a query as one statement; only a body that exceeds a result of the Data API is read by several. The answer is
+ * materialised, or PostgreSQL would make its body anew for every piece.
+ */
 export async function run(
   query: PublicQuery<unknown> | GuardedQuery<unknown>,
   guard: Guard | undefined,
@@ -42,7 +42,7 @@ export async function run(
           with
             ${guarded(guard)},
             ${query.with}
-            answer (status, body) as (
+            answer (status, body) as materialized (
               select status, null
               from refusal
               union all
@@ -52,26 +52,20 @@ export async function run(
         `
       : sql`
           with
-            answer (status, body) as (
+            answer (status, body) as materialized (
               select work.status, cast(work.body as text)
               from (${query.select}) as work (status, body)
             )
         `;
-  const rows = await execute(
-    sql`
+  const found = await readPieces(
+    (first) => sql`
       ${answer}
-      select status, substr(body, 1 + piece * ${pieceLength}::int, ${pieceLength}::int)
-      from answer, generate_series(0, (coalesce(length(body), 1) - 1) / ${pieceLength}::int) as piece
+      select status, ${pieceOf(sql`body`)}, ${versionOf(sql`body`)}
+      from answer, ${piecesOf(sql`body`, first)}
       order by piece
     `,
+    1,
     repeatable,
   );
-  return outcome(rows);
-}
-
-function outcome(rows: readonly Row[]): Outcome | undefined {
-  const [first] = rows;
-  if (first === undefined) return undefined;
-  const pieces = rows.map((row) => textOrNull(row, 1));
-  return { status: integer(first, 0), body: pieces.includes(null) ? null : pieces.join("") };
+  return found && { status: integer(found.row, 0), body: found.text };
 }
