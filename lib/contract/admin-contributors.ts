@@ -1,9 +1,11 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import { noFileService } from "./errors.ts";
+import { language } from "./languages.ts";
 import { link } from "./links.ts";
 import {
   bodyId,
+  descriptionsLengthMax,
   flag,
   id,
   image,
@@ -73,16 +75,29 @@ const removed = list(
     ),
   ]),
 );
-const description = z.object({ description: requiredText, language: name, source: z._default(text, "") });
+/** Languages in English, or by their two-letter code. */
+const inEnglish = z.pipe(name, z.transform(language));
+const description = z.object({ description: requiredText, language: inEnglish, source: z._default(text, "") });
 const relation = z.object({ relation_id: bodyId, relation_type: name });
 /** Modified elements name themselves by id and give what changes. */
 const modifiedDescription = z.object({
   id: bodyId,
   description: z.optional(requiredText),
-  language: z.optional(name),
+  language: z.optional(inEnglish),
   source: z.optional(text),
 });
 const modifiedRelation = z.object({ id: bodyId, relation_id: z.optional(bodyId), relation_type: z.optional(name) });
+
+interface Described {
+  readonly description?: string | undefined;
+  readonly source?: string | undefined;
+}
+
+/** More together than a contributor can have need not be sent to the database. */
+const areStorable = z.refine<readonly Described[]>((elements) => {
+  const characters = elements.map(({ description = "", source = "" }) => description.length + source.length);
+  return characters.reduce((sum, each) => sum + each, 0) <= descriptionsLengthMax;
+});
 
 export const editContributor = declare({
   summary: "Changes a contributor, all fields at once",
@@ -99,9 +114,9 @@ export const editContributor = declare({
     public: flag,
     added_aliases: list(alias),
     removed_aliases: removed,
-    added_descriptions: list(description),
+    added_descriptions: list(description).check(areStorable),
     removed_descriptions: removed,
-    modified_descriptions: list(modifiedDescription),
+    modified_descriptions: list(modifiedDescription).check(areStorable),
     added_relations: list(relation),
     removed_relations: removed,
     modified_relations: list(modifiedRelation),

@@ -4,13 +4,13 @@ import { trimmed } from "./parameters.ts";
 
 const linkLengthMax = 2000;
 
-/** An http or https URL, normalised; anything else, `javascript:` above all, is refused. */
+/** An http or https URL, normalised; anything else, `javascript:` above all, is refused. Escapes count, too. */
 export const link = z.pipe(
   trimmed(linkLengthMax).check(z.minLength(1)),
   z.transform((value, context) => {
     try {
       const url = normalizeUrl(value, { defaultProtocol: "https", stripWWW: false, stripAuthentication: true });
-      if (/^https?:\/\/[^/]/.test(url)) return url;
+      if (/^https?:\/\/[^/]/.test(url) && url.length <= linkLengthMax) return url;
     } catch {
       // not a URL, refused below
     }

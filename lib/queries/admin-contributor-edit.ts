@@ -1,4 +1,5 @@
 import sql, { join, type Sql } from "sql-template-tag";
+import { descriptionsLengthMax } from "../contract/parameters.ts";
 import type { GuardedQuery } from "../database/query.ts";
 
 interface Description {
@@ -33,10 +34,10 @@ export interface Edit {
   readonly modified_relations: readonly (Relation & Identified)[];
 }
 
-/** What a contributor may have at most, so that its detail always fits a result of the Data API. */
+/** What a contributor may have at most, so that its detail always fits an answer of Lambda. */
 const aliasesMax = 200;
 const relationsMax = 100;
-const descriptionCharactersMax = 150_000;
+const descriptionsMax = 200;
 
 /**
  * Changes everything or nothing: each part that writes asks for the verdict. What is both modified and removed is
@@ -172,15 +173,7 @@ const blame = (contributor: Sql): Sql => sql`
     select 'added_relations'
     where (select count(*) from added_relations) + (${kept(sql`contributor_relations`, sql`removed_relations`, contributor)}) > ${relationsMax}::int
     union all
-    select 'added_descriptions'
-    where
-      (select coalesce(sum(length(description)), 0) from added_descriptions)
-      + (select coalesce(sum(length(description)), 0) from modified_descriptions)
-      + (
-        select coalesce(sum(length(description)), 0)
-        from contributor_descriptions
-        where contributor_id = ${contributor} and id not in (select id from removed_descriptions)
-      ) > ${descriptionCharactersMax}::int
+    ${excessive(contributor)}
   ) as refused (parameter)
   limit 1
 `;
@@ -190,6 +183,26 @@ const foreign = (parameter: keyof typeof tables, own: Sql, contributor: Sql): Sq
   select ${parameter}::text
   from ${tables[parameter]}
   where id not in (select id from ${own} where contributor_id = ${contributor})
+`;
+
+/** More descriptions, or longer ones, than a contributor may have once it is edited. */
+const excessive = (contributor: Sql): Sql => sql`
+  select case when exists (select from added_descriptions) then 'added_descriptions' else 'modified_descriptions' end
+  from (
+    select description, language, source
+    from added_descriptions
+    union all
+    select
+      coalesce(given.description, kept.description),
+      coalesce(given.language, kept.language),
+      coalesce(given.source, kept.source)
+    from contributor_descriptions as kept left join modified_descriptions as given on given.id = kept.id
+    where kept.contributor_id = ${contributor} and kept.id not in (select id from removed_descriptions)
+  ) as resulting
+  where exists (select from added_descriptions) or exists (select from modified_descriptions)
+  having
+    count(*) > ${descriptionsMax}::int
+    or sum(length(description) + length(language) + length(source)) > ${descriptionsLengthMax}::int
 `;
 
 /** Relations to nobody, or to the contributor itself. */

@@ -1,7 +1,7 @@
 import sql, { type Sql } from "sql-template-tag";
 
 /**
- * Nobody can hand out, or take away, more than they hold (design, "Authentication"): whether one of these permissions
+ * Nobody can hand out, or take away, more than they hold : whether one of these permissions
  * is one this service checks and the caller lacks. With the permissions of a user: whether that user can do more than
  * the caller, and so is beyond the caller's power.
  * @param permissionIds a select of permission ids
@@ -34,4 +34,4 @@ export const permissionsOfRoles = (roleIds: Sql): Sql =>
 
 /** The ids of a JSON array, as a select. */
 export const idsIn = (ids: readonly number[]): Sql =>
-  sql`select cast(value as bigint) from json_array_elements_text(${JSON.stringify(ids)}::json)`;
+  sql`select cast(value as bigint) as value from json_array_elements_text(${JSON.stringify(ids)}::json)`;

@@ -1,5 +1,6 @@
-import sql, { empty } from "sql-template-tag";
+import sql, { empty, type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
+import { shownDescriptionsLengthMax } from "../contract/parameters.ts";
 import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
 import { exceedsCaller } from "./authority.ts";
@@ -37,17 +38,39 @@ interface Edit {
 /** The key stays, and with it what the permission opens. A taken name is for the unique index to find. */
 export const edit = (id: Id, { name, description }: Edit): GuardedQuery<null> => ({
   with: sql`
+    excessive as (${excessive(id, description)}),
     updated as (
       update permissions
       set
         name = ${name}::text,
         description = ${description}::text
-      where id = ${id}::bigint and exists (select from caller)
+      where id = ${id}::bigint and not exists (select from excessive) and exists (select from caller)
       returning id
     ),
   `,
-  select: sql`select 200, null from updated`,
+  select: sql`
+    select 400, to_json('description'::text) from excessive
+    union all
+    select 200, null from updated
+  `,
 });
+
+/** A row where a longer text would describe a role's permissions in more characters than are shown with a role. */
+const excessive = (id: Id, description: string): Sql => sql`
+  select
+  from
+    role_permissions as granted
+    join role_permissions as shown using (role_id)
+    join permissions on permissions.id = shown.permission_id
+  where
+    granted.permission_id = ${id}::bigint
+    and ${description.length}::int > (select length(description) from permissions where id = ${id}::bigint)
+  group by role_id
+  having
+    sum(case permissions.id when ${id}::bigint then ${description.length}::int else length(permissions.description) end)
+    > ${shownDescriptionsLengthMax}::int
+  limit 1
+`;
 
 /** Without a key: it opens nothing of this service, whatever its name. */
 export const add = (name: string, description: string): GuardedQuery<null> => ({

@@ -1,5 +1,6 @@
-import sql, { empty } from "sql-template-tag";
+import sql, { empty, type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
+import { shownDescriptionsLengthMax } from "../contract/parameters.ts";
 import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
 import { exceedsCaller, idsIn } from "./authority.ts";
@@ -78,12 +79,13 @@ export const edit = (
   with: sql`
     added as (${idsIn(added_permissions)}),
     removed as (${idsIn(removed_permissions)}),
-    target as (select id, name from roles where id = ${id}::bigint),
+    target as (select id, name, description from roles where id = ${id}::bigint),
+    blamed as (${blame(id, description ?? "")}),
     verdict as (
       select
         case
           when not exists (select from target) then 404
-          when exists (select from added where value not in (select id from permissions)) then 400
+          when exists (select from blamed) then 400
           when ${exceedsCaller(sql`select value from added union select value from removed`)} then 403
           when exists (
             select
@@ -120,11 +122,57 @@ export const edit = (
     ),
   `,
   select: sql`
-    select status, case status when 400 then to_json('added_permissions'::text) end from verdict where status <> 200
+    select status, case status when 400 then (select to_json(parameter) from blamed limit 1) end
+    from verdict
+    where status <> 200
     union all
     select 200, null from updated
   `,
 });
+
+/**
+ * The parameters that cannot be accepted, a row each: permissions that are not there, or described in more characters
+ * than are shown with a role; and a longer description, by which a user's roles would be.
+ */
+const blame = (id: Id, description: string): Sql => sql`
+  select 'added_permissions' as parameter
+  where
+    exists (select from added where value not in (select id from permissions))
+    or exists (select from added) and (
+      select sum(length(description)) > ${shownDescriptionsLengthMax}::int
+      from permissions
+      where
+        id in (
+          select value
+          from added
+          union
+          select permission_id
+          from role_permissions
+          where role_id = ${id}::bigint
+        )
+        and id not in (select value from removed)
+    )
+  union all
+  select 'description'
+  where
+    case
+      when (select sum(length(description)) from roles) + ${description.length}::int > ${shownDescriptionsLengthMax}::int
+      then exists (
+        select
+        from
+          user_roles as held
+          join user_roles as shown using (user_id)
+          join roles on roles.id = shown.role_id
+        where
+          held.role_id = ${id}::bigint
+          and ${description.length}::int > (select coalesce(length(description), 0) from target)
+        group by user_id
+        having
+          sum(case roles.id when ${id}::bigint then ${description.length}::int else length(roles.description) end)
+          > ${shownDescriptionsLengthMax}::int
+      )
+    end
+`;
 
 /** A taken name is for the unique index to find. */
 export const add = (name: string, description: string): GuardedQuery<null> => ({

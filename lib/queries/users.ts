@@ -1,5 +1,6 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
+import { shownDescriptionsLengthMax } from "../contract/parameters.ts";
 import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
 import { exceedsCaller, idsIn, permissionsOfRoles, permissionsOfUser } from "./authority.ts";
@@ -128,6 +129,7 @@ export const edit = (id: Id, { username, age_verified, added_roles, removed_role
         case
           when not exists (select from users where id = ${id}::bigint) then 404
           when exists (select from added where value not in (select id from roles)) then 400
+          when exists (select from added) and (${describedAtLength(id)}) then 400
           when ${exceedsCaller(sql`
             ${permissionsOfUser(sql`${id}::bigint`)}
             union
@@ -174,6 +176,15 @@ export const edit = (id: Id, { username, age_verified, added_roles, removed_role
     select 200, null from updated
   `,
 });
+
+/** Whether the roles that the user will have are described in more characters than are shown with a user. */
+const describedAtLength = (id: Id): Sql => sql`
+  select sum(length(description)) > ${shownDescriptionsLengthMax}::int
+  from roles
+  where
+    id in (select value from added union select role_id from user_roles where user_id = ${id}::bigint)
+    and id not in (select value from removed)
+`;
 
 /** Whether the caller may act on the user at all: one who holds more than the caller is out of reach. */
 const reach = (id: Id): Sql => sql`
