@@ -4,6 +4,8 @@ import catalogue from "./0003-catalogue.sql";
 import series from "./0004-series.sql";
 import tallies from "./0005-tallies.sql";
 import roles from "./0006-roles.sql";
+import slugs from "./0007-slugs.sql";
+import identity from "./0008-identity.sql";
 
 export interface Migration {
   readonly name: string;
@@ -22,4 +24,6 @@ export const migrations: readonly Migration[] = [
   { name: "0004-series", text: series },
   { name: "0005-tallies", text: tallies },
   { name: "0006-roles", text: roles },
+  { name: "0007-slugs", text: slugs },
+  { name: "0008-identity", text: identity },
 ];
