@@ -14,7 +14,7 @@ export const queries: readonly SavedQuery[] = [
   },
   {
     name: "errors",
-    text: "fields @timestamp, requestId, error.name, error.message, error.cause.message\n| filter level = 'error'\n| sort @timestamp desc\n| limit 100",
+    text: "fields @timestamp, requestId, status, answer, error.name, error.message, error.cause.message\n| filter level = 'error'\n| sort @timestamp desc\n| limit 100",
     of: "functions",
   },
   {

@@ -16,8 +16,12 @@ const security = {
   "X-Content-Type-Options": "nosniff",
 };
 
-/** How long website and CDN may keep public answers (design, "Caching"). */
-const shared = "public, max-age=60, stale-while-revalidate=600";
+/**
+ * Website and CDN keep public answers for a minute, and show them ten more while they fetch anew. API Gateway may
+ * compress an answer on its way, so caches keep both forms apart.
+ */
+const shared = { "Cache-Control": "public, max-age=60, stale-while-revalidate=600", Vary: "Accept-Encoding" };
+const unshared = { "Cache-Control": "no-store" };
 
 /** Adds security and cache headers; answers 304 to clients that already hold a buffered public answer. */
 export function describe(declaration: Declaration): Middleware {
@@ -25,7 +29,7 @@ export function describe(declaration: Declaration): Middleware {
   const describeResponse = ({ event, response }: Exchange) => {
     if (!response) return;
     const mayKeep = isCacheable && response.statusCode === 200;
-    response.headers = { ...response.headers, ...security, "Cache-Control": mayKeep ? shared : "no-store" };
+    response.headers = { ...response.headers, ...security, ...(mayKeep ? shared : unshared) };
     if (mayKeep && "record" in declaration.answers) answerUnchanged(event, response);
   };
   return { after: describeResponse, onError: describeResponse };
@@ -38,8 +42,8 @@ function answerUnchanged(event: APIGatewayProxyEvent, response: Response): void 
   response.headers = { ...response.headers, ETag: tag };
   const known = headerOf(event, "if-none-match")
     ?.split(",")
-    .map((each) => each.trim());
-  if (known?.includes(tag) || known?.includes("*")) {
+    .map((each) => each.trim().replace(/^W\//, ""));
+  if (known?.includes(tag.replace(/^W\//, "")) || known?.includes("*")) {
     response.statusCode = 304;
     response.body = "";
   }

@@ -39,7 +39,7 @@ function section(shape: Shape) {
 
 /**
  * A required parameter that is missing or unreadable outweighs an optional one that cannot be read. A value of the
- * right type that is too long, or that cannot be stored, is named (design, "Bad input").
+ * right type that is too long, or that cannot be stored, is named.
  */
 function badInput(shape: Shape, issues: readonly z.core.$ZodIssue[]): ContractError {
   const invalid = issues.find((issue) => !isMissing(shape, issue));
@@ -51,7 +51,8 @@ function isMissing(shape: Shape, issue: z.core.$ZodIssue): boolean {
   const schema = shape[String(issue.path[0])];
   if (schema === undefined) return true;
   const isRequired = !z.safeParse(schema, undefined).success;
-  const isAcceptable = issue.code === "too_big" || (issue.code === "custom" && issue.input !== "");
+  const isTooLong = issue.code === "too_big" && issue.origin === "string";
+  const isAcceptable = isTooLong || (issue.code === "custom" && issue.input !== "");
   return isRequired && !isAcceptable;
 }
 

@@ -23,10 +23,13 @@ function answerErrors(declaration: Declaration): Middleware {
   return {
     onError: (request) => {
       const error = contractErrorOf(request.error);
-      if (error.status >= 500) {
-        log("error", { requestId: request.event.requestContext.requestId, error: described(request.error) });
+      const { status, headers } = error;
+      const message = error.message || messageOf(declaration, status);
+      if (status >= 500) {
+        const { requestId } = request.event.requestContext;
+        log("error", { requestId, status, answer: message, error: described(request.error) });
       }
-      request.response = envelope(error.status, error.message || messageOf(declaration, error.status), error.headers);
+      request.response = envelope(status, message, headers);
     },
   };
 }
