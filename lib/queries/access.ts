@@ -59,24 +59,27 @@ function freeName(name: Sql, table: Sql): Sql {
  */
 export const createUser = (username: string, slug: string, roles: readonly string[]): Sql => sql`
   with
+    asked as (
+      select (
+        select id
+        from roles
+        where identity_key(given.name) in (key, identity_key(name))
+        order by key is null
+        limit 1
+      ) as role_id
+      from json_array_elements_text(${JSON.stringify(roles)}::json) as given (name)
+    ),
     wanted as (
-      select distinct role.id
-      from
-        json_array_elements_text(${JSON.stringify(roles)}::json) as asked (name)
-        join lateral (
-          select id
-          from roles
-          where identity_key(asked.name) in (key, identity_key(name))
-          order by key is null
-          limit 1
-        ) as role on true
+      select role_id as id from asked
       union
       select id from roles where is_default = 1 and ${roles.length}::int = 0
     ),
     added as (
       insert into users (username, slug)
       select ${username}::text, ${slug}::text
-      where (select count(*) from wanted) = ${Math.max(new Set(roles).size, 1)}::int
+      where
+        exists (select from wanted)
+        and not exists (select from asked where role_id is null)
       returning id, username, slug
     ),
     held as (
