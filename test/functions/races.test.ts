@@ -83,6 +83,20 @@ describe("Twenty at once", () => {
     await expectConsistency();
   });
 
+  it("add names whose slugs meet once they are numbered, and each gets its own", async () => {
+    for (let round = 0; round < 5; round++) {
+      await post("admin-contributors/add", undefined, { first_name: `Meeting ${round}a` });
+
+      const replies = await times((number) => {
+        const first_name =
+          number % 2 ? `Meeting ${round}a ${2 + Math.floor(number / 2)}` : `Meeting ${round}a${"!".repeat(1 + number)}`;
+        return post("admin-contributors/add", undefined, { first_name });
+      });
+
+      expect(statuses(replies)).toEqual([[200, atOnce]]);
+    }
+  });
+
   it("delete a contributor and edit it, and nothing is left of it", async () => {
     const contributor = await aContributor(stack.sql);
 

@@ -62,6 +62,11 @@ describe("POST /admin-contributors/add", () => {
     expect((await add({ first_name: "Ann" }, { client: "x" })).body).toEqual(invalidParameter("client"));
   });
 
+  it.each(["\u0390", "\u03b0", "\u00df", "\u0149"])("answers 409 to %s in upper case", async (name) => {
+    expect((await add({ first_name: name })).status).toBe(200);
+    expect((await add({ first_name: name.toUpperCase() })).body).toEqual(taken);
+  });
+
   it("answers 409 to a name that is taken, whatever its case and space", async () => {
     await add({ first_name: "Ursula", last_name: "Le Guin" });
     await add({ first_name: "Hergé" });

@@ -163,9 +163,12 @@ describe("POST /admin-contributors/edit/{id}", () => {
     expect([reply.status, reply.body]).toEqual([400, missingParameters]);
   });
 
-  it.each(["abc", "0", "-1", "1.5", "99999999999999999999"])("answers 400 to the id %s", async (id) => {
-    expect((await edit(id, { first_name: "x" })).body).toEqual(missingParameters);
-  });
+  it.each(["abc", "0", "-1", "1.5", "9007199254740993", "99999999999999999999"])(
+    "answers 400 to the id %s",
+    async (id) => {
+      expect((await edit(id, { first_name: "x" })).body).toEqual(missingParameters);
+    },
+  );
 
   it.each([
     ["first_name", "x".repeat(256)],
@@ -232,6 +235,35 @@ describe("POST /admin-contributors/edit/{id}", () => {
     const { body } = await edit(contributor.id, { first_name: name(), added_descriptions: Array(7).fill(description) });
     expect(body.code).toBe(200);
     expect((await detail(contributor)).descriptions).toHaveLength(8);
+  });
+
+  it("answers 200 to another text for a description, however long the old one was", async () => {
+    const contributor = await furnished();
+    const added_descriptions = Array(7).fill({ description: "x".repeat(20_000), language: "English" });
+    await edit(contributor.id, { first_name: name(), added_descriptions });
+    const [, first, second] = (await detail(contributor)).descriptions as { id: number }[];
+    const modified_descriptions = [
+      { id: first?.id, description: "y".repeat(20_000) },
+      { id: second?.id, description: "y".repeat(19_000) },
+    ];
+
+    expect((await edit(contributor.id, { first_name: name(), modified_descriptions })).status).toBe(200);
+
+    const longer = { id: contributor.description, description: "x".repeat(12_000) };
+    const tooMuch = await edit(contributor.id, { first_name: name(), modified_descriptions: [longer] });
+    expect(tooMuch.body).toEqual(invalidParameter("modified_descriptions"));
+  });
+
+  it("answers 200 and names languages in English, whichever way they were given", async () => {
+    const contributor = await furnished();
+    await edit(contributor.id, { first_name: name(), added_descriptions: [{ description: "Neu", language: "de" }] });
+    await edit(contributor.id, {
+      first_name: name(),
+      modified_descriptions: [{ id: contributor.description, language: "ja" }],
+    });
+
+    const { descriptions } = await detail(contributor);
+    expect(descriptions.map(({ language }: { language: string }) => language)).toEqual(["Japanese", "German"]);
   });
 
   it("answers 401 without a session and 403 without edit-contributors, and changes nothing", async () => {

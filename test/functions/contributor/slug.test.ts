@@ -128,6 +128,16 @@ describe("GET /contributor/slug/{slug}", () => {
     expect(changed.status).toBe(200);
   });
 
+  it("answers 304 also to a tag that is not marked as weak, and tells caches of compression", async () => {
+    const { slug } = await aContributor(stack.sql);
+    const { headers } = await lookUp(slug);
+
+    const unchanged = await lookUp(slug, { "If-None-Match": (headers.get("etag") ?? "").replace("W/", "") });
+
+    expect(unchanged.status).toBe(304);
+    for (const each of [headers, unchanged.headers]) expect(each.get("vary")).toBe("Accept-Encoding");
+  });
+
   it("answers 400 without a slug", async () => {
     const result = await stack.lambda.invoke("contributor-slug", emptySlugEvent);
 

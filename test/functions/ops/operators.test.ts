@@ -87,6 +87,12 @@ describe("ops-create-user", () => {
     expect(rows.map(({ name }) => name)).toEqual(["Reader"]);
   });
 
+  it("gives a role once that is named twice", async () => {
+    expect(await createUser({ username: "Twice", roles: ["Reader", "reader "] })).toMatchObject({
+      result: { username: "Twice" },
+    });
+  });
+
   it("refuses a role that is not there, a name that is taken and an unfit payload, and adds nobody", async () => {
     const before = await stack.sql`select id from users order by id`;
 
