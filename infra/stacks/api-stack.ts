@@ -7,13 +7,13 @@ import type { Packaged } from "../package.ts";
 import type { StageSettings } from "../stages.ts";
 import { Alarms } from "./alarms.ts";
 import { type Cluster, databaseResource, findCluster } from "./database.ts";
-import { bufferedTimeout, Endpoint, longTimeout, type Resource } from "./endpoint.ts";
 import { Firewall } from "./firewall.ts";
 import { Images } from "./images.ts";
 import { ReferenceSite } from "./reference-site.ts";
 import { GradualRelease } from "./release.ts";
 import { RemovalSchedule } from "./removal-schedule.ts";
 import { ColophonApi } from "./rest-api.ts";
+import { bufferedTimeout, longTimeout, type Resource, ServiceFunction } from "./service-function.ts";
 import { Watch } from "./watch.ts";
 
 export interface ApiStackProps {
@@ -66,7 +66,7 @@ export class ApiStack extends Stack {
       new Firewall(this, "Firewall", { name: this.#prefix, protects, ...settings.firewall });
     }
     const removal = images ? this.makeRemoval(images) : undefined;
-    watch.over({ endpoints: served.map(({ endpoint }) => endpoint), accessLog, removal: removal?.endpoint });
+    watch.over({ endpoints: served.map(({ endpoint }) => endpoint), accessLog, removal: removal?.serviceFunction });
 
     const own = `https://${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
     this.makeReference(settings.domain ? `https://${settings.domain.name}` : own);
@@ -93,12 +93,12 @@ export class ApiStack extends Stack {
     new ReferenceSite(this, "Reference", { api, domain, certificateArn, ...this.keeping });
   }
 
-  private makeEndpoint(declaration: Declaration, images: Images | undefined): Endpoint {
+  private makeEndpoint(declaration: Declaration, images: Images | undefined): ServiceFunction {
     const name = functionName(declaration);
     const packaged = this.find(name);
     const imageResource =
       declaration.files && images ? [images.resourceFor([ownerOf(declaration.path)], packaged)] : [];
-    return new Endpoint(this, name, {
+    return new ServiceFunction(this, name, {
       prefix: this.#prefix,
       packaged,
       description: declaration.summary,

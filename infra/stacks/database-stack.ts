@@ -17,8 +17,8 @@ import type { DatabaseSettings } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
 import { Alarms } from "./alarms.ts";
 import { type Cluster, type DatabaseUse, databaseName, databaseResource, publishCluster } from "./database.ts";
-import { Endpoint, longTimeout } from "./endpoint.ts";
 import { Migration } from "./migration.ts";
+import { longTimeout, ServiceFunction } from "./service-function.ts";
 
 /** The newest minor version of PostgreSQL 18 on Aurora. AWS retires old ones, so this moves on (README, "Update"). */
 const postgresVersion = AuroraPostgresEngineVersion.VER_18_6;
@@ -48,7 +48,7 @@ export class DatabaseStack extends Stack {
     const deployment = new Migration(this, "Migration", { ...shared, packaged: migration, cluster, database });
     const functions = operations.map(
       ([packaged, use]) =>
-        new Endpoint(this, packaged.name, {
+        new ServiceFunction(this, packaged.name, {
           ...shared,
           packaged,
           description: `For operators: ${packaged.stem}`,
@@ -65,7 +65,7 @@ export class DatabaseStack extends Stack {
   private watch(prefix: string, settings: DatabaseSettings, deployment: Migration, database: AuroraCluster): void {
     const alarms = new Alarms(this, "Alarms", { prefix: `${prefix}-database`, recipient: settings.alarmRecipient });
     alarms.add("migration-failed", {
-      metric: deployment.endpoint.lambda.metricErrors({ period: Duration.minutes(1) }),
+      metric: deployment.serviceFunction.lambda.metricErrors({ period: Duration.minutes(1) }),
       impact:
         "A migration failed, so the deployment did; the service runs on as before. The stack's events name the file.",
       threshold: 1,

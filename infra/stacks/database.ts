@@ -2,7 +2,7 @@ import type { Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
-import type { Resource } from "./endpoint.ts";
+import type { Resource } from "./service-function.ts";
 
 /** The database's name within the cluster. */
 export const databaseName = "colophon";

@@ -5,8 +5,8 @@ import type { CfnBucket, IBucket } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import { folders, type Owner } from "../../lib/images/keys.ts";
 import type { Packaged } from "../package.ts";
-import type { Resource } from "./endpoint.ts";
 import { ServedBucket, type ServedBucketProps } from "./served-bucket.ts";
+import type { Resource } from "./service-function.ts";
 
 export type ImagesProps = Pick<ServedBucketProps, "domain" | "certificateArn" | "logRetentionDays" | "isProtected">;
 

@@ -7,7 +7,7 @@ import { build as bundle } from "esbuild";
 import { bundling } from "../build.ts";
 import { assemble, type Packaged } from "../package.ts";
 import { type Cluster, databaseResource } from "./database.ts";
-import { Endpoint, longTimeout } from "./endpoint.ts";
+import { longTimeout, ServiceFunction } from "./service-function.ts";
 
 /** Builds the function that runs the migrations when CloudFormation asks for it. */
 export async function packageMigration({ outdir }: { readonly outdir: string }): Promise<Packaged> {
@@ -45,12 +45,12 @@ export interface MigrationProps {
  * name of its file as the reason, and no function changes.
  */
 export class Migration extends Construct {
-  readonly endpoint: Endpoint;
+  readonly serviceFunction: ServiceFunction;
 
   constructor(scope: Construct, id: string, props: MigrationProps) {
     super(scope, id);
     const { packaged, prefix, logRetentionDays, isProtected } = props;
-    this.endpoint = new Endpoint(this, "Function", {
+    this.serviceFunction = new ServiceFunction(this, "Function", {
       prefix,
       packaged,
       description: "Runs the migrations during a deployment",
@@ -63,7 +63,7 @@ export class Migration extends Construct {
     });
     const run = new CustomResource(this, "Run", {
       resourceType: "Custom::Migration",
-      serviceToken: this.endpoint.lambda.functionArn,
+      serviceToken: this.serviceFunction.lambda.functionArn,
       // CloudFormation asks again when a property changes; a cluster restored from a backup may lack migrations.
       properties: {
         Code: createHash("sha256").update(readFileSync(packaged.file)).digest("hex"),

@@ -3,7 +3,7 @@ import { Rule, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
 import { Construct } from "constructs";
 import type { Packaged } from "../package.ts";
-import { Endpoint, longTimeout, type Resource } from "./endpoint.ts";
+import { longTimeout, type Resource, ServiceFunction } from "./service-function.ts";
 
 export interface RemovalScheduleProps {
   readonly prefix: string;
@@ -18,16 +18,16 @@ const every = Duration.hours(6);
 
 /** Removes the images that nothing refers to any more, time and again. */
 export class RemovalSchedule extends Construct {
-  readonly endpoint: Endpoint;
+  readonly serviceFunction: ServiceFunction;
 
   constructor(scope: Construct, id: string, props: RemovalScheduleProps) {
     super(scope, id);
-    this.endpoint = new Endpoint(this, "Function", {
+    this.serviceFunction = new ServiceFunction(this, "Function", {
       ...props,
       description: "Removes images that nothing refers to any more",
       timeout: longTimeout,
     });
     const rule = new Rule(this, "Rule", { schedule: Schedule.rate(every), description: "Removes old images" });
-    rule.addTarget(new LambdaFunction(this.endpoint.lambda));
+    rule.addTarget(new LambdaFunction(this.serviceFunction.lambda));
   }
 }

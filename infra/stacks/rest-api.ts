@@ -20,9 +20,9 @@ import { type Declaration, functionName } from "../../lib/contract/declare.ts";
 import { corsHeaders, envelopeOf, noFileServiceResponse, preflightHeaders } from "../gateway-responses.ts";
 import type { StageSettings, Throttle } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
-import { longTimeout } from "./endpoint.ts";
 import { mock } from "./mock.ts";
 import { addRefusals } from "./refusals.ts";
+import { longTimeout } from "./service-function.ts";
 
 export interface RestApiProps {
   readonly prefix: string;
@@ -82,7 +82,7 @@ export class ColophonApi extends Construct {
         stageName,
         accessLogDestination: new LogGroupLogDestination(this.accessLog),
         accessLogFormat: AccessLogFormat.custom(accessFormat),
-        // Functions do not trace by themselves (endpoint.ts); here their time is part of each request's trace.
+        // Functions do not trace by themselves (service-function.ts); here their time is part of each request's trace.
         tracingEnabled: true,
         ...methodOptions(settings.throttles.preflights),
         methodOptions: Object.fromEntries(

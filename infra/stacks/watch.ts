@@ -15,8 +15,8 @@ import { CfnQueryDefinition, FilterPattern, type LogGroup } from "aws-cdk-lib/aw
 import { Construct } from "constructs";
 import type { Alarms } from "./alarms.ts";
 import type { Cluster } from "./database.ts";
-import type { Endpoint } from "./endpoint.ts";
 import { queries } from "./queries.ts";
+import type { ServiceFunction } from "./service-function.ts";
 
 export interface WatchProps {
   /** The API's name, and what the names of its functions begin with. */
@@ -26,10 +26,10 @@ export interface WatchProps {
 }
 
 interface Watched {
-  readonly endpoints: readonly Endpoint[];
+  readonly endpoints: readonly ServiceFunction[];
   readonly accessLog: LogGroup;
   /** The scheduled removal of images, where there is one. */
-  readonly removal: Endpoint | undefined;
+  readonly removal: ServiceFunction | undefined;
 }
 
 /** Of an answer that is not streamed, since lists may be as long as one likes; cold starts and a database that grows are below it. */

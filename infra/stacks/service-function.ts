@@ -15,7 +15,7 @@ export interface Resource {
   readonly reasons?: Readonly<Record<string, string>>;
 }
 
-export interface EndpointProps {
+export interface ServiceFunctionProps {
   /** Stands before the name of every function of a stack: `colophon-prod`. */
   readonly prefix: string;
   readonly packaged: Packaged;
@@ -45,11 +45,11 @@ const memoryInMegabytesDefault = 512;
  * else: so neither the managed policies of AWS, nor tracing by the function, which would need a right on everything
  * (`xray:PutTraceSegments` knows no resources). API Gateway traces each request, the time in the function included.
  */
-export class Endpoint extends Construct {
+export class ServiceFunction extends Construct {
   readonly lambda: Lambda;
   readonly logGroup: LogGroup;
 
-  constructor(scope: Construct, id: string, props: EndpointProps) {
+  constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
     super(scope, id);
     const { packaged, resources } = props;
     const functionName = `${props.prefix}-${packaged.name}`;
