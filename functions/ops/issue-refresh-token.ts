@@ -1,10 +1,11 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import * as z from "zod/mini";
 import { name } from "../../lib/contract/parameters.ts";
 import { execute } from "../../lib/database/client.ts";
 import { text } from "../../lib/database/read.ts";
 import { operate } from "../../lib/operate.ts";
 import * as access from "../../lib/queries/access.ts";
+import { digestOf } from "../../lib/token.ts";
 
 const tokenBytes = 32;
 const daysMax = 365;
@@ -14,8 +15,7 @@ export const handler = operate(
   z.object({ username: name, days: z.int().check(z.minimum(1), z.maximum(daysMax)) }),
   async ({ username, days }) => {
     const refreshToken = randomBytes(tokenBytes).toString("base64url");
-    const digest = createHash("sha256").update(refreshToken).digest("hex");
-    const [session] = await execute(access.openSession(username, digest, days), false);
+    const [session] = await execute(access.openSession(username, digestOf(refreshToken), days), false);
     if (!session) throw new Error("There is no such user");
     return { refreshToken, expires: text(session, 0) };
   },

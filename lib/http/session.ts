@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { parseCookie } from "cookie";
 import type { Declaration } from "../contract/declare.ts";
 import type { Guard } from "../database/guard.ts";
+import { digestOf } from "../token.ts";
 import { ContractError } from "./errors.ts";
 import { headerOf } from "./headers.ts";
 import { allowedOrigins } from "./origins.ts";
@@ -10,8 +10,9 @@ import { allowedOrigins } from "./origins.ts";
 /** What the statements of an endpoint check: nothing where the endpoint is public. */
 export function guardOf({ permission, path }: Declaration, event: APIGatewayProxyEvent): Guard | undefined {
   if (!permission) return undefined;
+  // Under /admin-users/ a caller who has been deleted is a user not found, like the one they ask for.
   const userMissing = path.startsWith("/admin-users/") ? 404 : 401;
-  return { digest: digestOf(event), permission, userMissing };
+  return { digest: sessionDigest(event), permission, userMissing };
 }
 
 /** Tokens are opaque random values; anything longer is not one of ours. */
@@ -21,11 +22,11 @@ const tokenLengthMax = 512;
  * The SHA-256 of the refresh token, hexadecimal, from the cookie `refreshToken` and from nowhere else.
  * @throws {ContractError} 401 without the cookie; 403 when a page of a foreign origin makes the browser send it
  */
-function digestOf(event: APIGatewayProxyEvent): string {
+function sessionDigest(event: APIGatewayProxyEvent): string {
   const token = parseCookie(headerOf(event, "cookie") ?? "").refreshToken;
   if (!token || token.length > tokenLengthMax) throw new ContractError(401);
   if (event.httpMethod !== "GET" && isForeign(event)) throw new ContractError(403);
-  return createHash("sha256").update(token).digest("hex");
+  return digestOf(token);
 }
 
 /** Browsers name the origin of a page in every request that changes something; other clients name none. */

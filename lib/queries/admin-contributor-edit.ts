@@ -1,6 +1,7 @@
 import sql, { join, type Sql } from "sql-template-tag";
 import { descriptionsLengthMax } from "../contract/parameters.ts";
 import type { GuardedQuery } from "../database/query.ts";
+import { allowed } from "./verdict.ts";
 
 interface Description {
   readonly description?: string | undefined;
@@ -95,9 +96,6 @@ export function edit(id: number, changes: Edit): GuardedQuery<null> {
     `,
   };
 }
-
-/** Whether a part that writes may do so. */
-const allowed = sql`exists (select from verdict where status = 200)`;
 
 /** The arrays of the request as tables; the Data API has no arrays, so each travels as one JSON text. */
 const opened = (changes: Edit): Sql =>

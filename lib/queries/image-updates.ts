@@ -2,6 +2,7 @@ import sql, { type Sql } from "sql-template-tag";
 import type { GuardedQuery } from "../database/query.ts";
 import type { Owner } from "../images/keys.ts";
 import { exceedsCaller, permissionsOfUser } from "./authority.ts";
+import { allowed } from "./verdict.ts";
 
 type Id = number | null;
 
@@ -32,9 +33,6 @@ const target = (owner: Owner, id: Id, otherwise: Sql): Sql => sql`
     from caller
   )
 `;
-
-/** Whether a part that writes may do so. */
-const allowed = sql`exists (select from verdict where status = 200)`;
 
 /**
  * Lets the caller in and notes the objects that are about to be written as ones to remove. An update takes less than

@@ -4,6 +4,7 @@ import { shownDescriptionsLengthMax } from "../contract/parameters.ts";
 import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
 import { exceedsCaller } from "./authority.ts";
+import { allowed } from "./verdict.ts";
 
 type Id = number | null;
 
@@ -94,7 +95,7 @@ export const remove = (id: Id): GuardedQuery<null> => ({
     ),
     removed as (
       delete from permissions
-      where id = ${id}::bigint and exists (select from verdict where status = 200)
+      where id = ${id}::bigint and ${allowed}
       returning id
     ),
   `,

@@ -4,6 +4,7 @@ import { shownDescriptionsLengthMax } from "../contract/parameters.ts";
 import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
 import { exceedsCaller, idsIn } from "./authority.ts";
+import { allowed } from "./verdict.ts";
 
 type Id = number | null;
 
@@ -101,7 +102,7 @@ export const edit = (
       set
         name = ${name}::text,
         description = ${description === undefined ? sql`description` : sql`${description}::text`}
-      where id in (select id from target) and exists (select from verdict where status = 200)
+      where id in (select id from target) and ${allowed}
       returning id
     ),
     granted as (
@@ -110,7 +111,7 @@ export const edit = (
       from target, added
       where
         added.value not in (select value from removed)
-        and exists (select from verdict where status = 200)
+        and ${allowed}
       on conflict do nothing
     ),
     withdrawn as (
@@ -118,7 +119,7 @@ export const edit = (
       where
         role_id in (select id from target)
         and permission_id in (select value from removed)
-        and exists (select from verdict where status = 200)
+        and ${allowed}
     ),
   `,
   select: sql`
@@ -207,7 +208,7 @@ export const remove = (id: Id): GuardedQuery<null> => ({
     ),
     removed as (
       delete from roles
-      where id in (select id from target) and exists (select from verdict where status = 200)
+      where id in (select id from target) and ${allowed}
       returning id
     ),
   `,

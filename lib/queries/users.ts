@@ -7,6 +7,7 @@ import { exceedsCaller, idsIn, permissionsOfRoles, permissionsOfUser } from "./a
 import { ascending, descending, named } from "./filters.ts";
 import { imageUrl } from "./images.ts";
 import { lockTaken, otherEditor } from "./locks.ts";
+import { allowed } from "./verdict.ts";
 
 type Id = number | null;
 
@@ -115,9 +116,6 @@ interface Edit {
   readonly added_roles: readonly number[];
   readonly removed_roles: readonly number[];
 }
-
-/** Whether a part that writes may do so. */
-const allowed = sql`exists (select from verdict where status = 200)`;
 
 /** A role that is both added and removed ends up removed. */
 export const edit = (id: Id, { username, age_verified, added_roles, removed_roles }: Edit): GuardedQuery<null> => ({
