@@ -4,8 +4,8 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-const pauseMs = 50;
-const waitMs = 10_000;
+const pauseInMilliseconds = 50;
+const waitInMilliseconds = 10_000;
 
 /** Goes into PostgreSQL's setting cluster_name, so that a later start can tell who started a server. */
 const ownerPrefix = "colophon-";
@@ -22,12 +22,12 @@ export async function untilReady(server: ChildProcess, directory: string): Promi
     });
   });
   const ready = async () => {
-    for (const startedAt = Date.now(); Date.now() - startedAt < waitMs; await sleep(10)) {
+    for (const startedAt = Date.now(); Date.now() - startedAt < waitInMilliseconds; await sleep(10)) {
       const lines = await readPidFile(directory);
       if (lines[0] === String(server.pid) && lines[7]?.trim() === "ready") return;
     }
     server.kill("SIGQUIT");
-    throw new Error(`PostgreSQL in ${directory} was not ready after ${waitMs} ms`);
+    throw new Error(`PostgreSQL in ${directory} was not ready after ${waitInMilliseconds} ms`);
   };
   await Promise.race([ready(), failed]);
 }
@@ -51,7 +51,7 @@ export function endWithThisProcess(server: ChildProcess): ChildProcess {
  * Ends the server that a killed process of ours left in the directory; refuses while that process still lives. One that
  * was killed a moment ago is given the time to be gone.
  */
-export async function endOrphan(directory: string, patienceMs = 1_000): Promise<void> {
+export async function endOrphan(directory: string, patienceInMilliseconds = 1_000): Promise<void> {
   const processId = Number((await readPidFile(directory))[0]);
   if (!processId || !isAlive(processId)) return;
   const { command, parent } = await describeProcess(processId);
@@ -61,9 +61,9 @@ export async function endOrphan(directory: string, patienceMs = 1_000): Promise<
   if (!command.includes(directory)) return;
   const owner = Number(new RegExp(`cluster_name=${ownerPrefix}(\\d+)`).exec(command)?.[1]);
   if (owner === parent) {
-    if (patienceMs <= 0) throw new Error(`${directory} is in use by process ${owner}`);
-    await sleep(pauseMs);
-    return await endOrphan(directory, patienceMs - pauseMs);
+    if (patienceInMilliseconds <= 0) throw new Error(`${directory} is in use by process ${owner}`);
+    await sleep(pauseInMilliseconds);
+    return await endOrphan(directory, patienceInMilliseconds - pauseInMilliseconds);
   }
   // Its last act is to remove the file, so that counts as its end even where nobody reaps it.
   await end(processId, () => isAlive(processId) && existsSync(join(directory, "postmaster.pid")));
@@ -80,7 +80,8 @@ async function end(processId: number, isRunning: () => boolean): Promise<void> {
   for (const signal of ["SIGINT", "SIGQUIT"] as const) {
     if (!isRunning()) return;
     process.kill(processId, signal);
-    for (const startedAt = Date.now(); Date.now() - startedAt < waitMs; await sleep(10)) if (!isRunning()) return;
+    for (const startedAt = Date.now(); Date.now() - startedAt < waitInMilliseconds; await sleep(10))
+      if (!isRunning()) return;
   }
   throw new Error(`PostgreSQL (process ${processId}) does not end`);
 }

@@ -29,7 +29,7 @@ export async function runInTime(
       late = true;
       if (continueAfterTimeout) reject(statementTimeout(session.processId));
       else sessions.cancel(session).catch(reject);
-    }, limits.statementTimeoutMs);
+    }, limits.statementTimeoutInMilliseconds);
   });
   try {
     return await Promise.race([running, deadline]);

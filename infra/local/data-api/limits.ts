@@ -9,9 +9,9 @@ export interface Limits {
   sqlCharacters: number;
   /** The whole HTTP request, headers included. */
   requestBytes: number;
-  statementTimeoutMs: number;
-  transactionIdleMs: number;
-  transactionMaxMs: number;
+  statementTimeoutInMilliseconds: number;
+  transactionIdleInMilliseconds: number;
+  transactionMaxInMilliseconds: number;
 }
 
 export const serviceLimits: Limits = {
@@ -20,7 +20,7 @@ export const serviceLimits: Limits = {
   formattedBytes: 10 * 1024 * 1024,
   sqlCharacters: 65_536,
   requestBytes: 4 * 1024 * 1024,
-  statementTimeoutMs: 45_000,
-  transactionIdleMs: 3 * 60_000,
-  transactionMaxMs: 24 * 60 * 60_000,
+  statementTimeoutInMilliseconds: 45_000,
+  transactionIdleInMilliseconds: 3 * 60_000,
+  transactionMaxInMilliseconds: 24 * 60 * 60_000,
 };

@@ -31,7 +31,7 @@ interface Pool {
 }
 
 const sharedMax = 20;
-const idleMs = 30_000;
+const idleInMilliseconds = 30_000;
 
 /** Sessions on the server at `databaseUrl`, kept open for a while between calls. */
 export function openSessions(databaseUrl: string): Sessions {
@@ -68,7 +68,7 @@ export function openSessions(databaseUrl: string): Sessions {
   };
 
   const keep = (pool: Pool, session: Session) => {
-    const timer = setTimeout(() => end(session), idleMs).unref();
+    const timer = setTimeout(() => end(session), idleInMilliseconds).unref();
     pool.idle.push({ session, timer });
     wakeNext(pool);
   };

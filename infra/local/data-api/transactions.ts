@@ -24,12 +24,12 @@ export function openTransactions(sessions: Sessions, limits: Limits): Transactio
 
   /** Idle time and age end a transaction alike: it is rolled back, and its id is not found any more. */
   const expireLater = (id: string, transaction: Transaction) => {
-    const left = transaction.startedAt + limits.transactionMaxMs - Date.now();
+    const left = transaction.startedAt + limits.transactionMaxInMilliseconds - Date.now();
     const expire = () => {
       open.delete(id);
       void sessions.release(transaction.session);
     };
-    transaction.timer = setTimeout(expire, Math.max(0, Math.min(limits.transactionIdleMs, left))).unref();
+    transaction.timer = setTimeout(expire, Math.max(0, Math.min(limits.transactionIdleInMilliseconds, left))).unref();
   };
 
   const claim = (id: string) => {

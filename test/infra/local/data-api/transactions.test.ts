@@ -5,7 +5,13 @@ import { type Emulator, parameter, refusal, startEmulator } from "./emulator.ts"
 let data: Emulator;
 
 beforeAll(async () => {
-  data = await startEmulator({ limits: { transactionIdleMs: 400, transactionMaxMs: 900, statementTimeoutMs: 600 } });
+  data = await startEmulator({
+    limits: {
+      transactionIdleInMilliseconds: 400,
+      transactionMaxInMilliseconds: 900,
+      statementTimeoutInMilliseconds: 600,
+    },
+  });
   await data.execute("create table note (text text primary key)");
 });
 
