@@ -50,7 +50,10 @@ const tinyImage =
 const isOpened = ({ files, method }: Declaration, { status }: Reply) =>
   status === 200 || (files === true && method === "DELETE" && status === 500);
 
-describe.each(guarded.map((each) => [`${each.method} ${each.path}`, each] as const))("%s", (_, declaration) => {
+const byRoute = (declarations: readonly Declaration[]) =>
+  declarations.map((each) => [`${each.method} ${each.path}`, each] as const);
+
+describe.each(byRoute(guarded))("%s", (_, declaration) => {
   const name = stem(declaration);
 
   it("answers 401 without the cookie, without a statement, before looking at the request", async () => {
@@ -110,7 +113,18 @@ describe.each(guarded.map((each) => [`${each.method} ${each.path}`, each] as con
     expect(isOpened(declaration, reply), JSON.stringify(reply.body)).toBe(true);
   });
 
-  it.runIf(declaration.parameters)("answers 403 the same for what is there and what is not", async () => {
+  it("answers nobody's caches", async () => {
+    const { headers } = await stack.call(name, { path: { id: 1 }, as: "junk" });
+
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("etag")).toBeNull();
+  });
+});
+
+describe.each(byRoute(guarded.filter(({ parameters }) => parameters)))("%s", (_, declaration) => {
+  const name = stem(declaration);
+
+  it("answers 403 the same for what is there and what is not", async () => {
     const as = (await aUser(stack.sql)).token;
     const request = await requestFor(declaration);
 
@@ -120,8 +134,12 @@ describe.each(guarded.map((each) => [`${each.method} ${each.path}`, each] as con
     expect([there.status, there.body]).toEqual([403, forbidden]);
     expect([absent.status, absent.body]).toEqual([403, forbidden]);
   });
+});
 
-  it.runIf(!declaration.files)("takes one statement, refusals included", async () => {
+describe.each(byRoute(guarded.filter(({ files }) => !files)))("%s", (_, declaration) => {
+  const name = stem(declaration);
+
+  it("takes one statement, refusals included", async () => {
     for (const as of ["junk", (await aUser(stack.sql)).token, holders.get(declaration.permission ?? "view-users")]) {
       const request = await requestFor(declaration);
       stack.dataApi.calls.length = 0;
@@ -129,15 +147,12 @@ describe.each(guarded.map((each) => [`${each.method} ${each.path}`, each] as con
       expect(stack.dataApi.calls.map(({ operation }) => operation)).toEqual(["ExecuteStatement"]);
     }
   });
+});
 
-  it("answers nobody's caches", async () => {
-    const { headers } = await stack.call(name, { path: { id: 1 }, as: "junk" });
+describe.each(byRoute(guarded.filter(({ method }) => method !== "GET")))("%s", (_, declaration) => {
+  const name = stem(declaration);
 
-    expect(headers.get("cache-control")).toBe("no-store");
-    expect(headers.get("etag")).toBeNull();
-  });
-
-  it.runIf(declaration.method !== "GET")("lets no page of a foreign origin change anything", async () => {
+  it("lets no page of a foreign origin change anything", async () => {
     const as = (await anAdministrator(stack.sql)).token;
     const request = await requestFor(declaration);
     const forged = [
