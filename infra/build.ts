@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { type BuildOptions, build as bundle } from "esbuild";
@@ -21,6 +23,17 @@ const root = join(import.meta.dirname, "..");
  */
 const banner = "import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);";
 
+const changes = join(root, "lib/changes");
+
+/** The schema of the database functions of this release (lib/changes), named after their content. */
+function releaseSchema(): string {
+  const hash = createHash("sha256");
+  for (const file of readdirSync(changes).sort()) {
+    if (file.endsWith(".sql")) hash.update(readFileSync(join(changes, file)));
+  }
+  return `changes_${hash.digest("hex").slice(0, 12)}`;
+}
+
 /** How esbuild makes something for Lambda. */
 export const bundling = {
   bundle: true,
@@ -34,6 +47,7 @@ export const bundling = {
   alias: { "@aws-sdk/credential-provider-node": join(import.meta.dirname, "lambda-credentials.ts") },
   banner: { js: banner },
   loader: { ".sql": "text" },
+  define: { "process.env.RELEASE_SCHEMA": JSON.stringify(releaseSchema()) },
   legalComments: "none",
 } satisfies BuildOptions;
 
@@ -67,7 +81,7 @@ export async function build(options: { readonly outdir: string }): Promise<Built
 const bytesMax = 360_000;
 const fileServiceBytesMax = 420_000;
 
-const fileService = new Set(endpoints.filter(({ files }) => files).map(stem));
+const fileService = new Set(endpoints.filter(({ files, removesImages }) => files || removesImages).map(stem));
 
 const isHeavy = (each: BuiltFunction) => each.bytes > (fileService.has(each.stem) ? fileServiceBytesMax : bytesMax);
 

@@ -1,9 +1,8 @@
 import { addContributor } from "../../lib/contract/admin-contributors.ts";
-import { serve } from "../../lib/http/serve.ts";
-import * as contributors from "../../lib/queries/admin-contributors.ts";
+import { serveChange } from "../../lib/http/serve-change.ts";
 import { slugOf } from "../../lib/slug.ts";
 
-export const handler = serve(addContributor, ({ run, query, body }) => {
+export const handler = serveChange(addContributor, ({ change, query, body }) => {
   const slug = slugOf(`${body.first_name} ${body.last_name ?? ""}`, "contributor");
-  return run(contributors.add({ ...body, slug, client: query.client }));
+  return change("add_contributor", null, { ...body, ...query, slug });
 });

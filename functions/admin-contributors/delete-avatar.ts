@@ -1,5 +1,5 @@
 import { deleteAvatar } from "../../lib/contract/admin-contributors.ts";
-import { serve } from "../../lib/http/serve.ts";
+import { serveChange } from "../../lib/http/serve-change.ts";
 import { clearImage } from "../../lib/images/clear.ts";
 
-export const handler = serve(deleteAvatar, ({ run, path }) => clearImage(run, "contributors", path.id));
+export const handler = serveChange(deleteAvatar, ({ path, ...tools }) => clearImage(tools, "contributors", path.id));

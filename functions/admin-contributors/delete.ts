@@ -1,5 +1,7 @@
 import { deleteContributor } from "../../lib/contract/admin-contributors.ts";
-import { serve } from "../../lib/http/serve.ts";
-import * as contributors from "../../lib/queries/admin-contributors.ts";
+import { serveChange } from "../../lib/http/serve-change.ts";
+import { deleteWithImage } from "../../lib/images/delete.ts";
 
-export const handler = serve(deleteContributor, ({ run, path }) => run(contributors.remove(path.id)));
+export const handler = serveChange(deleteContributor, ({ path, ...tools }) =>
+  deleteWithImage(tools, "delete_contributor", path.id),
+);

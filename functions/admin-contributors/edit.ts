@@ -1,5 +1,6 @@
 import { editContributor } from "../../lib/contract/admin-contributors.ts";
-import { serve } from "../../lib/http/serve.ts";
-import * as contributor from "../../lib/queries/admin-contributor-edit.ts";
+import { serveChange } from "../../lib/http/serve-change.ts";
 
-export const handler = serve(editContributor, ({ run, path, body }) => run(contributor.edit(path.id, body)));
+export const handler = serveChange(editContributor, ({ change, path, body }) =>
+  change("edit_contributor", path.id, body),
+);

@@ -1,7 +1,7 @@
 import { updateAvatar } from "../../lib/contract/admin-contributors.ts";
-import { serve } from "../../lib/http/serve.ts";
+import { serveChange } from "../../lib/http/serve-change.ts";
 import { replaceImage } from "../../lib/images/replace.ts";
 
-export const handler = serve(updateAvatar, ({ run, path, body }) =>
-  replaceImage(run, "contributors", path.id, body.image),
+export const handler = serveChange(updateAvatar, ({ path, body, ...tools }) =>
+  replaceImage(tools, "contributors", path.id, body.image),
 );

@@ -1,5 +1,7 @@
 import { addPermission } from "../../lib/contract/admin-permissions.ts";
-import { serve } from "../../lib/http/serve.ts";
-import * as permissions from "../../lib/queries/permissions.ts";
+import { keyOf } from "../../lib/contract/permissions.ts";
+import { serveChange } from "../../lib/http/serve-change.ts";
 
-export const handler = serve(addPermission, ({ run, body }) => run(permissions.add(body.name, body.description)));
+export const handler = serveChange(addPermission, ({ change, body }) =>
+  change("add_permission", null, { ...body, key: keyOf(body.name) }),
+);

@@ -1,5 +1,4 @@
 import { deletePermission } from "../../lib/contract/admin-permissions.ts";
-import { serve } from "../../lib/http/serve.ts";
-import * as permissions from "../../lib/queries/permissions.ts";
+import { serveChange } from "../../lib/http/serve-change.ts";
 
-export const handler = serve(deletePermission, ({ run, path }) => run(permissions.remove(path.id)));
+export const handler = serveChange(deletePermission, ({ change, path }) => change("delete_permission", path.id));

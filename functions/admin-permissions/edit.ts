@@ -1,5 +1,6 @@
 import { editPermission } from "../../lib/contract/admin-permissions.ts";
-import { serve } from "../../lib/http/serve.ts";
-import * as permissions from "../../lib/queries/permissions.ts";
+import { serveChange } from "../../lib/http/serve-change.ts";
 
-export const handler = serve(editPermission, ({ run, path, body }) => run(permissions.edit(path.id, body)));
+export const handler = serveChange(editPermission, ({ change, path, body }) =>
+  change("edit_permission", path.id, body),
+);

@@ -2,4 +2,4 @@ import { getPermission } from "../../lib/contract/admin-permissions.ts";
 import { serve } from "../../lib/http/serve.ts";
 import * as permissions from "../../lib/queries/permissions.ts";
 
-export const handler = serve(getPermission, ({ run, path }) => run(permissions.find(path.id)));
+export const handler = serve(getPermission, ({ path }) => permissions.find(path.id));

@@ -1,5 +1,4 @@
 import { addRole } from "../../lib/contract/admin-roles.ts";
-import { serve } from "../../lib/http/serve.ts";
-import * as roles from "../../lib/queries/roles.ts";
+import { serveChange } from "../../lib/http/serve-change.ts";
 
-export const handler = serve(addRole, ({ run, body }) => run(roles.add(body.name, body.description)));
+export const handler = serveChange(addRole, ({ change, body }) => change("add_role", null, body));

@@ -1,5 +1,4 @@
 import { deleteRole } from "../../lib/contract/admin-roles.ts";
-import { serve } from "../../lib/http/serve.ts";
-import * as roles from "../../lib/queries/roles.ts";
+import { serveChange } from "../../lib/http/serve-change.ts";
 
-export const handler = serve(deleteRole, ({ run, path }) => run(roles.remove(path.id)));
+export const handler = serveChange(deleteRole, ({ change, path }) => change("delete_role", path.id));

@@ -1,5 +1,4 @@
 import { editRole } from "../../lib/contract/admin-roles.ts";
-import { serve } from "../../lib/http/serve.ts";
-import * as roles from "../../lib/queries/roles.ts";
+import { serveChange } from "../../lib/http/serve-change.ts";
 
-export const handler = serve(editRole, ({ run, path, body }) => run(roles.edit(path.id, body)));
+export const handler = serveChange(editRole, ({ change, path, body }) => change("edit_role", path.id, body));

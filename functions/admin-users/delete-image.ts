@@ -1,5 +1,5 @@
 import { deleteUserImage } from "../../lib/contract/admin-users.ts";
-import { serve } from "../../lib/http/serve.ts";
+import { serveChange } from "../../lib/http/serve-change.ts";
 import { clearImage } from "../../lib/images/clear.ts";
 
-export const handler = serve(deleteUserImage, ({ run, path }) => clearImage(run, "users", path.id));
+export const handler = serveChange(deleteUserImage, ({ path, ...tools }) => clearImage(tools, "users", path.id));

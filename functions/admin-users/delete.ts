@@ -1,5 +1,5 @@
 import { deleteUser } from "../../lib/contract/admin-users.ts";
-import { serve } from "../../lib/http/serve.ts";
-import * as users from "../../lib/queries/users.ts";
+import { serveChange } from "../../lib/http/serve-change.ts";
+import { deleteWithImage } from "../../lib/images/delete.ts";
 
-export const handler = serve(deleteUser, ({ run, path }) => run(users.remove(path.id)));
+export const handler = serveChange(deleteUser, ({ path, ...tools }) => deleteWithImage(tools, "delete_user", path.id));

@@ -1,5 +1,4 @@
 import { editUser } from "../../lib/contract/admin-users.ts";
-import { serve } from "../../lib/http/serve.ts";
-import * as users from "../../lib/queries/users.ts";
+import { serveChange } from "../../lib/http/serve-change.ts";
 
-export const handler = serve(editUser, ({ run, path, body }) => run(users.edit(path.id, body)));
+export const handler = serveChange(editUser, ({ change, path, body }) => change("edit_user", path.id, body));

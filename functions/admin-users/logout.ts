@@ -1,5 +1,4 @@
 import { logOutUser } from "../../lib/contract/admin-users.ts";
-import { serve } from "../../lib/http/serve.ts";
-import * as users from "../../lib/queries/users.ts";
+import { serveChange } from "../../lib/http/serve-change.ts";
 
-export const handler = serve(logOutUser, ({ run, path }) => run(users.logOut(path.id)));
+export const handler = serveChange(logOutUser, ({ change, path }) => change("log_out_user", path.id));

@@ -1,5 +1,7 @@
 import { updateUserImage } from "../../lib/contract/admin-users.ts";
-import { serve } from "../../lib/http/serve.ts";
+import { serveChange } from "../../lib/http/serve-change.ts";
 import { replaceImage } from "../../lib/images/replace.ts";
 
-export const handler = serve(updateUserImage, ({ run, path, body }) => replaceImage(run, "users", path.id, body.image));
+export const handler = serveChange(updateUserImage, ({ path, body, ...tools }) =>
+  replaceImage(tools, "users", path.id, body.image),
+);

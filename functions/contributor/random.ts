@@ -2,4 +2,4 @@ import { getRandomContributor } from "../../lib/contract/contributors.ts";
 import { serve } from "../../lib/http/serve.ts";
 import * as contributors from "../../lib/queries/contributors.ts";
 
-export const handler = serve(getRandomContributor, ({ run, query }) => run(contributors.random(query.client)));
+export const handler = serve(getRandomContributor, ({ query }) => contributors.random(query.client));

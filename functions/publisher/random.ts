@@ -2,4 +2,4 @@ import { getRandomPublisher } from "../../lib/contract/publishers.ts";
 import { serve } from "../../lib/http/serve.ts";
 import * as publishers from "../../lib/queries/publishers.ts";
 
-export const handler = serve(getRandomPublisher, ({ run, query }) => run(publishers.random(query.client)));
+export const handler = serve(getRandomPublisher, ({ query }) => publishers.random(query.client));

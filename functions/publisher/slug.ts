@@ -2,4 +2,4 @@ import { getPublisher } from "../../lib/contract/publishers.ts";
 import { serve } from "../../lib/http/serve.ts";
 import * as publishers from "../../lib/queries/publishers.ts";
 
-export const handler = serve(getPublisher, ({ run, path }) => run(publishers.find(path.slug)));
+export const handler = serve(getPublisher, ({ path }) => publishers.find(path.slug));

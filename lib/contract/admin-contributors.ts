@@ -44,6 +44,7 @@ export const getAdminContributor = declare({
   parameters: { id },
   answers: { record: "AdminContributor" },
   errors: { 404: missing },
+  locks: true,
 });
 
 export const addContributor = declare({
@@ -133,6 +134,7 @@ export const deleteContributor = declare({
   parameters: { id },
   answers: { message: "Contributor deleted" },
   errors: { 404: missing, 500: "An error occurred while deleting the contributor" },
+  removesImages: true,
 });
 
 export const updateAvatar = declare({

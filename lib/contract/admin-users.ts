@@ -32,6 +32,7 @@ export const getUser = declare({
   parameters: { id: textId },
   answers: { record: "User" },
   errors: missing,
+  locks: true,
 });
 
 export const editUser = declare({
@@ -53,6 +54,7 @@ export const deleteUser = declare({
   parameters: { id: textId },
   answers: { message: "User deleted" },
   errors: failing,
+  removesImages: true,
 });
 
 export const logOutUser = declare({

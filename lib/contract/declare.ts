@@ -36,8 +36,12 @@ export interface Declaration {
   readonly answers: Answers;
   /** Messages by status, beyond the common ones in errors.ts. */
   readonly errors: Readonly<Partial<Record<404 | 405 | 409 | 500 | 503, string>>>;
+  /** Opens an edit lock, so that it changes something although it is a GET. */
+  readonly locks?: true;
   /** Works only on instances that handle file uploads. */
   readonly files?: true;
+  /** Deletes a record that may have an image: where there is a file service, the objects go with it. */
+  readonly removesImages?: true;
   /** The answer differs from call to call, so nobody may keep it. */
   readonly volatile?: true;
 }

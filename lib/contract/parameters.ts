@@ -7,8 +7,6 @@ export const textLengthMax = 20_000;
 export const elementsMax = 200;
 /** Characters that the descriptions of one record have together: a contributor's own. */
 export const descriptionsLengthMax = 150_000;
-/** The same of what a record is shown with: a user's roles, a role's permissions. An answer of Lambda has 6 MB. */
-export const shownDescriptionsLengthMax = 500_000;
 
 /** PostgreSQL stores neither NUL nor half a surrogate pair. */
 const storable = z.refine<string>((value) => !value.includes("\0") && value.isWellFormed());

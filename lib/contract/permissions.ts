@@ -18,3 +18,7 @@ export const permissions = {
 } as const;
 
 export type Permission = keyof typeof permissions;
+
+/** The permission that a name belongs to from the beginning, regardless of case. */
+export const keyOf = (name: string): string | undefined =>
+  Object.keys(permissions).find((key) => key === name.toLowerCase());

@@ -11,9 +11,8 @@ export interface Guard {
 }
 
 /**
- * Authorisation as a part of the statement that does the work: `caller` has one row, the user's id, for a valid
- * session with the permission, and none otherwise; `refusal` then has one row, the status. A data-modifying part of a
- * statement runs even when nothing reads it, so each asks for `caller` in its own `where`.
+ * Authorisation as a part of the statement that reads: `caller` has one row, the user's id, for a valid session with
+ * the permission, and none otherwise; `refusal` then has one row, the status and whose session it is.
  */
 export const guarded = ({ digest, permission, userMissing }: Guard): Sql => sql`
   session as materialized (
@@ -27,7 +26,14 @@ export const guarded = ({ digest, permission, userMissing }: Guard): Sql => sql`
   caller as materialized (
     select living as id
     from session
-    where ${holds(sql`living`, permission)}
+    where exists (
+      select
+      from
+        user_roles as held
+        join role_permissions as granted on granted.role_id = held.role_id
+        join permissions on permissions.id = granted.permission_id
+      where held.user_id = living and permissions.key = ${permission}::text
+    )
   ),
   refusal as (
     select
@@ -35,20 +41,9 @@ export const guarded = ({ digest, permission, userMissing }: Guard): Sql => sql`
         when session.user_id is null then 401
         when session.living is null then ${userMissing}::int
         else 403
-      end as status
+      end as status,
+      session.user_id
     from (select 1) as always left join session on true
     where not exists (select from caller)
-  )
-`;
-
-/** Whether the user with this id holds the permission, through any of their roles. */
-export const holds = (user: Sql, permission: Permission): Sql => sql`
-  exists (
-    select
-    from
-      user_roles as held
-      join role_permissions as granted on granted.role_id = held.role_id
-      join permissions on permissions.id = granted.permission_id
-    where held.user_id = ${user} and permissions.key = ${permission}::text
   )
 `;

@@ -32,6 +32,8 @@ export interface GuardedListQuery<Item> extends ListQuery<Item> {
 
 export interface ListPage {
   readonly status: number;
+  /** Who calls, as far as that is known. */
+  readonly caller: number | null;
   readonly max: number;
   /** How many records the text holds. */
   readonly count: number;
@@ -81,10 +83,11 @@ export async function readPage(query: ListQuery<unknown>, page: Page, guard: Gua
             position = (select records from joined)
             and ((select count(*) from page) > position or position = ${limit}::bigint)
         )
-      ${guard ? sql`select status, 0::bigint, 0::bigint, null::bigint, null, null, null, 0 from refusal union all` : empty}
+      ${guard ? sql`select status, user_id, 0::bigint, 0::bigint, null::bigint, null, null, null, 0 from refusal union all` : empty}
       (
         select
           200,
+          ${guard ? sql`(select id from caller)` : sql`null::bigint`},
           ${page.after ? sql`0::bigint` : sql`(${query.max})`},
           records,
           following.id,
@@ -100,7 +103,7 @@ export async function readPage(query: ListQuery<unknown>, page: Page, guard: Gua
         order by piece
       )
     `,
-    5,
+    6,
     true,
   );
   if (found === undefined) throw new TypeError("A page has at least one row");
@@ -108,12 +111,13 @@ export async function readPage(query: ListQuery<unknown>, page: Page, guard: Gua
 }
 
 function listPage({ row, text }: Pieced): ListPage {
-  const id = integerOrNull(row, 3);
+  const id = integerOrNull(row, 4);
   return {
     status: integer(row, 0),
-    max: integer(row, 1),
-    count: integer(row, 2),
+    caller: integerOrNull(row, 1),
+    max: integer(row, 2),
+    count: integer(row, 3),
     text: text ?? "",
-    next: id === null ? undefined : { id, key: textOrNull(row, 4) ?? "" },
+    next: id === null ? undefined : { id, key: textOrNull(row, 5) ?? "" },
   };
 }

@@ -54,6 +54,52 @@ async function apply(migration: Migration, send: Send): Promise<boolean> {
   return true;
 }
 
-/** The Data API takes one statement a call. In a migration each ends with a semicolon and a blank line. */
-const statements = (file: string): string[] =>
-  file.split(/;[ \t]*\n(?:[ \t]*\n|$)/).filter((each) => each.trim() !== "");
+/** The schema of this release: the build puts its name in (infra/build.ts). */
+const release = process.env.RELEASE_SCHEMA ?? "";
+
+/**
+ * Installs the functions by which this release changes something, unless that has been done. They have a schema of their
+ * own, so that earlier releases, which may still be running, go on calling theirs.
+ */
+export async function install(files: readonly string[]): Promise<void> {
+  await transaction(async (send) => {
+    await send(sql`select pg_advisory_xact_lock(${migrationLock}::bigint)::text`);
+    const [installed] = await send(sql`
+      insert into releases as release (schema)
+      values (${release}::text)
+      on conflict (schema) do update set installed_at = now()
+      returning release.xmax::text
+    `);
+    if (installed && text(installed, 0) !== "0") return;
+    // What somebody has left there without a row in the ledger is of no use.
+    await send(sql`drop schema if exists ${raw(release)} cascade`);
+    await send(sql`create schema ${raw(release)}`);
+    await send(sql`set local search_path = ${raw(release)}, public`);
+    for (const file of files) for (const statement of statements(file)) await send(raw(statement));
+    await send(raw(fixSearchPath));
+  });
+}
+
+/** Whatever a session has set, the functions that are called find each other, and the tables. */
+const fixSearchPath = `
+  do $$
+    declare
+      entry text;
+    begin
+      for entry in
+        select cast(cast(oid as regprocedure) as text)
+        from pg_proc
+        where pronamespace = cast('${release}' as regnamespace)
+          and (proname ~ '^(admitted|commanded|open_)' or prorettype = cast('${release}.outcome' as regtype))
+      loop
+        execute 'alter function ' || entry || ' set search_path = ${release}, public, pg_temp';
+      end loop;
+    end
+  $$
+`;
+
+/**
+ * The Data API takes one statement a call. In these files each ends with a semicolon and a blank line, and what follows
+ * begins at the margin; the body of a function does not.
+ */
+const statements = (file: string): string[] => file.split(/;\s*\n\n+(?=\S)|;\s*$/).filter((each) => each.trim() !== "");

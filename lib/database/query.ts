@@ -1,30 +1,32 @@
 import sql, { type Sql } from "sql-template-tag";
 import { type Guard, guarded } from "./guard.ts";
 import { pieceOf, piecesOf, readPieces, versionOf } from "./pieces.ts";
-import { integer } from "./read.ts";
+import { integer, integerOrNull } from "./read.ts";
 
-/**
- * The work of one endpoint that gives one answer: a select of `status` and `body` (JSON, or null where the status says
- * all). No row at all means that what was asked for is not there. A refusal's body is the parameter to blame, if any.
- */
+/** The work of one endpoint that shows one record: a select of its JSON, and no row when it is not there. */
 export interface PublicQuery<Body> {
   readonly select: Sql;
-  readonly with?: never;
+  readonly guarded?: never;
   /** Only for the compiler: what the body is. */
   readonly body?: Body;
 }
 
-/** The same behind a permission. Its parts read and write through the common table expression `caller`. */
+/** The same behind a permission, for the `caller`: a select of the record's JSON and its version. */
 export interface GuardedQuery<Body> {
   readonly select: Sql;
+  readonly guarded: true;
   readonly body?: Body;
-  /** Common table expressions, each with a comma after it; every write's own `where` asks for `caller`. */
-  readonly with: Sql;
 }
 
+/** What comes of a statement, to be answered. */
 export interface Outcome {
   readonly status: number;
+  /** JSON, or null where the status says all. With 400 it is the name of the parameter to blame. */
   readonly body: string | null;
+  /** Who calls, as far as that is known. */
+  readonly caller?: number | null;
+  /** How often the record has been changed. */
+  readonly version?: number | null;
 }
 
 /**
@@ -34,38 +36,40 @@ export interface Outcome {
 export async function run(
   query: PublicQuery<unknown> | GuardedQuery<unknown>,
   guard: Guard | undefined,
-  repeatable: boolean,
-): Promise<Outcome | undefined> {
+): Promise<Outcome> {
   const answer =
-    guard && query.with
+    guard && query.guarded
       ? sql`
           with
             ${guarded(guard)},
-            ${query.with}
-            answer (status, body) as materialized (
-              select status, null
+            answer (status, caller, version, body) as materialized (
+              select status, user_id, null, null
               from refusal
               union all
-              select work.status, cast(work.body as text)
-              from caller cross join lateral (${query.select}) as work (status, body)
+              select 200, caller.id, work.version, cast(work.body as text)
+              from caller left join lateral (${query.select}) as work (body, version) on true
             )
         `
       : sql`
           with
-            answer (status, body) as materialized (
-              select work.status, cast(work.body as text)
-              from (${query.select}) as work (status, body)
+            answer (status, caller, version, body) as materialized (
+              select 200, cast(null as bigint), cast(null as bigint), cast(work.body as text)
+              from (${query.select}) as work (body)
             )
         `;
   const found = await readPieces(
     (first) => sql`
       ${answer}
-      select status, ${pieceOf(sql`body`)}, ${versionOf(sql`body`)}
+      select status, caller, version, ${pieceOf(sql`body`)}, ${versionOf(sql`body`)}
       from answer, ${piecesOf(sql`body`, first)}
       order by piece
     `,
-    1,
-    repeatable,
+    3,
+    true,
   );
-  return found && { status: integer(found.row, 0), body: found.text };
+  if (found === undefined) return { status: 404, body: null };
+  const status = integer(found.row, 0);
+  const caller = integerOrNull(found.row, 1);
+  if (status === 200 && found.text === null) return { status: 404, caller, body: null };
+  return { status, caller, version: integerOrNull(found.row, 2), body: found.text };
 }

@@ -1,14 +1,27 @@
+import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { Exchange, Middleware } from "./response.ts";
 
 let cold = true;
 
-/** Writes one line of JSON; CloudWatch Logs finds its fields by name. */
-export function log(level: "info" | "warn" | "error", fields: Readonly<Record<string, unknown>>): void {
-  console.log(JSON.stringify({ level, time: new Date().toISOString(), ...fields }));
+type Level = "info" | "warn" | "error";
+type Fields = Readonly<Record<string, unknown>>;
+
+const callers = new WeakMap<APIGatewayProxyEvent, number>();
+
+/** Remembers who sent a request, for all that is logged of it. */
+export function rememberCaller(event: APIGatewayProxyEvent, caller: number | null | undefined): void {
+  if (caller) callers.set(event, caller);
+}
+
+/** Writes one line of JSON about a request; CloudWatch Logs finds its fields by name. */
+export function log(event: APIGatewayProxyEvent, level: Level, fields: Fields): void {
+  const { requestId } = event.requestContext;
+  const callerId = callers.get(event);
+  console.log(JSON.stringify({ level, time: new Date().toISOString(), requestId, callerId, ...fields }));
 }
 
 /** What of an error may be kept: never the request, which carries the token. */
-export function described(error: unknown): Readonly<Record<string, unknown>> {
+export function described(error: unknown): Fields {
   if (!(error instanceof Error)) return { message: String(error) };
   const { name, message, stack, cause } = error;
   return { name, message, stack, ...(cause === undefined ? {} : { cause: described(cause) }) };
@@ -19,8 +32,7 @@ export function logRequests(endpoint: string): Middleware {
   const started = new WeakMap<object, number>();
   const answered = ({ event, response }: Exchange) => {
     const now = performance.now();
-    log("info", {
-      requestId: event.requestContext.requestId,
+    log(event, "info", {
       endpoint,
       path: event.path,
       status: response?.statusCode,

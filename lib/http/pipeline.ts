@@ -1,8 +1,7 @@
 import cors from "@middy/http-cors";
 import { type Declaration, functionName } from "../contract/declare.ts";
 import { commonErrors } from "../contract/errors.ts";
-import { DatabaseUnavailable, refusal } from "../database/errors.ts";
-import { violations } from "../database/violations.ts";
+import { DatabaseUnavailable } from "../database/errors.ts";
 import { ContractError, messageOf } from "./errors.ts";
 import { describe } from "./headers.ts";
 import { described, log, logRequests } from "./log.ts";
@@ -26,8 +25,7 @@ function answerErrors(declaration: Declaration): Middleware {
       const { status, headers } = error;
       const message = error.message || messageOf(declaration, status);
       if (status >= 500) {
-        const { requestId } = request.event.requestContext;
-        log("error", { requestId, status, answer: message, error: described(request.error) });
+        log(request.event, "error", { status, answer: message, error: described(request.error) });
       }
       request.response = envelope(status, message, headers);
     },
@@ -36,11 +34,10 @@ function answerErrors(declaration: Declaration): Middleware {
 
 const secondsUntilResumed = "5";
 
-/** Errors of the contract stay what they are, broken constraints are looked up, everything else is a 500. */
+/** Errors of the contract stay what they are, everything else is a 500. */
 function contractErrorOf(error: unknown): ContractError {
   if (error instanceof ContractError) return error;
   if (error instanceof DatabaseUnavailable)
     return new ContractError(503, commonErrors[503], { "Retry-After": secondsUntilResumed });
-  const violation = violations[refusal(error)?.constraint ?? ""];
-  return violation ? new ContractError(violation.status, violation.message) : new ContractError(500);
+  return new ContractError(500);
 }

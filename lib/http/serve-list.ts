@@ -9,7 +9,7 @@ import { type GuardedListQuery, type ListPage, type ListQuery, readPage } from "
 import { ContractError } from "./errors.ts";
 import { headerOf } from "./headers.ts";
 import { type Input, reader } from "./input.ts";
-import { described, log } from "./log.ts";
+import { described, log, rememberCaller } from "./log.ts";
 import { pipeline } from "./pipeline.ts";
 import { json, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
@@ -39,6 +39,7 @@ export function serveList<const D extends ListDeclaration>(declaration: D, work:
     const query = work(input);
     const slice = isSlice(input.query) ? input.query : everything;
     const first = await readPage(query, { ...slice, after: undefined }, guard);
+    rememberCaller(event, first.caller);
     if (first.status !== 200) throw new ContractError(first.status);
 
     const next: NextPage = (cursor, limit) => readPage(query, { after: cursor, limit, offset: 0 }, guard);
@@ -85,7 +86,7 @@ async function* logged(event: APIGatewayProxyEvent, parts: AsyncIterable<string>
   try {
     yield* parts;
   } catch (error) {
-    log("error", { requestId: event.requestContext.requestId, error: described(error) });
+    log(event, "error", { error: described(error) });
     throw error;
   }
 }

@@ -87,7 +87,6 @@ export function list({ client, search, order }: ListInput): ListQuery<Answer<"Co
 export const find = (slug: string): PublicQuery<Answer<"Contributor">> => ({
   select: sql`
     select
-      200,
       json_build_object(
         'id', id,
         'first_name', first_name,

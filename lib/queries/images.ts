@@ -4,3 +4,15 @@ const base = process.env.IMAGE_BASE_URL ?? "";
 
 /** The absolute URL of the object with this key; null where there is none (design, "Null and types"). */
 export const imageUrl = (key: Sql): Sql => sql`${base}::text || '/' || ${key}`;
+
+/** Images to remove whose time has come, in the order of their keys, after a key. */
+export const due = (after: string, limit: number): Sql => sql`
+  select key
+  from images_to_remove
+  where remove_after <= now() and key > ${after}::text
+  order by key
+  limit ${limit}::bigint
+`;
+
+/** How many images are listed as ones to remove. */
+export const listed = (): Sql => sql`select count(*) from images_to_remove`;

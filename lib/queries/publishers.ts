@@ -53,7 +53,6 @@ export function list({ search, order = "added-asc" }: ListInput): ListQuery<Answ
 export const find = (slug: string): PublicQuery<Answer<"Publisher">> => ({
   select: sql`
     select
-      200,
       json_build_object(
         'id', id,
         'name', name,

@@ -9,7 +9,7 @@ const neighbours = 16;
  * out the gaps between their places.
  */
 export const randomSlug = (table: Sql, client: number, filter: Sql): Sql => sql`
-  select 200, to_json(slug)
+  select to_json(slug)
   from (
     select slug
     from

@@ -1,13 +1,10 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
-import { shownDescriptionsLengthMax } from "../contract/parameters.ts";
 import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
-import { exceedsCaller, idsIn, permissionsOfRoles, permissionsOfUser } from "./authority.ts";
 import { ascending, descending, named } from "./filters.ts";
 import { imageUrl } from "./images.ts";
-import { lockTaken, otherEditor } from "./locks.ts";
-import { allowed } from "./verdict.ts";
+import { opened, otherEditor } from "./locks.ts";
 
 type Id = number | null;
 
@@ -87,10 +84,9 @@ const rolesOf = (user: Sql, description: Sql): Sql => sql`
 
 /** Opening a user takes the edit lock. */
 export const find = (id: Id): GuardedQuery<Answer<"User">> => ({
-  with: sql`${lockTaken("user", id)},`,
+  guarded: true,
   select: sql`
     select
-      200,
       json_build_object(
         'id', id,
         'slug', slug,
@@ -104,143 +100,9 @@ export const find = (id: Id): GuardedQuery<Answer<"User">> => ({
           where user_id = users.id and expires_at > now() and revoked_at is null
         ),
         'roles', ${rolesOf(sql`users.id`, sql`description`)}
-      )
+      ),
+      version
     from users
-    where id = ${id}::bigint
+    where id = ${id}::bigint and ${opened("user", id)}
   `,
-});
-
-interface Edit {
-  readonly username: string;
-  readonly age_verified: boolean;
-  readonly added_roles: readonly number[];
-  readonly removed_roles: readonly number[];
-}
-
-/** A role that is both added and removed ends up removed. */
-export const edit = (id: Id, { username, age_verified, added_roles, removed_roles }: Edit): GuardedQuery<null> => ({
-  with: sql`
-    added as (${idsIn(added_roles)}),
-    removed as (${idsIn(removed_roles)}),
-    verdict as (
-      select
-        case
-          when not exists (select from users where id = ${id}::bigint) then 404
-          when exists (select from added where value not in (select id from roles)) then 400
-          when exists (select from added) and (${describedAtLength(id)}) then 400
-          when ${exceedsCaller(sql`
-            ${permissionsOfUser(sql`${id}::bigint`)}
-            union
-            ${permissionsOfRoles(sql`select value from added union select value from removed`)}
-          `)} then 403
-          when exists (
-            select
-            from users
-            where identity_key(username) = identity_key(${username}::text) and id <> ${id}::bigint
-          ) then 409
-          else 200
-        end as status
-      from caller
-    ),
-    updated as (
-      update users
-      set
-        username = ${username}::text,
-        age_verified = ${age_verified}::boolean
-      where id = ${id}::bigint and ${allowed}
-      returning id
-    ),
-    granted as (
-      insert into user_roles (user_id, role_id)
-      select updated.id, added.value
-      from updated, added
-      where added.value not in (select value from removed) and ${allowed}
-      on conflict do nothing
-    ),
-    withdrawn as (
-      delete from user_roles
-      where user_id = ${id}::bigint and role_id in (select value from removed) and ${allowed}
-    ),
-    released as (
-      delete from user_locks
-      where user_id = ${id}::bigint and holder_id in (select id from caller) and ${allowed}
-    ),
-  `,
-  select: sql`
-    select status, case status when 400 then to_json('added_roles'::text) end
-    from verdict
-    where status <> 200
-    union all
-    select 200, null from updated
-  `,
-});
-
-/** Whether the roles that the user will have are described in more characters than are shown with a user. */
-const describedAtLength = (id: Id): Sql => sql`
-  select sum(length(description)) > ${shownDescriptionsLengthMax}::int
-  from roles
-  where
-    id in (select value from added union select role_id from user_roles where user_id = ${id}::bigint)
-    and id not in (select value from removed)
-`;
-
-/** Whether the caller may act on the user at all: one who holds more than the caller is out of reach. */
-const reach = (id: Id): Sql => sql`
-  verdict as (
-    select
-      case
-        when not exists (select from users where id = ${id}::bigint) then 404
-        when ${exceedsCaller(permissionsOfUser(sql`${id}::bigint`))} then 403
-        else 200
-      end as status
-    from caller
-  )
-`;
-
-/**
- * Roles and locks go with the user. Sessions stay, so that requests with them learn that their user is gone; they
- * open nothing, since no other user ever gets the id.
- */
-export const remove = (id: Id): GuardedQuery<null> => ({
-  with: sql`
-    ${reach(id)},
-    removed as (
-      delete from users
-      where id = ${id}::bigint and ${allowed}
-      returning image
-    ),
-    discarded as (
-      insert into images_to_remove (key)
-      select image
-      from removed
-      where image is not null
-      on conflict do nothing
-    ),
-  `,
-  select: sql`
-    select status, null from verdict where status <> 200
-    union all
-    select 200, null from removed
-  `,
-});
-
-/** Ends all sessions of the user, and lets go what they were editing. */
-export const logOut = (id: Id): GuardedQuery<null> => ({
-  with: sql`
-    ${reach(id)},
-    revoked as (
-      update refresh_tokens
-      set revoked_at = now()
-      where user_id = ${id}::bigint and expires_at > now() and revoked_at is null and ${allowed}
-    ),
-    released_users as (
-      delete from user_locks
-      where holder_id = ${id}::bigint and ${allowed}
-    ),
-    released_contributors as (
-      delete from contributor_locks
-      where holder_id = ${id}::bigint and ${allowed}
-    ),
-  `,
-  select: sql`select status, null from verdict`,
 });

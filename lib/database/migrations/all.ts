@@ -6,10 +6,12 @@ import tallies from "./0005-tallies.sql";
 import roles from "./0006-roles.sql";
 import slugs from "./0007-slugs.sql";
 import identity from "./0008-identity.sql";
+import changes from "./0010-changes.sql";
+import freeSlugs from "./0011-slugs.sql";
 
 export interface Migration {
   readonly name: string;
-  /** Statements, each ended by a semicolon and a blank line. */
+  /** Statements, each ended by a semicolon and a blank line, with the next one at the margin. */
   readonly text: string;
 }
 
@@ -26,4 +28,6 @@ export const migrations: readonly Migration[] = [
   { name: "0006-roles", text: roles },
   { name: "0007-slugs", text: slugs },
   { name: "0008-identity", text: identity },
+  { name: "0010-changes", text: changes },
+  { name: "0011-slugs", text: freeSlugs },
 ];

@@ -22,6 +22,9 @@ beforeAll(async () => {
 afterAll(() => stack.close());
 
 /** A contributor with an alias, a description and a relation. */
+/** Somebody to be related to. */
+let other = 0;
+
 async function furnished() {
   const { sql } = stack;
   const contributor = await aContributor(sql, { last_name: "Old", gender: "male", type: "author" });
@@ -225,33 +228,22 @@ describe("POST /admin-contributors/edit/{id}", () => {
     }
   });
 
-  it("answers 400 to more than a detail can carry", async () => {
+  it.each([
+    ["descriptions", 40, (number: number) => ({ description: `Text ${number}`, language: "English" })],
+    ["aliases", 200, (number: number) => `Alias ${number}`],
+    ["relations", 100, () => ({ relation_id: other, relation_type: "friend" })],
+  ])("answers 400 to more %s than %i, and counts what is removed", async (kind, most, element) => {
     const contributor = await furnished();
-    const description = { description: "x".repeat(20_000), language: "English" };
+    other = (await aContributor(stack.sql)).id;
+    const added = Array.from({ length: most }, (_, number) => element(number));
+    const change = (fields: object) => edit(contributor.id, { first_name: name(), ...fields });
 
-    const tooMuch = await edit(contributor.id, { first_name: name(), added_descriptions: Array(8).fill(description) });
+    const tooMany = await unchanged(stack, () => change({ [`added_${kind}`]: added }));
+    expect(tooMany.body).toEqual(invalidParameter(`added_${kind}`));
 
-    expect(tooMuch.body).toEqual(invalidParameter("added_descriptions"));
-    const { body } = await edit(contributor.id, { first_name: name(), added_descriptions: Array(7).fill(description) });
-    expect(body.code).toBe(200);
-    expect((await detail(contributor)).descriptions).toHaveLength(8);
-  });
-
-  it("answers 200 to another text for a description, however long the old one was", async () => {
-    const contributor = await furnished();
-    const added_descriptions = Array(7).fill({ description: "x".repeat(20_000), language: "English" });
-    await edit(contributor.id, { first_name: name(), added_descriptions });
-    const [, first, second] = (await detail(contributor)).descriptions as { id: number }[];
-    const modified_descriptions = [
-      { id: first?.id, description: "y".repeat(20_000) },
-      { id: second?.id, description: "y".repeat(19_000) },
-    ];
-
-    expect((await edit(contributor.id, { first_name: name(), modified_descriptions })).status).toBe(200);
-
-    const longer = { id: contributor.description, description: "x".repeat(12_000) };
-    const tooMuch = await edit(contributor.id, { first_name: name(), modified_descriptions: [longer] });
-    expect(tooMuch.body).toEqual(invalidParameter("modified_descriptions"));
+    const [first] = (await detail(contributor))[kind];
+    expect((await change({ [`added_${kind}`]: added, [`removed_${kind}`]: [first.id] })).status).toBe(200);
+    expect((await detail(contributor))[kind]).toHaveLength(most);
   });
 
   it("answers 200 and names languages in English, whichever way they were given", async () => {

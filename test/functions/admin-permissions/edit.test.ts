@@ -44,10 +44,11 @@ describe("POST /admin-permissions/edit/{id}", () => {
   it("answers 200, and what a renamed permission opens stays the same", async () => {
     const climber = await holderOf(stack.sql, "edit-permissions");
     const viewer = await holderOf(stack.sql, "view-roles");
+    const both = await holderOf(stack.sql, "edit-permissions", "view-roles");
     const real = await permissionId(stack.sql, "view-roles");
     const own = await permissionId(stack.sql, "edit-permissions");
 
-    await edit(real, { as: climber.token, body: { name: "put aside", description: "d" } });
+    await edit(real, { as: both.token, body: { name: "put aside", description: "d" } });
     await edit(own, { as: climber.token, body: { name: "view-roles", description: "d" } });
 
     expect((await stack.call("admin-roles/list", { as: climber.token })).body).toEqual(forbidden);

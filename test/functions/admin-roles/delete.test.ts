@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { envelope, forbidden, unauthorized } from "../../support/envelope.ts";
-import { aUser, holderOf, type Person } from "../../support/people.ts";
+import { anAdministrator, aUser, holderOf, type Person } from "../../support/people.ts";
 import { aRole, defaultRoleId, give, roleIdsOf } from "../../support/records.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 import { unchanged, whileDatabaseFails } from "../../support/unchanged.ts";
@@ -73,10 +73,18 @@ describe("DELETE /admin-roles/delete/{id}", () => {
     expect((await unchanged(stack, () => remove(role.id, editor.token))).body).toEqual(forbidden);
   });
 
-  it("answers 403 and deletes no role that permits more than the caller may", async () => {
+  it("answers 200 to callers who delete a role that permits more than they may", async () => {
     const role = await aRole(stack.sql, "delete-roles", "view-users");
 
-    expect((await unchanged(stack, () => remove(role.id))).body).toEqual(forbidden);
+    expect((await remove(role.id)).status).toBe(200);
+  });
+
+  it("answers 403 and keeps the Administrator role, from those who can do less, and from all while it has users", async () => {
+    const [role] = await stack.sql`select id from roles where key = 'administrator'`;
+    expect((await unchanged(stack, () => remove(role?.id))).body).toEqual(forbidden);
+
+    const { token } = await anAdministrator(stack.sql);
+    expect((await unchanged(stack, () => remove(role?.id, token))).body).toEqual(forbidden);
   });
 
   it("answers 404 for a role that is not there", async () => {

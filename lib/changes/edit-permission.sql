@@ -1,0 +1,23 @@
+-- POST /admin-permissions/edit/{id}. The key stays, and with it what the permission opens.
+create function edit_permission(request request) returns outcome language plpgsql as $$
+  declare
+    target bigint = request.target;
+    asked json = request.asked;
+    before json = permission_record(target);
+  begin
+    if objection(request, before) > 0 then
+      return refused(objection(request, before));
+    end if;
+    if exceeds(request.caller, array[target]) then
+      return refused(403);
+    end if;
+    if exists (select from permissions where identity_key(name) = identity_key(asked ->> 'name') and id <> target) then
+      return refused(409);
+    end if;
+
+    update permissions
+    set name = asked ->> 'name', description = asked ->> 'description', version = version + 1
+    where id = target;
+    return done(request, before);
+  end
+$$;

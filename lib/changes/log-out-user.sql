@@ -1,0 +1,20 @@
+-- POST /admin-users/logout/{id}. Ends all sessions of the user, and lets go what they were editing.
+create function log_out_user(request request) returns outcome language plpgsql as $$
+  declare
+    before json = user_record(request.target);
+  begin
+    if objection(request, before) > 0 then
+      return refused(objection(request, before));
+    end if;
+    if outranks(request.target, request.caller) then
+      return refused(403);
+    end if;
+
+    update refresh_tokens
+    set revoked_at = now()
+    where user_id = request.target and expires_at > now() and revoked_at is null;
+    delete from user_locks where holder_id = request.target;
+    delete from contributor_locks where holder_id = request.target;
+    return done(request, before);
+  end
+$$;

@@ -1,0 +1,45 @@
+-- Whoever opens a record that they may edit takes its lock for 15 minutes, or renews it, unless somebody else has it.
+-- Locks tell who is editing; they refuse nothing. The answer is whether record and caller are still there.
+create function open_user(caller bigint, target bigint) returns boolean language plpgsql as $$
+  begin
+    if not holds(caller, 'edit-users') or outranks(target, caller) then
+      return true;
+    end if;
+    perform from users where id in (target, caller) order by id for key share;
+    if not exists (select from users where id = target) or not exists (select from users where id = caller) then
+      return false;
+    end if;
+    insert into user_locks as held (user_id, holder_id, expires_at)
+    values (target, caller, now() + interval '15 minutes')
+    on conflict (user_id) do update
+    set
+      holder_id = excluded.holder_id,
+      expires_at = excluded.expires_at
+    where held.holder_id = excluded.holder_id or held.expires_at <= now();
+    return true;
+  end
+$$;
+
+create function open_contributor(caller bigint, target bigint) returns boolean language plpgsql as $$
+  begin
+    if not holds(caller, 'edit-contributors') then
+      return true;
+    end if;
+    perform from contributors where id = target for key share;
+    if not found then
+      return false;
+    end if;
+    perform from users where id = caller for key share;
+    if not found then
+      return false;
+    end if;
+    insert into contributor_locks as held (contributor_id, holder_id, expires_at)
+    values (target, caller, now() + interval '15 minutes')
+    on conflict (contributor_id) do update
+    set
+      holder_id = excluded.holder_id,
+      expires_at = excluded.expires_at
+    where held.holder_id = excluded.holder_id or held.expires_at <= now();
+    return true;
+  end
+$$;

@@ -1,0 +1,70 @@
+-- A request, as those who change something for it see it.
+create type request as (
+  -- What a request is known by, however often it is sent: the client's own key, or the id of the invocation.
+  key text,
+  -- API Gateway's id of it, or Lambda's.
+  id text,
+  -- SHA-256 of what is asked, where the client chose the key.
+  fingerprint text,
+  endpoint text,
+  -- SHA-256 of the session's token, hexadecimal; for operators of a token that is to become one.
+  digest text,
+  permission text,
+  -- The status for a session whose user has been deleted.
+  user_missing integer,
+  -- The versions that the client has seen; null asks for none.
+  versions bigint[],
+  -- The record in question, and what is asked of it.
+  target bigint,
+  asked json,
+  -- Who asks; null for operators.
+  caller bigint,
+  username text,
+  -- What has been decided already: a refusal, or what was answered when the request came before.
+  status integer,
+  answer json
+);
+
+-- A status of the contract, and what belongs to it: with 400 the name of the parameter to blame.
+create type outcome as (status integer, answer json);
+
+create function refused(status integer, parameter text default null) returns outcome language sql immutable as $$
+  select cast(row(status, to_json(parameter)) as outcome)
+$$;
+
+create function answered(answer json default null) returns outcome language sql immutable as $$
+  select cast(row(200, answer) as outcome)
+$$;
+
+-- What speaks against changing a record before all else: that it is not there, or not what the client has seen.
+create function objection(request request, before json) returns integer language sql immutable as $$
+  select case
+    when before is null then 404
+    when cast(before ->> 'version' as bigint) <> all(request.versions) then 412
+    else 0
+  end
+$$;
+
+-- The happy end of every change: its row in the ledger.
+create function done(request request, before json default null, record bigint default null, answer json default null)
+  returns outcome language plpgsql as $$
+  begin
+    insert into changes
+      (key, request_id, fingerprint, endpoint, caller_id, username, record_id, asked, before, answer)
+    values (
+      request.key, request.id, request.fingerprint, request.endpoint, request.caller, request.username,
+      coalesce(record, request.target), request.asked, before, answer
+    );
+    return answered(answer);
+  end
+$$;
+
+-- The ids in a JSON array of ids, or of objects with an id, each once.
+create function ids(elements json) returns bigint[] language sql immutable as $$
+  select coalesce(array_agg(distinct cast(coalesce(element ->> 'id', element #>> '{}') as bigint)), '{}')
+  from json_array_elements(elements) as element
+$$;
+
+create function without(elements bigint[], others bigint[]) returns bigint[] language sql immutable as $$
+  select array(select unnest(elements) except select unnest(others))
+$$;

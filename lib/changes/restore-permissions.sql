@@ -1,0 +1,47 @@
+-- A name for a permission or role of this service: its own, or with the time added where somebody else uses it.
+create function free_name(name text, is_taken boolean) returns text language sql stable as $$
+  select name || case when is_taken then to_char(now(), ' (YYYY-MM-DD HH24.MI.SS)') else '' end
+$$;
+
+-- Restores those of the fifteen permissions and the Administrator role that are missing, and gives the role every one
+-- of them. It is the key that opens doors, so any name will do.
+create function restore_permissions(request request) returns outcome language plpgsql as $$
+  declare
+    administrator bigint;
+    restored bigint[];
+  begin
+    with added as (
+      insert into permissions (key, name, description)
+      select
+        known.key,
+        free_name(
+          known.key,
+          exists (select from permissions as taken where identity_key(taken.name) = identity_key(known.key))
+        ),
+        known.value
+      from json_each_text(request.asked) as known
+      where known.key not in (select key from permissions where key is not null)
+      returning id
+    )
+    select coalesce(array_agg(id), '{}') into restored from added;
+
+    insert into roles (key, name, description)
+    values (
+      'administrator',
+      free_name('Administrator', exists (select from roles where identity_key(name) = 'administrator')),
+      'May do everything'
+    )
+    on conflict (key) do nothing;
+    select id into administrator from roles where key = 'administrator';
+    insert into role_permissions (role_id, permission_id)
+    select administrator, id
+    from permissions
+    where
+      key is not null
+      and not exists (select from role_permissions where role_id = administrator and permission_id = permissions.id);
+    if found or restored <> '{}' then
+      return done(request, answer => to_json(restored));
+    end if;
+    return answered();
+  end
+$$;

@@ -1,0 +1,63 @@
+import sql, { raw, type Sql } from "sql-template-tag";
+import type { changes } from "../changes/all.ts";
+import { execute } from "./client.ts";
+import { sqlStateOf } from "./errors.ts";
+import type { Guard } from "./guard.ts";
+import type { Outcome } from "./query.ts";
+import { integer, integerOrNull, textOrNull } from "./read.ts";
+
+export type ChangeName = keyof typeof changes;
+
+/** The schema of the release that this bundle belongs to: the build puts its name in (infra/build.ts). */
+const release = process.env.RELEASE_SCHEMA ?? "";
+
+/** A database function of this release. */
+export const released = (name: string): Sql => raw(`${release}.${name}`);
+
+/** What is asked, and what makes it one request however often it is sent (lib/changes/request.sql). */
+export interface Asked {
+  readonly key: string;
+  /** For the ledger: API Gateway's id of the request, or Lambda's. */
+  readonly id: string;
+  readonly endpoint: string;
+  readonly fingerprint?: string | undefined;
+  /** The versions of the record that the client has seen. */
+  readonly versions?: readonly number[] | undefined;
+  readonly target?: number | null;
+  readonly asked: object;
+}
+
+/** Changes something for the caller that the guard lets in, and for nobody else. */
+export const change = (name: ChangeName, guard: Guard, { asked, ...request }: Asked): Promise<Outcome> => {
+  const { digest, permission, userMissing } = guard;
+  return call("admitted", name, { ...request, asked, digest, permission, user_missing: userMissing });
+};
+
+/** Changes something for an operator. */
+export const command = (name: ChangeName, request: Asked & { readonly digest?: string }): Promise<Outcome> =>
+  call("commanded", name, request);
+
+/** Lets the request in and does the work, as one statement. Sent twice, it is done once and answered alike. */
+async function call(admission: "admitted" | "commanded", name: ChangeName, request: object): Promise<Outcome> {
+  const [row = []] = await execute(
+    sql`
+      with caller as materialized (
+        select ${released(admission)}(${JSON.stringify(request)}::json) as request
+      )
+      select (request).status, (request).caller, cast((request).answer as text)
+      from caller
+      where (request).status is not null
+      union all
+      select status, (request).caller, cast(answer as text)
+      from caller cross join lateral ${released(name)}(request)
+      where (request).status is null
+    `,
+    true,
+  ).catch((error: unknown) => {
+    throw sqlStateOf(error) === schemaMissing ? new Error(unreleased, { cause: error }) : error;
+  });
+  return { status: integer(row, 0), caller: integerOrNull(row, 1), body: textOrNull(row, 2) };
+}
+
+const schemaMissing = "3F000";
+const unreleased = `The database has no schema ${release}: run the ops-migrate of the very release that this function is of`;

@@ -1,0 +1,66 @@
+import { createHash, randomUUID } from "node:crypto";
+import middy from "@middy/core";
+import type { APIGatewayProxyEvent, Context } from "aws-lambda";
+import { type Declaration, stem } from "../contract/declare.ts";
+import { invalidParameter } from "../contract/errors.ts";
+import type { Permission } from "../contract/permissions.ts";
+import { type ChangeName, change } from "../database/change.ts";
+import { idempotencyKeyOf, versionsOf } from "./conditions.ts";
+import { ContractError } from "./errors.ts";
+import { type Input, reader } from "./input.ts";
+import { log, rememberCaller } from "./log.ts";
+import { pipeline } from "./pipeline.ts";
+import { envelope, type Response } from "./response.ts";
+import { guardOf } from "./session.ts";
+
+type ChangeDeclaration = Declaration & {
+  readonly method: "POST" | "DELETE";
+  readonly permission: Permission;
+  readonly answers: { readonly message: string };
+};
+
+export interface Tools {
+  /**
+   * Changes a record by the database function of this name (lib/changes), and gives what it answers, JSON or null. What
+   * its status says beyond 200 becomes the contract's error.
+   */
+  readonly change: (name: ChangeName, target: number | null, asked?: object) => Promise<string | null>;
+  readonly warn: (fields: Readonly<Record<string, unknown>>) => void;
+}
+
+/** Makes the Lambda handler of an endpoint that changes something. */
+export function serveChange<const D extends ChangeDeclaration>(
+  declaration: D,
+  work: (input: Input<D> & Tools) => Promise<unknown>,
+) {
+  const read = reader(declaration);
+  const endpoint = stem(declaration);
+  const handler = async (event: APIGatewayProxyEvent, context?: Context): Promise<Response> => {
+    const guard = guardOf(declaration, event);
+    const input = read(event);
+    const chosenKey = idempotencyKeyOf(event);
+    const request = {
+      id: event.requestContext.requestId,
+      // Sample events share the id above, and whoever invokes a function with one twice means it twice.
+      key: chosenKey ?? context?.awsRequestId ?? randomUUID(),
+      fingerprint: chosenKey === undefined ? undefined : fingerprintOf(input),
+      versions: declaration.parameters ? versionsOf(event) : undefined,
+      endpoint,
+    };
+    await work({
+      ...input,
+      change: async (name, target, asked = {}) => {
+        const { status, body, caller } = await change(name, guard, { ...request, target, asked });
+        rememberCaller(event, caller);
+        if (status === 200) return body;
+        throw new ContractError(status, body ? invalidParameter(JSON.parse(body)) : "");
+      },
+      warn: (fields) => log(event, "warn", fields),
+    });
+    return envelope(200, declaration.answers.message);
+  };
+  return middy<APIGatewayProxyEvent, Response>(handler).use(pipeline(declaration));
+}
+
+/** Tells one request from another under the same key. */
+const fingerprintOf = (input: object) => createHash("sha256").update(JSON.stringify(input)).digest("base64url");
