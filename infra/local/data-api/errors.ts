@@ -52,17 +52,18 @@ export const statementTimeout = (processId: number) =>
 export function translate(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (!isPostgresError(error)) return isConnectionError(error) ? databaseUnavailable() : internalFailure();
-  // 57P03: the server starts or stops; 28P01, 28000: the secret's user or password is wrong.
+  // 57P03: the server starts or stops; 28P01, 28000: the secret's user or password is wrong. A session that is ended
+  // (57P01, 57P02) and one too many (53300) are errors of the database like others.
   if (error.code === "57P03") return databaseUnavailable();
   if (error.code === "28P01" || error.code === "28000")
     return new ServiceError(400, "InvalidSecretException", error.message);
   return databaseError(textOf(error));
 }
 
-/** From the socket, or from node-postgres when the socket closed under a statement. */
+/** From the socket, which has a code for everything, or from node-postgres when the socket closed under a statement. */
 function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return "syscall" in error || /^(Connection terminated|Client has encountered|Client was closed)/.test(error.message);
+  return "code" in error || /^(Connection terminated|Client has encountered|Client was closed)/.test(error.message);
 }
 
 export const sqlState = (error: unknown) => (isPostgresError(error) ? error.code : undefined);

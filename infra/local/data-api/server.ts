@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError, translate } from "./errors.ts";
 import { type Limits, serviceLimits } from "./limits.ts";
@@ -28,12 +28,18 @@ export interface Call {
   attempt: number;
 }
 
-/** A failure at the wire. After `error-after` and `drop-after` the statement has run, though the caller cannot know. */
+/**
+ * A failure at the wire. After `error-after`, `drop-after` and `cut-body` the statement has run, though the caller
+ * cannot know.
+ */
 export type Fault =
   | { kind: "error"; status: number; type: string; message?: string }
   | { kind: "error-after"; status: number; type: string; message?: string }
   | { kind: "drop-before" }
   | { kind: "drop-after" }
+  | { kind: "cut-body" }
+  | { kind: "503" }
+  | { kind: "throttle" }
   | { kind: "delay"; ms: number };
 
 export interface DataApi {
@@ -42,6 +48,11 @@ export interface DataApi {
   calls: Call[];
   /** Swaps the interception at run time. */
   intercept(next: DataApiOptions["intercept"]): void;
+  /**
+   * Has all idle connections reset, as happens to a Lambda's while it is frozen: it notices when it sends the next
+   * request on one.
+   */
+  resetIdleConnections(): void;
   /** Closes the sessions on one database, so that it can be dropped. */
   closeDatabase(name: string): Promise<void>;
   close(): Promise<void>;
@@ -59,6 +70,8 @@ interface Answer {
   status: number;
   text: string;
   errorType?: string;
+  /** Half of it is sent, and then the connection reset. */
+  cut?: boolean;
 }
 
 /** Starts an RDS Data API that speaks the service's wire protocol (restJson1) and runs statements on PostgreSQL. */
@@ -77,18 +90,30 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
     const fault = await intercept?.(call);
     if (fault?.kind === "drop-before") return undefined;
     if (fault?.kind === "error") throw serviceErrorOf(fault);
+    if (fault?.kind === "503") throw new ServiceError(503, "ServiceUnavailableError");
+    if (fault?.kind === "throttle") throw new ServiceError(400, "ThrottlingException", "Rate exceeded");
     if (fault?.kind === "delay") await sleep(fault.ms);
     const text = await operations[operation](parseRequest(operation, body, limits));
     if (fault?.kind === "drop-after") return undefined;
     if (fault?.kind === "error-after") throw serviceErrorOf(fault);
-    return { status: 200, text };
+    return { status: 200, text, cut: fault?.kind === "cut-body" };
   };
 
+  const idle = new Set<Socket>();
+  const stale = new WeakSet<Socket>();
   const server = createServer(async (request, response) => {
+    const { socket } = request;
+    if (stale.has(socket)) return void socket.resetAndDestroy();
+    idle.delete(socket);
+    response.once("close", () => socket.destroyed || idle.add(socket));
     const answered = await answer(request).catch((error) => describeError(translate(error)));
     if (!answered) return response.destroy();
     if (options.latency) await sleep(options.latency);
     send(response, answered);
+  });
+  server.on("connection", (socket) => {
+    idle.add(socket);
+    socket.once("close", () => idle.delete(socket));
   });
   // Longer than any client keeps an idle connection, so that none is closed just as a request comes.
   server.keepAliveTimeout = 600_000;
@@ -101,6 +126,9 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
     calls,
     intercept: (next) => {
       intercept = next;
+    },
+    resetIdleConnections() {
+      for (const socket of idle) stale.add(socket);
     },
     closeDatabase: sessions.closeDatabase,
     async close() {
@@ -179,12 +207,13 @@ function describeError({ status, type, message, members }: ServiceError): Answer
   return { status, text: JSON.stringify(body), errorType: type };
 }
 
-function send(response: ServerResponse, { status, text, errorType }: Answer): void {
+function send(response: ServerResponse, { status, text, errorType, cut }: Answer): void {
   response.writeHead(status, {
     "content-type": "application/json",
     "content-length": Buffer.byteLength(text),
     "x-amzn-requestid": crypto.randomUUID(),
     ...(errorType && { "x-amzn-errortype": errorType }),
   });
-  response.end(text);
+  if (cut) response.write(text.slice(0, text.length / 2), () => response.socket?.resetAndDestroy());
+  else response.end(text);
 }

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   BatchExecuteStatementCommand,
   BeginTransactionCommand,
@@ -24,14 +25,18 @@ type Extra = Partial<ExecuteStatementCommandInput>;
 /** A PostgreSQL of its own with the emulator before it, and the real client pointed at that. */
 export async function startEmulator(options: Partial<DataApiOptions> = {}) {
   const directory = await mkdtemp(join(tmpdir(), "colophon-data-api-"));
-  const postgres = await startPostgres({ directory: join(directory, "postgres"), durable: false });
+  const start = (port?: number) =>
+    startPostgres({ directory: join(directory, "postgres"), durable: false, ...(port && { port }) });
+  let postgres = await start();
   const api = await startDataApi({ databaseUrl: postgres.url, ...options });
   const client = clientOf(api.url);
   const execute = (sql: string, extra: Extra = {}) =>
     client.send(new ExecuteStatementCommand({ ...target, sql, ...extra }));
   return {
     api,
-    postgres,
+    get postgres() {
+      return postgres;
+    },
     client,
     execute,
     /** The first value of the first row. */
@@ -45,6 +50,12 @@ export async function startEmulator(options: Partial<DataApiOptions> = {}) {
       client.send(new CommitTransactionCommand({ resourceArn, secretArn, transactionId })),
     rollback: (transactionId: string) =>
       client.send(new RollbackTransactionCommand({ resourceArn, secretArn, transactionId })),
+    /** Stops PostgreSQL, and starts it a moment later where it was. */
+    async restart() {
+      await postgres.stop();
+      await sleep(200);
+      postgres = await start(Number(new URL(postgres.url).port));
+    },
     async stop() {
       client.destroy();
       await api.close();
@@ -56,9 +67,9 @@ export async function startEmulator(options: Partial<DataApiOptions> = {}) {
 
 export type Emulator = Awaited<ReturnType<typeof startEmulator>>;
 
-export function clientOf(endpoint: string): RDSDataClient {
+export function clientOf(endpoint: string, maxAttempts = 3): RDSDataClient {
   const credentials = { accessKeyId: "test", secretAccessKey: "test" };
-  return new RDSDataClient({ endpoint, region: "eu-central-1", credentials });
+  return new RDSDataClient({ endpoint, region: "eu-central-1", credentials, maxAttempts });
 }
 
 export const parameter = (name: string, value: Field, typeHint?: SqlParameter["typeHint"]): SqlParameter => ({

@@ -136,15 +136,61 @@ describe("an unreachable database", () => {
     await api.close();
   });
 
-  it("is unavailable when it goes down under a statement, and works again afterwards", async () => {
-    data.client.config.maxAttempts = async () => 1;
-    const sleeping = refusal(data.execute("select pg_sleep(10)::text"));
-    const kill =
-      "select pg_terminate_backend(pid) from pg_stat_activity where query like 'select pg_sleep%' and pid <> pg_backend_pid()";
-    await expect.poll(async () => (await data.column(kill))?.length).toBe(1);
+  it("has too many connections", async () => {
+    await data.execute("create role crowded login connection limit 0 password 'crowded'");
+    const url = new URL(data.postgres.url);
+    [url.username, url.password] = ["crowded", "crowded"];
+    const api = await startDataApi({ databaseUrl: url.href });
+    const command = new ExecuteStatementCommand({ resourceArn, secretArn, sql: "select 1" });
 
-    expect(await sleeping).toMatch(/57P01$|DatabaseUnavailableException/);
-    expect(await data.value("select 1")).toEqual({ longValue: 1 });
+    expect(await refusal(clientOf(api.url).send(command))).toBe(
+      'DatabaseErrorException 400: FATAL: too many connections for role "crowded"; SQLState: 53300',
+    );
+    await api.close();
+  });
+
+  it.each([
+    [
+      "a session is ended",
+      /^DatabaseErrorException 400: FATAL: .*SQLState: 57P01$/,
+      (pid: number) => data.execute(`select pg_terminate_backend(${pid})`),
+    ],
+    [
+      "a session crashes",
+      /57P02$|^DatabaseUnavailableException 504/,
+      async (pid: number) => process.kill(pid, "SIGQUIT"),
+    ],
+  ])("is told when %s under a statement, and works again afterwards", async (_, expected, end) => {
+    const command = new ExecuteStatementCommand({ resourceArn, secretArn, sql: "select pg_sleep(10)::text" });
+    const sleeping = refusal(clientOf(data.api.url, 1).send(command));
+    const find =
+      "select pid::int from pg_stat_activity where query like 'select pg_sleep%' and pid <> pg_backend_pid()";
+    const pid = async () => Number((await data.value(find))?.longValue);
+    await expect.poll(pid).toBeGreaterThan(0);
+
+    await end(await pid());
+
+    expect(await sleeping).toMatch(expected);
+    // All sessions end with one that crashes, and none begins for a moment.
+    await expect.poll(() => refusal(data.execute("select 1"))).toBe("no refusal");
+  });
+
+  it("is unavailable, and never fails in another way, while it stops, stands still and starts", async () => {
+    const heard = new Set<string>();
+    let isOver = false;
+    const asking = Promise.all(
+      Array.from({ length: 8 }, async () => {
+        while (!isOver) heard.add(await refusal(data.execute("select 1, pg_sleep(0.01)::text")));
+      }),
+    );
+    await data.restart();
+    await expect.poll(() => refusal(data.execute("select 1"))).toBe("no refusal");
+    isOver = true;
+    await asking;
+
+    const expected = /^(no refusal|DatabaseUnavailableException 504: .*|DatabaseErrorException 400: .*57P0[123])$/;
+    expect([...heard].filter((each) => !expected.test(each))).toEqual([]);
+    expect(heard).toContain("DatabaseUnavailableException 504: UnknownError");
   });
 });
 

@@ -170,6 +170,41 @@ describe("faults", () => {
     expect(await visits()).toBe(2);
   });
 
+  it("cut-body: the statement has run, and half of the answer comes", async () => {
+    data.api.intercept(({ attempt }) => (attempt === 1 ? { kind: "cut-body" } : undefined));
+    const cut = await post("/Execute", { resourceArn, secretArn, sql: visit });
+    data.api.intercept(undefined);
+
+    expect([cut.status, Number(cut.headers.get("content-length"))]).toEqual([200, 49]);
+    await expect(cut.text()).rejects.toThrow("terminated");
+    expect(await visits()).toBe(1);
+  });
+
+  it.each([
+    ["503", "ServiceUnavailableError 503: UnknownError"],
+    ["throttle", "ThrottlingException 400: Rate exceeded"],
+  ] as const)("%s: answers without running", async (kind, refused) => {
+    data.api.intercept(() => ({ kind }));
+
+    expect(await refusal(data.execute(visit))).toBe(refused);
+    data.api.intercept(undefined);
+    expect(await visits()).toBe(0);
+  });
+
+  it("idle connections are reset: the next request on one breaks, and nothing of it has run", async () => {
+    const client = clientOf(data.api.url);
+    const send = (sql: string) => client.send(new ExecuteStatementCommand({ resourceArn, secretArn, sql }));
+    await send("select 1");
+    data.api.calls.length = 0;
+
+    data.api.resetIdleConnections();
+    await send(visit);
+    await send("select 1");
+
+    expect(data.api.calls.map(({ attempt }) => attempt)).toEqual([2, 1]);
+    expect(await visits()).toBe(1);
+  });
+
   it("delay: the answer comes later", async () => {
     data.api.intercept(() => ({ kind: "delay", ms: 120 }));
     const startedAt = performance.now();
