@@ -14,12 +14,12 @@ export const handler = operate("ops/remove-images", z.looseObject({}), async (_,
   let removed = 0;
   let last = "";
   for (;;) {
-    const keys = (await execute(images.due(last, removedImagesMax), true)).map((row) => text(row, 0));
+    const keys = (await execute(images.due(last, removedImagesMax))).map((row) => text(row, 0));
     if (keys.length > 0) removed += await remove(keys, tools);
     if (keys.length < removedImagesMax) break;
     last = keys.at(-1) ?? "";
   }
-  const [rest] = await execute(images.listed(), true);
+  const [rest] = await execute(images.listed());
   return { removed, kept: rest ? integer(rest, 0) : 0 };
 });
 

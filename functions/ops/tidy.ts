@@ -22,9 +22,9 @@ export const handler = operate(
       forgotten.sessions += batch.sessions;
       isDone = batch.isDone;
     }
-    for (const row of await execute(releases.old(), true)) {
-      await execute(releases.drop(text(row, 0)), true);
-      await execute(releases.forget(text(row, 0)), true);
+    for (const row of await execute(releases.old())) {
+      await execute(releases.drop(text(row, 0)));
+      await execute(releases.forget(text(row, 0)));
       forgotten.releases += 1;
     }
     return forgotten;

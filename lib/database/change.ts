@@ -28,17 +28,26 @@ export interface Asked {
 }
 
 /** Changes something for the caller that the guard lets in, and for nobody else. */
-export const change = (name: ChangeName, guard: Guard, { asked, ...request }: Asked): Promise<Outcome> => {
-  const { digest, permission, userMissing } = guard;
-  return call("admitted", name, { ...request, asked, digest, permission, user_missing: userMissing });
-};
+export function change(
+  name: ChangeName,
+  { digest, permission, userMissing }: Guard,
+  request: Asked,
+  deadline: number,
+): Promise<Outcome> {
+  return call("admitted", name, { ...request, digest, permission, user_missing: userMissing }, deadline);
+}
 
 /** Changes something for an operator. */
 export const command = (name: ChangeName, request: Asked & { readonly digest?: string }): Promise<Outcome> =>
   call("commanded", name, request);
 
 /** Lets the request in and does the work, as one statement. Sent twice, it is done once and answered alike. */
-async function call(admission: "admitted" | "commanded", name: ChangeName, request: object): Promise<Outcome> {
+async function call(
+  admission: "admitted" | "commanded",
+  name: ChangeName,
+  request: object,
+  deadline?: number,
+): Promise<Outcome> {
   const [row = []] = await execute(
     sql`
       with caller as materialized (
@@ -52,7 +61,7 @@ async function call(admission: "admitted" | "commanded", name: ChangeName, reque
       from caller cross join lateral ${released(name)}(request)
       where (request).status is null
     `,
-    true,
+    deadline,
   ).catch((error: unknown) => {
     throw sqlStateOf(error) === schemaMissing ? new Error(unreleased, { cause: error }) : error;
   });

@@ -50,7 +50,12 @@ const pageRowsMax = 2_000;
  * The database joins them into one text and cuts it into pieces, since a field for each record would cost more than the
  * records.
  */
-export async function readPage(query: ListQuery<unknown>, page: Page, guard: Guard | undefined): Promise<ListPage> {
+export async function readPage(
+  query: ListQuery<unknown>,
+  page: Page,
+  guard: Guard | undefined,
+  deadline?: number,
+): Promise<ListPage> {
   const limit = Math.min(page.limit, pageRowsMax);
   const found = await readPieces(
     (first) => sql`
@@ -104,7 +109,7 @@ export async function readPage(query: ListQuery<unknown>, page: Page, guard: Gua
       )
     `,
     6,
-    true,
+    deadline,
   );
   if (found === undefined) throw new TypeError("A page has at least one row");
   return listPage(found);

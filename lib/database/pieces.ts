@@ -48,14 +48,14 @@ export interface Pieced {
 export async function readPieces(
   ask: (first: number) => Sql,
   column: number,
-  repeatable: boolean,
+  deadline?: number,
 ): Promise<Pieced | undefined> {
   for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-    const rows = [...(await execute(ask(0), repeatable))];
+    const rows = [...(await execute(ask(0), deadline))];
     const [row] = rows;
     if (row === undefined) return undefined;
     const version = textOrNull(row, column + 1);
-    if (version) await readRest(rows, ask);
+    if (version) await readRest(rows, ask, deadline);
     const text = joined(rows, column);
     if (
       !version ||
@@ -69,9 +69,9 @@ export async function readPieces(
   throw new Error("A long text changed while it was read, time and again");
 }
 
-async function readRest(rows: Row[], ask: (first: number) => Sql): Promise<void> {
+async function readRest(rows: Row[], ask: (first: number) => Sql, deadline?: number): Promise<void> {
   for (let added = rows.length; added === piecesMax; ) {
-    const more = await execute(ask(rows.length), true);
+    const more = await execute(ask(rows.length), deadline);
     added = more.length;
     rows.push(...more);
   }

@@ -36,6 +36,7 @@ export interface Outcome {
 export async function run(
   query: PublicQuery<unknown> | GuardedQuery<unknown>,
   guard: Guard | undefined,
+  deadline: number,
 ): Promise<Outcome> {
   const answer =
     guard && query.guarded
@@ -65,7 +66,7 @@ export async function run(
       order by piece
     `,
     3,
-    true,
+    deadline,
   );
   if (found === undefined) return { status: 404, body: null };
   const status = integer(found.row, 0);

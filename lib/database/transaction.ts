@@ -5,14 +5,17 @@ import {
   RollbackTransactionCommand,
 } from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
-import { client, database, parameter, persist, type Row } from "./client.ts";
+import { persist } from "../persist.ts";
+import { client, database, parameter, type Row } from "./client.ts";
 
 export type Send = (statement: Sql) => Promise<readonly Row[]>;
 
 const { resourceArn, secretArn } = database;
 
 /** Nobody waits at API Gateway for a transaction; the Data API ends a statement after 45 s (Data API, "Limits"). */
-const patient = { requestTimeout: 50_000 };
+const statementInMilliseconds = 50_000;
+
+const patiently = () => ({ abortSignal: AbortSignal.timeout(statementInMilliseconds) });
 
 /**
  * A cluster that has been paused for a day takes half a minute and more to resume. One that was just made refuses its
@@ -23,12 +26,14 @@ const beginningInMilliseconds = 180_000;
 /**
  * Runs statements in one transaction: all of them hold, or none. Only for what one statement cannot do, since each
  * costs a call. What fails is rolled back at once, or by the service when the transaction has been idle for 3 minutes.
+ * Nothing but the beginning is sent again: a statement whose answer is lost may have run, and a commit may hold. So the
+ * work has to leave a mark by which a later run sees that it is done.
  */
 export async function transaction<Result>(work: (send: Send) => Promise<Result>): Promise<Result> {
   const { transactionId } = await persist(
-    () => client.send(new BeginTransactionCommand(database)),
-    () => "until the deadline",
-    beginningInMilliseconds,
+    (attempt) => client.send(new BeginTransactionCommand(database), attempt),
+    () => true,
+    Date.now() + beginningInMilliseconds,
   );
   const send: Send = async (statement) => {
     const { records } = await client.send(
@@ -38,16 +43,18 @@ export async function transaction<Result>(work: (send: Send) => Promise<Result>)
         sql: statement.statement,
         parameters: statement.values.map(parameter),
       }),
-      patient,
+      patiently(),
     );
     return records ?? [];
   };
   try {
     const result = await work(send);
-    await client.send(new CommitTransactionCommand({ resourceArn, secretArn, transactionId }), patient);
+    await client.send(new CommitTransactionCommand({ resourceArn, secretArn, transactionId }), patiently());
     return result;
   } catch (error) {
-    await client.send(new RollbackTransactionCommand({ resourceArn, secretArn, transactionId })).catch(() => undefined);
+    await client
+      .send(new RollbackTransactionCommand({ resourceArn, secretArn, transactionId }), patiently())
+      .catch(() => undefined);
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import cors from "@middy/http-cors";
 import { type Declaration, functionName } from "../contract/declare.ts";
 import { commonErrors } from "../contract/errors.ts";
-import { DatabaseUnavailable } from "../database/errors.ts";
+import { Unavailable } from "../persist.ts";
 import { ContractError, messageOf } from "./errors.ts";
 import { describe } from "./headers.ts";
 import { described, log, logRequests } from "./log.ts";
@@ -37,7 +37,7 @@ const secondsUntilResumed = "5";
 /** Errors of the contract stay what they are, everything else is a 500. */
 function contractErrorOf(error: unknown): ContractError {
   if (error instanceof ContractError) return error;
-  if (error instanceof DatabaseUnavailable)
+  if (error instanceof Unavailable)
     return new ContractError(503, commonErrors[503], { "Retry-After": secondsUntilResumed });
   return new ContractError(500);
 }

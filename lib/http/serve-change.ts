@@ -1,10 +1,11 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import middy from "@middy/core";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import { type Declaration, stem } from "../contract/declare.ts";
 import { invalidParameter } from "../contract/errors.ts";
 import type { Permission } from "../contract/permissions.ts";
 import { type ChangeName, change } from "../database/change.ts";
+import { deadlineOf } from "../persist.ts";
 import { idempotencyKeyOf, versionsOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
 import { type Input, reader } from "./input.ts";
@@ -25,6 +26,9 @@ export interface Tools {
    * its status says beyond 200 becomes the contract's error.
    */
   readonly change: (name: ChangeName, target: number | null, asked?: object) => Promise<string | null>;
+  /** When all calls of the request have to be done, statements and others together. */
+  readonly deadline: number;
+  /** Logs something of this request. */
   readonly warn: (fields: Readonly<Record<string, unknown>>) => void;
 }
 
@@ -35,22 +39,24 @@ export function serveChange<const D extends ChangeDeclaration>(
 ) {
   const read = reader(declaration);
   const endpoint = stem(declaration);
-  const handler = async (event: APIGatewayProxyEvent, context?: Context): Promise<Response> => {
+  const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
+    const deadline = deadlineOf(context);
     const guard = guardOf(declaration, event);
     const input = read(event);
     const chosenKey = idempotencyKeyOf(event);
     const request = {
       id: event.requestContext.requestId,
       // Sample events share the id above, and whoever invokes a function with one twice means it twice.
-      key: chosenKey ?? context?.awsRequestId ?? randomUUID(),
+      key: chosenKey ?? context.awsRequestId,
       fingerprint: chosenKey === undefined ? undefined : fingerprintOf(input),
       versions: declaration.parameters ? versionsOf(event) : undefined,
       endpoint,
     };
     await work({
       ...input,
+      deadline,
       change: async (name, target, asked = {}) => {
-        const { status, body, caller } = await change(name, guard, { ...request, target, asked });
+        const { status, body, caller } = await change(name, guard, { ...request, target, asked }, deadline);
         rememberCaller(event, caller);
         if (status === 200) return body;
         throw new ContractError(status, body ? invalidParameter(JSON.parse(body)) : "");

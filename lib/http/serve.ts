@@ -1,8 +1,9 @@
 import middy from "@middy/core";
-import type { APIGatewayProxyEvent } from "aws-lambda";
+import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import type { Answer, AnswerName, Declaration } from "../contract/declare.ts";
 import type { Permission } from "../contract/permissions.ts";
 import { type GuardedQuery, type PublicQuery, run } from "../database/query.ts";
+import { deadlineOf } from "../persist.ts";
 import { tagOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
 import { type Input, reader } from "./input.ts";
@@ -23,9 +24,10 @@ type QueryOf<D extends RecordDeclaration> = D extends { readonly permission: Per
  */
 export function serve<const D extends RecordDeclaration>(declaration: D, work: (input: Input<D>) => QueryOf<D>) {
   const read = reader(declaration);
-  const handler = async (event: APIGatewayProxyEvent): Promise<Response> => {
+  const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
+    const deadline = deadlineOf(context);
     const guard = guardOf(declaration, event);
-    const { status, body, caller, version } = await run(work(read(event)), guard);
+    const { status, body, caller, version } = await run(work(read(event)), guard, deadline);
     rememberCaller(event, caller);
     if (status !== 200 || body === null) throw new ContractError(status);
     return { statusCode: 200, headers: { ...json, ...(version ? { ETag: tagOf(version) } : {}) }, body };

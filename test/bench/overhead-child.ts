@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { ExecuteStatementCommand, type ExecuteStatementCommandInput, RDSDataClient } from "@aws-sdk/client-rds-data";
-import { startLambda } from "../../infra/local/lambda.ts";
+import { lambdaLimits, startLambda } from "../../infra/local/lambda.ts";
+import { contextOf } from "../../infra/local/lambda-context.ts";
 import { sideBySide } from "./measure.ts";
 import { type Call, call, eventOf } from "./requests.ts";
 
@@ -21,11 +22,12 @@ for (const each of calls) {
     const { records } = await client.send(new ExecuteStatementCommand(input));
     return { statusCode: 200, headers: { "Content-Type": "application/json" }, body: JSON.stringify(records) };
   };
+  const context = contextOf(each.name, lambdaLimits.longTimeoutInMilliseconds);
   // Called the way Lambda's runtime does, without the checks of the local gateway.
   const { handler } = await import(join(outdir, each.name, "index.mjs"));
   const ours = each.name.endsWith("list")
-    ? () => handler(eventOf(each), responseStream(), {})
-    : () => handler(eventOf(each), {});
+    ? () => handler(eventOf(each), responseStream(), context)
+    : () => handler(eventOf(each), context);
   const [oursTime = 0, bareTime = 0] = await sideBySide([ours, bare], rounds, 100);
   times.push({ ours: oursTime, bare: bareTime });
 }

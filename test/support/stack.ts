@@ -7,7 +7,7 @@ import { inject } from "vitest";
 import { type DataApi, type DataApiOptions, startDataApi } from "../../infra/local/data-api/server.ts";
 import { startGateway } from "../../infra/local/gateway.ts";
 import { imagePages } from "../../infra/local/images.ts";
-import { type Lambda, startLambda } from "../../infra/local/lambda.ts";
+import { type Lambda, type LambdaLimits, startLambda } from "../../infra/local/lambda.ts";
 import { imageBucket, type S3, startS3 } from "../../infra/local/s3.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
 import { panelOrigin, useDatabase } from "./environment.ts";
@@ -50,6 +50,8 @@ export interface StackOptions {
   readonly allowedOrigins?: readonly string[];
   /** With a file service: S3 and its images under `/images/`. */
   readonly uploads?: boolean;
+  /** What functions are allowed; one with less time gives up earlier. */
+  readonly limits?: Partial<LambdaLimits>;
 }
 
 /** Starts a stack for one test file; call it in `beforeAll` and close it in `afterAll`. */
@@ -58,6 +60,7 @@ export async function startStack({
   dataApi: options = {},
   allowedOrigins = [panelOrigin],
   uploads = false,
+  limits = {},
 }: StackOptions = {}): Promise<Stack> {
   const databaseUrl = inject("databaseUrl");
   const database = `test_${randomUUID().replaceAll("-", "")}`;
@@ -67,7 +70,7 @@ export async function startStack({
   const dataApi = await startDataApi({ databaseUrl, ...options });
   useDatabase(database, dataApi.url, allowedOrigins);
   const files = uploads ? await startFileService() : undefined;
-  const lambda = await startLambda({ outdir: inject("outdir") });
+  const lambda = await startLambda({ outdir: inject("outdir"), limits });
   const pages = files ? { pages: imagePages(files.s3.url) } : {};
   const gateway = await startGateway({ lambda, allowedOrigins, uploads, ...pages });
   return {

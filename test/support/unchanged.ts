@@ -36,9 +36,17 @@ async function contents(sql: Sql): Promise<Record<string, unknown>> {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Makes a call while the database fails at everything. */
+/** A failure that no repetition mends. */
+export const broken = {
+  kind: "error",
+  status: 400,
+  type: "DatabaseErrorException",
+  message: "ERROR: could not read block 0; SQLState: XX001",
+} as const;
+
+/** Makes a call while the database fails at everything, for good. */
 export async function whileDatabaseFails({ dataApi }: Stack, call: () => Promise<Reply>): Promise<Reply> {
-  dataApi.intercept(() => ({ kind: "error", status: 500, type: "InternalServerErrorException" }));
+  dataApi.intercept(() => broken);
   try {
     return await call();
   } finally {
