@@ -12,10 +12,12 @@ export interface S3Options {
 }
 
 /**
- * A failure at the wire, or what to answer instead of the store. After `error-after` and `drop-after` the request was
- * served, though the caller cannot know.
+ * A failure at the wire: an error of S3's, a refusal, or a broken connection; after the request was served, though the
+ * caller cannot know, or before. Or what to answer instead of the store.
  */
-export type S3Fault = "error-before" | "error-after" | "drop-before" | "drop-after" | { readonly xml: string };
+export type S3Fault = `${Way}-${"before" | "after"}` | { readonly xml: string };
+
+type Way = "error" | "refuse" | "drop";
 
 export interface S3 {
   readonly url: string;
@@ -55,11 +57,14 @@ export async function startS3({ directory, port = 0 }: S3Options): Promise<S3> {
     if (requests.push(described) > requestsMax) requests.shift();
     const fault = await decide?.(described);
     if (fault === undefined) return void serve(request, response);
-    if (fault === "error-after" || fault === "drop-after") return void serve(request, unheard(response, fault));
+    if (typeof fault === "object") {
+      await read(request);
+      return void response.writeHead(200, { "Content-Type": "application/xml" }).end(fault.xml);
+    }
+    const [way, time] = fault.split("-") as [Way, "before" | "after"];
+    if (time === "after") return void serve(request, unheard(response, way));
     await read(request);
-    if (fault === "drop-before") response.destroy();
-    else if (fault === "error-before") response.writeHead(500).end();
-    else response.writeHead(200, { "Content-Type": "application/xml" }).end(fault.xml);
+    fail(response, way);
   });
   // Longer than any client keeps an idle connection, so that none is closed just as a request comes.
   server.keepAliveTimeout = 600_000;
@@ -103,14 +108,20 @@ async function keepFolders(bucket: string): Promise<void> {
 }
 
 /** Lets what the store answers go nowhere; the fault comes when it is done. */
-function unheard(response: ServerResponse, fault: "error-after" | "drop-after"): ServerResponse {
+function unheard(response: ServerResponse, way: Way): ServerResponse {
   response.write = () => true;
   response.end = () => {
-    if (fault === "drop-after") response.destroy();
-    else response.socket?.end("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    fail(response, way);
     return response;
   };
   return response;
+}
+
+/** The store may have written a head already, so the answer goes past it. */
+function fail({ socket }: ServerResponse, way: Way): void {
+  if (way === "drop") return void socket?.destroy();
+  const status = way === "error" ? "500 Internal Server Error" : "403 Forbidden";
+  socket?.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
 }
 
 const describe = ({ method, url = "" }: IncomingMessage) => `${method} ${url.replace(/[?&]x-id=\w+/, "")}`;

@@ -2,6 +2,9 @@ import { described } from "../http/log.ts";
 import type { Tools } from "../http/serve-change.ts";
 import { removeImages } from "./store.ts";
 
+/** The request is done but for this, so its visitor is not kept waiting for long. */
+const patienceInMilliseconds = 3_000;
+
 /**
  * Removes an image that nothing refers to any more, if there was one. It is listed as one to remove, so nothing is lost
  * when this fails: the next scheduled run does it again.
@@ -9,7 +12,7 @@ import { removeImages } from "./store.ts";
 export async function discard({ warn }: Pick<Tools, "warn">, key: string | undefined): Promise<void> {
   if (key === undefined) return;
   try {
-    await removeImages([key]);
+    await removeImages([key], Math.min(deadline, Date.now() + patienceInMilliseconds));
   } catch (error) {
     warn({ message: "An image was left for the scheduled removal", key, error: described(error) });
   }

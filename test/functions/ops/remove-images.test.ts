@@ -83,7 +83,7 @@ describe("ops-remove-images", () => {
   it("keeps the notes, and fails for its operator to see, when S3 does", async () => {
     await put("avatars/due.webp");
     await note("avatars/due.webp");
-    stack.s3.intercept(() => "error-before");
+    stack.s3.intercept(() => "refuse-before");
 
     await expect(stack.sweep()).rejects.toThrow();
     stack.s3.intercept(undefined);

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { aContributor } from "../../support/catalogue.ts";
+import { envelope } from "../../support/envelope.ts";
+import { anAdministrator, type Person } from "../../support/people.ts";
+import { dataUrl, plain } from "../../support/pictures.ts";
+import { expectAgreement, imageOf, pairOf, startUploads, type UploadStack } from "../../support/uploads.ts";
+
+let stack: UploadStack;
+let administrator: Person;
+let contributor: { id: number };
+let before: string | null;
+
+const patienceInMilliseconds = 2_000;
+
+beforeAll(async () => {
+  // A function keeps 5 s of its time for itself.
+  stack = await startUploads({ limits: { timeoutInMilliseconds: patienceInMilliseconds + 5_000 } });
+  administrator = await anAdministrator(stack.sql);
+});
+
+beforeEach(async () => {
+  contributor = await aContributor(stack.sql);
+  await update();
+  before = await imageOf(stack, "contributors", contributor);
+});
+
+afterAll(() => stack.close());
+
+const update = async () =>
+  stack.call("admin-contributors/update-avatar", {
+    as: administrator.token,
+    path: { id: contributor.id },
+    body: { image: dataUrl(await plain().png().toBuffer()) },
+  });
+
+const unavailable = envelope(503, "Service unavailable, try again in a few seconds");
+
+/** Fails at its second statement, the one that makes the record refer to the new image. */
+function failAtSwap(kind: "503" | "cut-body"): void {
+  stack.dataApi.calls.length = 0;
+  stack.dataApi.intercept(({ sql }) => (sql === stack.dataApi.calls[0]?.sql ? undefined : { kind }));
+}
+
+describe("POST /admin-contributors/update-avatar/{id} while something is away", () => {
+  it.each([
+    ["the database", () => stack.dataApi.intercept(() => ({ kind: "503" }))],
+    ["the database after the first statement", () => failAtSwap("503")],
+    ["S3", () => stack.s3.intercept(() => "error-before")],
+    ["S3, silently", () => stack.s3.intercept(() => new Promise(() => {}))],
+    [
+      "both by turns",
+      () => {
+        stack.s3.intercept(() => (stack.s3.requests.length < 12 ? "error-before" : undefined));
+        failAtSwap("503");
+      },
+    ],
+  ])("answers 503 with Retry-After once for all its calls: %s", async (_, fail) => {
+    stack.s3.requests.length = 0;
+    fail();
+    const start = Date.now();
+
+    const { body, headers } = await update();
+
+    stack.dataApi.intercept(undefined);
+    stack.s3.intercept(undefined);
+    expect(body).toEqual(unavailable);
+    expect(headers.get("retry-after")).toBe("5");
+    expect(Date.now() - start).toBeLessThan(patienceInMilliseconds + 500);
+    expect(await imageOf(stack, "contributors", contributor)).toBe(before);
+    expect(await stack.keys()).toEqual(expect.arrayContaining(pairOf(before)));
+    await expectAgreement(stack);
+  });
+
+  it("leaves the old or the new image whole when nobody knows whether it was exchanged", async () => {
+    failAtSwap("cut-body");
+
+    expect((await update()).body).toEqual(unavailable);
+
+    stack.dataApi.intercept(undefined);
+    expect(await stack.keys()).toEqual(
+      expect.arrayContaining(pairOf(await imageOf(stack, "contributors", contributor))),
+    );
+    await expectAgreement(stack);
+  });
+
+  it("answers 500 at once to an image that cannot be processed", async () => {
+    const start = Date.now();
+    const { body } = await stack.call("admin-contributors/update-avatar", {
+      as: administrator.token,
+      path: { id: contributor.id },
+      body: { image: dataUrl(Buffer.from("no image at all")) },
+    });
+
+    expect(body).toEqual(envelope(500, "An error occurred while updating the contributor avatar"));
+    expect(Date.now() - start).toBeLessThan(patienceInMilliseconds / 2);
+  });
+});
