@@ -9,7 +9,7 @@ const patienceInMilliseconds = 3_000;
  * Removes an image that nothing refers to any more, if there was one. It is listed as one to remove, so nothing is lost
  * when this fails: the next scheduled run does it again.
  */
-export async function discard({ warn }: Pick<Tools, "warn">, key: string | undefined): Promise<void> {
+export async function discard({ warn, deadline }: Tools, key: string | undefined): Promise<void> {
   if (key === undefined) return;
   try {
     await removeImages([key], Math.min(deadline, Date.now() + patienceInMilliseconds));

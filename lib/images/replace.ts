@@ -16,7 +16,7 @@ export async function replaceImage(tools: Tools, owner: Owner, id: number | null
   const key = newKey(owner);
   // An answer says that the client's key has been used: the same request was served before.
   if ((await tools.change("announce_image", id, { owner, key })) !== null) return;
-  await storeImage(key, await render(Buffer.from(text, "base64")));
+  await storeImage(key, await render(Buffer.from(text, "base64")), tools.deadline);
   const answer = await swap(tools, owner, id, key);
   await discard(tools, newKeyIn(answer) === key ? formerKey(answer) : key);
 }
