@@ -1,0 +1,33 @@
+import * as z from "zod/mini";
+import { name } from "../../lib/contract/parameters.ts";
+import { readPage } from "../../lib/database/list.ts";
+import { operate } from "../../lib/operate.ts";
+import * as changes from "../../lib/queries/changes.ts";
+
+const limitDefault = 50;
+const limitMax = 1_000;
+
+const id = z.int().check(z.positive());
+const time = z.iso.datetime({ offset: true });
+
+/**
+ * Shows who changed what, newest first. As many as fit into one answer of the Data API; `next` goes into `before` for
+ * those that follow, and is null after the last.
+ */
+export const handler = operate(
+  "ops/list-changes",
+  z.looseObject({
+    user: z.optional(z.union([id, name])),
+    endpoint: z.optional(z.string().check(z.regex(/^[a-z-]+(\/[a-z-]+)?$/))),
+    record: z.optional(id),
+    since: z.optional(time),
+    until: z.optional(time),
+    before: z.optional(id),
+    limit: z._default(id.check(z.maximum(limitMax)), limitDefault),
+  }),
+  async ({ before, limit, ...filters }) => {
+    const after = before === undefined ? undefined : { id: before, key: "" };
+    const { text, next } = await readPage(changes.list(filters), { after, limit, offset: 0 }, undefined);
+    return { changes: JSON.parse(`[${text}]`), next: next?.id ?? null };
+  },
+);
