@@ -1,12 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Declaration } from "../lib/contract/declare.ts";
+import { type Declaration, routesOf } from "../lib/contract/declare.ts";
 import { resources } from "../lib/contract/endpoints.ts";
 import { permissions } from "../lib/contract/permissions.ts";
 import manifest from "../package.json" with { type: "json" };
 import { examples } from "./openapi/examples.ts";
 import { parametersOf, requestBodyOf } from "./openapi/requests.ts";
-import { commonResponses, responsesOf } from "./openapi/responses.ts";
+import { commonResponses, refusalsOf, responsesOf } from "./openapi/responses.ts";
 import { answerSchemas, recordId } from "./openapi/schemas.ts";
 
 /** Where the document is kept. */
@@ -42,9 +42,9 @@ export function openApiDocument() {
     servers: [{ url: "/", description: "Where this document is served" }],
     tags: Object.keys(resources).map((name) => ({ name, description: tags[name] ?? name })),
     paths: Object.fromEntries(
-      [...Map.groupBy(named, ({ declaration }) => declaration.path)].map(([path, endpoints]) => [
+      [...Map.groupBy(named.flatMap(routed), ({ path }) => path)].map(([path, endpoints]) => [
         path,
-        Object.fromEntries(endpoints.map((each) => [each.declaration.method.toLowerCase(), operation(each)])),
+        Object.fromEntries(endpoints.map((each) => [each.declaration.method.toLowerCase(), operationAt(each)])),
       ]),
     ),
     components: {
@@ -78,6 +78,27 @@ const inReadingOrder = ({ declaration: one }: Named, { declaration: other }: Nam
   methods.indexOf(one.method) - methods.indexOf(other.method) || (one.path < other.path ? -1 : 1);
 
 const methods = ["GET", "POST", "DELETE"];
+
+interface Routed extends Named {
+  readonly path: string;
+}
+
+const routed = (named: Named): Routed[] => routesOf(named.declaration).map((path) => ({ ...named, path }));
+
+const operationAt = (each: Routed) => (each.path === each.declaration.path ? operation(each) : refusal(each));
+
+/** What happens where a path ends before its parameter. */
+function refusal({ tag, name, declaration }: Named) {
+  const [missing = ""] = Object.keys(declaration.parameters ?? {});
+  return {
+    operationId: `${name}Without${missing.charAt(0).toUpperCase()}${missing.slice(1)}`,
+    tags: [tag],
+    summary: `Says that the ${missing} is missing`,
+    description: `The path of \`${name}\` without its \`${missing}\`: it does nothing.`,
+    security: declaration.permission ? [{ refreshToken: [] }] : [],
+    responses: refusalsOf(declaration),
+  };
+}
 
 function operation({ tag, name, declaration }: Named) {
   const { summary, permission } = declaration;

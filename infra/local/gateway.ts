@@ -88,8 +88,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const received = await receiveBody(request, limits.bodyBytes);
     if ("refusal" in received) throw new Refusal(received.refusal);
     if (declaration.files && !options.uploads) return refuse(request, response, match, noFileServiceResponse);
-    const { pathParameters } = match;
-    const event = proxyEvent({ request, path, search, ...received, resource: declaration.path, pathParameters });
+    const { resource, pathParameters } = match;
+    const event = proxyEvent({ request, path, search, ...received, resource, pathParameters });
     response.setHeader("x-amzn-RequestId", event.requestContext.requestId);
     const name = functionName(declaration);
     if ("list" in declaration.answers) {

@@ -1,6 +1,8 @@
-import type { Declaration } from "../../lib/contract/declare.ts";
+import { byRoute, type Declaration } from "../../lib/contract/declare.ts";
 
 export interface Match {
+  /** The path as it is declared, or without its last parameter. */
+  readonly resource: string;
   /** The endpoints of the path, one a method. */
   readonly declarations: readonly Declaration[];
   /** As they stand in the path. */
@@ -9,20 +11,22 @@ export interface Match {
 
 /**
  * Finds the endpoints of a path as API Gateway does: segment by segment, to the letter. What is not exactly a resource
- * (a slash more, another case, a dot segment, an encoded letter) is none.
+ * (another case, a dot segment, an encoded letter, a slash more) is none; only one slash at the end changes nothing
+ * (aws/aws-sam-cli#1495).
  */
 export function router(endpoints: readonly Declaration[]): (path: string) => Match | undefined {
-  const resources = [...Map.groupBy(endpoints, ({ path }) => path)].map(([path, declarations]) => ({
-    segments: path.split("/"),
+  const resources = [...byRoute(endpoints)].map(([resource, declarations]) => ({
+    resource,
+    segments: resource.split("/"),
     declarations,
   }));
   // A literal segment outweighs a parameter.
   resources.sort((left, right) => parameterCount(left.segments) - parameterCount(right.segments));
   return (path) => {
-    const given = path.split("/");
-    for (const { segments, declarations } of resources) {
+    const given = path.replace(/\/$/, "").split("/");
+    for (const { resource, segments, declarations } of resources) {
       const found = match(segments, given);
-      if (found) return { declarations, pathParameters: found.length > 0 ? Object.fromEntries(found) : null };
+      if (found) return { resource, declarations, pathParameters: found.length > 0 ? Object.fromEntries(found) : null };
     }
     return undefined;
   };

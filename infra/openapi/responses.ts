@@ -1,5 +1,5 @@
 import type { AnswerName, Answers, Declaration } from "../../lib/contract/declare.ts";
-import { commonErrors, invalidParameter } from "../../lib/contract/errors.ts";
+import { commonErrors, invalidParameter, noFileService } from "../../lib/contract/errors.ts";
 import { gatewayResponses } from "../gateway-responses.ts";
 import { examples } from "./examples.ts";
 import type { JsonSchema } from "./schemas.ts";
@@ -7,8 +7,10 @@ import type { JsonSchema } from "./schemas.ts";
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const count = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 
+type Failure = readonly [status: number, message: string];
+
 /** What every endpoint, every one with a permission or every one with a body can answer, by component name. */
-const commonFailures: Readonly<Record<string, readonly [status: number, message: string]>> = {
+const commonFailures: Readonly<Record<string, Failure>> = {
   BadRequest: [400, commonErrors[400]],
   Unauthorized: [401, commonErrors[401]],
   Forbidden: [403, commonErrors[403]],
@@ -31,16 +33,33 @@ export const commonResponses = () =>
   );
 
 /** Every answer of an endpoint by status: what it gives, its own errors, and those of API Gateway. */
-export function responsesOf(declaration: Declaration): Readonly<Record<string, unknown>> {
-  const failures = Object.entries(messagesOf(declaration)).map(([status, messages]) => [
-    status,
-    common(Number(status), messages) ?? failure(Number(status), messages),
+export const responsesOf = (declaration: Declaration): Readonly<Record<string, unknown>> => ({
+  200: success(declaration),
+  ...(isKept(declaration) ? { 304: { description: "Not modified since the `ETag` in `If-None-Match`" } } : {}),
+  ...failures(messagesOf(declaration)),
+});
+
+/** The same where the path ends before its parameter, which the function says before it does anything. */
+export function refusalsOf({ method, permission, files, body }: Declaration): Readonly<Record<string, unknown>> {
+  return failures([
+    [400, commonErrors[400]],
+    ...(permission ? [[401, commonErrors[401]] satisfies Failure] : []),
+    // Pages of foreign origins are refused whatever they ask.
+    ...(permission && method !== "GET" ? [[403, commonErrors[403]] satisfies Failure] : []),
+    [500, commonErrors[500]],
+    ...(files ? [[503, noFileService] satisfies Failure] : []),
+    ...gatewayFailures(body),
   ]);
-  return {
-    200: success(declaration),
-    ...(isKept(declaration) ? { 304: { description: "Not modified since the `ETag` in `If-None-Match`" } } : {}),
-    ...Object.fromEntries(failures),
-  };
+}
+
+function failures(messages: readonly Failure[]) {
+  const byStatus = Map.groupBy(messages, ([status]) => status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, all]) => {
+      const texts = all.map(([, message]) => message);
+      return [status, common(status, texts) ?? failure(status, texts)];
+    }),
+  );
 }
 
 function common(status: number, [message, ...others]: readonly string[]) {
@@ -120,29 +139,31 @@ function failure(status: number, messages: readonly string[]) {
   };
 }
 
-/** Every error message by status. */
-function messagesOf(declaration: Declaration): Record<number, readonly string[]> {
+/** What API Gateway says by itself. */
+function gatewayFailures(body: Declaration["body"]): Failure[] {
+  const { REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, THROTTLED, INTEGRATION_TIMEOUT } = gatewayResponses;
+  const all = [...(body ? [REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE] : []), THROTTLED, INTEGRATION_TIMEOUT];
+  return all.map(({ status, message }) => [status, message]);
+}
+
+/** Every error message. */
+function messagesOf(declaration: Declaration): Failure[] {
   const { errors, permission, body, parameters, query } = declaration;
   const names = Object.keys({ ...parameters, ...query, ...body });
-  const own = Object.entries(errors).map(([status, message]) => [Number(status), message] as const);
-  const { REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, THROTTLED, INTEGRATION_TIMEOUT } = gatewayResponses;
-  const gateway = [...(body ? [REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE] : []), THROTTLED, INTEGRATION_TIMEOUT];
-  const all: readonly (readonly [number, string])[] = [
+  const own = Object.entries(errors).map(([status, message]): Failure => [Number(status), message]);
+  return [
     [400, commonErrors[400]],
-    ...names.map((name) => [400, invalidParameter(name)] as const),
+    ...names.map((name): Failure => [400, invalidParameter(name)]),
     ...(permission
       ? ([
           [401, commonErrors[401]],
           [403, commonErrors[403]],
-        ] as const)
+        ] satisfies Failure[])
       : []),
     ...own,
     // A function that broke down cannot say its own message.
-    ...(errors[500] === commonErrors[500] ? [] : [[500, commonErrors[500]] as const]),
+    ...(errors[500] === commonErrors[500] ? [] : [[500, commonErrors[500]] satisfies Failure]),
     [503, commonErrors[503]],
-    ...gateway.map(({ status, message }) => [status, message] as const),
+    ...gatewayFailures(body),
   ];
-  return Object.fromEntries(
-    [...Map.groupBy(all, ([status]) => status)].map(([status, found]) => [status, found.map(([, message]) => message)]),
-  );
 }

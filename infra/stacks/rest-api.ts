@@ -16,7 +16,7 @@ import { CfnPermission, type IFunction } from "aws-cdk-lib/aws-lambda";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
-import { type Declaration, functionName } from "../../lib/contract/declare.ts";
+import { byRoute, type Declaration, functionName, routesOf } from "../../lib/contract/declare.ts";
 import { corsHeaders, envelopeOf, noFileServiceResponse, preflightHeaders } from "../gateway-responses.ts";
 import type { StageSettings, Throttle } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
@@ -86,13 +86,15 @@ export class ColophonApi extends Construct {
         tracingEnabled: true,
         ...methodOptions(settings.throttles.preflights),
         methodOptions: Object.fromEntries(
-          endpoints.map((each) => [`${each.path}/${each.method}`, methodOptions(settings.throttles[kindOf(each)])]),
+          endpoints.flatMap((each) =>
+            routesOf(each).map((path) => [`${path}/${each.method}`, methodOptions(settings.throttles[kindOf(each)])]),
+          ),
         ),
       },
     });
-    for (const declarations of Map.groupBy(endpoints, ({ path }) => path).values()) {
-      this.addPreflight(declarations, settings);
-      for (const each of declarations) this.addRoute(each, targets.get(functionName(each)), settings);
+    for (const [path, declarations] of byRoute(endpoints)) {
+      this.addPreflight(path, declarations, settings);
+      for (const each of declarations) this.addRoute(path, each, targets.get(functionName(each)), settings);
     }
     addRefusals(this.api);
     this.keepErrorLog(settings);
@@ -113,10 +115,17 @@ export class ColophonApi extends Construct {
     });
   }
 
-  private addRoute(declaration: Declaration, target: IFunction | undefined, settings: StageSettings): void {
-    const resource = this.api.root.resourceForPath(declaration.path);
+  private addRoute(
+    path: string,
+    declaration: Declaration,
+    target: IFunction | undefined,
+    settings: StageSettings,
+  ): void {
+    const resource = this.api.root.resourceForPath(path);
     if (target) {
-      this.permitFirst(resource.addMethod(declaration.method, integrationOf(declaration, target)));
+      const method = resource.addMethod(declaration.method, integrationOf(declaration, target));
+      if (path === declaration.path) this.permitFirst(method);
+      else this.shareRight(method);
       return;
     }
     if (!declaration.files) throw new Error(`Nothing serves ${declaration.method} ${declaration.path}`);
@@ -132,24 +141,30 @@ export class ColophonApi extends Construct {
 
   /**
    * By the time a deployment leads requests to a function, it may be called. The CDK names the stage in the permission,
-   * which therefore came after the deployment, and requests in between failed.
+   * which therefore came after the deployment, and requests in between failed. The wildcard stands for the parameter
+   * with its slash, so that the right holds for the path that ends before it, too.
    */
   private permitFirst(method: Method): void {
-    const path = method.resource.path.replaceAll(/\{\w+\}/g, "*");
-    for (const each of method.node.findAll().filter((it) => it instanceof CfnPermission)) {
+    const path = method.resource.path.replace(/\/\{\w+\}$/, "*");
+    for (const each of permissionsOf(method)) {
       each.sourceArn = this.api.arnForExecuteApi(method.httpMethod, path, "*");
       this.api.latestDeployment?.node.addDependency(each);
     }
   }
 
-  private addPreflight(declarations: readonly Declaration[], { allowedOrigins }: StageSettings): void {
+  /** The function may be called by its endpoint's other path already, and a template has room for 500 resources. */
+  private shareRight(method: Method): void {
+    for (const each of permissionsOf(method)) method.node.tryRemoveChild(each.node.id);
+  }
+
+  private addPreflight(path: string, declarations: readonly Declaration[], { allowedOrigins }: StageSettings): void {
     const { integration, options } = mock({
       status: 204,
       body: "",
       headersFor: (origin) => preflightHeaders(declarations, allowedOrigins, origin),
       origins: allowedOrigins,
     });
-    this.api.root.resourceForPath(declarations[0]?.path ?? "/").addMethod("OPTIONS", integration, options);
+    this.api.root.resourceForPath(path).addMethod("OPTIONS", integration, options);
   }
 
   /** API Gateway writes what went wrong in itself to a log of this name, and would keep it for ever. */
@@ -191,6 +206,8 @@ export class ColophonApi extends Construct {
     });
   }
 }
+
+const permissionsOf = (method: Method) => method.node.findAll().filter((it) => it instanceof CfnPermission);
 
 /** Lists have no end, so they are streamed, and streams may take as long as their function. */
 function integrationOf({ answers }: Declaration, target: IFunction): LambdaIntegration {

@@ -51,6 +51,22 @@ export function declare<const D extends Declaration>(declaration: D): D {
   return declaration;
 }
 
+/**
+ * The paths that lead to an endpoint: its own, and the one that ends before its parameter, so that the endpoint itself
+ * says that it is missing.
+ */
+export function routesOf({ path }: Pick<Declaration, "path">): readonly string[] {
+  const shorter = path.replace(/\/\{\w+\}$/, "");
+  return shorter === path ? [path] : [path, shorter];
+}
+
+/** The endpoints of each path, one a method. */
+export function byRoute<D extends Pick<Declaration, "path">>(declarations: readonly D[]): ReadonlyMap<string, D[]> {
+  const routes = declarations.flatMap((declaration) => routesOf(declaration).map((path) => ({ path, declaration })));
+  const grouped = Map.groupBy(routes, ({ path }) => path);
+  return new Map([...grouped].map(([path, all]) => [path, all.map(({ declaration }) => declaration)]));
+}
+
 /** Where an endpoint lives in `functions/`, `events/` and `test/functions/`: `admin-roles/edit`, `contributors/list`. */
 export function stem({ path }: Pick<Declaration, "path">): string {
   const segments = path.split("/").filter((segment) => segment !== "" && !segment.startsWith("{"));

@@ -4,10 +4,9 @@ import { clientTypes, typesFile } from "../../infra/client-types/generate.ts";
 import { documentFile, openApiDocument, openApiText } from "../../infra/openapi.ts";
 import { endpoints, resources } from "../../lib/contract/endpoints.ts";
 import { errorsOf } from "../support/contract.ts";
+import { operations, refusingOperations } from "./operations.ts";
 
 const document = openApiDocument();
-const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
-
 describe("The OpenAPI document", () => {
   it("is what the declarations say; else run npm run openapi", async () => {
     expect(await readFile(documentFile, "utf8")).toBe(openApiText());
@@ -18,6 +17,16 @@ describe("The OpenAPI document", () => {
     expect(operations.map(({ operationId }) => operationId)).toEqual(expect.arrayContaining(names));
     expect(operations).toHaveLength(32);
     expect(endpoints).toHaveLength(32);
+  });
+
+  it("has an operation for each path that ends before its parameter, which says no more than that", () => {
+    const names = refusingOperations.map(({ operationId }) => operationId);
+    expect(new Set([...operations.map(({ operationId }) => operationId), ...names]).size).toBe(32 + 21);
+    expect(names).toEqual(expect.arrayContaining(["getContributorWithoutSlug", "deleteAvatarWithoutId"]));
+    for (const { responses } of refusingOperations)
+      expect(["400", "401", "403", "413", "415", "429", "500", "503", "504"]).toEqual(
+        expect.arrayContaining(Object.keys(responses)),
+      );
   });
 
   it("names the permission and the cookie wherever the declaration asks for them, and nowhere else", () => {

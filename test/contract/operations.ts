@@ -13,6 +13,8 @@ export interface Parameter {
 /** An operation of the OpenAPI document, as a client reads it. */
 export interface Operation {
   readonly operationId: string;
+  readonly description: string;
+  readonly "x-permission"?: string;
   readonly path: string;
   readonly method: string;
   readonly security: readonly unknown[];
@@ -33,9 +35,18 @@ interface Document extends Json {
 
 export const document: Document = JSON.parse(JSON.stringify(openApiDocument()));
 
-export const operations: readonly Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
+const everything: readonly Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    ...operation,
+    parameters: operation.parameters ?? [],
+    path,
+    method: method.toUpperCase(),
+  })),
 );
+
+export const operations = everything.filter(({ responses }) => "200" in responses);
+/** Those of paths that end before their parameter. */
+export const refusingOperations = everything.filter(({ responses }) => !("200" in responses));
 
 /** What is wrong with an answer by the document; undefined when nothing is. */
 export function misfitOf({ responses }: Operation, { status, body }: { status: number; body: unknown }): unknown {

@@ -166,9 +166,10 @@ describe("functions that do not answer", () => {
 
 describe("the file service", () => {
   const path = "/admin-things/image/1";
+  const paths = [path, "/admin-things/image", "/admin-things/image/"];
   const sending = { method: "POST", body: '{"image":""}' };
 
-  it("is refused by the gateway itself on instances without uploads", async () => {
+  it.each(paths)("is refused by the gateway itself on instances without uploads: %s", async (path) => {
     const untouched = await start({ lambda: { ...lambda, invoke: () => Promise.reject(new Error("touched")) } });
 
     expect(await send(untouched.url, path, { ...sending, headers: { Origin: panel } })).toMatchObject({
@@ -224,6 +225,13 @@ describe("preflights", () => {
 
     expect(status).toBe(204);
     expect(corsOf(headers)).toEqual({ vary: "Origin" });
+  });
+
+  it("answer where the parameter is missing, too", async () => {
+    const { status, headers } = await preflight("/admin-things/id/", panel);
+
+    expect(status).toBe(204);
+    expect(headers["access-control-allow-methods"]).toBe("GET,DELETE");
   });
 
   it("let everybody into public paths, without a cookie", async () => {

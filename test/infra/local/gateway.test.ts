@@ -48,7 +48,7 @@ describe("routes", () => {
   it.each([
     "/",
     "*",
-    "/things/",
+    "/things//",
     "//things",
     "/Things",
     "/things;a=b",
@@ -57,9 +57,8 @@ describe("routes", () => {
     "/./things",
     "/x/../things",
     "/things/add/../random",
-    "/admin-things/id/",
     "/admin-things/id//",
-    "/admin-things/id/1/",
+    "/admin-things/id/1//",
     "/admin-things/id/1/2",
     "/admin-things//id/1",
     "/local/things",
@@ -71,6 +70,25 @@ describe("routes", () => {
 
     expect({ status, json }).toEqual({ status: 404, json: notFound });
     expect(headers["content-type"]).toBe("application/json");
+  });
+
+  it.each([
+    ["/things/random/", "/things/random", null],
+    ["/admin-things/id/1/", "/admin-things/id/{id}", { id: "1" }],
+    ["/admin-things/id", "/admin-things/id", null],
+    ["/admin-things/id/", "/admin-things/id", null],
+  ])(
+    "mind neither a slash at the end nor a parameter that is missing there: %s",
+    async (path, resource, parameters) => {
+      const { json } = await send(gateway.url, path);
+
+      expect(json).toMatchObject({ path, resource, pathParameters: parameters });
+      expect(json.requestContext.resourcePath).toBe(resource);
+    },
+  );
+
+  it("lead to lists with a slash at the end, too", async () => {
+    expect((await send(gateway.url, "/things/")).text).toBe("x".repeat(5_000));
   });
 
   it.each(["POST", "PUT", "PATCH", "DELETE", "PROPFIND"])("are none with another method: %s", async (method) => {

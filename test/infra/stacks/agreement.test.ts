@@ -3,7 +3,7 @@ import { gatewayResponses } from "../../../infra/gateway-responses.ts";
 import { type Gateway, startGateway } from "../../../infra/local/gateway.ts";
 import { type Lambda, startLambda } from "../../../infra/local/lambda.ts";
 import { settings } from "../../../infra/stages.ts";
-import { type Declaration, functionName, stem } from "../../../lib/contract/declare.ts";
+import { type Declaration, functionName, routesOf, stem } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { send, streaming, writeFunctions } from "../local/fixtures.ts";
 import { type Answer, mockAnswer, refusal, routeOf } from "./rest-api.ts";
@@ -66,15 +66,18 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
 
   const from = (origin: string | undefined): Record<string, string> => (origin ? { Origin: origin } : {});
   const sample = (path: string) => path.replace(/\{\w+\}/, "1");
+  const routes = endpoints.flatMap((each) =>
+    routesOf(each).map((path) => ({ path, route: `${each.method} ${path}`, declaration: each })),
+  );
 
   it("have the same routes, to the same functions", async () => {
-    const named = new Map(endpoints.map((each) => [`${each.method} ${each.path}`, functionName(each)]));
+    const named = new Map(routes.map(({ route, declaration }) => [route, functionName(declaration)]));
     for (const [route, { Properties }] of methods) {
       const [method = "", path = ""] = route.split(" ");
       if (Properties.Integration.Type === "MOCK") continue;
       expect(await ask(method, sample(path))).toMatchObject({ status: 200, body: named.get(route) });
     }
-    for (const path of new Set(endpoints.map((each) => each.path))) {
+    for (const path of new Set(routes.map((each) => each.path))) {
       for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"].filter((it) => !methods.has(`${it} ${path}`))) {
         expect(await ask(method, sample(path))).toMatchObject({ status: 404 });
       }
@@ -98,7 +101,7 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
     const mocks = [...methods].filter(([route, { Properties }]) => {
       return Properties.Integration.Type === "MOCK" && !route.startsWith("OPTIONS");
     });
-    const files = endpoints.filter((each) => each.files).map((each) => `${each.method} ${each.path}`);
+    const files = routes.filter(({ declaration }) => declaration.files).map(({ route }) => route);
     expect(mocks.map(([route]) => route).sort()).toEqual(uploads ? [] : files.sort());
     for (const [route, mock] of mocks) {
       const [method = "", path = ""] = route.split(" ");

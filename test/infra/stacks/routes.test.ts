@@ -2,14 +2,14 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { settings } from "../../../infra/stages.ts";
-import { type Declaration, functionName } from "../../../lib/contract/declare.ts";
+import { type Declaration, functionName, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { routeOf } from "./rest-api.ts";
 import { type Resource, spell, type Template, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
 
-const routeFor = ({ method, path }: Declaration) => `${method} ${path}`;
+const routesFor = (declaration: Declaration) => routesOf(declaration).map((path) => `${declaration.method} ${path}`);
 
 function routes(template: Template): Map<string, Resource> {
   const entries = template.all("ApiGateway::Method").map((each) => [routeOf(template, each), each] as const);
@@ -36,10 +36,10 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
     methods = routes(template);
   });
 
-  it("has a route for each declaration, a preflight for each path, and no other", () => {
-    const preflights = new Set(endpoints.map(({ path }) => `OPTIONS ${path}`));
-    expect([...methods.keys()].sort()).toEqual([...endpoints.map(routeFor), ...preflights].sort());
-    expect(endpoints).toHaveLength(32);
+  it("has a route for each declaration, also without its parameter, a preflight for each path, and no other", () => {
+    const preflights = new Set(endpoints.flatMap(routesOf).map((path) => `OPTIONS ${path}`));
+    expect([...methods.keys()].sort()).toEqual([...endpoints.flatMap(routesFor), ...preflights].sort());
+    expect(endpoints.flatMap(routesFor)).toHaveLength(32 + 21);
   });
 
   it("has a Lambda for each declaration, and no other but the removal of images", () => {
@@ -49,29 +49,32 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
     );
   });
 
-  it.each(served.map((each) => [routeFor(each), each] as const))("serves %s by its function", (route, declaration) => {
-    const method = methods.get(route);
-    const lambda = target(template, method);
-    const isStreaming = "list" in declaration.answers;
+  it.each(served.flatMap((each) => routesFor(each).map((route) => [route, each] as const)))(
+    "serves %s by its function",
+    (route, declaration) => {
+      const method = methods.get(route);
+      const lambda = target(template, method);
+      const isStreaming = "list" in declaration.answers;
 
-    expect(byName(lambda)).toBe(`colophon-${name}-${functionName(declaration)}`);
-    expect(method?.Properties).toMatchObject({ AuthorizationType: "NONE", Integration: { Type: "AWS_PROXY" } });
-    const { Uri, ResponseTransferMode, TimeoutInMillis } = method?.Properties.Integration ?? {};
-    expect({ ResponseTransferMode, TimeoutInMillis }).toEqual(
-      isStreaming ? { ResponseTransferMode: "STREAM", TimeoutInMillis: 900_000 } : {},
-    );
-    expect(spell(Uri)).toMatch(isStreaming ? /\/response-streaming-invocations$/ : /\/invocations$/);
-    expect(lambda.Properties.Timeout).toBe(isStreaming ? 900 : 29);
-  });
+      expect(byName(lambda)).toBe(`colophon-${name}-${functionName(declaration)}`);
+      expect(method?.Properties).toMatchObject({ AuthorizationType: "NONE", Integration: { Type: "AWS_PROXY" } });
+      const { Uri, ResponseTransferMode, TimeoutInMillis } = method?.Properties.Integration ?? {};
+      expect({ ResponseTransferMode, TimeoutInMillis }).toEqual(
+        isStreaming ? { ResponseTransferMode: "STREAM", TimeoutInMillis: 900_000 } : {},
+      );
+      expect(spell(Uri)).toMatch(isStreaming ? /\/response-streaming-invocations$/ : /\/invocations$/);
+      expect(lambda.Properties.Timeout).toBe(isStreaming ? 900 : 29);
+    },
+  );
 
-  it("lets API Gateway call a function for its route alone", () => {
+  it("lets API Gateway call a function for its own routes alone", () => {
     const allowed = template
       .all("Lambda::Permission")
       .filter(({ Properties }) => Properties.Principal === "apigateway.amazonaws.com")
       .map(({ Properties }) => spell(Properties.SourceArn).replace(/.*:\$\{\w+Api\w+\}/, ""));
 
     expect(allowed.sort()).toEqual(
-      served.map(({ method, path }) => `/*/${method}${path.replace(/\{\w+\}/, "*")}`).sort(),
+      served.map(({ method, path }) => `/*/${method}${path.replace(/\/\{\w+\}/, "*")}`).sort(),
     );
   });
 
@@ -115,11 +118,12 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
       ]),
     );
 
-    expect(Object.keys(limits)).toHaveLength(33);
+    expect(Object.keys(limits)).toHaveLength(1 + 32 + 21);
     expect(limits).toMatchObject({
       "* *": throttles.preflights,
       "GET /contributors": throttles.lists,
       "GET /contributor/slug/{slug}": throttles.records,
+      "GET /contributor/slug": throttles.records,
       "POST /admin-roles/edit/{id}": throttles.changes,
       "DELETE /admin-users/delete-image/{id}": throttles.images,
     });

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Declaration, routesOf } from "../../lib/contract/declare.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { misfitOf, refusingOperations } from "../contract/operations.ts";
+import { missingParameters, unauthorized } from "../support/envelope.ts";
+import { panelOrigin } from "../support/environment.ts";
+import { anAdministrator } from "../support/people.ts";
+import { startStack } from "../support/stack.ts";
+import { startUploads, type UploadStack } from "../support/uploads.ts";
+
+/* A path that ends before its parameter (design, "Bad input"). */
+
+let stack: UploadStack;
+let administrator: string;
+
+beforeAll(async () => {
+  stack = await startUploads();
+  administrator = (await anAdministrator(stack.sql)).token;
+});
+
+afterAll(() => stack.close());
+
+async function ask(url: string, { method }: Declaration, path: string, token?: string) {
+  const headers = { Origin: panelOrigin, ...(token ? { Cookie: `refreshToken=${token}` } : {}) };
+  const response = await fetch(url + path, { method, headers });
+  const operation = refusingOperations.find((each) => each.method === method && path.startsWith(each.path));
+  const answer = { status: response.status, body: await response.json() };
+  if (operation) expect(misfitOf(operation, answer)).toBeUndefined();
+  return { ...answer, allowed: response.headers.get("Access-Control-Allow-Origin") };
+}
+
+const shorter = endpoints.flatMap((each) =>
+  routesOf(each)
+    .slice(1)
+    .flatMap((path) => [path, `${path}/`])
+    .map((path) => [each.method, path, each] as const),
+);
+
+describe("A path without its parameter", () => {
+  it("is there for each endpoint that has one", () => {
+    expect(shorter).toHaveLength(2 * 21);
+  });
+
+  it.each(shorter)("is refused by the endpoint itself: %s %s", async (_, path, declaration) => {
+    const allowed = declaration.permission ? panelOrigin : "*";
+    if (declaration.permission)
+      expect(await ask(stack.url, declaration, path)).toEqual({ status: 401, body: unauthorized, allowed });
+
+    expect(await ask(stack.url, declaration, path, administrator)).toEqual({
+      status: 400,
+      body: missingParameters,
+      allowed,
+    });
+  });
+});
+
+describe("A slash at the end", () => {
+  it("changes nothing", async () => {
+    for (const path of [
+      "/contributor/slug/nobody/",
+      "/contributors/?client=1",
+      "/admin-roles/",
+      "/admin-users/id/0/",
+    ]) {
+      const headers = { Cookie: `refreshToken=${administrator}` };
+      const [one, other] = await Promise.all(
+        [path, path.replace(/\/(?=$|\?)/, "")].map((each) => fetch(stack.url + each, { headers })),
+      );
+      expect([one?.status, await one?.text()]).toEqual([other?.status, await other?.text()]);
+      expect(await (await fetch(`${stack.url}/contributors/`)).json()).toEqual(missingParameters);
+    }
+  });
+});
+
+describe("An instance without a file service", () => {
+  it("says so whether the parameter is there or not", async () => {
+    const without = await startStack();
+    for (const [, path, declaration] of shorter.filter(([, , { files }]) => files))
+      expect(await ask(without.url, declaration, path)).toMatchObject({
+        status: 503,
+        body: { data: "This service is not handling file uploads.", code: 503 },
+      });
+    await without.close();
+  });
+});
