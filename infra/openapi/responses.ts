@@ -148,8 +148,8 @@ function gatewayFailures(body: Declaration["body"]): Failure[] {
 
 /** Every error message. */
 function messagesOf(declaration: Declaration): Failure[] {
-  const { errors, permission, body, parameters, query } = declaration;
-  const names = Object.keys({ ...parameters, ...query, ...body });
+  const { errors, permission, body, query } = declaration;
+  const names = Object.keys({ ...query, ...body });
   const own = Object.entries(errors).map(([status, message]): Failure => [Number(status), message]);
   return [
     [400, commonErrors[400]],

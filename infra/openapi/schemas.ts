@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import * as answers from "../../lib/contract/answers.ts";
-import { bodyId, image } from "../../lib/contract/parameters.ts";
+import { bodyId, image, numericId } from "../../lib/contract/parameters.ts";
 
 /** JSON Schema 2020-12, as OpenAPI 3.1 uses it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -17,6 +17,7 @@ export function parameterSchema(schema: z.ZodMiniType): JsonSchema {
   return inputSchema(schema, (context) => {
     restrictText(context);
     const { zodSchema, jsonSchema } = context;
+    if (zodSchema === numericId) return replace(jsonSchema, { type: "integer" });
     if (!isNumeric(zodSchema)) return;
     replace(jsonSchema, plain(z.toJSONSchema(zodSchema, { io: "output", override: simplify })));
   });

@@ -1573,20 +1573,7 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            /** @description Required parameters missing */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id";
-                        /** @constant */
-                        code: 400;
-                    };
-                };
-            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description User not found */
@@ -1680,7 +1667,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id" | "Invalid parameter: username" | "Invalid parameter: age_verified" | "Invalid parameter: added_roles" | "Invalid parameter: removed_roles";
+                        data: "Required parameters missing" | "Invalid parameter: username" | "Invalid parameter: age_verified" | "Invalid parameter: added_roles" | "Invalid parameter: removed_roles";
                         /** @constant */
                         code: 400;
                     };
@@ -1769,20 +1756,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Required parameters missing */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id";
-                        /** @constant */
-                        code: 400;
-                    };
-                };
-            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description User not found */
@@ -1864,7 +1838,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id" | "Invalid parameter: image";
+                        data: "Required parameters missing" | "Invalid parameter: image";
                         /** @constant */
                         code: 400;
                     };
@@ -1947,20 +1921,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Required parameters missing */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id";
-                        /** @constant */
-                        code: 400;
-                    };
-                };
-            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description User not found */
@@ -2036,20 +1997,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Required parameters missing */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id";
-                        /** @constant */
-                        code: 400;
-                    };
-                };
-            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description User not found */
@@ -2164,20 +2112,7 @@ export interface operations {
                     "application/json": components["schemas"]["Role"];
                 };
             };
-            /** @description Required parameters missing */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id";
-                        /** @constant */
-                        code: 400;
-                    };
-                };
-            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description Role not found */
@@ -2356,7 +2291,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id" | "Invalid parameter: name" | "Invalid parameter: description" | "Invalid parameter: added_permissions" | "Invalid parameter: removed_permissions";
+                        data: "Required parameters missing" | "Invalid parameter: name" | "Invalid parameter: description" | "Invalid parameter: added_permissions" | "Invalid parameter: removed_permissions";
                         /** @constant */
                         code: 400;
                     };
@@ -2445,20 +2380,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Required parameters missing */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id";
-                        /** @constant */
-                        code: 400;
-                    };
-                };
-            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description Role not found */
@@ -2573,20 +2495,7 @@ export interface operations {
                     "application/json": components["schemas"]["Permission"];
                 };
             };
-            /** @description Required parameters missing */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id";
-                        /** @constant */
-                        code: 400;
-                    };
-                };
-            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description Permission not found */
@@ -2756,7 +2665,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id" | "Invalid parameter: name" | "Invalid parameter: description";
+                        data: "Required parameters missing" | "Invalid parameter: name" | "Invalid parameter: description";
                         /** @constant */
                         code: 400;
                     };
@@ -2845,20 +2754,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Required parameters missing */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id";
-                        /** @constant */
-                        code: 400;
-                    };
-                };
-            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description Permission not found */
@@ -3051,20 +2947,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdminContributor"];
                 };
             };
-            /** @description Required parameters missing */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id";
-                        /** @constant */
-                        code: 400;
-                    };
-                };
-            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description Contributor not found */
@@ -3329,7 +3212,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id" | "Invalid parameter: first_name" | "Invalid parameter: last_name" | "Invalid parameter: gender" | "Invalid parameter: type" | "Invalid parameter: links" | "Invalid parameter: public" | "Invalid parameter: added_aliases" | "Invalid parameter: removed_aliases" | "Invalid parameter: added_descriptions" | "Invalid parameter: removed_descriptions" | "Invalid parameter: modified_descriptions" | "Invalid parameter: added_relations" | "Invalid parameter: removed_relations" | "Invalid parameter: modified_relations";
+                        data: "Required parameters missing" | "Invalid parameter: first_name" | "Invalid parameter: last_name" | "Invalid parameter: gender" | "Invalid parameter: type" | "Invalid parameter: links" | "Invalid parameter: public" | "Invalid parameter: added_aliases" | "Invalid parameter: removed_aliases" | "Invalid parameter: added_descriptions" | "Invalid parameter: removed_descriptions" | "Invalid parameter: modified_descriptions" | "Invalid parameter: added_relations" | "Invalid parameter: removed_relations" | "Invalid parameter: modified_relations";
                         /** @constant */
                         code: 400;
                     };
@@ -3451,7 +3334,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id" | "Invalid parameter: image";
+                        data: "Required parameters missing" | "Invalid parameter: image";
                         /** @constant */
                         code: 400;
                     };
@@ -3547,20 +3430,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Required parameters missing */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id";
-                        /** @constant */
-                        code: 400;
-                    };
-                };
-            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description Contributor not found */
@@ -3649,20 +3519,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Required parameters missing */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id";
-                        /** @constant */
-                        code: 400;
-                    };
-                };
-            };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description Contributor not found */
@@ -3853,20 +3710,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Required parameters missing */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: slug";
-                        /** @constant */
-                        code: 400;
-                    };
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description Contributor not found */
             404: {
                 headers: {
@@ -3992,7 +3836,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id" | "Invalid parameter: limit" | "Invalid parameter: offset" | "Invalid parameter: search" | "Invalid parameter: order" | "Invalid parameter: user_lang" | "Invalid parameter: client";
+                        data: "Required parameters missing" | "Invalid parameter: limit" | "Invalid parameter: offset" | "Invalid parameter: search" | "Invalid parameter: order" | "Invalid parameter: user_lang" | "Invalid parameter: client";
                         /** @constant */
                         code: 400;
                     };
@@ -4209,7 +4053,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: id" | "Invalid parameter: limit" | "Invalid parameter: offset" | "Invalid parameter: search" | "Invalid parameter: order" | "Invalid parameter: client" | "Invalid parameter: user_lang";
+                        data: "Required parameters missing" | "Invalid parameter: limit" | "Invalid parameter: offset" | "Invalid parameter: search" | "Invalid parameter: order" | "Invalid parameter: client" | "Invalid parameter: user_lang";
                         /** @constant */
                         code: 400;
                     };
@@ -4356,20 +4200,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Required parameters missing */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: slug";
-                        /** @constant */
-                        code: 400;
-                    };
-                };
-            };
+            400: components["responses"]["BadRequest"];
             /** @description Publisher not found */
             404: {
                 headers: {

@@ -1,5 +1,5 @@
 import { declare } from "./declare.ts";
-import { id, limit, offset, optionalText, order, search, slug, userLanguage } from "./parameters.ts";
+import { id, limit, numericId, offset, optionalText, order, search, slug, userLanguage } from "./parameters.ts";
 
 /* Public contributors (interface, "Public contributors"). */
 
@@ -42,7 +42,7 @@ export const listWorks = declare({
   summary: "Lists the works of a contributor",
   method: "GET",
   path: "/contributor/works/{id}",
-  parameters: { id },
+  parameters: { id: numericId },
   query: {
     limit,
     offset,

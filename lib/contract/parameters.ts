@@ -38,14 +38,18 @@ export const flag = orElse(z.boolean(), false);
 const digits = z.string().check(z.regex(/^\d{1,16}$/));
 const wholeNumber = z.pipe(digits, z.pipe(z.transform(Number), z.int().check(z.nonnegative())));
 
-/** A numeric identifier in a path or a query: a positive integer. */
+/** A numeric identifier in a query: a positive integer. */
 export const id = z.pipe(digits, z.pipe(z.transform(Number), z.int().check(z.positive())));
 
-/** An identifier the interface calls a string (users, roles, permissions); null is one that can match nothing. */
-export const textId = z.pipe(
-  z.string().check(z.minLength(1)),
-  z.transform((value) => id.safeParse(value).data ?? null),
-);
+/** What can match nothing becomes null, so that it is missing like a record that is not there. */
+const orNull = <const S extends z.ZodMiniType>(schema: S) =>
+  z.transform((value: string): z.output<S> | null => schema.safeParse(value).data ?? null);
+
+/** An identifier the interface calls a string (users, roles, permissions). */
+export const textId = z.pipe(z.string().check(z.minLength(1)), orNull(id));
+
+/** An identifier in a path that the interface calls a number (contributors, publishers): any integer. */
+export const numericId = z.pipe(z.string().check(z.regex(/^-?\d+$/)), orNull(id));
 
 /** An identifier in a JSON body, as a number or its digits. */
 export const bodyId = z.union([z.int().check(z.positive()), id]);
@@ -59,7 +63,9 @@ export const ids = list(bodyId);
 /** An image as Base64, with the prefix of a data URL or without; what it is made of is looked at when it is processed. */
 export const image = z.string().check(z.minLength(1));
 
-export const slug = z.string().check(z.minLength(1), z.maxLength(nameLengthMax), storable);
+const word = z.string().check(z.minLength(1), z.maxLength(nameLengthMax), storable);
+
+export const slug = z.pipe(z.string().check(z.minLength(1)), orNull(word));
 
 /** Optional query parameters: an empty string counts as absent, which the pipeline sees to. */
 export const search = z.optional(z.string().check(z.maxLength(nameLengthMax), storable));
@@ -70,4 +76,4 @@ export const optionalText = z.optional(z.string().check(z.maxLength(nameLengthMa
 /** The interface's orders of a list; the first is the default. */
 export const order = <const Orders extends readonly [string, ...string[]]>(...orders: Orders) =>
   z._default(z.enum(orders), orders[0]);
-export const userLanguage = z._default(z.pipe(slug, z.transform(language)), "English");
+export const userLanguage = z._default(z.pipe(word, z.transform(language)), "English");

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
-import { id, limit, offset, optionalText, order, search, slug, userLanguage } from "./parameters.ts";
+import { id, limit, numericId, offset, optionalText, order, search, slug, userLanguage } from "./parameters.ts";
 
 /* Public publishers (interface, "Public publishers"). */
 
@@ -42,7 +42,7 @@ export const listPublications = declare({
   summary: "Lists the series a publisher published",
   method: "GET",
   path: "/publisher/publications/{id}",
-  parameters: { id },
+  parameters: { id: numericId },
   query: {
     limit,
     offset,

@@ -38,7 +38,7 @@ export function list({ client, search, order }: ListInput): GuardedListQuery<Ans
 }
 
 /** Opening a contributor takes the edit lock. */
-export const find = (id: number): GuardedQuery<Answer<"AdminContributor">> => ({
+export const find = (id: number | null): GuardedQuery<Answer<"AdminContributor">> => ({
   guarded: true,
   select: sql`
     select

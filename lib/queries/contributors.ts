@@ -84,7 +84,7 @@ export function list({ client, search, order }: ListInput): ListQuery<Answer<"Co
 }
 
 /** A published contributor; relations to unpublished ones stay hidden. */
-export const find = (slug: string): PublicQuery<Answer<"Contributor">> => ({
+export const find = (slug: string | null): PublicQuery<Answer<"Contributor">> => ({
   select: sql`
     select
       json_build_object(
@@ -109,7 +109,7 @@ export const random = (client: number): PublicQuery<Answer<"Slug">> => ({
 });
 
 /** Works of a published contributor; none for one that is not. */
-export const works = (contributor: number, input: WorksInput): ListQuery<Answer<"Work">> =>
+export const works = (contributor: number | null, input: WorksInput): ListQuery<Answer<"Work">> =>
   relatedWorks(
     sql`
       series_contributors as link

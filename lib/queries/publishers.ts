@@ -50,7 +50,7 @@ export function list({ search, order = "added-asc" }: ListInput): ListQuery<Answ
   };
 }
 
-export const find = (slug: string): PublicQuery<Answer<"Publisher">> => ({
+export const find = (slug: string | null): PublicQuery<Answer<"Publisher">> => ({
   select: sql`
     select
       json_build_object(
@@ -74,7 +74,7 @@ export const random = (client: number): PublicQuery<Answer<"Slug">> => ({
   select: randomSlug(sql`publishers`, client, empty),
 });
 
-export const publications = (publisher: number, input: WorksInput): ListQuery<Answer<"Publication">> =>
+export const publications = (publisher: number | null, input: WorksInput): ListQuery<Answer<"Publication">> =>
   relatedWorks(
     sql`series_publishers as link`,
     sql`link.publisher_id = ${publisher}::bigint`,

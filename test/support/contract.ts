@@ -64,9 +64,7 @@ export function expectHeaders(declaration: Declaration, status: number, headers:
 export function errorsOf(declaration: Declaration): readonly { data: string; code: number }[] {
   const guardErrors = declaration.permission ? [401, 403] : [];
   const messages: Readonly<Record<number, string>> = { ...commonErrors, ...declaration.errors };
-  const parameters = [declaration.parameters, declaration.query, declaration.body].flatMap((shape) =>
-    Object.keys(shape ?? {}),
-  );
+  const parameters = [declaration.query, declaration.body].flatMap((shape) => Object.keys(shape ?? {}));
   return [
     ...[400, 500, ...guardErrors, ...Object.keys(declaration.errors).map(Number)].map((code) => ({
       code,

@@ -68,7 +68,7 @@ describe("DELETE /admin-contributors/delete-avatar/{id}", () => {
   });
 
   it("answers 400 to an id that is none", async () => {
-    for (const id of ["nobody", "0", "-1", "1.5"]) {
+    for (const id of ["nobody", "1.5"]) {
       expect((await untouched(() => remove({ id }))).body).toEqual(missingParameters);
     }
   });
@@ -84,7 +84,8 @@ describe("DELETE /admin-contributors/delete-avatar/{id}", () => {
   });
 
   it("answers 404 for a contributor who is not there", async () => {
-    expect((await untouched(() => remove({ id: 987_654 }))).body).toEqual(envelope(404, "Contributor not found"));
+    for (const id of [987_654, 0, -1, "9".repeat(20)])
+      expect((await untouched(() => remove({ id }))).body).toEqual(envelope(404, "Contributor not found"));
   });
 
   it("answers 500 for a contributor without an avatar", async () => {

@@ -166,12 +166,9 @@ describe("POST /admin-contributors/edit/{id}", () => {
     expect([reply.status, reply.body]).toEqual([400, missingParameters]);
   });
 
-  it.each(["abc", "0", "-1", "1.5", "9007199254740993", "99999999999999999999"])(
-    "answers 400 to the id %s",
-    async (id) => {
-      expect((await edit(id, { first_name: "x" })).body).toEqual(missingParameters);
-    },
-  );
+  it.each(["abc", "1.5"])("answers 400 to the id %s", async (id) => {
+    expect((await edit(id, { first_name: "x" })).body).toEqual(missingParameters);
+  });
 
   it.each([
     ["first_name", "x".repeat(256)],
@@ -275,11 +272,14 @@ describe("POST /admin-contributors/edit/{id}", () => {
     expect((await unchanged(stack, () => edit(contributor.id, body, viewer.token))).body).toEqual(forbidden);
   });
 
-  it("answers 404 to a contributor that is not there", async () => {
-    const { status, body } = await edit(987_654_321, { first_name: name() });
+  it.each([987_654_321, 0, -1, "9007199254740993"])(
+    "answers 404 to a contributor that is not there: %s",
+    async (id) => {
+      const { status, body } = await edit(id, { first_name: name() });
 
-    expect([status, body]).toEqual([404, envelope(404, "Contributor not found")]);
-  });
+      expect([status, body]).toEqual([404, envelope(404, "Contributor not found")]);
+    },
+  );
 
   it("answers 409 to another's name, whatever its case and space, and changes nothing", async () => {
     const taken = name();

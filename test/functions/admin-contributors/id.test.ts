@@ -74,11 +74,11 @@ describe("GET /admin-contributors/id/{id}", () => {
     expect(await holders(id)).toEqual([bob.id]);
   });
 
-  it.each(["abc", "0", "1;drop", "99999999999999999999"])("answers 400 to the id %s", async (id) => {
+  it.each(["abc", "1;drop"])("answers 400 to the id %s", async (id) => {
     expect((await detail(id)).body).toEqual(missingParameters);
   });
 
-  it("answers 404 to a contributor that is not there", async () => {
-    expect((await detail(987_654_321)).body).toEqual(envelope(404, "Contributor not found"));
+  it.each([987_654_321, 0, -1, "9".repeat(20)])("answers 404 to a contributor that is not there: %s", async (id) => {
+    expect((await detail(id)).body).toEqual(envelope(404, "Contributor not found"));
   });
 });

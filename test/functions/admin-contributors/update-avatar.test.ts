@@ -143,11 +143,9 @@ describe("POST /admin-contributors/update-avatar/{id}", () => {
   });
 
   it("answers 404 for a contributor who is not there, and decodes nothing", async () => {
-    for (const image of [dataUrl(picture), dataUrl(Buffer.from("junk"))]) {
-      expect((await untouched(() => update({ image }, { id: 987_654 }))).body).toEqual(
-        envelope(404, "Contributor not found"),
-      );
-    }
+    for (const image of [dataUrl(picture), dataUrl(Buffer.from("junk"))])
+      for (const id of [987_654, 0])
+        expect((await untouched(() => update({ image }, { id }))).body).toEqual(envelope(404, "Contributor not found"));
   });
 
   it("answers 404 when the contributor is deleted meanwhile, and leaves no object", async () => {

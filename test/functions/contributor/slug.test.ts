@@ -144,11 +144,14 @@ describe("GET /contributor/slug/{slug}", () => {
     expect(result).toMatchObject({ result: { statusCode: 400, body: JSON.stringify(missingParameters) } });
   });
 
-  it.each(["nobody", "%", "a'b", "😀", "x".repeat(255), " ", "a%2Fb"])("answers 404 to %s", async (slug) => {
-    const { status, body } = await lookUp(slug);
+  it.each(["nobody", "%", "a'b", "😀", "x".repeat(255), "x".repeat(256), "a\0b", " ", "a%2Fb"])(
+    "answers 404 to %s",
+    async (slug) => {
+      const { status, body } = await lookUp(slug);
 
-    expect([status, body]).toEqual([404, envelope(404, "Contributor not found")]);
-  });
+      expect([status, body]).toEqual([404, envelope(404, "Contributor not found")]);
+    },
+  );
 
   it("answers 404 to the slug of an unpublished contributor", async () => {
     const { slug } = await aContributor(stack.sql, { public: false });

@@ -164,14 +164,17 @@ describe("GET /contributor/works/{id}", () => {
     expect(body.works.map((work: { description: string }) => work.description)).toEqual(Array(20).fill(description));
   });
 
-  it.each([["abc"], ["0"], ["-1"], ["1 OR 1=1"], ["99999999999999999999"], ["1.5"]])(
-    "answers 400 to the id %s",
-    async (id) => {
-      const { status, body } = await worksOf(id);
+  it.each(["abc", "1 OR 1=1", "1.5", "1e3", "+1", " 1", "-"])("answers 400 to the id %j", async (id) => {
+    const { status, body } = await worksOf(id);
 
-      expect([status, body]).toEqual([400, missingParameters]);
-    },
-  );
+    expect([status, body]).toEqual([400, missingParameters]);
+  });
+
+  it.each(["0", "-1", "-0", "9007199254740993", "99999999999999999999"])("lists nothing of nobody: %s", async (id) => {
+    const { status, body } = await worksOf(id);
+
+    expect([status, body]).toEqual([200, { works: [], max: 0, from: 0, to: 0 }]);
+  });
 
   it("answers 400 without a client, whatever else cannot be read", async () => {
     const { status, body } = await stack.call("contributor/works", { path: { id: 1 }, query: { limit: -1 } });

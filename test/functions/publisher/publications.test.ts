@@ -72,7 +72,8 @@ describe("GET /publisher/publications/{id}", () => {
   });
 
   it("answers 200 with nothing for a publisher that is not there", async () => {
-    expect((await publicationsOf(123_456_789)).body).toEqual({ publications: [], max: 0, from: 0, to: 0 });
+    for (const id of [123_456_789, 0, -1, "9".repeat(20)])
+      expect((await publicationsOf(id)).body).toEqual({ publications: [], max: 0, from: 0, to: 0 });
   });
 
   it("answers 400 to an id that is none, and without a client", async () => {

@@ -79,7 +79,7 @@ describe("GET /publisher/slug/{slug}", () => {
     });
   });
 
-  it.each(["none", "a'b", "%"])("answers 404 to %s", async (slug) => {
+  it.each(["none", "a'b", "%", "x".repeat(256), "\0"])("answers 404 to %s", async (slug) => {
     const { status, body } = await lookUp(slug);
 
     expect([status, body]).toEqual([404, envelope(404, "Publisher not found")]);
