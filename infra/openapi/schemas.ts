@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import * as answers from "../../lib/contract/answers.ts";
-import { bodyId, image, numericId } from "../../lib/contract/parameters.ts";
+import { bodyId, image, name, numericId, possibleName } from "../../lib/contract/parameters.ts";
 
 /** JSON Schema 2020-12, as OpenAPI 3.1 uses it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -29,6 +29,8 @@ export function fieldSchema(schema: z.ZodMiniType): JsonSchema {
     restrictText(context);
     if (context.zodSchema === bodyId) replace(context.jsonSchema, { $ref: "#/components/schemas/RecordId" });
     if (context.zodSchema === image) context.jsonSchema.pattern = base64;
+    if (context.zodSchema === name) context.jsonSchema.pattern = namePattern;
+    if (context.zodSchema === possibleName) context.jsonSchema.pattern = possibleNamePattern;
   });
 }
 
@@ -52,6 +54,13 @@ const space = "[\\t\\n\\f\\r ]*";
 export const base64 =
   `^${space}([Dd][Aa][Tt][Aa]:[^,]{0,150};[Bb][Aa][Ss][Ee]64,)?${space}` +
   `[A-Za-z0-9+/_-][A-Za-z0-9+/_\\t\\n\\f\\r -]*(=${space}){0,2}$`;
+
+const around = "[\\s\\ufeff]*";
+const hidden = "\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}";
+const joining = "\\u200c\\u200d\\p{Variation_Selector}";
+/** At least one character to be seen, and none that names refuse, without set operations, which few engines know. */
+const namePattern = `^${around}[${joining}]*[^\\s${hidden}]([^\\p{Zl}\\p{Zp}${hidden}]|[${joining}])*${around}$`;
+const possibleNamePattern = `${namePattern}|^[\\s${hidden}]*$`;
 
 /** Whether a parameter may be left out. */
 export const isOptional = (schema: z.ZodMiniType): boolean => z.safeParse(schema, undefined).success;

@@ -17,9 +17,9 @@ import {
   optionalId,
   optionalName,
   order,
+  possibleName,
   requiredText,
   search,
-  text,
 } from "./parameters.ts";
 
 /* Administrative contributors (interface, "Administrative contributors"; element shapes: design, "Edits"). */
@@ -79,14 +79,14 @@ const removed = list(
 );
 /** Languages in English, or by their two-letter code. */
 const inEnglish = z.pipe(name, z.transform(language));
-const description = z.object({ description: requiredText, language: inEnglish, source: z._default(text, "") });
+const description = z.object({ description: requiredText, language: inEnglish, source: z._default(possibleName, "") });
 const relation = z.object({ relation_id: bodyId, relation_type: name });
 /** Modified elements name themselves by id and give what changes. */
 const modifiedDescription = z.object({
   id: bodyId,
   description: z.optional(requiredText),
   language: z.optional(inEnglish),
-  source: z.optional(text),
+  source: z.optional(possibleName),
 });
 const modifiedRelation = z.object({ id: bodyId, relation_id: z.optional(bodyId), relation_type: z.optional(name) });
 

@@ -14,13 +14,23 @@ const storable = z.refine<string>((value) => !value.includes("\0") && value.isWe
 /** Text of at most `max` characters, from which surrounding space is then cut off. */
 export const trimmed = (max: number) => z.string().check(z.maxLength(max), z.trim(), storable);
 
-/** A name: at least one character beside space. */
-export const name = trimmed(nameLengthMax).check(z.minLength(1));
+/**
+ * What no name holds: control characters, breaks of lines, and what nobody sees or what turns the direction of text.
+ * Joiners and variation selectors stay, for scripts, emoji and ideographs need them.
+ */
+const unseen = /[[\p{Cc}\p{Zl}\p{Zp}\p{Cf}\p{Default_Ignorable_Code_Point}]--[\p{Variation_Selector}\u200c\u200d]]/v;
+const visible = /[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+
+/** A name, or nothing: what cannot be seen counts as space does. */
+export const possibleName = z.string().check(
+  z.maxLength(nameLengthMax),
+  z.overwrite((value) => (visible.test(value) ? value.trim() : "")),
+  z.refine((value) => value.isWellFormed() && !unseen.test(value)),
+);
+export const name = possibleName.check(z.minLength(1));
 /** A description; may be empty. */
 export const text = trimmed(textLengthMax);
 export const requiredText = text.check(z.minLength(1));
-const shortText = trimmed(nameLengthMax);
-
 /** A field that may be left out or null; both mean `absent`. */
 const orElse = <S extends z.ZodMiniType, const A>(schema: S, absent: A) =>
   z.pipe(
@@ -28,9 +38,9 @@ const orElse = <S extends z.ZodMiniType, const A>(schema: S, absent: A) =>
     z.transform((value): z.output<S> | A => value ?? absent),
   );
 
-/** A short text that may be null, left out or empty; all mean null. */
+/** A name that may be null, left out or empty; all mean null. */
 export const optionalName = z.pipe(
-  z.optional(z.nullable(shortText)),
+  z.optional(z.nullable(possibleName)),
   z.transform((value) => value || null),
 );
 export const flag = orElse(z.boolean(), false);

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { aContributor } from "../support/catalogue.ts";
+import { invalidParameter, missingParameters } from "../support/envelope.ts";
+import { anAdministrator, aUser } from "../support/people.ts";
+import { aPermission, aRole } from "../support/records.ts";
+import { type Stack, startStack } from "../support/stack.ts";
+import { unchanged } from "../support/unchanged.ts";
+
+/* What names may hold (design, "Bad input"). */
+
+let stack: Stack;
+let as: string;
+let ids: Readonly<Record<"user" | "role" | "permission" | "contributor" | "friend", number>>;
+
+beforeAll(async () => {
+  stack = await startStack();
+  const { sql } = stack;
+  as = (await anAdministrator(sql)).token;
+  ids = {
+    user: (await aUser(sql)).id,
+    role: (await aRole(sql)).id,
+    permission: (await aPermission(sql)).id,
+    contributor: (await aContributor(sql)).id,
+    friend: (await aContributor(sql)).id,
+  };
+});
+
+afterAll(() => stack.close());
+
+const contributor = (fields: object) => ({ first_name: "Somebody", ...fields });
+const described = (fields: object) => ({ description: "a", language: "English", ...fields });
+
+/** Every name of the interface: the endpoint, the record, the parameter to blame, and a body with the name. */
+const names: readonly (readonly [string, keyof typeof ids, string, (name: string) => object])[] = [
+  ["admin-users/edit", "user", "username", (username) => ({ username })],
+  ["admin-roles/add", "role", "name", (name) => ({ name, description: "a" })],
+  ["admin-roles/edit", "role", "name", (name) => ({ name })],
+  ["admin-permissions/add", "permission", "name", (name) => ({ name, description: "a" })],
+  ["admin-permissions/edit", "permission", "name", (name) => ({ name, description: "a" })],
+  ["admin-contributors/add", "contributor", "first_name", (first_name) => ({ first_name })],
+  ["admin-contributors/add", "contributor", "last_name", (last_name) => contributor({ last_name })],
+  ["admin-contributors/edit", "contributor", "first_name", (first_name) => ({ first_name })],
+  ["admin-contributors/edit", "contributor", "last_name", (last_name) => contributor({ last_name })],
+  ["admin-contributors/edit", "contributor", "gender", (gender) => contributor({ gender })],
+  ["admin-contributors/edit", "contributor", "type", (type) => contributor({ type })],
+  ...(
+    [
+      ["added_aliases", (name) => name],
+      ["added_aliases", (name) => ({ name })],
+      ["added_relations", (relation_type) => ({ relation_id: ids.friend, relation_type })],
+      ["modified_relations", (relation_type) => ({ id: 1, relation_type })],
+      ["added_descriptions", (language) => described({ language })],
+      ["added_descriptions", (source) => described({ source })],
+      ["modified_descriptions", (language) => ({ id: 1, language })],
+      ["modified_descriptions", (source) => ({ id: 1, source })],
+    ] satisfies [string, (name: string) => unknown][]
+  ).map(
+    ([parameter, element]) =>
+      [
+        "admin-contributors/edit",
+        "contributor",
+        parameter,
+        (name: string) => contributor({ [parameter]: [element(name)] }),
+      ] as const,
+  ),
+];
+
+const refused = [
+  ..."\0\u0007\t\n\r\u0085\u2028\u2029",
+  ..."\u00ad\u034f\u061c\u115f\u180e\u200b\u200e\u200f\u202a\u202e\u2060\u2066\u3164\ufeff\uffa0\ufff9",
+  "\u{1d173}",
+  "\u{e0041}",
+];
+
+const codeOf = (character: string) => `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}`;
+
+describe.each(names)("A name given to %s (%s, %s)", (endpoint, record, parameter, bodyOf) => {
+  it("holds nothing that is no text, cannot be seen or turns the direction of text", async () => {
+    await unchanged(stack, async () => {
+      for (const character of refused) {
+        const request = { as, path: { id: ids[record] }, body: bodyOf(`Edi${character}tor`) };
+        const { body } = await stack.call(endpoint, request);
+        expect([codeOf(character), body]).toEqual([codeOf(character), invalidParameter(parameter)]);
+      }
+      return { status: 0, headers: new Headers(), body: undefined };
+    });
+  });
+});
+
+const add = (name: string) => stack.call("admin-roles/add", { as, body: { name, description: "Made for a test" } });
+const rolesNamed = async (name: string) => (await stack.sql`select from roles where name = ${name}`).length;
+
+describe("A name", () => {
+  it.each([
+    ["space between words", "Ursula K. Le Guin"],
+    ["the space of a Japanese name", "手塚\u3000治虫"],
+    ["marks that combine", "e\u0301"],
+    ["a joiner of a script", "می\u200cخواهم"],
+    ["a joiner that shapes a letter", "ක්\u200dෂ"],
+    ["emoji in sequence", "👩\u200d🚀 ❤\ufe0f 1\ufe0f\u20e3 🇯🇵"],
+    ["an ideograph in one of its forms", "葛\u{e0100}城"],
+  ])("may hold %s", async (_, name) => {
+    expect((await add(name)).status).toBe(200);
+    expect(await rolesNamed(name)).toBe(1);
+  });
+
+  it.each(["", " ", "\u3000", "\n", "\u200b", "\u202e", "\u3164", "\u200d", "\ufe0f", " \u00ad \ufeff", "\0"])(
+    "is missing where nothing of it can be seen: %j",
+    async (name) => {
+      expect((await unchanged(stack, () => add(name))).body).toEqual(missingParameters);
+    },
+  );
+
+  it("is cut free of surrounding space, line breaks included", async () => {
+    expect((await add("\r\n\t Surrounded\u2028\ufeff")).status).toBe(200);
+    expect(await rolesNamed("Surrounded")).toBe(1);
+  });
+
+  it("is none where it may be left out and cannot be seen", async () => {
+    const body = { first_name: "Unseen", last_name: "\u200b", gender: "\u2060", type: "\u200d" };
+    await stack.call("admin-contributors/edit", { as, path: { id: ids.friend }, body });
+
+    const [row] = await stack.sql`select last_name, gender, type from contributors where id = ${ids.friend}`;
+    expect(row).toEqual({ last_name: null, gender: null, type: null });
+  });
+
+  it("that is there already can be read", async () => {
+    const name = "Odd\u200b\nname";
+    const [row] = await stack.sql`insert into roles (name, description) values (${name}, '') returning id`;
+
+    expect((await stack.call("admin-roles/id", { as, path: { id: row?.id } })).body).toMatchObject({ name });
+  });
+});
