@@ -18,7 +18,7 @@ export const gatewayResponses = {
   // Without authorizers this says nothing but that there is no such route, or not with this method.
   MISSING_AUTHENTICATION_TOKEN: { status: 404, message: "Not found" },
   RESOURCE_NOT_FOUND: { status: 404, message: "Not found" },
-  REQUEST_TOO_LARGE: { status: 413, message: "Request too long" },
+  REQUEST_TOO_LARGE: { status: 413, message: commonErrors[413] },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: "Unsupported media type" },
   QUOTA_EXCEEDED: { status: 429, message: "Too many requests" },
   THROTTLED: { status: 429, message: "Too many requests" },

@@ -5,7 +5,6 @@ import { language } from "./languages.ts";
 import { link } from "./links.ts";
 import {
   bodyId,
-  descriptionsLengthMax,
   flag,
   id,
   image,
@@ -67,6 +66,7 @@ const alias = z.union([
     z.transform((element) => element.name),
   ),
 ]);
+const linksMax = 50;
 /** What to remove, as its id or as an object with the id. */
 const removed = list(
   z.union([
@@ -90,17 +90,6 @@ const modifiedDescription = z.object({
 });
 const modifiedRelation = z.object({ id: bodyId, relation_id: z.optional(bodyId), relation_type: z.optional(name) });
 
-interface Described {
-  readonly description?: string | undefined;
-  readonly source?: string | undefined;
-}
-
-/** More together than a contributor can have need not be sent to the database. */
-const areStorable = z.refine<readonly Described[]>((elements) => {
-  const characters = elements.map(({ description = "", source = "" }) => description.length + source.length);
-  return characters.reduce((sum, each) => sum + each, 0) <= descriptionsLengthMax;
-});
-
 export const editContributor = declare({
   summary: "Changes a contributor, all fields at once",
   method: "POST",
@@ -112,13 +101,13 @@ export const editContributor = declare({
     last_name: optionalName,
     gender: optionalName,
     type: optionalName,
-    links: list(link),
+    links: list(link, linksMax),
     public: flag,
     added_aliases: list(alias),
     removed_aliases: removed,
-    added_descriptions: list(description).check(areStorable),
+    added_descriptions: list(description),
     removed_descriptions: removed,
-    modified_descriptions: list(modifiedDescription).check(areStorable),
+    modified_descriptions: list(modifiedDescription),
     added_relations: list(relation),
     removed_relations: removed,
     modified_relations: list(modifiedRelation),

@@ -1,5 +1,5 @@
 import { declare } from "./declare.ts";
-import { name, requiredText, textId } from "./parameters.ts";
+import { name, requiredShortText, textId } from "./parameters.ts";
 
 /* Permissions (interface, "Permissions"). */
 
@@ -32,7 +32,7 @@ export const editPermission = declare({
   path: "/admin-permissions/edit/{id}",
   permission: "edit-permissions",
   parameters: { id: textId },
-  body: { name, description: requiredText },
+  body: { name, description: requiredShortText },
   answers: { message: "Permission updated" },
   errors: { 404: missing, 409: taken, 500: failed },
 });
@@ -42,7 +42,7 @@ export const addPermission = declare({
   method: "POST",
   path: "/admin-permissions/add",
   permission: "add-permissions",
-  body: { name, description: requiredText },
+  body: { name, description: requiredShortText },
   answers: { message: "Permission added" },
   errors: { 409: taken, 500: failed },
 });

@@ -1,12 +1,15 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
-import { ids, name, requiredText, text, textId } from "./parameters.ts";
+import { bodyId, list, name, requiredShortText, shortText, textId } from "./parameters.ts";
 
 /* Roles (interface, "Roles"). */
 
 const missing = "Role not found";
 const taken = "Role with the same name already exists";
 const failed = "Internal server error";
+
+const permissionsMax = 500;
+const permissions = list(bodyId, permissionsMax);
 
 export const listRoles = declare({
   summary: "Lists roles with the number of their permissions and users",
@@ -33,7 +36,12 @@ export const editRole = declare({
   path: "/admin-roles/edit/{id}",
   permission: "edit-roles",
   parameters: { id: textId },
-  body: { name, description: z.optional(z.nullable(text)), added_permissions: ids, removed_permissions: ids },
+  body: {
+    name,
+    description: z.optional(z.nullable(shortText)),
+    added_permissions: permissions,
+    removed_permissions: permissions,
+  },
   answers: { message: "Role updated" },
   errors: { 404: missing, 409: taken, 500: failed },
 });
@@ -43,7 +51,7 @@ export const addRole = declare({
   method: "POST",
   path: "/admin-roles/add",
   permission: "add-roles",
-  body: { name, description: requiredText },
+  body: { name, description: requiredShortText },
   answers: { message: "Role added" },
   errors: { 409: taken, 500: failed },
 });

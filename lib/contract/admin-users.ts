@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import { noFileService } from "./errors.ts";
-import { flag, ids, image, limit, name, offset, order, search, textId } from "./parameters.ts";
+import { bodyId, flag, image, limit, list, name, offset, order, search, textId } from "./parameters.ts";
 
 /* Users (interface, "Users"). */
 
@@ -41,7 +41,7 @@ export const editUser = declare({
   path: "/admin-users/edit/{id}",
   permission: "edit-users",
   parameters: { id: textId },
-  body: { username: name, age_verified: flag, added_roles: ids, removed_roles: ids },
+  body: { username: name, age_verified: flag, added_roles: list(bodyId), removed_roles: list(bodyId) },
   answers: { message: "User updated" },
   errors: { ...failing, 409: "Username already taken" },
 });

@@ -2,9 +2,10 @@ import * as z from "zod/mini";
 import { language } from "./languages.ts";
 
 export const nameLengthMax = 255;
-export const textLengthMax = 20_000;
+const textLengthMax = 20_000;
+const shortTextLengthMax = 2_000;
 /** Elements of one array in a request body. */
-export const elementsMax = 200;
+const elementsMax = 200;
 /** Characters that the descriptions of one record have together: a contributor's own. */
 export const descriptionsLengthMax = 150_000;
 
@@ -28,9 +29,13 @@ export const possibleName = z.string().check(
   z.refine((value) => value.isWellFormed() && !unseen.test(value)),
 );
 export const name = possibleName.check(z.minLength(1));
-/** A description; may be empty. */
-export const text = trimmed(textLengthMax);
-export const requiredText = text.check(z.minLength(1));
+
+/** A contributor's description. */
+export const requiredText = trimmed(textLengthMax).check(z.minLength(1));
+/** A role's or a permission's description; may be empty. */
+export const shortText = trimmed(shortTextLengthMax);
+export const requiredShortText = shortText.check(z.minLength(1));
+
 /** A field that may be left out or null; both mean `absent`. */
 const orElse = <S extends z.ZodMiniType, const A>(schema: S, absent: A) =>
   z.pipe(
@@ -65,10 +70,8 @@ export const numericId = z.pipe(z.string().check(z.regex(/^-?\d+$/)), orNull(id)
 export const bodyId = z.union([z.int().check(z.positive()), id]);
 
 /** An array in a request body that defaults to nothing. */
-export const list = <S extends z.ZodMiniType>(element: S) =>
-  orElse(z.array(element).check(z.maxLength(elementsMax)), []);
-
-export const ids = list(bodyId);
+export const list = <S extends z.ZodMiniType>(element: S, max = elementsMax) =>
+  orElse(z.array(element).check(z.maxLength(max)), []);
 
 /** An image as Base64, with the prefix of a data URL or without; what it is made of is looked at when it is processed. */
 export const image = z.string().check(z.minLength(1));

@@ -24,7 +24,7 @@ export function reader(declaration: Declaration): (event: APIGatewayProxyEvent) 
   return (event) => ({
     path: path(event.pathParameters ?? {}),
     query: search(withoutEmpty(event.queryStringParameters ?? {})),
-    body: content(body ? bodyOf(event) : {}),
+    body: content(body ? bodyOf(event, declaration) : {}),
   });
 }
 
@@ -61,10 +61,17 @@ function withoutEmpty(parameters: Readonly<Record<string, string | undefined>>) 
   return Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== ""));
 }
 
-/** The JSON object of the body, or undefined, which no shape accepts. */
-function bodyOf({ body, isBase64Encoded }: APIGatewayProxyEvent): unknown {
+const bodyBytesMax = 1_048_576;
+
+/**
+ * The JSON object of the body, or undefined, which no shape accepts.
+ * @throws {ContractError} 413 when it is longer than anything without an image has to be
+ */
+function bodyOf({ body, isBase64Encoded }: APIGatewayProxyEvent, { files }: Declaration): unknown {
+  const content = Buffer.from(body ?? "", isBase64Encoded ? "base64" : "utf8");
+  if (content.length > bodyBytesMax && !files) throw new ContractError(413);
   try {
-    const value: unknown = JSON.parse(isBase64Encoded ? Buffer.from(body ?? "", "base64").toString() : (body ?? ""));
+    const value: unknown = JSON.parse(content.toString());
     return Array.isArray(value) ? undefined : value;
   } catch {
     return undefined;

@@ -112,22 +112,25 @@ describe("Nobody can make a record longer than an answer", () => {
       }),
     );
     await stack.sql`update contributors set public = true`;
-    const { status } = await call("admin-contributors/edit", contributor.id, {
-      first_name: "Enormous",
-      public: true,
-      links: Array.from({ length: 200 }, (_, number) => `https://example.org/${number}/`.padEnd(2_000, "x")),
-      added_aliases: Array(200).fill("漢".repeat(255)),
-      added_descriptions: Array(7).fill({ description: "\u0001".repeat(20_000), language: "de" }),
-      added_relations: others.map(({ id }) => ({ relation_id: id, relation_type: "漢".repeat(255) })),
-    });
-    expect(status).toBe(200);
+    const links = Array.from({ length: 50 }, (_, number) => `https://example.org/${number}/`.padEnd(2_000, "x"));
+    for (const fields of [
+      { added_descriptions: Array(7).fill({ description: "\u0001".repeat(20_000), language: "de" }) },
+      {
+        links,
+        added_aliases: Array(200).fill("漢".repeat(255)),
+        added_relations: others.map(({ id }) => ({ relation_id: id, relation_type: "漢".repeat(255) })),
+      },
+    ]) {
+      const body = { first_name: "Enormous", public: true, ...fields };
+      expect((await call("admin-contributors/edit", contributor.id, body)).status).toBe(200);
+    }
 
     const [{ slug } = {}] = await stack.sql`select slug from contributors where id = ${contributor.id}`;
     const { body } = await call("contributor/slug", slug);
 
     expect(body.descriptions).toHaveLength(7);
     expect(body.relations).toHaveLength(100);
-    expect((await call("admin-contributors/id", contributor.id)).body.links).toHaveLength(200);
+    expect((await call("admin-contributors/id", contributor.id)).body.links).toHaveLength(50);
   });
 
   it("by links that were measured before they are stored", async () => {

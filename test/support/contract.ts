@@ -63,10 +63,11 @@ export function expectHeaders(declaration: Declaration, status: number, headers:
 /** Every error envelope an endpoint may answer. */
 export function errorsOf(declaration: Declaration): readonly { data: string; code: number }[] {
   const guardErrors = declaration.permission ? [401, 403] : [];
+  const bodyErrors = declaration.body && !declaration.files ? [413] : [];
   const messages: Readonly<Record<number, string>> = { ...commonErrors, ...declaration.errors };
   const parameters = [declaration.query, declaration.body].flatMap((shape) => Object.keys(shape ?? {}));
   return [
-    ...[400, 500, ...guardErrors, ...Object.keys(declaration.errors).map(Number)].map((code) => ({
+    ...[400, 500, ...guardErrors, ...bodyErrors, ...Object.keys(declaration.errors).map(Number)].map((code) => ({
       code,
       data: messages[code] ?? "",
     })),

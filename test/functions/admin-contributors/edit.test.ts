@@ -182,6 +182,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
     ["links", ["ftp://example.com"]],
     ["links", ["https://"]],
     ["links", [""]],
+    ["links", Array.from({ length: 51 }, (_, number) => `https://example.com/${number}`)],
     ["added_aliases", [""]],
     ["added_aliases", [{ title: "x" }]],
     ["added_aliases", Array(201).fill("x")],
@@ -189,6 +190,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
     ["removed_aliases", [999_999_999]],
     ["added_descriptions", [{ description: "x" }]],
     ["added_descriptions", [{ description: "x".repeat(20_001), language: "English" }]],
+    ["added_descriptions", [{ description: "x", language: "English", source: "x".repeat(256) }]],
     ["removed_descriptions", [999_999_999]],
     ["modified_descriptions", [{ description: "x" }]],
     ["modified_descriptions", [{ id: 999_999_999 }]],
@@ -205,6 +207,18 @@ describe("POST /admin-contributors/edit/{id}", () => {
     );
 
     expect([reply.status, reply.body]).toEqual([400, invalidParameter(parameter)]);
+  });
+
+  it("answers 200 to as many links, and as long a source, as there may be", async () => {
+    const contributor = await furnished();
+    const links = Array.from({ length: 50 }, (_, number) => `https://example.com/${number}`);
+    const source = "x".repeat(255);
+    const added_descriptions = [{ description: "x".repeat(20_000), language: "English", source }];
+
+    expect((await edit(contributor.id, { first_name: name(), links, added_descriptions })).status).toBe(200);
+    const { links: shown, descriptions } = await detail(contributor);
+    expect(shown).toHaveLength(50);
+    expect(descriptions.at(-1)).toMatchObject({ source });
   });
 
   it("answers 400 to elements of another contributor, and to a relation to itself", async () => {

@@ -80,16 +80,28 @@ describe("POST /admin-roles/edit/{id}", () => {
   it.each([
     ["name", { name: "n".repeat(256) }],
     ["description", { description: 1 }],
+    ["description", { description: "d".repeat(2_001) }],
     ["added_permissions", { added_permissions: "1" }],
     ["added_permissions", { added_permissions: [1.5] }],
     ["added_permissions", { added_permissions: [999_999] }],
     ["removed_permissions", { removed_permissions: ["view-users"] }],
+    ["removed_permissions", { removed_permissions: Array(501).fill(999_999) }],
   ])("answers 400 naming %s and changes nothing", async (name, fields) => {
     const role = await aRole(stack.sql);
 
     const { body } = await unchanged(stack, () => edit(role.id, { name: "Valid", ...fields }));
 
     expect(body).toEqual(invalidParameter(name));
+  });
+
+  it("answers 200 to a description, and to as many permissions, as there may be", async () => {
+    const role = await aRole(stack.sql, "view-users");
+    const removed_permissions = [await permissionId(stack.sql, "view-users"), ...Array(499).fill(999_999)];
+
+    const { body } = await edit(role.id, { name: role.name, description: "d".repeat(2_000), removed_permissions });
+
+    expect(body).toEqual(updated);
+    expect(await permissionIdsOf(stack.sql, role)).toEqual([]);
   });
 
   it("answers 401 and changes nothing without a session", async () => {

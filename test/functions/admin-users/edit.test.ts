@@ -124,6 +124,7 @@ describe("POST /admin-users/edit/{id}", () => {
     ["added_roles", { added_roles: [0] }],
     ["added_roles", { added_roles: [999_999] }],
     ["removed_roles", { removed_roles: [{ id: 1 }] }],
+    ["removed_roles", { removed_roles: Array(201).fill(1) }],
   ])("answers 400 naming %s and changes nothing", async (name, fields) => {
     const user = await aUser(stack.sql);
 

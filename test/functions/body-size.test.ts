@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { stem } from "../../lib/contract/declare.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { envelope, missingParameters, unauthorized } from "../support/envelope.ts";
+import { anAdministrator } from "../support/people.ts";
+import { startUploads, type UploadStack } from "../support/uploads.ts";
+
+let stack: UploadStack;
+let as: string;
+
+beforeAll(async () => {
+  stack = await startUploads();
+  as = (await anAdministrator(stack.sql)).token;
+});
+
+afterAll(() => stack.close());
+
+const megabyte = 1_048_576;
+const bodyOf = (bytes: number) => `{"unknown":"${"é".repeat((bytes - 14) / 2)}"}`;
+
+const withBody = endpoints.filter(({ body, files }) => body && !files).map(stem);
+const withImage = endpoints.filter(({ body, files }) => body && files).map(stem);
+
+describe("A body", () => {
+  it.each(withBody)("without an image has at most 1 MB: %s", async (name) => {
+    const send = (bytes: number, token?: string) =>
+      stack.call(name, { as: token, path: { id: 1 }, body: bodyOf(bytes) });
+
+    expect(Buffer.byteLength(bodyOf(megabyte))).toBe(megabyte);
+    expect((await send(megabyte, as)).body).toEqual(missingParameters);
+    expect((await send(megabyte + 2, as)).body).toEqual(envelope(413, "Request too long"));
+    expect((await send(megabyte + 2)).body).toEqual(unauthorized);
+  });
+
+  it.each(withImage)("with an image may have more: %s", async (name) => {
+    const body = { image: "A".repeat(2 * megabyte) };
+
+    expect((await stack.call(name, { as, path: { id: 987_654 }, body })).status).toBe(404);
+  });
+
+  it("that nobody reads may be of any size", async () => {
+    const reply = await stack.call("admin-roles/delete", { as, path: { id: 0 }, body: bodyOf(2 * megabyte) });
+
+    expect(reply.body).toEqual(envelope(404, "Role not found"));
+  });
+});
