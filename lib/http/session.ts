@@ -30,10 +30,17 @@ const tokenLengthMax = 512;
  * @throws {ContractError} 401 without the cookie; 403 when a page of a foreign origin makes the browser send it
  */
 function sessionDigest(event: APIGatewayProxyEvent, { method, locks }: Declaration): string {
-  const token = parseCookie(headerOf(event, "cookie") ?? "").refreshToken;
+  const token = parseCookie(cookiesOf(event)).refreshToken;
   if (!token || token.length > tokenLengthMax) throw new ContractError(401);
   if ((method !== "GET" || locks) && isForeign(event)) throw new ContractError(403);
   return digestOf(token);
+}
+
+/** API Gateway may hand over cookies one by one; the last of them alone is then among the plain headers. */
+function cookiesOf(event: APIGatewayProxyEvent): string {
+  const each = Object.entries(event.multiValueHeaders ?? {}).filter(([name]) => name.toLowerCase() === "cookie");
+  const values = each.flatMap(([, all]) => all ?? []);
+  return values.length > 0 ? values.join("; ") : (headerOf(event, "cookie") ?? "");
 }
 
 /** Browsers name the origin of a page in every request that changes something; other clients name none. */

@@ -1,3 +1,5 @@
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Declaration, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
@@ -203,6 +205,34 @@ describe("The cookie", () => {
     expect((await callWith(cookie.replaceAll("%", token))).status).toBe(status);
   });
 
+  it.each([
+    [["refreshToken=%; a=1"], 200],
+    [["refreshToken=%", "a=1"], 200],
+    [["a=1", "refreshToken=%", "b=2"], 200],
+    [["a=1", "b=2; refreshToken=%"], 200],
+    [["refreshToken=%", "refreshToken=junk"], 200],
+    [["refreshToken=junk", "refreshToken=%"], 401],
+    [["a=1", "b=2"], 401],
+  ])("may come in several headers: %j gives %i", async (cookies, status) => {
+    const { token } = await anAdministrator(stack.sql);
+    const lines = cookies.map((each) => `Cookie: ${each.replace("%", token)}`);
+
+    expect(await rawStatus("/admin-permissions", lines)).toBe(status);
+    expect(
+      await rawStatus(
+        "/admin-permissions",
+        lines.map((each) => each.replace("Cookie", "cookie")),
+      ),
+    ).toBe(status);
+  });
+
+  it("is found in events without lists of values, too", async () => {
+    const { token } = await anAdministrator(stack.sql);
+    const event = { httpMethod: "GET", path: "/", headers: { cookie: `refreshToken=${token}` }, requestContext: {} };
+
+    expect(await stack.lambda.invoke("admin-permissions-list", event)).toMatchObject({ result: { statusCode: 200 } });
+  });
+
   it("is the only place for the token", async () => {
     const { token } = await anAdministrator(stack.sql);
 
@@ -257,3 +287,14 @@ describe("A session", () => {
     expect(kept.filter(({ row }) => row.includes(token))).toEqual([]);
   });
 });
+
+/** Sends these lines as they are: HTTP clients would join cookies. */
+async function rawStatus(path: string, lines: readonly string[]): Promise<number> {
+  const { hostname, port } = new URL(stack.url);
+  const socket = connect(Number(port), hostname);
+  socket.write(
+    [`GET ${path} HTTP/1.1`, `Host: ${hostname}:${port}`, "Connection: close", ...lines, "", ""].join("\r\n"),
+  );
+  const [, status] = /^HTTP\/1\.1 (\d+)/.exec(await text(socket)) ?? [];
+  return Number(status);
+}

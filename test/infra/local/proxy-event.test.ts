@@ -1,3 +1,5 @@
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Gateway, startGateway } from "../../../infra/local/gateway.ts";
@@ -109,6 +111,19 @@ describe("the event of a request", () => {
     expect(multiValueHeaders).toMatchObject({ cookie: ["a=1"], "X-CASE": ["Kept"], "x-two": ["first", "last"] });
     expect(Object.keys(headers).map((name) => name.toLowerCase())).not.toContain("transfer-encoding");
     expect(Object.keys(headers).map((name) => name.toLowerCase())).not.toContain("connection");
+  });
+
+  it("has cookies as they were sent, in one header or in several", async () => {
+    const { hostname, port } = new URL(gateway.url);
+    const cookiesOf = async (...lines: string[]) => {
+      const socket = connect(Number(port), hostname);
+      socket.write(["GET /things HTTP/1.1", "Host: x", "Connection: close", ...lines, "", ""].join("\r\n"));
+      const { headers, multiValueHeaders } = JSON.parse((await text(socket)).split("\r\n\r\n")[1] ?? "");
+      return [headers.Cookie, multiValueHeaders.Cookie];
+    };
+
+    expect(await cookiesOf("Cookie: a=1; b=2")).toEqual(["a=1; b=2", ["a=1; b=2"]]);
+    expect(await cookiesOf("Cookie: a=1", "Cookie: b=2")).toEqual(["b=2", ["a=1", "b=2"]]);
   });
 
   it("believes nobody about where the request comes from", async () => {
