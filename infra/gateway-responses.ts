@@ -1,5 +1,6 @@
 import type { Declaration } from "../lib/contract/declare.ts";
 import { commonErrors, noFileService } from "../lib/contract/errors.ts";
+import { exposedHeaders } from "../lib/contract/headers.ts";
 
 /**
  * What API Gateway itself answers, in the envelope of the interface: a status and a message for each of its response
@@ -43,18 +44,14 @@ export const envelopeOf = ({ status, message }: GatewayResponse): string =>
 
 const preflightSecondsMax = 600;
 
-/**
- * The CORS headers of an answer to a page of this origin: administrative paths let the listed origins in, with their
- * cookie; public paths let everybody in, without.
- */
+/** The CORS headers of an answer to a page of this origin. */
 export function corsHeaders(
   { permission }: Pick<Declaration, "permission">,
   allowedOrigins: readonly string[],
   origin: string | undefined,
 ): Record<string, string> {
-  if (!permission) return { "Access-Control-Allow-Origin": "*" };
-  if (origin === undefined || !allowedOrigins.includes(origin)) return { Vary: "Origin" };
-  return { "Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true", Vary: "Origin" };
+  const headers = originHeaders(permission, allowedOrigins, origin);
+  return isLetIn(headers) ? { ...headers, "Access-Control-Expose-Headers": exposedHeaders } : headers;
 }
 
 /** The headers of a preflight's answer for a path whose endpoints have these methods. */
@@ -63,13 +60,26 @@ export function preflightHeaders(
   allowedOrigins: readonly string[],
   origin: string | undefined,
 ): Record<string, string> {
-  const [first = {}] = declarations;
-  const headers = corsHeaders(first, allowedOrigins, origin);
-  if (!("Access-Control-Allow-Origin" in headers)) return headers;
+  const permission = declarations[0]?.permission;
+  const headers = originHeaders(permission, allowedOrigins, origin);
+  if (!isLetIn(headers)) return headers;
   return {
     ...headers,
     "Access-Control-Allow-Methods": declarations.map(({ method }) => method).join(","),
-    "Access-Control-Allow-Headers": "Content-Type",
+    "Access-Control-Allow-Headers": permission ? "Content-Type, If-Match, Idempotency-Key" : "Content-Type",
     "Access-Control-Max-Age": String(preflightSecondsMax),
   };
 }
+
+/** Administrative paths let the listed origins in, with their cookie; public paths let everybody in, without. */
+function originHeaders(
+  permission: Declaration["permission"],
+  allowedOrigins: readonly string[],
+  origin: string | undefined,
+): Record<string, string> {
+  if (!permission) return { "Access-Control-Allow-Origin": "*" };
+  if (origin === undefined || !allowedOrigins.includes(origin)) return { Vary: "Origin" };
+  return { "Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true", Vary: "Origin" };
+}
+
+const isLetIn = (headers: Readonly<Record<string, string>>) => "Access-Control-Allow-Origin" in headers;

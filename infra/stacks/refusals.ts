@@ -1,4 +1,5 @@
 import { ResponseType, type RestApi } from "aws-cdk-lib/aws-apigateway";
+import { exposedHeaders } from "../../lib/contract/headers.ts";
 import { envelopeOf, type GatewayResponseType, gatewayResponses } from "../gateway-responses.ts";
 
 /** There is no route, so there is no endpoint whose pages could be told apart. */
@@ -17,8 +18,10 @@ const unknownRoutes: ReadonlySet<string> = new Set<GatewayResponseType>([
 const anyOrigin = {
   "Access-Control-Allow-Origin": "method.request.header.origin",
   "Access-Control-Allow-Credentials": "'true'",
+  "Access-Control-Expose-Headers": `'${exposedHeaders}'`,
   Vary: "'Origin'",
 };
+const everyOrigin = { "Access-Control-Allow-Origin": "'*'", "Access-Control-Expose-Headers": `'${exposedHeaders}'` };
 
 /** Gives all that API Gateway refuses by itself the envelope of the interface. */
 export function addRefusals(api: RestApi): void {
@@ -26,7 +29,7 @@ export function addRefusals(api: RestApi): void {
     api.addGatewayResponse(type, {
       type: ResponseType.of(type),
       statusCode: String(response.status),
-      responseHeaders: unknownRoutes.has(type) ? { "Access-Control-Allow-Origin": "'*'" } : anyOrigin,
+      responseHeaders: unknownRoutes.has(type) ? everyOrigin : anyOrigin,
       templates: { "application/json": envelopeOf(response) },
     });
   }

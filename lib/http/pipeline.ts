@@ -1,6 +1,7 @@
 import cors from "@middy/http-cors";
 import { type Declaration, functionName } from "../contract/declare.ts";
 import { commonErrors } from "../contract/errors.ts";
+import { exposedHeaders } from "../contract/headers.ts";
 import { Unavailable } from "../persist.ts";
 import { ContractError, messageOf } from "./errors.ts";
 import { describe } from "./headers.ts";
@@ -13,7 +14,10 @@ export function pipeline(declaration: Declaration): Middleware[] {
   return [
     logRequests(functionName(declaration)),
     describe(declaration),
-    cors(declaration.permission ? { origins: [...allowedOrigins], credentials: true } : { origin: "*" }),
+    cors({
+      ...(declaration.permission ? { origins: [...allowedOrigins], credentials: true } : { origin: "*" }),
+      exposeHeaders: exposedHeaders,
+    }),
     answerErrors(declaration),
   ];
 }

@@ -147,6 +147,19 @@ describe.skipIf(!hasBrowser)("A page in a real browser", () => {
     expect(await stack.sql`select first_name from contributors where id = ${id}`).toEqual([{ first_name: "Safe" }]);
   });
 
+  it("of the panel's origin may send and read what versions and repeated requests need", async () => {
+    const { id } = await aContributor(stack.sql);
+    const page = await pageOf(panel);
+    const seen = await page.evaluate(async (url) => {
+      const headers = { "Content-Type": "application/json", "If-Match": "*", "Idempotency-Key": "a" };
+      const body = JSON.stringify({ first_name: "Versioned" });
+      const response = await fetch(url, { method: "POST", credentials: "include", headers, body });
+      return response.headers.has("x-amzn-RequestId");
+    }, `${api}/admin-contributors/edit/${id}`);
+
+    expect(seen).toBe(true);
+  });
+
   it("of any origin reads the public catalogue", async () => {
     const page = await pageOf(stranger);
 

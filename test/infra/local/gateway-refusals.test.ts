@@ -206,7 +206,7 @@ describe("preflights", () => {
       "access-control-allow-origin": panel,
       "access-control-allow-credentials": "true",
       "access-control-allow-methods": "GET,DELETE",
-      "access-control-allow-headers": "Content-Type",
+      "access-control-allow-headers": "Content-Type, If-Match, Idempotency-Key",
       "access-control-max-age": "600",
       vary: "Origin",
     });
@@ -252,16 +252,18 @@ describe("preflights", () => {
 });
 
 describe("the gateway's own errors", () => {
+  const expose = { "access-control-expose-headers": "ETag, Retry-After, x-amzn-RequestId" };
+
   it.each([
-    ["/things/random", "PUT", other, { "access-control-allow-origin": "*" }],
-    ["/nowhere", "GET", other, { "access-control-allow-origin": "*" }],
+    ["/things/random", "PUT", other, { "access-control-allow-origin": "*", ...expose }],
+    ["/nowhere", "GET", other, { "access-control-allow-origin": "*", ...expose }],
     ["/admin-things/id/1", "GET", other, { vary: "Origin" }],
     ["/admin-things/id/1", "PUT", undefined, { vary: "Origin" }],
     [
       "/admin-things/id/1",
       "GET",
       panel,
-      { "access-control-allow-origin": panel, "access-control-allow-credentials": "true", vary: "Origin" },
+      { "access-control-allow-origin": panel, "access-control-allow-credentials": "true", ...expose, vary: "Origin" },
     ],
   ])("can be read by pages that may call %s: %s from %s", async (path, method, origin, cors) => {
     const { headers } = await send(gateway.url, path, { method, headers: origin ? { Origin: origin } : {} });

@@ -158,6 +158,7 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
         expect(answer.status).toBe(status);
         expect(JSON.parse(answer.body)).toEqual({ data: message, code: status });
         expect(answer.headers).toHaveProperty("access-control-allow-origin");
+        expect(answer.headers).toHaveProperty("access-control-expose-headers", "ETag, Retry-After, x-amzn-RequestId");
       }
     }
   });
