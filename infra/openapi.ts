@@ -60,6 +60,10 @@ export function openApiDocument() {
       headers: {
         CacheControl: { description: "Who may keep the answer, and for how long", schema: { type: "string" } },
         ETag: { description: "Names this version of the record", schema: { type: "string" } },
+        Version: {
+          description: "The record's version, a strong tag for `If-Match`",
+          schema: { type: "string", pattern: '^"[!#-~]*"$' },
+        },
         RetryAfter: { description: "Seconds to wait", schema: { type: "string" } },
       },
       schemas: schemas(),
@@ -95,6 +99,8 @@ function refusal({ tag, name, declaration }: Named) {
     tags: [tag],
     summary: `Says that the ${missing} is missing`,
     description: `The path of \`${name}\` without its \`${missing}\`: it does nothing.`,
+    // People who read the reference look for what does something.
+    "x-scalar-ignore": true,
     security: declaration.permission ? [{ refreshToken: [] }] : [],
     responses: refusalsOf(declaration),
   };

@@ -3,10 +3,14 @@ import { join } from "node:path";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import type * as z from "zod/mini";
 import { type Declaration, stem } from "../../lib/contract/declare.ts";
+import { headersOf } from "../../lib/contract/headers.ts";
 import { imageExample } from "./examples.ts";
 import { fieldSchema, isOptional, parameterSchema } from "./schemas.ts";
 
 const events = join(import.meta.dirname, "../../events");
+
+/** An entity tag (RFC 9110, 8.8.3). */
+const tag = '(W/)?"[!#-~]*"';
 
 /** What people should know of a parameter or field that its name does not tell. */
 const meanings: Readonly<Record<string, string>> = {
@@ -22,6 +26,20 @@ const meanings: Readonly<Record<string, string>> = {
   links: "Addresses of web pages, http or https; `https://` is added where neither is named.",
   image: "A Base64-encoded image, as a data URL or bare, of at most 6,000,000 characters.",
 };
+
+/** The headers that a request may carry. */
+const headers = {
+  "If-Match": {
+    description: 'The `ETag` that the record must still have, such as `"7"`; else nothing changes.',
+    schema: { type: "string", pattern: `^(\\*|${tag}( ?, ?${tag})*)$` },
+  },
+  "Idempotency-Key": {
+    description:
+      "A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least.",
+    schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]*$" },
+  },
+} as const;
+
 const described = (name: string) => (meanings[name] ? { description: meanings[name] } : {});
 
 /** The parameters of an endpoint, with the values of its sample event as examples. */
@@ -50,6 +68,7 @@ export function parametersOf(declaration: Declaration): readonly unknown[] {
   return [
     ...read("path", declaration.parameters, event?.pathParameters),
     ...read("query", declaration.query, event?.queryStringParameters),
+    ...headersOf(declaration).map((name) => ({ name, in: "header", required: false, ...headers[name] })),
   ];
 }
 

@@ -1,5 +1,6 @@
 import type { AnswerName, Answers, Declaration } from "../../lib/contract/declare.ts";
 import { commonErrors, invalidParameter, noFileService } from "../../lib/contract/errors.ts";
+import { headersOf, isVersioned } from "../../lib/contract/headers.ts";
 import { gatewayResponses } from "../gateway-responses.ts";
 import { examples } from "./examples.ts";
 import type { JsonSchema } from "./schemas.ts";
@@ -14,6 +15,7 @@ const commonFailures: Readonly<Record<string, Failure>> = {
   BadRequest: [400, commonErrors[400]],
   Unauthorized: [401, commonErrors[401]],
   Forbidden: [403, commonErrors[403]],
+  PreconditionFailed: [412, commonErrors[412]],
   InternalServerError: [500, commonErrors[500]],
   Unavailable: [503, commonErrors[503]],
   ...Object.fromEntries(
@@ -77,6 +79,7 @@ function success(declaration: Declaration) {
     headers: {
       "Cache-Control": header("CacheControl"),
       ...(isKept(declaration) ? { ETag: header("ETag") } : {}),
+      ...(isVersioned(declaration) && declaration.method === "GET" ? { ETag: header("Version") } : {}),
     },
     content: { "application/json": { schema, example } },
   };
@@ -149,7 +152,8 @@ function gatewayFailures(body: Declaration["body"]): Failure[] {
 /** Every error message. */
 function messagesOf(declaration: Declaration): Failure[] {
   const { errors, permission, body, query } = declaration;
-  const names = Object.keys({ ...query, ...body });
+  const headers = headersOf(declaration);
+  const names = [...Object.keys({ ...query, ...body }), ...headers];
   const own = Object.entries(errors).map(([status, message]): Failure => [Number(status), message]);
   return [
     [400, commonErrors[400]],
@@ -161,6 +165,7 @@ function messagesOf(declaration: Declaration): Failure[] {
         ] satisfies Failure[])
       : []),
     ...own,
+    ...(headers.includes("If-Match") ? [[412, commonErrors[412]] satisfies Failure] : []),
     // A function that broke down cannot say its own message.
     ...(errors[500] === commonErrors[500] ? [] : [[500, commonErrors[500]] satisfies Failure]),
     [503, commonErrors[503]],

@@ -1287,6 +1287,26 @@ export interface components {
                 };
             };
         };
+        /** @description Precondition failed */
+        PreconditionFailed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "data": "Precondition failed",
+                 *       "code": 412
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    data: "Precondition failed";
+                    /** @constant */
+                    code: 412;
+                };
+            };
+        };
         /** @description Internal server error */
         InternalServerError: {
             headers: {
@@ -1416,6 +1436,8 @@ export interface components {
         CacheControl: string;
         /** @description Names this version of the record */
         ETag: string;
+        /** @description The record's version, a strong tag for `If-Match` */
+        Version: string;
         /** @description Seconds to wait */
         RetryAfter: string;
     };
@@ -1544,6 +1566,7 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
+                    ETag: components["headers"]["Version"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1605,7 +1628,12 @@ export interface operations {
     editUser: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
+                "If-Match"?: string;
+                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 7 */
                 id: string;
@@ -1667,7 +1695,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: username" | "Invalid parameter: age_verified" | "Invalid parameter: added_roles" | "Invalid parameter: removed_roles";
+                        data: "Required parameters missing" | "Invalid parameter: username" | "Invalid parameter: age_verified" | "Invalid parameter: added_roles" | "Invalid parameter: removed_roles" | "Invalid parameter: If-Match" | "Invalid parameter: Idempotency-Key";
                         /** @constant */
                         code: 400;
                     };
@@ -1715,6 +1743,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["RequestTooLong"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -1726,7 +1755,12 @@ export interface operations {
     logOutUser: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
+                "If-Match"?: string;
+                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 8 */
                 id: string;
@@ -1756,7 +1790,20 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest"];
+            /** @description Required parameters missing */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        data: "Required parameters missing" | "Invalid parameter: If-Match" | "Invalid parameter: Idempotency-Key";
+                        /** @constant */
+                        code: 400;
+                    };
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description User not found */
@@ -1779,6 +1826,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["Unavailable"];
@@ -1788,7 +1836,12 @@ export interface operations {
     updateUserImage: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
+                "If-Match"?: string;
+                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 5 */
                 id: string;
@@ -1838,7 +1891,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: image";
+                        data: "Required parameters missing" | "Invalid parameter: image" | "Invalid parameter: If-Match" | "Invalid parameter: Idempotency-Key";
                         /** @constant */
                         code: 400;
                     };
@@ -1866,6 +1919,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["RequestTooLong"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -1891,7 +1945,12 @@ export interface operations {
     deleteUserImage: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
+                "If-Match"?: string;
+                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 5 */
                 id: string;
@@ -1921,7 +1980,20 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest"];
+            /** @description Required parameters missing */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        data: "Required parameters missing" | "Invalid parameter: If-Match" | "Invalid parameter: Idempotency-Key";
+                        /** @constant */
+                        code: 400;
+                    };
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description User not found */
@@ -1944,6 +2016,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             /** @description This service is not handling file uploads. */
@@ -1967,7 +2040,12 @@ export interface operations {
     deleteUser: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
+                "If-Match"?: string;
+                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 13 */
                 id: string;
@@ -1997,7 +2075,20 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest"];
+            /** @description Required parameters missing */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        data: "Required parameters missing" | "Invalid parameter: If-Match" | "Invalid parameter: Idempotency-Key";
+                        /** @constant */
+                        code: 400;
+                    };
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description User not found */
@@ -2020,6 +2111,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["Unavailable"];
@@ -2081,6 +2173,7 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
+                    ETag: components["headers"]["Version"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2144,7 +2237,10 @@ export interface operations {
     addRole: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -2192,7 +2288,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: name" | "Invalid parameter: description";
+                        data: "Required parameters missing" | "Invalid parameter: name" | "Invalid parameter: description" | "Invalid parameter: Idempotency-Key";
                         /** @constant */
                         code: 400;
                     };
@@ -2231,7 +2327,12 @@ export interface operations {
     editRole: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
+                "If-Match"?: string;
+                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 4 */
                 id: string;
@@ -2291,7 +2392,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: name" | "Invalid parameter: description" | "Invalid parameter: added_permissions" | "Invalid parameter: removed_permissions";
+                        data: "Required parameters missing" | "Invalid parameter: name" | "Invalid parameter: description" | "Invalid parameter: added_permissions" | "Invalid parameter: removed_permissions" | "Invalid parameter: If-Match" | "Invalid parameter: Idempotency-Key";
                         /** @constant */
                         code: 400;
                     };
@@ -2339,6 +2440,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["RequestTooLong"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -2350,7 +2452,12 @@ export interface operations {
     deleteRole: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
+                "If-Match"?: string;
+                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 5 */
                 id: string;
@@ -2380,7 +2487,20 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest"];
+            /** @description Required parameters missing */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        data: "Required parameters missing" | "Invalid parameter: If-Match" | "Invalid parameter: Idempotency-Key";
+                        /** @constant */
+                        code: 400;
+                    };
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description Role not found */
@@ -2423,6 +2543,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["Unavailable"];
@@ -2482,6 +2603,7 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
+                    ETag: components["headers"]["Version"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2527,7 +2649,10 @@ export interface operations {
     addPermission: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -2575,7 +2700,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: name" | "Invalid parameter: description";
+                        data: "Required parameters missing" | "Invalid parameter: name" | "Invalid parameter: description" | "Invalid parameter: Idempotency-Key";
                         /** @constant */
                         code: 400;
                     };
@@ -2614,7 +2739,12 @@ export interface operations {
     editPermission: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
+                "If-Match"?: string;
+                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 15 */
                 id: string;
@@ -2665,7 +2795,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: name" | "Invalid parameter: description";
+                        data: "Required parameters missing" | "Invalid parameter: name" | "Invalid parameter: description" | "Invalid parameter: If-Match" | "Invalid parameter: Idempotency-Key";
                         /** @constant */
                         code: 400;
                     };
@@ -2713,6 +2843,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["RequestTooLong"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -2724,7 +2855,12 @@ export interface operations {
     deletePermission: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
+                "If-Match"?: string;
+                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 11 */
                 id: string;
@@ -2754,7 +2890,20 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest"];
+            /** @description Required parameters missing */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        data: "Required parameters missing" | "Invalid parameter: If-Match" | "Invalid parameter: Idempotency-Key";
+                        /** @constant */
+                        code: 400;
+                    };
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description Permission not found */
@@ -2777,6 +2926,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["Unavailable"];
@@ -2888,6 +3038,7 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["CacheControl"];
+                    ETag: components["headers"]["Version"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2982,7 +3133,10 @@ export interface operations {
                 /** @description The client (website) whose catalogue is asked for. */
                 client?: number;
             };
-            header?: never;
+            header?: {
+                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3031,7 +3185,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: client" | "Invalid parameter: first_name" | "Invalid parameter: last_name";
+                        data: "Required parameters missing" | "Invalid parameter: client" | "Invalid parameter: first_name" | "Invalid parameter: last_name" | "Invalid parameter: Idempotency-Key";
                         /** @constant */
                         code: 400;
                     };
@@ -3083,7 +3237,12 @@ export interface operations {
     editContributor: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
+                "If-Match"?: string;
+                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 5 */
                 id: number;
@@ -3212,7 +3371,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: first_name" | "Invalid parameter: last_name" | "Invalid parameter: gender" | "Invalid parameter: type" | "Invalid parameter: links" | "Invalid parameter: public" | "Invalid parameter: added_aliases" | "Invalid parameter: removed_aliases" | "Invalid parameter: added_descriptions" | "Invalid parameter: removed_descriptions" | "Invalid parameter: modified_descriptions" | "Invalid parameter: added_relations" | "Invalid parameter: removed_relations" | "Invalid parameter: modified_relations";
+                        data: "Required parameters missing" | "Invalid parameter: first_name" | "Invalid parameter: last_name" | "Invalid parameter: gender" | "Invalid parameter: type" | "Invalid parameter: links" | "Invalid parameter: public" | "Invalid parameter: added_aliases" | "Invalid parameter: removed_aliases" | "Invalid parameter: added_descriptions" | "Invalid parameter: removed_descriptions" | "Invalid parameter: modified_descriptions" | "Invalid parameter: added_relations" | "Invalid parameter: removed_relations" | "Invalid parameter: modified_relations" | "Invalid parameter: If-Match" | "Invalid parameter: Idempotency-Key";
                         /** @constant */
                         code: 400;
                     };
@@ -3260,6 +3419,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["RequestTooLong"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -3284,7 +3444,12 @@ export interface operations {
     updateAvatar: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
+                "If-Match"?: string;
+                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 5 */
                 id: number;
@@ -3334,7 +3499,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: image";
+                        data: "Required parameters missing" | "Invalid parameter: image" | "Invalid parameter: If-Match" | "Invalid parameter: Idempotency-Key";
                         /** @constant */
                         code: 400;
                     };
@@ -3362,6 +3527,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["RequestTooLong"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -3400,7 +3566,12 @@ export interface operations {
     deleteAvatar: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
+                "If-Match"?: string;
+                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 5 */
                 id: number;
@@ -3430,7 +3601,20 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest"];
+            /** @description Required parameters missing */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        data: "Required parameters missing" | "Invalid parameter: If-Match" | "Invalid parameter: Idempotency-Key";
+                        /** @constant */
+                        code: 400;
+                    };
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description Contributor not found */
@@ -3453,6 +3637,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             /** @description An error occurred while deleting the contributor avatar */
             500: {
@@ -3489,7 +3674,12 @@ export interface operations {
     deleteContributor: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
+                "If-Match"?: string;
+                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @example 38 */
                 id: number;
@@ -3519,7 +3709,20 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["BadRequest"];
+            /** @description Required parameters missing */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        data: "Required parameters missing" | "Invalid parameter: If-Match" | "Invalid parameter: Idempotency-Key";
+                        /** @constant */
+                        code: 400;
+                    };
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description Contributor not found */
@@ -3542,6 +3745,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             /** @description An error occurred while deleting the contributor */
             500: {

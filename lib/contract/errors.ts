@@ -3,6 +3,7 @@ export const commonErrors = {
   400: "Required parameters missing",
   401: "Unauthorized",
   403: "Forbidden",
+  412: "Precondition failed",
   413: "Request too long",
   500: "Internal server error",
   503: "Service unavailable, try again in a few seconds",

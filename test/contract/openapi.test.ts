@@ -38,6 +38,45 @@ describe("The OpenAPI document", () => {
     }
   });
 
+  it("names the headers of changes, and of the details whose version they may name", () => {
+    const headerOf = (name: string) =>
+      operations.filter(({ parameters }) => parameters.some((each) => each.in === "header" && each.name === name));
+    const versioned = operations.filter(({ responses }) =>
+      JSON.stringify(responses[200]).includes("#/components/headers/Version"),
+    );
+
+    expect(
+      headerOf("If-Match")
+        .map(({ operationId }) => operationId)
+        .sort(),
+    ).toEqual([
+      "deleteAvatar",
+      "deleteContributor",
+      "deletePermission",
+      "deleteRole",
+      "deleteUser",
+      "deleteUserImage",
+      "editContributor",
+      "editPermission",
+      "editRole",
+      "editUser",
+      "logOutUser",
+      "updateAvatar",
+      "updateUserImage",
+    ]);
+    for (const { responses } of headerOf("If-Match"))
+      expect(responses[412]).toEqual({ $ref: "#/components/responses/PreconditionFailed" });
+    expect(headerOf("Idempotency-Key")).toEqual(
+      operations.filter(({ method, security }) => method !== "GET" && security.length > 0),
+    );
+    expect(versioned.map(({ operationId }) => operationId).sort()).toEqual([
+      "getAdminContributor",
+      "getPermission",
+      "getRole",
+      "getUser",
+    ]);
+  });
+
   it("has every error that a test lets pass", () => {
     for (const [name, declaration] of Object.values(resources).flatMap((each) => Object.entries(each))) {
       const operation = operations.find(({ operationId }) => operationId === name);

@@ -4,7 +4,7 @@ import type { Json } from "./arbitrary-values.ts";
 
 export interface Parameter {
   readonly name: string;
-  readonly in: "path" | "query";
+  readonly in: "path" | "query" | "header";
   readonly required: boolean;
   readonly allowEmptyValue?: boolean;
   readonly schema: Json;

@@ -4,6 +4,7 @@ import * as answers from "../../lib/contract/answers.ts";
 import { type Declaration, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { commonErrors, invalidParameter } from "../../lib/contract/errors.ts";
+import { headersOf } from "../../lib/contract/headers.ts";
 
 /** The declaration of an endpoint by its stem: `admin-roles/edit`. */
 export function declarationOf(name: string): Declaration {
@@ -65,12 +66,16 @@ export function errorsOf(declaration: Declaration): readonly { data: string; cod
   const guardErrors = declaration.permission ? [401, 403] : [];
   const bodyErrors = declaration.body && !declaration.files ? [413] : [];
   const messages: Readonly<Record<number, string>> = { ...commonErrors, ...declaration.errors };
-  const parameters = [declaration.query, declaration.body].flatMap((shape) => Object.keys(shape ?? {}));
+  const headers = headersOf(declaration);
+  const headerErrors = headers.includes("If-Match") ? [412] : [];
+  const parameters = [...Object.keys({ ...declaration.query, ...declaration.body }), ...headers];
   return [
-    ...[400, 500, ...guardErrors, ...bodyErrors, ...Object.keys(declaration.errors).map(Number)].map((code) => ({
-      code,
-      data: messages[code] ?? "",
-    })),
+    ...[400, 500, ...guardErrors, ...headerErrors, ...bodyErrors, ...Object.keys(declaration.errors).map(Number)].map(
+      (code) => ({
+        code,
+        data: messages[code] ?? "",
+      }),
+    ),
     { code: 503, data: commonErrors[503] },
     ...parameters.map((name) => ({ code: 400, data: invalidParameter(name) })),
   ];
