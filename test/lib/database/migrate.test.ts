@@ -70,6 +70,26 @@ describe("ops-migrate", () => {
     expect(ledger.map(({ name }) => name)).toEqual(migrations);
   });
 
+  it.each([
+    ["a statement", "ExecuteStatement"],
+    ["a commit", "CommitTransaction"],
+  ] as const)("fails when nobody hears of %s, repeats none, and goes on in the next run", async (_, operation) => {
+    await sql`drop schema public cascade`;
+    await sql`create schema public`;
+    dataApi.calls.length = 0;
+    const ofThisKind = () => dataApi.calls.filter((call) => call.operation === operation).length;
+    dataApi.intercept((call) =>
+      call.operation === operation && ofThisKind() === 5 ? { kind: "drop-after" } : undefined,
+    );
+
+    expect(await migrate()).toMatchObject({ error: { errorMessage: expect.stringContaining("socket hang up") } });
+    expect(ofThisKind()).toBe(5);
+    dataApi.intercept(undefined);
+
+    expect(await migrate()).toMatchObject({ result: { applied: expect.arrayContaining([migrations.at(-1)]) } });
+    expect(await sql`select name from migrations order by name`).toEqual(migrations.map((name) => ({ name })));
+  });
+
   it("changes nothing the second time", async () => {
     expect(await migrate()).toEqual({ result: { applied: [] } });
   });
