@@ -6,8 +6,6 @@ const textLengthMax = 20_000;
 const shortTextLengthMax = 2_000;
 /** Elements of one array in a request body. */
 const elementsMax = 200;
-/** Characters that the descriptions of one record have together: a contributor's own. */
-export const descriptionsLengthMax = 150_000;
 
 /** PostgreSQL stores neither NUL nor half a surrogate pair. */
 const storable = z.refine<string>((value) => !value.includes("\0") && value.isWellFormed());

@@ -1,0 +1,95 @@
+import { Agent, createServer, type IncomingHttpHeaders, type IncomingMessage, request as send } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** What can happen to a request on its way, each as likely as the others. */
+const kinds = ["reset before", "reset after", "delay", "cut", "unavailable", "throttled"] as const;
+
+interface Canned {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface FaultyProxyOptions {
+  readonly target: string;
+  /** How the service behind says that it is away, or overrun. */
+  readonly unavailable: Canned;
+  readonly throttled: Canned;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  /** The part of the requests that something happens to. */
+  readonly rate: number;
+}
+
+export interface FaultyProxy {
+  readonly url: string;
+  /** How many requests came, and how many of them something happened to. */
+  readonly counts: { requests: number; faults: number };
+  close(): Promise<void>;
+}
+
+const delayMaxInMilliseconds = 400;
+
+/** Starts a proxy that passes requests on, most of the time. */
+export async function startFaultyProxy(options: FaultyProxyOptions): Promise<FaultyProxy> {
+  const { random, rate } = options;
+  const agent = new Agent({ keepAlive: true });
+  const counts = { requests: 0, faults: 0 };
+
+  const server = createServer(async (request, response) => {
+    const { socket } = request;
+    const body = await buffer(request);
+    const kind = random() < rate ? kinds[Math.floor(random() * kinds.length)] : undefined;
+    counts.requests += 1;
+    if (kind) counts.faults += 1;
+    if (kind === "reset before") return socket.resetAndDestroy();
+    if (kind === "unavailable" || kind === "throttled") {
+      const { status, headers, body: text } = options[kind];
+      return response.writeHead(status, headers).end(text);
+    }
+    if (kind === "delay") await sleep(random() * delayMaxInMilliseconds);
+    const answer = await forward(request, body);
+    if (kind === "reset after") return socket.resetAndDestroy();
+    if (kind === "cut") return cut(socket, answer);
+    return response.writeHead(answer.status, answer.headers).end(answer.body);
+  });
+
+  const forward = async ({ method, url, headers }: IncomingMessage, body: Buffer): Promise<Answer> => {
+    const { "transfer-encoding": _, expect: __, ...kept } = headers;
+    const length = body.length > 0 ? { "content-length": String(body.length) } : {};
+    const passed = send(new URL(url ?? "", options.target), { agent, method, headers: { ...kept, ...length } });
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      passed.once("response", resolve).once("error", reject).end(body);
+    });
+    return { status: answer.statusCode ?? 0, headers: answer.headers, body: await buffer(answer) };
+  };
+
+  // Longer than any client keeps an idle connection, so that none is closed just as a request comes.
+  server.keepAliveTimeout = 600_000;
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    counts,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+      agent.destroy();
+    },
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** Sends the head and half of the body; of an answer without one, half of the head. */
+function cut(socket: Socket, { status, body }: Answer): void {
+  const head = `HTTP/1.1 ${status} Cut\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  const half = body.length > 0 ? Buffer.concat([Buffer.from(`${head}\r\n`), body.subarray(0, body.length / 2)]) : head;
+  socket.write(half, () => socket.resetAndDestroy());
+}

@@ -1,0 +1,79 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import postgres from "postgres";
+import { build } from "../../infra/build.ts";
+import { startDataApi } from "../../infra/local/data-api/server.ts";
+import { startGateway } from "../../infra/local/gateway.ts";
+import { startLambda } from "../../infra/local/lambda.ts";
+import { startPostgres } from "../../infra/local/postgres.ts";
+import { imageBucket, startS3 } from "../../infra/local/s3.ts";
+import { panelOrigin, useDatabase } from "../support/environment.ts";
+import { runFaults, type Service } from "./faults-run.ts";
+import type { Row } from "./measure.ts";
+
+const requests = 10_000;
+
+/** What becomes of requests when three in ten calls to database and S3 fail. The same seed makes the same plan. */
+export async function faults(): Promise<Row[]> {
+  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+  console.log(`Faults, seed ${seed}`);
+  const { service, close } = await startService();
+  const start = performance.now();
+  const counts = await runFaults(service, { requests, seed }).finally(close);
+  const seconds = (performance.now() - start) / 1_000;
+  const { answers, calls, faults: failed, examples, ...wrong } = counts;
+  for (const example of examples) console.log(`  ${example}`);
+  return [
+    { what: "calls to database and S3", value: calls, unit: "" },
+    { what: "of them with a fault", value: failed, unit: "" },
+    ...Object.entries(answers).map(([status, count]) => ({
+      what: `requests answered ${status}`,
+      value: count,
+      unit: "",
+    })),
+    { what: "seconds for all of them", value: seconds, unit: "s" },
+    ...Object.entries(wrong).map(([what, count]) => ({ what: titles[what] ?? what, value: count, unit: "", bound: 0 })),
+  ];
+}
+
+const titles: Readonly<Record<string, string>> = {
+  lost: "writes answered 200 that are not there",
+  doubled: "writes done more than once",
+  half: "writes done by half",
+  refused: "requests refused (4xx), all of which are right",
+  failed: "requests answered 500",
+  hasty: "503 without Retry-After, or before the visitor has gone",
+  dangling: "objects missing of images that records refer to",
+  forgotten: "objects that nobody refers to or will remove",
+};
+
+/** The whole service over an empty catalogue of its own. */
+async function startService(): Promise<{ service: Service; close(): Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), "colophon-faults-"));
+  // Beneath node_modules, so that bundles find sharp.
+  const outdir = join(import.meta.dirname, "../../node_modules/.cache", `colophon-faults-${process.pid}`);
+  const [server, s3] = await Promise.all([
+    startPostgres({ directory: join(directory, "postgres") }),
+    startS3({ directory: join(directory, "s3") }),
+    build({ outdir }),
+  ]);
+  const dataApi = await startDataApi({ databaseUrl: server.url });
+  useDatabase("postgres", dataApi.url);
+  Object.assign(process.env, { AWS_ENDPOINT_URL_S3: s3.url, IMAGE_BUCKET: imageBucket });
+  const lambda = await startLambda({ outdir });
+  const migrated = await lambda.invoke("ops-migrate", {});
+  if ("error" in migrated) throw new Error(migrated.error.errorMessage);
+  const gateway = await startGateway({ lambda, allowedOrigins: [panelOrigin], uploads: true });
+  const sql = postgres(`${server.url}/postgres`, { max: 4, onnotice: () => {} });
+  return {
+    service: { url: gateway.url, sql, dataApi, s3 },
+    async close() {
+      await gateway.close();
+      await sql.end();
+      await Promise.all([dataApi.close(), s3.close()]);
+      await server.stop();
+      await Promise.all([directory, outdir].map((each) => rm(each, { recursive: true, force: true })));
+    },
+  };
+}
