@@ -1,0 +1,252 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { aContributor } from "../support/catalogue.ts";
+import { envelope, invalidParameter, unauthorized } from "../support/envelope.ts";
+import { anAdministrator, holderOf, type Person } from "../support/people.ts";
+import { dataUrl, plain } from "../support/pictures.ts";
+import { aRole, give, permissionId, roleIdsOf } from "../support/records.ts";
+import type { Reply, Request } from "../support/stack.ts";
+import { unchanged } from "../support/unchanged.ts";
+import { expectAgreement, startUploads, type UploadStack } from "../support/uploads.ts";
+
+let stack: UploadStack;
+let administrator: Person;
+
+beforeAll(async () => {
+  stack = await startUploads();
+  administrator = await anAdministrator(stack.sql);
+});
+
+afterAll(() => stack.close());
+
+const name = () => `once-${randomUUID()}`;
+const keyed = (key: string) => ({ "Idempotency-Key": key });
+const addRole = (body: object, headers: Readonly<Record<string, string>>, as = administrator.token) =>
+  stack.call("admin-roles/add", { as, body: { description: "d", ...body }, headers });
+const countOf = async (role: string) => (await stack.sql`select from roles where name = ${role}`).length;
+const changesOf = async (endpoint: string, record: { id: number }) =>
+  (await stack.sql`select from changes where endpoint = ${endpoint} and record_id = ${record.id}`).length;
+const statuses = (replies: readonly Reply[]) => replies.map(({ status }) => status);
+
+describe("A request with an Idempotency-Key", () => {
+  it("is done once and answered alike, however often it is sent", async () => {
+    const role = name();
+
+    const replies = [await addRole({ name: role }, keyed(role)), await addRole({ name: role }, keyed(role))];
+
+    expect(replies.map(({ body }) => body)).toEqual(Array(2).fill(envelope(200, "Role added")));
+    expect(await countOf(role)).toBe(1);
+  });
+
+  it("is done once and answered alike when it is sent fifty times at once", async () => {
+    for (let round = 0; round < 10; round++) {
+      const contributor = await aContributor(stack.sql);
+      const send = () =>
+        stack.call("admin-contributors/edit", {
+          as: administrator.token,
+          path: { id: contributor.id },
+          body: { first_name: contributor.slug, added_aliases: ["Alias"] },
+          headers: keyed(`round ${round}`.replace(" ", "-")),
+        });
+
+      const replies = await Promise.all(Array.from({ length: 50 }, send));
+
+      expect(statuses(replies)).toEqual(Array(50).fill(200));
+      expect(await stack.sql`select from contributor_aliases where contributor_id = ${contributor.id}`).toHaveLength(1);
+      expect(await changesOf("admin-contributors/edit", contributor)).toBe(1);
+    }
+  });
+
+  it("is another one for another user, and at another endpoint", async () => {
+    const key = randomUUID();
+    const [mine, theirs] = [name(), name()];
+    const other = await holderOf(stack.sql, "add-roles", "add-permissions");
+
+    await addRole({ name: mine }, keyed(key));
+    await addRole({ name: theirs }, keyed(key), other.token);
+    const { status } = await stack.call("admin-permissions/add", {
+      as: other.token,
+      body: { name: theirs, description: "d" },
+      headers: keyed(key),
+    });
+
+    expect([await countOf(mine), await countOf(theirs), status]).toEqual([1, 1, 200]);
+  });
+
+  it("answers 400 and changes nothing when it comes with another body, or for another record", async () => {
+    const key = randomUUID();
+    const [one, other] = [await aRole(stack.sql), await aRole(stack.sql)];
+    const edit = (id: number, body: object) =>
+      stack.call("admin-roles/edit", { as: administrator.token, path: { id }, body, headers: keyed(key) });
+    await edit(one.id, { name: one.name });
+
+    for (const again of [() => edit(one.id, { name: "Other" }), () => edit(other.id, { name: one.name })]) {
+      expect((await unchanged(stack, again)).body).toEqual(invalidParameter("Idempotency-Key"));
+    }
+  });
+
+  it("may be sent again after a refusal, which is not kept", async () => {
+    const role = name();
+    await addRole({ name: role }, {});
+    expect((await addRole({ name: role }, keyed(role))).status).toBe(409);
+
+    await stack.sql`delete from roles where name = ${role}`;
+
+    expect((await addRole({ name: role }, keyed(role))).status).toBe(200);
+  });
+
+  it.each([
+    ["empty", ""],
+    ["too long", "k".repeat(256)],
+    ["with a space", "a b"],
+    ["with other letters", "Schlüssel"],
+  ])("answers 400 and changes nothing with a key that is %s", async (_, key) => {
+    const encoded = Buffer.from(key).toString("latin1");
+
+    expect((await unchanged(stack, () => addRole({ name: name() }, keyed(encoded)))).body).toEqual(
+      invalidParameter("Idempotency-Key"),
+    );
+  });
+
+  it("takes a key of 255 characters", async () => {
+    expect((await addRole({ name: name() }, keyed("~".repeat(255)))).status).toBe(200);
+  });
+
+  it("gives a record one image, sent one after the other or at once, and leaves no object behind", async () => {
+    const contributor = await aContributor(stack.sql);
+    const image = dataUrl(await plain().png().toBuffer());
+    const send = (key: string) =>
+      stack.call("admin-contributors/update-avatar", {
+        as: administrator.token,
+        path: { id: contributor.id },
+        body: { image },
+        headers: keyed(key),
+      });
+
+    const replies = [await send("one"), await send("one"), ...(await Promise.all([1, 2, 3, 4].map(() => send("two"))))];
+
+    expect(statuses(replies)).toEqual(Array(6).fill(200));
+    expect(await changesOf("admin-contributors/update-avatar", contributor)).toBe(2);
+    expect(await stack.keys()).toHaveLength(2);
+    await expectAgreement(stack);
+  });
+});
+
+describe("A change whose answer is lost", () => {
+  beforeEach(() => {
+    let calls = 0;
+    stack.dataApi.intercept(() => (calls++ === 0 ? { kind: "drop-after" } : undefined));
+    return () => stack.dataApi.intercept(undefined);
+  });
+
+  it("is done once, and answered", async () => {
+    const role = name();
+
+    expect((await addRole({ name: role }, {})).body).toEqual(envelope(200, "Role added"));
+
+    stack.dataApi.intercept(undefined);
+    expect(await countOf(role)).toBe(1);
+  });
+
+  const ending: readonly [string, (person: Person) => Promise<[string, Omit<Request, "as">]>][] = [
+    ["session", async ({ id }) => ["admin-users/logout", { path: { id } }]],
+    ["user", async ({ id }) => ["admin-users/delete", { path: { id } }]],
+    [
+      "role",
+      async (person) => [
+        "admin-users/edit",
+        {
+          path: { id: person.id },
+          body: { username: person.username, removed_roles: await roleIdsOf(stack.sql, person) },
+        },
+      ],
+    ],
+    [
+      "permission",
+      async (person) => [
+        "admin-roles/edit",
+        {
+          path: { id: (await roleIdsOf(stack.sql, person))[0] ?? 0 },
+          body: { name: name(), removed_permissions: [await permissionId(stack.sql, "edit-roles")] },
+        },
+      ],
+    ],
+  ];
+  it.each(ending)("is answered 200 even if it took the caller's own %s", async (_, request) => {
+    const person = await holderOf(stack.sql, "edit-users", "delete-users", "edit-roles");
+    const [endpoint, rest] = await request(person);
+
+    const { status } = await stack.call(endpoint, { ...rest, as: person.token });
+
+    stack.dataApi.intercept(undefined);
+    expect(status).toBe(200);
+    expect(await stack.sql`select from changes where caller_id = ${person.id}`).toHaveLength(1);
+    const next = await stack.call("admin-users/logout", { path: { id: person.id }, as: person.token });
+    expect(next.status).not.toBe(500);
+    const gone = await stack.call("admin-roles/add", { as: person.token, body: { name: name(), description: "d" } });
+    expect([401, 403]).toContain(gone.status);
+  });
+});
+
+describe("The ledger", () => {
+  it("keeps a change from happening when it cannot be written", async () => {
+    await stack.sql`alter table changes add constraint full_up check (endpoint <> 'admin-roles/add') not valid`;
+
+    const { body } = await unchanged(stack, () => addRole({ name: name() }, {}));
+
+    await stack.sql`alter table changes drop constraint full_up`;
+    expect(body).toEqual(envelope(500, "Internal server error"));
+  });
+
+  it("is not asked by those who have no session", async () => {
+    const role = name();
+    await addRole({ name: role }, keyed("somebody-elses"));
+
+    expect((await addRole({ name: role }, keyed("somebody-elses"), "junk")).body).toEqual(unauthorized);
+  });
+});
+
+describe("A function whose release is not installed", () => {
+  it("answers 500 and says in the log what to run", async () => {
+    const [{ schema } = {}] = await stack.sql`select schema from releases`;
+    const log = vi.spyOn(console, "log");
+    await stack.sql`alter schema ${stack.sql(schema)} rename to put_aside`;
+
+    const { body } = await unchanged(stack, () => addRole({ name: name() }, {}));
+
+    await stack.sql`alter schema put_aside rename to ${stack.sql(schema)}`;
+    expect(body).toEqual(envelope(500, "Internal server error"));
+    expect(log.mock.calls.flat().join()).toMatch(new RegExp(`no schema ${schema}: run the ops-migrate`));
+    log.mockRestore();
+  });
+});
+
+describe("Every line of the log about an administrative request", () => {
+  it("names the caller's id, whether let in or not", async () => {
+    const log = vi.spyOn(console, "log");
+    const editor = await holderOf(stack.sql, "edit-users");
+    await give(stack.sql, editor, await aRole(stack.sql));
+    log.mockClear();
+
+    await addRole({ name: name() }, {});
+    await addRole({ name: name() }, {}, editor.token);
+    await stack.call("admin-roles/list", { as: administrator.token });
+    await stack.call("admin-roles/list", { as: editor.token });
+    await stack.call("admin-roles/id", { as: administrator.token, path: { id: 987_654 } });
+    await stack.call("admin-roles/id", { as: editor.token, path: { id: 1 } });
+    await stack.call("admin-users/delete-image", { as: editor.token, path: { id: editor.id } });
+
+    const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
+    log.mockRestore();
+    expect(lines.map(({ status, callerId }) => [status, callerId])).toEqual([
+      [200, administrator.id],
+      [403, editor.id],
+      [200, administrator.id],
+      [403, editor.id],
+      [404, administrator.id],
+      [403, editor.id],
+      [500, editor.id],
+      [500, editor.id],
+    ]);
+  });
+});

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { aContributor } from "../support/catalogue.ts";
+import { envelope, invalidParameter } from "../support/envelope.ts";
+import { anAdministrator, aUser, type Person } from "../support/people.ts";
+import { dataUrl, plain } from "../support/pictures.ts";
+import { aPermission, aRole } from "../support/records.ts";
+import { type Request, type Stack, startStack } from "../support/stack.ts";
+import { unchanged } from "../support/unchanged.ts";
+
+let stack: Stack;
+let administrator: Person;
+let image: string;
+
+beforeAll(async () => {
+  stack = await startStack({ uploads: true });
+  administrator = await anAdministrator(stack.sql);
+  image = dataUrl(await plain().png().toBuffer());
+});
+
+afterAll(() => stack.close());
+
+const call = (name: string, id: number, request: Partial<Request> = {}) =>
+  stack.call(name, { as: administrator.token, path: { id }, ...request });
+const ifMatch = (tag: string) => ({ headers: { "If-Match": tag } });
+
+let number = 0;
+const unique = () => `Version ${++number} ${crypto.randomUUID()}`;
+
+const kinds: Readonly<Record<string, () => Promise<{ id: number }>>> = {
+  "admin-users": () => aUser(stack.sql),
+  "admin-roles": () => aRole(stack.sql),
+  "admin-permissions": () => aPermission(stack.sql),
+  "admin-contributors": () => aContributor(stack.sql),
+};
+const edit = (kind: string, id: number, more: Partial<Request> = {}) => {
+  const name = unique();
+  return call(`${kind}/edit`, id, { body: { username: name, first_name: name, name, description: "d" }, ...more });
+};
+const tagOf = async (kind: string, id: number) => (await call(`${kind}/id`, id)).headers.get("etag") ?? "";
+
+const precondition = envelope(412, "Precondition failed");
+
+describe.each(Object.entries(kinds))("%s", (kind, make) => {
+  it("show their version as a strong ETag, which changes with every edit", async () => {
+    const { id } = await make();
+    const first = await tagOf(kind, id);
+    expect(first).toMatch(/^"\d+"$/);
+    expect(await tagOf(kind, id)).toBe(first);
+
+    await edit(kind, id);
+
+    expect(await tagOf(kind, id)).not.toBe(first);
+  });
+
+  it("are changed by whoever has seen the latest version, and by nobody who has not", async () => {
+    const { id } = await make();
+    const seen = await tagOf(kind, id);
+
+    expect((await edit(kind, id, ifMatch(seen))).status).toBe(200);
+    for (const action of ["edit", "delete"]) {
+      const change = () =>
+        action === "edit" ? edit(kind, id, ifMatch(seen)) : call(`${kind}/delete`, id, ifMatch(seen));
+      expect((await unchanged(stack, change)).body).toEqual(precondition);
+    }
+
+    expect((await call(`${kind}/delete`, id, ifMatch(await tagOf(kind, id)))).status).toBe(200);
+    expect((await call(`${kind}/delete`, id, ifMatch(seen))).status).toBe(404);
+  });
+
+  it("let one of fifty win who have seen the same version", async () => {
+    for (let round = 0; round < 10; round++) {
+      const { id } = await make();
+      const seen = await tagOf(kind, id);
+
+      const replies = await Promise.all(Array.from({ length: 50 }, () => edit(kind, id, ifMatch(seen))));
+
+      const won = replies.filter(({ status }) => status === 200);
+      expect([won.length, replies.filter(({ status }) => status === 412).length]).toEqual([1, 49]);
+    }
+  });
+});
+
+describe.each([
+  ["admin-users", "update-image", "delete-image"],
+  ["admin-contributors", "update-avatar", "delete-avatar"],
+])("Images of %s", (kind, update, remove) => {
+  it("belong to the version", async () => {
+    const { id } = (await kinds[kind]?.()) ?? { id: 0 };
+    const seen = await tagOf(kind, id);
+
+    expect((await call(`${kind}/${update}`, id, { body: { image }, ...ifMatch(seen) })).status).toBe(200);
+    expect((await unchanged(stack, () => call(`${kind}/${remove}`, id, ifMatch(seen)))).body).toEqual(precondition);
+    const again = () => call(`${kind}/${update}`, id, { body: { image }, ...ifMatch(seen) });
+    expect((await unchanged(stack, again)).body).toEqual(precondition);
+    expect((await call(`${kind}/${remove}`, id, ifMatch(await tagOf(kind, id)))).status).toBe(200);
+  });
+});
+
+describe("If-Match", () => {
+  it.each([
+    ["any version", () => "*"],
+    ["one of several", (seen: string) => `"0", ${seen} ,"x"`],
+  ])("lets in who names %s", async (_, header) => {
+    const { id } = await aRole(stack.sql);
+
+    expect((await edit("admin-roles", id, ifMatch(header(await tagOf("admin-roles", id))))).status).toBe(200);
+  });
+
+  it.each([
+    ["a weak one", (seen: string) => `W/${seen}`],
+    ["one that this service never gave", () => '"a1b2"'],
+    ["none", () => '""'],
+    ["one that is to come", (seen: string) => `"${Number(seen.slice(1, -1)) + 1}"`],
+  ])("answers 412 to who names %s", async (_, header) => {
+    const { id } = await aRole(stack.sql);
+    const seen = await tagOf("admin-roles", id);
+
+    expect((await unchanged(stack, () => edit("admin-roles", id, ifMatch(header(seen))))).body).toEqual(precondition);
+  });
+
+  it.each(["1", "latest", '"1', '"1" "2"', '"1",', "W/1"])("answers 400 and changes nothing for %s", async (header) => {
+    const { id } = await aRole(stack.sql);
+
+    expect((await unchanged(stack, () => edit("admin-roles", id, ifMatch(header)))).body).toEqual(
+      invalidParameter("If-Match"),
+    );
+  });
+
+  it("asks nothing where it is left out", async () => {
+    const { id } = await aRole(stack.sql);
+
+    for (let times = 0; times < 2; times++) expect((await edit("admin-roles", id)).status).toBe(200);
+  });
+});
