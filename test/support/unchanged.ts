@@ -20,11 +20,16 @@ const tables = [
   "tallies",
 ];
 
-/** Makes a call and proves that it changed nothing of users, roles, permissions, sessions and locks. */
+/**
+ * Makes a call and proves that it changed nothing of users, roles, permissions, sessions and locks, and that a refusal is
+ * not in the ledger.
+ */
 export async function unchanged({ sql }: Stack, call: () => Promise<Reply>): Promise<Reply> {
   const before = await contents(sql);
+  const recorded = await sql`select id from changes`;
   const reply = await call();
   expect(await contents(sql)).toEqual(before);
+  if (reply.status !== 200) expect(await sql`select id from changes`).toEqual(recorded);
   return reply;
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { aContributor } from "../../support/catalogue.ts";
 import { envelope, forbidden, invalidParameter, missingParameters, unauthorized } from "../../support/envelope.ts";
-import { holderOf } from "../../support/people.ts";
+import { anAdministrator, holderOf } from "../../support/people.ts";
 import { aRole } from "../../support/records.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 import { unchanged, whileDatabaseFails } from "../../support/unchanged.ts";
@@ -54,6 +55,22 @@ describe("POST /admin-permissions/add", () => {
 
     const attempt = () => stack.call("admin-roles/delete", { as: climber.token, path: { id: role.id } });
     expect((await unchanged(stack, attempt)).body).toEqual(forbidden);
+  });
+
+  it("answers 200 and brings back one of the fifteen that is missing, for administrators alone", async () => {
+    const { sql } = stack;
+    const adder = await holderOf(sql, "add-permissions", "delete-contributors");
+    const administrator = await anAdministrator(sql);
+    const contributor = await aContributor(sql);
+    await sql`delete from permissions where key = 'delete-contributors'`;
+    const attempt = (as: string) => stack.call("admin-contributors/delete", { as, path: { id: contributor.id } });
+    expect((await attempt(administrator.token)).status).toBe(403);
+
+    expect((await add(adder.token, { name: " Delete-Contributors", description: "Back" })).status).toBe(200);
+
+    expect((await attempt(adder.token)).body).toEqual(forbidden);
+    expect((await attempt(administrator.token)).status).toBe(200);
+    expect((await add(adder.token, { name: "delete-contributors", description: "Twice" })).body).toEqual(taken);
   });
 
   it.each([

@@ -56,6 +56,17 @@ describe("POST /admin-permissions/edit/{id}", () => {
     expect(await rowOf(real)).toMatchObject({ key: "view-roles", name: "put aside" });
   });
 
+  it("answers 403 and changes nothing of one of the fifteen that the caller lacks", async () => {
+    const { token } = await holderOf(stack.sql, "edit-permissions", "view-permissions");
+    const id = await permissionId(stack.sql, "delete-users");
+
+    const { body } = await unchanged(stack, () =>
+      edit(id, { as: token, body: { name: "harmless", description: "d" } }),
+    );
+
+    expect(body).toEqual(forbidden);
+  });
+
   it.each([{}, { name: "n" }, { description: "d" }, { name: "", description: "d" }, { name: "n", description: null }])(
     "answers 400 and changes nothing for the body %j",
     async (incomplete) => {

@@ -127,13 +127,36 @@ describe("POST /admin-roles/edit/{id}", () => {
     }
   });
 
-  it("answers 403 and takes no permission from others that the caller lacks", async () => {
+  it("answers 200 and takes away what the caller lacks, from any role but the Administrator's", async () => {
+    const role = await aRole(stack.sql, "delete-users", "view-users");
+
+    const { body } = await edit(role.id, { name: role.name, removed_permissions: [lacked] });
+
+    expect(body).toEqual(updated);
+    expect(await permissionIdsOf(stack.sql, role)).toEqual([held]);
+  });
+
+  it("answers 403 and changes nothing of the Administrator role for those who can do less", async () => {
+    const [role = 0] = await roleIdsOf(stack.sql, await anAdministrator(stack.sql));
+
+    for (const fields of [{}, { removed_permissions: [lacked] }, { added_permissions: [held] }]) {
+      expect((await unchanged(stack, () => edit(role, { name: "Editor", ...fields }))).body).toEqual(forbidden);
+    }
+  });
+
+  it("answers 403 and strips the Administrator role of nothing, whoever asks; others may be renamed, and so may it", async () => {
     const administrator = await anAdministrator(stack.sql);
-    const [role = 0] = await roleIdsOf(stack.sql, administrator);
+    const [id = 0] = await roleIdsOf(stack.sql, administrator);
+    const foreign = await aPermission(stack.sql);
+    const change = (fields: object) => edit(id, { name: "Administrator", ...fields }, administrator.token);
 
-    const { body } = await unchanged(stack, () => edit(role, { name: "Stripped", removed_permissions: [lacked] }));
-
+    const { body } = await unchanged(stack, () => change({ removed_permissions: [foreign.id, lacked] }));
     expect(body).toEqual(forbidden);
+
+    expect((await change({ added_permissions: [foreign.id] })).body).toEqual(updated);
+    expect((await change({ removed_permissions: [foreign.id] })).body).toEqual(updated);
+    expect((await change({ name: "Chief" })).body).toEqual(updated);
+    expect((await change({})).body).toEqual(updated);
   });
 
   it("answers 404 for a role that is not there", async () => {

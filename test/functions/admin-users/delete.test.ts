@@ -115,6 +115,16 @@ describe("DELETE /admin-users/delete/{id}", () => {
     }
   });
 
+  it("answers 403 and keeps the last administrator, also from themselves", async () => {
+    await stack.sql`delete from users where id in (select user_id from user_roles join roles on id = role_id where key = 'administrator')`;
+    const last = await anAdministrator(stack.sql);
+
+    expect((await unchanged(stack, () => remove(last.id, last.token))).body).toEqual(forbidden);
+
+    const next = await anAdministrator(stack.sql);
+    expect((await remove(last.id, next.token)).body).toEqual(deleted);
+  });
+
   it("answers 404 for a user who is not there", async () => {
     for (const id of [999_999, "administrator"]) {
       expect((await unchanged(stack, () => remove(id))).body).toEqual(missing);

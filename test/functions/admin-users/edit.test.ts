@@ -171,6 +171,32 @@ describe("POST /admin-users/edit/{id}", () => {
     }
   });
 
+  it("answers 200 for a user who can merely do other things, or as much", async () => {
+    for (const user of [await holderOf(stack.sql, "delete-users"), await holderOf(stack.sql, "edit-users")]) {
+      expect((await edit(user.id, { username: user.username })).body).toEqual(updated);
+    }
+  });
+
+  it("answers 200 and takes away a role that carries more than the caller holds", async () => {
+    const role = await aRole(stack.sql, "delete-users", "view-roles");
+    const user = await aUser(stack.sql);
+    await give(stack.sql, user, role);
+
+    expect((await edit(user.id, { username: user.username, removed_roles: [role.id] })).body).toEqual(updated);
+  });
+
+  it("answers 403 and leaves the Administrator role to the last who has it", async () => {
+    await stack.sql`delete from users where id in (select user_id from user_roles join roles on id = role_id where key = 'administrator')`;
+    const last = await anAdministrator(stack.sql);
+    const [role = 0] = await roleIdsOf(stack.sql, last);
+    const body = { username: last.username, removed_roles: [role] };
+
+    expect((await unchanged(stack, () => edit(last.id, body, last.token))).body).toEqual(forbidden);
+
+    const next = await anAdministrator(stack.sql);
+    expect((await edit(last.id, body, next.token)).body).toEqual(updated);
+  });
+
   it("answers 404 for a user who is not there, whatever else is wrong", async () => {
     for (const id of [999_999, "before", "1e3"]) {
       const body = { username: editor.username, added_roles: [999_999] };

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import event from "../../../events/admin-users/id.json" with { type: "json" };
 import { envelope, forbidden, missingParameters, unauthorized } from "../../support/envelope.ts";
 import { imageBaseUrl } from "../../support/environment.ts";
-import { aSession, aUser, holderOf } from "../../support/people.ts";
+import { anAdministrator, aSession, aUser, holderOf } from "../../support/people.ts";
 import { aRole, give, lock, lockHolderOf } from "../../support/records.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
@@ -89,6 +89,13 @@ describe("GET /admin-users/id/{id}", () => {
     const user = await aUser(stack.sql);
 
     expect((await unchanged(stack, () => show(user.id, viewer.token))).status).toBe(200);
+  });
+
+  it("answers 200 and takes no lock on a user whom the caller may not edit, who can do all that and more", async () => {
+    const editor = await holderOf(stack.sql, "view-users", "edit-users");
+    const administrator = await anAdministrator(stack.sql);
+
+    expect((await unchanged(stack, () => show(administrator.id, editor.token))).status).toBe(200);
   });
 
   it("answers 200 and leaves the lock to the person who has it", async () => {

@@ -67,6 +67,12 @@ describe("POST /admin-users/logout/{id}", () => {
     expect((await logOut(user.id, user.token)).body).toEqual(unauthorized);
   });
 
+  it("answers 200 to a moderator who logs an editor out", async () => {
+    const other = await holderOf(stack.sql, "view-contributors", "edit-contributors", "add-contributors");
+
+    expect((await logOut(other.id)).body).toEqual(loggedOut);
+  });
+
   it("answers 401 and ends no session without one", async () => {
     const user = await aUser(stack.sql);
 
