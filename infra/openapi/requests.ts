@@ -16,7 +16,8 @@ const tag = '(W/)?"[!#-~]*"';
 const meanings: Readonly<Record<string, string>> = {
   limit: "The most records to give; all of them by default.",
   offset: "The records to skip.",
-  search: "Part of a name, regardless of case and accents; `%` and `_` stand for themselves.",
+  search:
+    "Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves.",
   client: "The client (website) whose catalogue is asked for.",
   lang: "Reserved; not used yet.",
   user_lang: "The language of `alias` and `description`, by its English name or two-letter code.",

@@ -1464,7 +1464,7 @@ export interface operations {
                  */
                 offset?: number;
                 /**
-                 * @description Part of a name, regardless of case and accents; `%` and `_` stand for themselves.
+                 * @description Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves.
                  * @example e
                  */
                 search?: string;
@@ -2948,7 +2948,7 @@ export interface operations {
                 limit?: number;
                 /** @description The records to skip. */
                 offset?: number;
-                /** @description Part of a name, regardless of case and accents; `%` and `_` stand for themselves. */
+                /** @description Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves. */
                 search?: string;
                 /**
                  * @description The client (website) whose catalogue is asked for.
@@ -3951,7 +3951,7 @@ export interface operations {
                 limit?: number;
                 /** @description The records to skip. */
                 offset?: number;
-                /** @description Part of a name, regardless of case and accents; `%` and `_` stand for themselves. */
+                /** @description Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves. */
                 search?: string;
                 /** @description The order of the records. */
                 order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
@@ -4063,7 +4063,7 @@ export interface operations {
                  */
                 order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
                 /**
-                 * @description Part of a name, regardless of case and accents; `%` and `_` stand for themselves.
+                 * @description Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves.
                  * @example Takahashi
                  */
                 search?: string;
@@ -4158,7 +4158,7 @@ export interface operations {
                 limit?: number;
                 /** @description The records to skip. */
                 offset?: number;
-                /** @description Part of a name, regardless of case and accents; `%` and `_` stand for themselves. */
+                /** @description Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves. */
                 search?: string;
                 /**
                  * @description The order of the records.
@@ -4441,7 +4441,7 @@ export interface operations {
                  * @example name-asc
                  */
                 order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
-                /** @description Part of a name, regardless of case and accents; `%` and `_` stand for themselves. */
+                /** @description Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves. */
                 search?: string;
                 /**
                  * @description The most records to give; all of them by default.

@@ -29,7 +29,7 @@ export function relatedWorks(
     (
       select series.id, series.name, series.name_key, series.slug, series.type, series.origin
       from ${link} join series on series.id = link.series_id
-      where ${related} and series.scope in (0, ${client}::bigint) ${named(sql`series.name_key`, search)}
+      where ${related} and series.scope in (0, ${client}::bigint) ${called(search)}
     ) as series
   `;
   return {
@@ -79,6 +79,22 @@ export function relatedWorks(
     `,
   };
 }
+
+/** Keeps series one of whose names contains the text: what a reader sees of a series may be an alias. */
+const called = (search: string | undefined): Sql =>
+  search === undefined
+    ? empty
+    : sql`
+      and exists (
+        select
+        from (
+          select series.name_key
+          union all
+          select name_key from series_aliases where series_id = series.id
+        ) as names
+        where true ${named(sql`name_key`, search)}
+      )
+    `;
 
 const inLanguage = (language: string): Sql => sql`name_key(language) in (name_key(${language}::text), 'english')`;
 

@@ -6,6 +6,7 @@ import tallies from "./0005-tallies.sql";
 import roles from "./0006-roles.sql";
 import slugs from "./0007-slugs.sql";
 import identity from "./0008-identity.sql";
+import aliasSearch from "./0009-alias-search.sql";
 import changes from "./0010-changes.sql";
 import freeSlugs from "./0011-slugs.sql";
 
@@ -28,6 +29,7 @@ export const migrations: readonly Migration[] = [
   { name: "0006-roles", text: roles },
   { name: "0007-slugs", text: slugs },
   { name: "0008-identity", text: identity },
+  { name: "0009-alias-search", text: aliasSearch },
   { name: "0010-changes", text: changes },
   { name: "0011-slugs", text: freeSlugs },
 ];

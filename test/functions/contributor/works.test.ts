@@ -164,6 +164,26 @@ describe("GET /contributor/works/{id}", () => {
     expect(body.works.map((work: { description: string }) => work.description)).toEqual(Array(20).fill(description));
   });
 
+  it("finds a series by its name and by any of its aliases, and gives it once", async () => {
+    const author = await aContributor(stack.sql);
+    const atom = await aSeries(stack.sql, { by: author }, { name: "Tetsuwan Atom" });
+    await translated(atom, { English: "Mighty Atom", German: "Atom der Mächtige", Japanese: "鉄腕アトム" }, {});
+    await aSeries(stack.sql, { by: author }, { name: "Mighty Other" });
+    await translated(await aSeries(stack.sql, {}, { name: "Of nobody" }), { English: "Mighty Atom" }, {});
+    const found = async (search: string, query = {}) => {
+      const reply = await worksOf(author.id, { search, ...query });
+      return [namesIn(reply), reply.body.max];
+    };
+
+    expect(await found("Mighty Atom")).toEqual([["Tetsuwan Atom"], 1]);
+    expect(await found("atom")).toEqual([["Tetsuwan Atom"], 1]);
+    expect(await found("MACHTIGE")).toEqual([["Tetsuwan Atom"], 1]);
+    expect(await found("鉄腕")).toEqual([["Tetsuwan Atom"], 1]);
+    expect(await found("mighty")).toEqual([["Mighty Other", "Tetsuwan Atom"], 2]);
+    expect(await found("mighty", { limit: 1, offset: 1 })).toEqual([["Tetsuwan Atom"], 2]);
+    expect(await found("m%y")).toEqual([[], 0]);
+  });
+
   it.each(["abc", "1 OR 1=1", "1.5", "1e3", "+1", " 1", "-"])("answers 400 to the id %j", async (id) => {
     const { status, body } = await worksOf(id);
 

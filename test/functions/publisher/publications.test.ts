@@ -71,6 +71,20 @@ describe("GET /publisher/publications/{id}", () => {
     });
   });
 
+  it("finds a series by any of its aliases, too", async () => {
+    const publisher = await aPublisher(stack.sql);
+    const series = await aSeries(stack.sql, { from: publisher }, { name: "Tetsuwan Atom" });
+    await stack.sql`
+      insert into series_aliases (series_id, name, language)
+      values (${series.id}, 'Mighty Atom', 'English'), (${series.id}, 'Mighty Atom!', 'German')
+    `;
+    await aSeries(stack.sql, { from: publisher }, { name: "Another" });
+
+    const { body } = await publicationsOf(publisher.id, { search: "mighty atom" });
+
+    expect(body).toMatchObject({ publications: [{ id: series.id }], max: 1, from: 0, to: 1 });
+  });
+
   it("answers 200 with nothing for a publisher that is not there", async () => {
     for (const id of [123_456_789, 0, -1, "9".repeat(20)])
       expect((await publicationsOf(id)).body).toEqual({ publications: [], max: 0, from: 0, to: 0 });
