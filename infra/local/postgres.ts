@@ -15,7 +15,10 @@ export interface PostgresOptions {
   directory: string;
   /** Default: a free one, on 127.0.0.1. */
   port?: number;
-  /** Of a cluster about to be created: `C`, a locale of this machine, or `icu:de`, of those PostgreSQL brings along. */
+  /**
+   * Of a cluster about to be created: `C`, a locale of this machine, or `icu:de`, of those PostgreSQL brings along.
+   * @default icu:en-US, which orders text as Aurora's en_US.UTF-8 does, and like it serves no `like` from an index
+   */
   locale?: string;
   /** False trades safety from crashes of the machine for speed: for tests only. */
   durable?: boolean;
@@ -70,7 +73,7 @@ async function createCluster(
   initdb: string,
   directory: string,
   account: Account,
-  { locale = "C", durable = true }: PostgresOptions,
+  { locale = "icu:en-US", durable = true }: PostgresOptions,
 ): Promise<void> {
   const unfinished = `${directory}.unfinished`;
   const password = randomBytes(16).toString("hex");

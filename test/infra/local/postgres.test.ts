@@ -60,12 +60,13 @@ const serverIn = async () => Number((await readFile(join(directory, "postmaster.
 const commandOf = (id: number) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "");
 
 describe("startPostgres", () => {
-  it("starts PostgreSQL 18 in UTF-8 with locale C", async () => {
+  it("starts PostgreSQL 18 in UTF-8, ordering text as Aurora does", async () => {
     const server = await start();
 
     expect(await ask(server, "show server_version")).toMatch(/^18\./);
     expect(await ask(server, "show server_encoding")).toBe("UTF8");
-    expect(await ask(server, "select datcollate from pg_database where datname = 'postgres'")).toBe("C");
+    expect(await ask(server, "select datlocale from pg_database where datname = 'postgres'")).toBe("en-US");
+    expect(await ask(server, "select 'a' < 'B'")).toBe(true);
     expect(server.url).toMatch(/^postgres:\/\/postgres:\w{32}@127\.0\.0\.1:\d+$/);
   });
 
