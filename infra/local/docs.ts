@@ -4,11 +4,11 @@ import { pipeline } from "node:stream/promises";
 import { documentFile } from "../openapi.ts";
 import { reference, scalarFile } from "../reference.ts";
 
-const tokens = ["local-administrator", "local-editor", "local-reader"];
-const { html, policy } = reference({ base: "/docs/", tokens, api: "'self'" });
-
-/** Serves the reference of the interface, where requests can be tried with the tokens of the demo users. */
-export function docs(): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
+/** Serves the reference of the interface, where requests can be tried with these tokens. */
+export function docs(
+  tokens: readonly string[],
+): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
+  const { html, policy } = reference({ base: "/docs/", tokens, api: "'self'" });
   const answers: Readonly<Record<string, (response: ServerResponse) => Promise<unknown>>> = {
     "/docs": async (response) => {
       response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy });

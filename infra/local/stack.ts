@@ -8,6 +8,7 @@ import { build } from "../build.ts";
 import { startDataApi } from "./data-api/server.ts";
 import { makeCovers } from "./demo/covers.ts";
 import { loadDemo, readDemo } from "./demo/load.ts";
+import { validTokens } from "./demo/tokens.ts";
 import type { Series } from "./demo/types.ts";
 import { docs } from "./docs.ts";
 import { startGateway } from "./gateway.ts";
@@ -31,13 +32,20 @@ export interface StackOptions {
   readonly report: (line: string) => void;
 }
 
+export interface LocalStack {
+  readonly url: string;
+  /** The demo users' tokens that work. */
+  readonly tokens: readonly string[];
+  close(): Promise<void>;
+}
+
 const database = "colophon";
 /** Beneath node_modules, so that bundles find the packages that stay outside of them, wherever the data are. */
 const builds = join(import.meta.dirname, "../../node_modules/.cache/colophon");
 const panelDevelopmentOrigin = "http://localhost:5173";
 
 /** Starts all of the service on this machine: database, Data API, the built functions and the gateway. */
-export async function startStack(options: StackOptions): Promise<{ url: string; close(): Promise<void> }> {
+export async function startStack(options: StackOptions): Promise<LocalStack> {
   const { port, directory, report } = options;
   // First of all: whoever has the port may be another of these, with files of its own in use.
   await expectFree(port);
@@ -56,9 +64,11 @@ export async function startStack(options: StackOptions): Promise<{ url: string; 
     const files = options.uploads ? await startFileService(directory) : undefined;
     if (files) closing.push(files.close);
     const lambda = await startLambda({ outdir });
-    await fill(lambda, `${server.url}/${encodeURIComponent(server.database)}`, options);
+    const databaseUrl = `${server.url}/${encodeURIComponent(server.database)}`;
+    await fill(lambda, databaseUrl, options);
+    const tokens = await validTokens(databaseUrl);
     if (files && !options.empty) await drawCovers(files);
-    const pages = firstOf(docs(), ...(files ? [imagePages(files.url)] : []));
+    const pages = firstOf(docs(tokens), ...(files ? [imagePages(files.url)] : []));
     const gateway = await startGateway({
       port,
       lambda,
@@ -68,7 +78,7 @@ export async function startStack(options: StackOptions): Promise<{ url: string; 
     });
     closing.push(gateway.close);
     if (files) closing.push(scheduleRemovals(lambda));
-    return { url: `http://localhost:${port}`, close };
+    return { url: `http://localhost:${port}`, tokens, close };
   } catch (error) {
     await close();
     throw error;

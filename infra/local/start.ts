@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { demoTokens } from "./demo/tokens.ts";
 import { type StackOptions, startStack } from "./stack.ts";
 
 const usage =
@@ -64,17 +65,24 @@ const stop = async () => {
 };
 process.once("SIGINT", stop).once("SIGTERM", stop);
 
+const { url, tokens } = stack;
+const shown = tokens.map((token) => `    ${token.padEnd(22)}${demoTokens[token]}`);
+const requests = [
+  `curl '${url}/contributors?client=1&limit=3'`,
+  ...(tokens.includes("local-administrator")
+    ? [
+        `curl '${url}/contributor/slug/ursula-k-le-guin'`,
+        `curl --cookie refreshToken=local-administrator '${url}/admin-users?limit=3'`,
+      ]
+    : []),
+];
 console.log(`
-Colophon answers on ${stack.url}
-and shows its interface on ${stack.url}/docs
+Colophon answers on ${url}
+and shows its interface on ${url}/docs
 
   Tokens, for this machine only:
-    local-administrator   every permission
-    local-editor          views, adds and edits contributors
-    local-reader          no permission
+${shown.length > 0 ? shown.join("\n") : "    none yet; npm run invoke -- ops/create-user, then ops/issue-refresh-token, makes one"}
 
   Try:
-    curl '${stack.url}/contributors?client=1&limit=3'
-    curl '${stack.url}/contributor/slug/ursula-k-le-guin'
-    curl --cookie refreshToken=local-administrator '${stack.url}/admin-users?limit=3'
+${requests.map((request) => `    ${request}`).join("\n")}
 `);

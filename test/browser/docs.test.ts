@@ -1,5 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { demoTokens } from "../../infra/local/demo/tokens.ts";
 import { docs } from "../../infra/local/docs.ts";
 import { type Gateway, startGateway } from "../../infra/local/gateway.ts";
 import { hasBrowser, startBrowser } from "../support/browser.ts";
@@ -14,7 +15,12 @@ let complaints: string[];
 
 beforeAll(async () => {
   stack = await startStack({ from: "demo" });
-  gateway = await startGateway({ lambda: stack.lambda, allowedOrigins: [], uploads: false, pages: docs() });
+  gateway = await startGateway({
+    lambda: stack.lambda,
+    allowedOrigins: [],
+    uploads: false,
+    pages: docs(Object.keys(demoTokens)),
+  });
   if (hasBrowser) browser = await startBrowser();
 });
 

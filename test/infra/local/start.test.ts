@@ -86,16 +86,19 @@ describe("npm start", () => {
       method: "POST",
       body: JSON.stringify({ name: "kept", description: "Survives" }),
     });
+    const loggedOut = await call("/admin-users/logout/2", { method: "POST" });
     running.at(0)?.kill("SIGKILL");
     const startedAt = performance.now();
 
     const output = await untilUp(run(...flags()));
 
-    expect(added.status).toBe(200);
+    expect([added.status, loggedOut.status]).toEqual([200, 200]);
     expect(output).not.toContain("Demo data");
     // Usually 3 s; tests share the machine.
     expect(performance.now() - startedAt).toBeLessThan(15_000);
     expect(JSON.stringify(await (await call("/admin-permissions")).json())).toContain('"kept"');
+    expect(output).toMatch(/local-administrator.*local-reader/s);
+    expect(output).not.toContain("local-editor");
   });
 
   it("ends in order when it is told to", async () => {
@@ -106,6 +109,19 @@ describe("npm start", () => {
 
     expect(code).toBe(0);
     expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
+  });
+
+  it("without the demo data prints no token, and no request that would find nothing", async () => {
+    const child = run("--port", String(port), "--data", `${data}-empty`, "--empty", "--no-uploads");
+
+    const output = await untilUp(child);
+
+    expect(output).not.toContain("local-");
+    expect(output).toContain("ops/create-user");
+    expect([...output.matchAll(/curl .*/g)]).toHaveLength(1);
+    expect(await (await fetch(`http://localhost:${port}/docs`)).text()).not.toContain("local-");
+    child.kill("SIGTERM");
+    await once(child, "exit");
   });
 
   it.each([
