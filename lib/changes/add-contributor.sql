@@ -1,19 +1,32 @@
+-- Whether another contributor has this name, first and last together. Who wants the same name waits here.
+create function is_name_taken(asked json) returns boolean language plpgsql as $$
+  declare
+    first_key text = identity_key(asked ->> 'first_name');
+    last_key text = identity_key(asked ->> 'last_name');
+  begin
+    perform pg_advisory_xact_lock(hashtextextended('contributor ' || first_key || chr(10) || last_key, 0));
+    return exists (
+      select from contributors where identity_key(first_name) = first_key and identity_key(last_name) = last_key
+    );
+  end
+$$;
+
 -- POST /admin-contributors/add
 create function add_contributor(request request) returns outcome language plpgsql as $$
   declare
-    client bigint = request.asked ->> 'client';
+    asked json = request.asked;
+    client bigint = asked ->> 'client';
     added bigint;
   begin
-    perform lock_contributor_name(request.asked);
     if client is not null and not exists (select from clients where id = client) then
       return refused(400, 'client');
     end if;
-    if is_contributor_name_taken(request.asked, null) then
+    if is_name_taken(asked) then
       return refused(409);
     end if;
 
     insert into contributors (first_name, last_name, slug, client_id)
-    values (request.asked ->> 'first_name', request.asked ->> 'last_name', request.asked ->> 'slug', client)
+    values (asked ->> 'first_name', asked ->> 'last_name', asked ->> 'slug', client)
     returning id into added;
     return done(request, record => added);
   end

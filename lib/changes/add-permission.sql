@@ -5,20 +5,20 @@ create function add_permission(request request) returns outcome language plpgsql
     missing text = request.asked ->> 'key';
     added bigint;
   begin
-    if exists (select from permissions where identity_key(name) = identity_key(request.asked ->> 'name')) then
-      return refused(409);
-    end if;
-    if exists (select from permissions where key = missing) then
+    if missing is not null and exists (select from permissions where key = missing) then
       missing = null;
     end if;
-
     insert into permissions (key, name, description)
     values (missing, request.asked ->> 'name', request.asked ->> 'description')
+    on conflict do nothing
     returning id into added;
-    insert into role_permissions (role_id, permission_id)
-    select id, added
-    from roles
-    where key = 'administrator' and missing is not null;
+    if added is null then
+      return refused(409);
+    end if;
+
+    if missing is not null then
+      insert into role_permissions (role_id, permission_id) select id, added from roles where key = 'administrator';
+    end if;
     return done(request, record => added);
   end
 $$;

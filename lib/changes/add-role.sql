@@ -3,13 +3,13 @@ create function add_role(request request) returns outcome language plpgsql as $$
   declare
     added bigint;
   begin
-    if exists (select from roles where identity_key(name) = identity_key(request.asked ->> 'name')) then
-      return refused(409);
-    end if;
-
     insert into roles (name, description)
     values (request.asked ->> 'name', request.asked ->> 'description')
+    on conflict do nothing
     returning id into added;
+    if added is null then
+      return refused(409);
+    end if;
     return done(request, record => added);
   end
 $$;

@@ -18,35 +18,31 @@ $$;
 create function admitted(asked json) returns request language plpgsql as $$
   declare
     request request = json_populate_record(cast(null as request), asked);
-    earlier record;
+    is_valid boolean;
+    fingerprint text;
+    answer json;
   begin
     perform queue_up(request, request.permission in ('add-contributors', 'edit-contributors'));
 
-    select
-      token.user_id,
-      users.username,
-      case
-        when token.expires_at <= now() or token.revoked_at is not null then 401
-        when users.id is null then request.user_missing
-        when not holds(users.id, request.permission) then 403
-      end
-    into request.caller, request.username, request.status
-    from refresh_tokens as token left join users on users.id = token.user_id
-    where token.digest = decode(request.digest, 'hex');
-    if not found then
-      request.status = 401;
-      return request;
-    end if;
+    select user_id, expires_at > now() and revoked_at is null into request.caller, is_valid
+    from refresh_tokens
+    where refresh_tokens.digest = decode(request.digest, 'hex');
+    select username into request.username from users where id = request.caller;
+    request.status = case
+      when is_valid is not true then 401
+      when request.username is null then request.user_missing
+      when not holds(request.caller, request.permission) then 403
+    end;
 
-    select fingerprint, answer into earlier
+    select changes.fingerprint, changes.answer into fingerprint, answer
     from changes
     where caller_id = request.caller and endpoint = request.endpoint and key = request.key;
-    if found and earlier.fingerprint is distinct from request.fingerprint then
+    if found and fingerprint is distinct from request.fingerprint then
       request.status = 400;
       request.answer = to_json(cast('Idempotency-Key' as text));
     elsif found then
       request.status = 200;
-      request.answer = earlier.answer;
+      request.answer = answer;
     end if;
     return request;
   end

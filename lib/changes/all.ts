@@ -5,7 +5,6 @@ import admission from "./admission.sql";
 import announceImage from "./announce-image.sql";
 import authority from "./authority.sql";
 import clearImage from "./clear-image.sql";
-import contributorNames from "./contributor-names.sql";
 import createUser from "./create-user.sql";
 import deleteContributor from "./delete-contributor.sql";
 import deletePermission from "./delete-permission.sql";
@@ -30,7 +29,7 @@ import tidy from "./tidy.sql";
  * What changes have in common, in an order in which it can be made. Bodies of functions hold no colon, since the Data
  * API looks for parameters in there too.
  */
-export const steps = [request, authority, admission, records, images, contributorNames, openRecords] as const;
+export const steps = [request, authority, admission, records, images, openRecords] as const;
 
 /** The changes themselves: of the database functions in these files, the one that is called is named like this. */
 export const changes = {

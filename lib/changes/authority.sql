@@ -1,23 +1,30 @@
 -- Whether a user holds one of the fifteen permissions, named by its key.
-create function holds(holder bigint, permission text) returns boolean language sql stable as $$
-  select exists (
-    select
-    from
-      user_roles as held
-      join role_permissions as granted on granted.role_id = held.role_id
-      join permissions on permissions.id = granted.permission_id
-    where held.user_id = holder and permissions.key = permission
-  )
+create function holds(holder bigint, permission text) returns boolean language plpgsql stable as $$
+  begin
+    return exists (
+      select
+      from user_roles as held join role_permissions as granted on granted.role_id = held.role_id
+      where held.user_id = holder and permission_id = (select id from permissions where key = permission)
+    );
+  end
 $$;
 
--- Those of the fifteen permissions that a user holds.
-create function powers(holder bigint) returns bigint[] language sql stable as $$
-  select coalesce(array_agg(distinct permissions.id), '{}')
-  from
-    user_roles as held
-    join role_permissions as granted on granted.role_id = held.role_id
-    join permissions on permissions.id = granted.permission_id
-  where held.user_id = holder and permissions.key is not null
+-- Those of the fifteen permissions that a user holds, in order.
+create function powers(holder bigint) returns bigint[] language plpgsql stable as $$
+  begin
+    return array(
+      select id
+      from permissions
+      where
+        key is not null
+        and id in (
+          select permission_id
+          from user_roles as held join role_permissions as granted on granted.role_id = held.role_id
+          where held.user_id = holder
+        )
+      order by id
+    );
+  end
 $$;
 
 -- Whether one of the fifteen is among these permissions that the holder lacks.
@@ -29,22 +36,26 @@ $$;
 
 -- Whether the holder can do all that is to be permitted at all, and so may look after the Administrator role.
 create function holds_all(holder bigint) returns boolean language sql stable as $$
-  select not exists (select from permissions where key is not null and id <> all(powers(holder)))
+  select powers(holder) @> array(select id from permissions where key is not null)
 $$;
 
 -- Whether a user can do all that another can, and more.
-create function outranks(superior bigint, holder bigint) returns boolean language sql stable as $$
-  select powers(superior) @> powers(holder) and not powers(superior) <@ powers(holder)
+create function outranks(superior bigint, holder bigint) returns boolean language plpgsql stable as $$
+  declare
+    more bigint[] = powers(superior);
+    less bigint[] = powers(holder);
+  begin
+    return more @> less and more <> less;
+  end
 $$;
 
--- Whether a user has the Administrator role and the caller may not take it: for want of power, or as it is the last.
-create function is_kept_administrator(target bigint, caller bigint) returns boolean language sql stable as $$
+-- Whether a user has the Administrator role among these and the caller may not take it: for want of power, or as the
+-- user is the last to have it.
+create function is_kept_administrator(target bigint, caller bigint, lost bigint[]) returns boolean
+  language sql stable as $$
   select
     exists (select from user_roles where role_id = role.id and user_id = target)
-    and not (
-      holds_all(caller)
-      and exists (select from user_roles where role_id = role.id and user_id <> target)
-    )
+    and not (holds_all(caller) and exists (select from user_roles where role_id = role.id and user_id <> target))
   from roles as role
-  where key = 'administrator'
+  where key = 'administrator' and id = any(lost)
 $$;

@@ -7,7 +7,7 @@ create function delete_user(request request) returns outcome language plpgsql as
     if objection(request, before) > 0 then
       return refused(objection(request, before));
     end if;
-    if outranks(request.target, request.caller) or is_kept_administrator(request.target, request.caller) then
+    if outranks(request.target, request.caller) or is_kept_administrator(request.target, request.caller, ids(before -> 'roles')) then
       return refused(403);
     end if;
 

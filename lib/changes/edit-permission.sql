@@ -11,13 +11,14 @@ create function edit_permission(request request) returns outcome language plpgsq
     if exceeds(request.caller, array[target]) then
       return refused(403);
     end if;
-    if exists (select from permissions where identity_key(name) = identity_key(asked ->> 'name') and id <> target) then
-      return refused(409);
-    end if;
 
-    update permissions
-    set name = asked ->> 'name', description = asked ->> 'description', version = version + 1
-    where id = target;
+    begin
+      update permissions
+      set name = asked ->> 'name', description = asked ->> 'description', version = version + 1
+      where id = target;
+    exception when unique_violation then
+      return refused(409);
+    end;
     return done(request, before);
   end
 $$;

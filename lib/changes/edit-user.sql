@@ -1,3 +1,11 @@
+create function are_roles(wanted bigint[]) returns boolean language sql stable as $$
+  select array(select id from roles where id = any(wanted)) @> wanted
+$$;
+
+create function permissions_of(role_ids bigint[]) returns bigint[] language sql stable as $$
+  select array(select permission_id from role_permissions where role_id = any(role_ids))
+$$;
+
 -- POST /admin-users/edit/{id}. A role that is both added and removed ends up removed.
 create function edit_user(request request) returns outcome language plpgsql as $$
   declare
@@ -12,32 +20,34 @@ create function edit_user(request request) returns outcome language plpgsql as $
     if objection(request, before) > 0 then
       return refused(objection(request, before));
     end if;
-    if not array(select id from roles where id = any(wanted)) @> wanted
+    if wanted <> '{}' and not are_roles(wanted)
       or added <> '{}' and cardinality(without(held || added, removed)) > 200
     then
       return refused(400, 'added_roles');
     end if;
     if outranks(target, request.caller)
-      or exceeds(request.caller, array(select permission_id from role_permissions where role_id = any(added)))
-      or exists (select from roles where id = any(removed) and key = 'administrator')
-        and is_kept_administrator(target, request.caller)
+      or added <> '{}' and exceeds(request.caller, permissions_of(added))
+      or removed <> '{}' and is_kept_administrator(target, request.caller, removed)
     then
       return refused(403);
     end if;
-    if exists (
-      select from users where identity_key(username) = identity_key(asked ->> 'username') and id <> target
-    ) then
-      return refused(409);
-    end if;
 
-    update users
-    set
-      username = asked ->> 'username',
-      age_verified = cast(asked ->> 'age_verified' as boolean),
-      version = version + 1
-    where id = target;
-    insert into user_roles (user_id, role_id) select target, unnest(added);
-    delete from user_roles where user_id = target and role_id = any(removed);
+    begin
+      update users
+      set
+        username = asked ->> 'username',
+        age_verified = cast(asked ->> 'age_verified' as boolean),
+        version = version + 1
+      where id = target;
+    exception when unique_violation then
+      return refused(409);
+    end;
+    if added <> '{}' then
+      insert into user_roles (user_id, role_id) select target, unnest(added);
+    end if;
+    if removed <> '{}' then
+      delete from user_roles where user_id = target and role_id = any(removed);
+    end if;
     delete from user_locks where user_id = target and holder_id = request.caller;
     return done(request, before);
   end

@@ -60,11 +60,23 @@ create function done(request request, before json default null, record bigint de
 $$;
 
 -- The ids in a JSON array of ids, or of objects with an id, each once.
-create function ids(elements json) returns bigint[] language sql immutable as $$
-  select coalesce(array_agg(distinct cast(coalesce(element ->> 'id', element #>> '{}') as bigint)), '{}')
-  from json_array_elements(elements) as element
+create function ids(elements json) returns bigint[] language plpgsql immutable as $$
+  begin
+    if elements is null or json_array_length(elements) = 0 then
+      return '{}';
+    end if;
+    return array(
+      select distinct cast(coalesce(element ->> 'id', element #>> '{}') as bigint)
+      from json_array_elements(elements) as element
+    );
+  end
 $$;
 
-create function without(elements bigint[], others bigint[]) returns bigint[] language sql immutable as $$
-  select array(select unnest(elements) except select unnest(others))
+create function without(elements bigint[], others bigint[]) returns bigint[] language plpgsql immutable as $$
+  begin
+    if elements = '{}' or others = '{}' then
+      return elements;
+    end if;
+    return array(select unnest(elements) except select unnest(others));
+  end
 $$;

@@ -152,10 +152,17 @@ async function connect(databaseUrl: string, database: string): Promise<Session> 
 }
 
 /**
- * Each call may land on another session of the service, so nothing set, prepared or made temporary survives here. Where
- * a transaction was left open this fails, and the session is closed.
+ * Each call may land on another session of the service, so nothing set, prepared or made temporary survives here. What
+ * PostgreSQL has planned does: functions keep the plans of their statements for as long as their session lives.
+ * @throws where a transaction was left open, so that the session is closed
  */
-const reset = ({ client }: Session) => client.query("discard all");
+async function reset({ client }: Session): Promise<void> {
+  if (client.getTransactionStatus() !== "I") throw new Error("A transaction was left open");
+  await client.query(
+    `close all; deallocate all; unlisten *; reset session authorization; reset all;
+     select pg_catalog.pg_advisory_unlock_all(); discard sequences; discard temp`,
+  );
+}
 
 async function end(session: Session): Promise<void> {
   session.ended = true;
