@@ -7,7 +7,7 @@ import manifest from "../package.json" with { type: "json" };
 import { examples } from "./openapi/examples.ts";
 import { parametersOf, requestBodyOf } from "./openapi/requests.ts";
 import { commonResponses, refusalsOf, responsesOf } from "./openapi/responses.ts";
-import { answerSchemas, recordId } from "./openapi/schemas.ts";
+import { answerSchemas, nameSchemas, recordId } from "./openapi/schemas.ts";
 
 /** Where the document is kept. */
 export const documentFile = join(import.meta.dirname, "../lib/contract/openapi.json");
@@ -130,10 +130,17 @@ function schemas() {
   const answers = Object.entries(records)
     .map(([name, schema]) => [name, { ...schema, examples: [examples[name as keyof typeof examples]] }] as const)
     .sort(([one], [other]) => (one < other ? -1 : 1));
-  return { RecordId: recordId, ...Object.fromEntries(answers) };
+  return { RecordId: recordId, ...nameSchemas, ...Object.fromEntries(answers) };
 }
 
-/** The document as it is written to its file. */
-export const openApiText = () => `${JSON.stringify(openApiDocument(), null, 2)}\n`;
+/** The document as it is written to its file; what might be invisible is escaped. */
+export const openApiText = () =>
+  `${JSON.stringify(openApiDocument(), null, 2).replace(/[\u{10000}-\u{10ffff}]/gu, escaped)}\n`;
+
+const escaped = (character: string) =>
+  character
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16)}`)
+    .join("");
 
 if (import.meta.main) await writeFile(documentFile, openApiText());

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import * as answers from "../../lib/contract/answers.ts";
-import { bodyId, image, name, numericId, possibleName } from "../../lib/contract/parameters.ts";
+import { bodyId, image, name, nameLengthMax, numericId, possibleName, unseen } from "../../lib/contract/parameters.ts";
 
 /** JSON Schema 2020-12, as OpenAPI 3.1 uses it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -29,8 +29,8 @@ export function fieldSchema(schema: z.ZodMiniType): JsonSchema {
     restrictText(context);
     if (context.zodSchema === bodyId) replace(context.jsonSchema, { $ref: "#/components/schemas/RecordId" });
     if (context.zodSchema === image) context.jsonSchema.pattern = base64;
-    if (context.zodSchema === name) context.jsonSchema.pattern = namePattern;
-    if (context.zodSchema === possibleName) context.jsonSchema.pattern = possibleNamePattern;
+    if (context.zodSchema === name) replace(context.jsonSchema, { $ref: "#/components/schemas/Name" });
+    if (context.zodSchema === possibleName) replace(context.jsonSchema, { $ref: "#/components/schemas/PossibleName" });
   });
 }
 
@@ -55,12 +55,41 @@ export const base64 =
   `^${space}([Dd][Aa][Tt][Aa]:[^,]{0,150};[Bb][Aa][Ss][Ee]64,)?${space}` +
   `[A-Za-z0-9+/_-][A-Za-z0-9+/_\\t\\n\\f\\r -]*(=${space}){0,2}$`;
 
+/** The characters that an expression matches, as ranges: few engines can do without, and generate from a pattern. */
+function rangesOf(expression: RegExp): string {
+  const points = Array.from({ length: 0x110000 }, (_, point) => point).filter((point) =>
+    expression.test(String.fromCodePoint(point)),
+  );
+  const starts = points.filter((point, place) => points[place - 1] !== point - 1);
+  const ends = points.filter((point, place) => points[place + 1] !== point + 1);
+  return starts.map((start, place) => `${spelled(start)}-${spelled(ends[place] ?? start)}`).join("");
+}
+
+/** Engines agree on the escapes of the first 65,536 characters alone; others stand for themselves. */
+const spelled = (point: number) =>
+  point > 0xffff ? String.fromCodePoint(point) : `\\u${point.toString(16).padStart(4, "0")}`;
+
 const around = "[\\s\\ufeff]*";
-const hidden = "\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}";
-const joining = "\\u200c\\u200d\\p{Variation_Selector}";
-/** At least one character to be seen, and none that names refuse, without set operations, which few engines know. */
-const namePattern = `^${around}[${joining}]*[^\\s${hidden}]([^\\p{Zl}\\p{Zp}${hidden}]|[${joining}])*${around}$`;
-const possibleNamePattern = `${namePattern}|^[\\s${hidden}]*$`;
+const refused = rangesOf(unseen);
+const joining = rangesOf(/\u200c|\u200d|\p{Variation_Selector}/u);
+const visibleName = `^${around}[${joining}]*[^\\s${refused}${joining}][^${refused}]*${around}$`;
+
+/** Names, which many fields refer to. */
+export const nameSchemas = {
+  Name: {
+    description: "Something to be seen, no control characters, and none that are invisible but joiners.",
+    type: "string",
+    minLength: 1,
+    maxLength: nameLengthMax,
+    pattern: visibleName,
+  },
+  PossibleName: {
+    description: "The same, or nothing to be seen at all, which is no name.",
+    type: "string",
+    maxLength: nameLengthMax,
+    pattern: `${visibleName}|^[\\s${refused}${joining}]*$`,
+  },
+} satisfies Record<string, JsonSchema>;
 
 /** Whether a parameter may be left out. */
 export const isOptional = (schema: z.ZodMiniType): boolean => z.safeParse(schema, undefined).success;

@@ -646,6 +646,10 @@ export interface components {
     schemas: {
         /** @description The id of a record, as a number or its digits. */
         RecordId: number | string;
+        /** @description Something to be seen, no control characters, and none that are invisible but joiners. */
+        Name: string;
+        /** @description The same, or nothing to be seen at all, which is no name. */
+        PossibleName: string;
         /**
          * @example {
          *       "id": 5,
@@ -1655,7 +1659,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    username: string;
+                    username: components["schemas"]["Name"];
                     /** @default false */
                     age_verified?: boolean | null;
                     /** @default [] */
@@ -2253,7 +2257,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    name: string;
+                    name: components["schemas"]["Name"];
                     description: string;
                 };
             };
@@ -2353,7 +2357,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    name: string;
+                    name: components["schemas"]["Name"];
                     description?: string | null;
                     /** @default [] */
                     added_permissions?: components["schemas"]["RecordId"][] | null;
@@ -2665,7 +2669,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    name: string;
+                    name: components["schemas"]["Name"];
                     description: string;
                 };
             };
@@ -2760,7 +2764,7 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    name: string;
+                    name: components["schemas"]["Name"];
                     description: string;
                 };
             };
@@ -3149,9 +3153,9 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    first_name: string;
+                    first_name: components["schemas"]["Name"];
                     /** @default null */
-                    last_name?: string | null;
+                    last_name?: components["schemas"]["PossibleName"] | null;
                 };
             };
         };
@@ -3280,13 +3284,13 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    first_name: string;
+                    first_name: components["schemas"]["Name"];
                     /** @default null */
-                    last_name?: string | null;
+                    last_name?: components["schemas"]["PossibleName"] | null;
                     /** @default null */
-                    gender?: string | null;
+                    gender?: components["schemas"]["PossibleName"] | null;
                     /** @default null */
-                    type?: string | null;
+                    type?: components["schemas"]["PossibleName"] | null;
                     /**
                      * @description Addresses of web pages, http or https; `https://` is added where neither is named.
                      * @default []
@@ -3298,8 +3302,8 @@ export interface operations {
                      */
                     public?: boolean | null;
                     /** @default [] */
-                    added_aliases?: (string | {
-                        name: string;
+                    added_aliases?: (components["schemas"]["Name"] | {
+                        name: components["schemas"]["Name"];
                     })[] | null;
                     /** @default [] */
                     removed_aliases?: (components["schemas"]["RecordId"] | {
@@ -3308,9 +3312,9 @@ export interface operations {
                     /** @default [] */
                     added_descriptions?: {
                         description: string;
-                        language: string;
+                        language: components["schemas"]["Name"];
                         /** @default  */
-                        source?: string;
+                        source?: components["schemas"]["PossibleName"];
                     }[] | null;
                     /** @default [] */
                     removed_descriptions?: (components["schemas"]["RecordId"] | {
@@ -3320,13 +3324,13 @@ export interface operations {
                     modified_descriptions?: {
                         id: components["schemas"]["RecordId"];
                         description?: string;
-                        language?: string;
-                        source?: string;
+                        language?: components["schemas"]["Name"];
+                        source?: components["schemas"]["PossibleName"];
                     }[] | null;
                     /** @default [] */
                     added_relations?: {
                         relation_id: components["schemas"]["RecordId"];
-                        relation_type: string;
+                        relation_type: components["schemas"]["Name"];
                     }[] | null;
                     /** @default [] */
                     removed_relations?: (components["schemas"]["RecordId"] | {
@@ -3336,7 +3340,7 @@ export interface operations {
                     modified_relations?: {
                         id: components["schemas"]["RecordId"];
                         relation_id?: components["schemas"]["RecordId"];
-                        relation_type?: string;
+                        relation_type?: components["schemas"]["Name"];
                     }[] | null;
                 };
             };

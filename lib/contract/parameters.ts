@@ -17,7 +17,8 @@ export const trimmed = (max: number) => z.string().check(z.maxLength(max), z.tri
  * What no name holds: control characters, breaks of lines, and what nobody sees or what turns the direction of text.
  * Joiners and variation selectors stay, for scripts, emoji and ideographs need them.
  */
-const unseen = /[[\p{Cc}\p{Zl}\p{Zp}\p{Cf}\p{Default_Ignorable_Code_Point}]--[\p{Variation_Selector}\u200c\u200d]]/v;
+export const unseen =
+  /[[\p{Cc}\p{Zl}\p{Zp}\p{Cf}\p{Default_Ignorable_Code_Point}]--[\p{Variation_Selector}\u200c\u200d]]/v;
 const visible = /[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 
 /** A name, or nothing: what cannot be seen counts as space does. */
