@@ -1,0 +1,286 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { anAdministrator, aSession, type Person } from "../../support/people.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+
+let stack: Stack;
+let administrator: Person;
+
+beforeAll(async () => {
+  stack = await startStack();
+  administrator = await anAdministrator(stack.sql);
+});
+
+beforeEach(async () => {
+  await tidied({});
+  stack.dataApi.calls.length = 0;
+});
+
+afterEach(() => stack.dataApi.intercept(undefined));
+
+afterAll(() => stack.close());
+
+const tidy = (payload: object) => stack.lambda.invoke("ops-tidy", payload);
+
+async function tidied(payload: object): Promise<Record<"changes" | "sessions" | "releases", number>> {
+  const invocation = await tidy(payload);
+  if ("error" in invocation) throw new Error(invocation.error.errorMessage);
+  return invocation.result as Record<"changes" | "sessions" | "releases", number>;
+}
+
+/** So many rows of the ledger, so many days old. */
+const record = (days: number, rows = 1) => stack.sql`
+  insert into changes (key, request_id, endpoint, at)
+  select ${randomUUID()} || number, '', 'made/up', now() - make_interval(days => ${days})
+  from generate_series(1, ${rows}::int) as number
+`;
+
+/** The ages in days of the rows made up above. */
+const recordedDays = async () =>
+  (
+    await stack.sql<{ days: number }[]>`
+      select extract(day from now() - at)::int as days from changes where endpoint = 'made/up' order by at desc
+    `
+  ).map(({ days }) => days);
+
+describe("ops-tidy and the ledger", () => {
+  afterEach(() => stack.sql`delete from changes where endpoint = 'made/up'`);
+
+  it("forgets rows older than so many days, and keeps the others", async () => {
+    for (const days of [0, 29, 30, 31, 500]) await record(days);
+
+    expect(await tidied({ days: 31 })).toMatchObject({ changes: 2 });
+
+    expect(await recordedDays()).toEqual([0, 29, 30]);
+  });
+
+  it("keeps rows for 400 days unless told otherwise", async () => {
+    for (const days of [399, 401]) await record(days);
+
+    await tidied({});
+
+    expect(await recordedDays()).toEqual([399]);
+  });
+
+  it("goes through any number of rows in batches", async () => {
+    await record(500, 25_000);
+
+    expect(await tidied({})).toMatchObject({ changes: 25_000 });
+
+    expect(stack.dataApi.calls.map(({ operation }) => operation)).toEqual(Array(3).fill("ExecuteStatement"));
+    expect(await recordedDays()).toEqual([]);
+  });
+
+  it("may run twice at once", async () => {
+    await record(500, 25_000);
+
+    const runs = await Promise.all([tidied({}), tidied({})]);
+
+    expect(runs.reduce((sum, { changes }) => sum + changes, 0)).toBe(25_000);
+    expect(await recordedDays()).toEqual([]);
+  });
+
+  it.each(["error", "error-after"] as const)(
+    "breaking off at its second statement (%s) loses nothing, and is finished by the next run",
+    async (kind) => {
+      await record(500, 25_000);
+      await record(1);
+      stack.dataApi.intercept(({ number }) =>
+        number === 2 ? { kind, status: 400, type: "BadRequestException", message: "Broken" } : undefined,
+      );
+
+      expect(await tidy({})).toHaveProperty("error");
+      stack.dataApi.intercept(undefined);
+
+      const left = kind === "error" ? 15_000 : 5_000;
+      expect(await recordedDays()).toHaveLength(left + 1);
+      expect(await tidied({})).toMatchObject({ changes: left });
+      expect(await recordedDays()).toEqual([1]);
+    },
+  );
+
+  it("forgets each batch once, though nobody hears that it is done", async () => {
+    await record(500, 12_000);
+    stack.dataApi.intercept(({ number }) => (number === 1 ? { kind: "drop-after" } : undefined));
+
+    expect(await tidied({})).toMatchObject({ changes: 12_000 });
+
+    expect(stack.dataApi.calls).toHaveLength(3);
+  });
+
+  it("is itself in the ledger where it did something, and only there", async () => {
+    await record(100, 3);
+    const entries = async () =>
+      await stack.sql`select asked, answer from changes where endpoint = 'ops/tidy' order by id`;
+    const before = await entries();
+
+    await tidied({ days: 50 });
+    await tidied({ days: 50 });
+
+    expect((await entries()).slice(before.length)).toEqual([
+      { asked: { days: 50 }, answer: { changes: 3, sessions: 0, releases: 0, isDone: true } },
+    ]);
+  });
+
+  it("forgets no key that a client may still send", async () => {
+    const headers = { "Idempotency-Key": randomUUID() };
+    const add = () =>
+      stack.call("admin-roles/add", { as: administrator.token, body: { name: "Once", description: "d" }, headers });
+    expect((await add()).status).toBe(200);
+    await stack.sql`update changes set at = now() - interval '23 hours' where endpoint = 'admin-roles/add'`;
+
+    await tidied({ days: 1 });
+
+    expect((await add()).status).toBe(200);
+    expect(await stack.sql`select id from roles where name = 'Once'`).toHaveLength(1);
+  });
+});
+
+describe("ops-tidy and sessions", () => {
+  it("forgets those that ended more than 30 days ago, and the others answer as before", async () => {
+    const days = 86_400;
+    const session = (seconds: number) => aSession(stack.sql, administrator.id, seconds);
+    const open = await session(60);
+    const [justExpired, longExpired] = [await session(-29 * days), await session(-31 * days)];
+    const [justRevoked, longRevoked] = [await session(60), await session(60)];
+    const revoke = (token: string, daysAgo: number) => stack.sql`
+      update refresh_tokens
+      set revoked_at = now() - make_interval(days => ${daysAgo})
+      where digest = sha256(${token}::bytea)
+    `;
+    await revoke(justRevoked, 29);
+    await revoke(longRevoked, 31);
+    const tokens = [open, justExpired, longExpired, justRevoked, longRevoked];
+    const statuses = async () =>
+      await Promise.all(tokens.map(async (as) => (await stack.call("admin-roles/list", { as })).status));
+    const before = await statuses();
+    const isKept = async (token: string) =>
+      (await stack.sql`select from refresh_tokens where digest = sha256(${token}::bytea)`).length === 1;
+
+    expect(await tidied({})).toMatchObject({ sessions: 2 });
+
+    expect(await Promise.all(tokens.map(isKept))).toEqual([true, true, false, true, false]);
+    expect(await statuses()).toEqual(before);
+    expect(before).toEqual([200, 401, 401, 401, 401]);
+  });
+
+  it("goes through any number of them in batches", async () => {
+    await stack.sql`
+      insert into refresh_tokens (digest, user_id, expires_at)
+      select sha256(number::text::bytea), ${administrator.id}, now() - interval '1 year'
+      from generate_series(1, 12000) as number
+    `;
+
+    expect(await tidied({})).toMatchObject({ sessions: 12_000 });
+
+    expect((await stack.call("admin-roles/list", { as: administrator.token })).status).toBe(200);
+  });
+});
+
+describe("ops-tidy and releases", () => {
+  let running: string;
+
+  beforeAll(async () => {
+    const [release] = await stack.sql<{ schema: string }[]>`select schema from releases`;
+    running = release?.schema ?? "";
+  });
+
+  afterEach(async () => {
+    for (const schema of await releases())
+      if (schema !== running) await stack.sql`drop schema ${stack.sql(schema)} cascade`;
+    await stack.sql`delete from releases where schema <> ${running}`;
+  });
+
+  /** A release of so many days ago, with a function. */
+  async function release(number: number, days: number): Promise<string> {
+    const schema = `changes_${number.toString(16).padStart(12, "0")}`;
+    await stack.sql`create schema ${stack.sql(schema)}`;
+    await stack.sql.unsafe(`create function ${schema}.nothing() returns integer language sql as 'select 1'`);
+    await stack.sql`
+      insert into releases (schema, installed_at) values (${schema}, now() - make_interval(days => ${days}))
+    `;
+    return schema;
+  }
+
+  const releases = async () =>
+    (await stack.sql<{ schema: string }[]>`select schema from releases order by installed_at desc`).map(
+      ({ schema }) => schema,
+    );
+
+  const schemas = async () =>
+    (
+      await stack.sql<{ name: string }[]>`
+        select nspname as name from pg_namespace where nspname like 'changes\\_%' order by nspname
+      `
+    ).map(({ name }) => name);
+
+  it("drops those that are neither among the last ten nor younger than 90 days", async () => {
+    const made: string[] = [];
+    for (let number = 0; number < 12; number++) made.push(await release(number, 100 + number));
+
+    expect(await tidied({})).toMatchObject({ releases: 3 });
+
+    const kept = [running, ...made.slice(0, 9)];
+    expect(await releases()).toEqual(kept);
+    expect(await schemas()).toEqual(kept.toSorted());
+  });
+
+  it("keeps however many there are of the last 90 days", async () => {
+    for (let number = 0; number < 15; number++) await release(number, 75 + number);
+    const all = await releases();
+
+    expect(await tidied({})).toMatchObject({ releases: 0 });
+
+    expect(await releases()).toEqual(all);
+  });
+
+  it("keeps the one that it is of, however old, and says that it is in use", async () => {
+    await stack.sql`update releases set installed_at = now() - interval '3 years'`;
+    for (let number = 0; number < 12; number++) await release(number, 1);
+
+    expect(await tidied({})).toMatchObject({ releases: 0 });
+
+    expect((await releases())[0]).toBe(running);
+    const added = { as: administrator.token, body: { name: "Still there", description: "d" } };
+    expect((await stack.call("admin-roles/add", added)).status).toBe(200);
+  });
+
+  it("may run twice at once, and while the release is installed again", async () => {
+    for (let number = 0; number < 20; number++) await release(number, 100 + number);
+
+    const [one, other, migration] = await Promise.all([tidied({}), tidied({}), stack.lambda.invoke("ops-migrate", {})]);
+
+    expect(one.releases + other.releases).toBe(11);
+    expect(migration).toEqual({ result: { applied: [] } });
+    expect(await schemas()).toEqual((await releases()).toSorted());
+  });
+
+  it("tells the ledger, and drops nothing when that cannot be written", async () => {
+    for (let number = 0; number < 12; number++) await release(number, 100 + number);
+    const before = await schemas();
+    await stack.sql`alter table changes add constraint closed check (endpoint <> 'ops/tidy') not valid`;
+
+    expect(await tidy({})).toHaveProperty("error");
+    await stack.sql`alter table changes drop constraint closed`;
+
+    expect(await schemas()).toEqual(before);
+    expect(await tidied({})).toMatchObject({ releases: 3 });
+  });
+});
+
+describe("ops-tidy", () => {
+  it("does nothing, in one statement, when there is nothing to do", async () => {
+    expect(await tidied({})).toEqual({ changes: 0, sessions: 0, releases: 0 });
+
+    expect(stack.dataApi.calls).toHaveLength(1);
+  });
+
+  it.each([{ days: 0 }, { days: -1 }, { days: 1.5 }, { days: 3_651 }, { days: "400" }, { days: null }])(
+    "refuses %o, and forgets nothing",
+    async (payload) => {
+      expect(await tidy(payload)).toMatchObject({ error: { errorMessage: expect.stringContaining("days") } });
+
+      expect(stack.dataApi.calls).toEqual([]);
+    },
+  );
+});
