@@ -96,8 +96,8 @@ export class ApiStack extends Stack {
   private makeEndpoint(declaration: Declaration, images: Images | undefined): ServiceFunction {
     const name = functionName(declaration);
     const packaged = this.find(name);
-    const imageResource =
-      declaration.files && images ? [images.resourceFor([ownerOf(declaration.path)], packaged)] : [];
+    const hasImages = declaration.files || declaration.removesImages;
+    const imageResource = hasImages && images ? [images.resourceFor([ownerOf(declaration.path)], packaged)] : [];
     return new ServiceFunction(this, name, {
       prefix: this.#prefix,
       packaged,

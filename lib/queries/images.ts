@@ -1,9 +1,7 @@
 import sql, { type Sql } from "sql-template-tag";
 
-const base = process.env.IMAGE_BASE_URL ?? "";
-
 /** The absolute URL of the object with this key; null where there is none (design, "Null and types"). */
-export const imageUrl = (key: Sql): Sql => sql`${base}::text || '/' || ${key}`;
+export const imageUrl = (key: Sql): Sql => sql`${process.env.IMAGE_BASE_URL ?? ""}::text || '/' || ${key}`;
 
 /** Images to remove whose time has come, in the order of their keys, after a key. */
 export const due = (after: string, limit: number): Sql => sql`

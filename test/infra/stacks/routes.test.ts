@@ -221,15 +221,17 @@ describe("A stage with uploads", () => {
     ]);
   });
 
-  it("gives the bucket's name to the four image functions and the removal of images alone", () => {
+  it("gives the bucket's name to those who make or remove images alone", () => {
     const template = synthesis.template("colophon-prod");
     const having = template
       .all("Lambda::Function")
       .filter((each) => each.Properties.Environment.Variables.IMAGE_BUCKET);
 
     expect(having.map((each) => byName(each).replace("colophon-prod-", "")).sort()).toEqual([
+      "admin-contributors-delete",
       "admin-contributors-delete-avatar",
       "admin-contributors-update-avatar",
+      "admin-users-delete",
       "admin-users-delete-image",
       "admin-users-update-image",
       "ops-remove-images",
