@@ -15,11 +15,12 @@ export interface Shipment {
   readonly migration: Packaged;
 }
 
-/** What operators run against a database, whichever API uses it. The removal of images belongs to its bucket. */
+/** What operators run against a database, whichever API uses it. What is scheduled is each API's own (api-stack.ts). */
 const operations: Readonly<Record<string, DatabaseUse>> = {
   "ops-migrate": { transactions: true },
   "ops-create-user": { transactions: false },
   "ops-issue-refresh-token": { transactions: false },
+  "ops-list-changes": { transactions: false },
 };
 
 /** Buckets let S3 deliver logs by policy, which AWS recommends over access control lists. */

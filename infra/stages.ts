@@ -75,6 +75,8 @@ const stageSettings = z
     releasesGradually: z.boolean(),
     isProtected: z.boolean(),
     logRetentionDays: retentionDays,
+    /** For how long the database tells who changed what. */
+    changesKeptDays: z.int().min(1).max(3_650),
     alarmRecipient: z.email(),
   })
   .refine((it) => it.uploads === (it.imageCertificate !== undefined), "a stage has imageCertificate if it has uploads");
@@ -84,6 +86,13 @@ export type StageSettings = z.infer<typeof stageSettings>;
 export type Throttle = z.infer<typeof throttle>;
 
 const areUnique = (names: readonly string[]) => new Set(names).size === names.length;
+
+/** Whether the stages of each database have the same setting. */
+const agreeOn =
+  (setting: "imageDomain" | "changesKeptDays") =>
+  ({ stages }: { readonly stages: readonly StageSettings[] }) =>
+    new Set(stages.map((each) => `${each.database} ${each[setting]}`)).size ===
+    new Set(stages.map((each) => each.database)).size;
 
 export const settingsSchema = z
   .strictObject({ databases: z.array(databaseSettings), stages: z.array(stageSettings) })
@@ -96,12 +105,9 @@ export const settingsSchema = z
   .refine(({ stages }) => areUnique(stages.filter((each) => each.uploads).map((each) => each.database)), {
     error: "two stages with uploads share a database",
   })
-  .refine(
-    ({ stages }) =>
-      new Map(stages.map((each) => [`${each.database} ${each.imageDomain}`, 0])).size ===
-      new Set(stages.map((each) => each.database)).size,
-    { error: "stages of one database differ in imageDomain" },
-  );
+  .refine(agreeOn("imageDomain"), { error: "stages of one database differ in imageDomain" })
+  // Each of them tidies the database they share.
+  .refine(agreeOn("changesKeptDays"), { error: "stages of one database differ in changesKeptDays" });
 
 export type Settings = z.infer<typeof settingsSchema>;
 
@@ -144,6 +150,7 @@ export const settings: Settings = settingsSchema.parse({
       releasesGradually: false,
       isProtected: false,
       logRetentionDays: 14,
+      changesKeptDays: 400,
       alarmRecipient: "colophon-dev@example.com",
     },
     {
@@ -172,6 +179,7 @@ export const settings: Settings = settingsSchema.parse({
       releasesGradually: true,
       isProtected: true,
       logRetentionDays: 90,
+      changesKeptDays: 400,
       alarmRecipient: "colophon-alarms@example.com",
     },
   ],

@@ -40,8 +40,8 @@ export const memoryInMegabytes = { usual: 512, images: 1_769 } as const;
 /** What the stacks have that costs by the month (database-stack.ts, watch.ts, firewall.ts). */
 export const fixtures = {
   databaseAlarmMetrics: 2,
-  /** The share of failing answers is made of two. */
-  stageAlarmMetrics: 4,
+  /** The share of failing answers is made of two, and two watch what is scheduled on every stage. */
+  stageAlarmMetrics: 6,
   /** That the removal of images runs, and that it does not fail. */
   uploadAlarmMetrics: 2,
   firewallRules: 2,

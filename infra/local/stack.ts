@@ -77,7 +77,8 @@ export async function startStack(options: StackOptions): Promise<LocalStack> {
       pages,
     });
     closing.push(gateway.close);
-    if (files) closing.push(scheduleRemovals(lambda));
+    closing.push(schedule(lambda, "ops-tidy", day));
+    if (files) closing.push(schedule(lambda, "ops-remove-images", 10 * minute));
     return { url: `http://localhost:${port}`, tokens, close };
   } catch (error) {
     await close();
@@ -117,12 +118,18 @@ async function startFileService(directory: string): Promise<S3> {
   return s3;
 }
 
-const removalsInMilliseconds = 10 * 60_000;
+const minute = 60_000;
+const day = 24 * 60 * minute;
 
-/** Does what the schedule of a deployed stack does. */
-function scheduleRemovals(lambda: Lambda): () => Promise<void> {
-  const timer = setInterval(() => void lambda.invoke("ops-remove-images", {}), removalsInMilliseconds);
-  return async () => clearInterval(timer);
+/** Does what the schedules of a deployed stack do: a minute after the start, and then time and again. */
+function schedule(lambda: Lambda, name: string, everyInMilliseconds: number): () => Promise<void> {
+  const run = () => void lambda.invoke(name, {});
+  const first = setTimeout(run, minute);
+  const timer = setInterval(run, everyInMilliseconds);
+  return async () => {
+    clearTimeout(first);
+    clearInterval(timer);
+  };
 }
 
 const origins = (port: number) => [`http://localhost:${port}`, `http://127.0.0.1:${port}`, panelDevelopmentOrigin];

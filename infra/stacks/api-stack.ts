@@ -1,4 +1,4 @@
-import { Annotations, CfnOutput, CfnRule, Fn, Stack } from "aws-cdk-lib";
+import { Annotations, CfnOutput, CfnRule, Duration, Fn, Stack } from "aws-cdk-lib";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 import { type Declaration, functionName } from "../../lib/contract/declare.ts";
@@ -11,8 +11,8 @@ import { Firewall } from "./firewall.ts";
 import { Images } from "./images.ts";
 import { ReferenceSite } from "./reference-site.ts";
 import { GradualRelease } from "./release.ts";
-import { RemovalSchedule } from "./removal-schedule.ts";
 import { ColophonApi } from "./rest-api.ts";
+import { ScheduledFunction } from "./scheduled-function.ts";
 import { bufferedTimeout, longTimeout, type Resource, ServiceFunction } from "./service-function.ts";
 import { Watch } from "./watch.ts";
 
@@ -65,8 +65,9 @@ export class ApiStack extends Stack {
       const protects = api.deploymentStage.stageArn;
       new Firewall(this, "Firewall", { name: this.#prefix, protects, ...settings.firewall });
     }
-    const removal = images ? this.makeRemoval(images) : undefined;
-    watch.over({ endpoints: served.map(({ endpoint }) => endpoint), accessLog, removal: removal?.serviceFunction });
+    const endpointFunctions = served.map(({ endpoint }) => endpoint);
+    const removal = images && this.makeRemoval(images);
+    watch.over({ endpoints: endpointFunctions, accessLog, removal, tidying: this.makeTidying() });
 
     const own = `https://${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
     this.makeReference(settings.domain ? `https://${settings.domain.name}` : own);
@@ -109,10 +110,30 @@ export class ApiStack extends Stack {
     });
   }
 
-  private makeRemoval(images: Images): RemovalSchedule {
+  private makeRemoval(images: Images): ServiceFunction {
     const packaged = this.find("ops-remove-images");
-    const resources = [databaseResource(this.#cluster), images.resourceFor(["users", "contributors"], packaged)];
-    return new RemovalSchedule(this, "Removal", { prefix: this.#prefix, packaged, resources, ...this.keeping });
+    return new ScheduledFunction(this, "Removal", {
+      prefix: this.#prefix,
+      packaged,
+      description: "Removes images that nothing refers to any more",
+      resources: [databaseResource(this.#cluster), images.resourceFor(["users", "contributors"], packaged)],
+      // Often enough for images of deleted people, seldom enough to cost nothing.
+      every: Duration.hours(6),
+      payload: {},
+      ...this.keeping,
+    }).serviceFunction;
+  }
+
+  private makeTidying(): ServiceFunction {
+    return new ScheduledFunction(this, "Tidying", {
+      prefix: this.#prefix,
+      packaged: this.find("ops-tidy"),
+      description: "Forgets old changes, sessions and releases",
+      resources: [databaseResource(this.#cluster)],
+      every: Duration.days(1),
+      payload: { days: this.#settings.changesKeptDays },
+      ...this.keeping,
+    }).serviceFunction;
   }
 
   /** What the stage is, to all of its functions. */

@@ -30,6 +30,8 @@ interface Watched {
   readonly accessLog: LogGroup;
   /** The scheduled removal of images, where there is one. */
   readonly removal: ServiceFunction | undefined;
+  /** The scheduled forgetting of what nobody needs any more. */
+  readonly tidying: ServiceFunction;
 }
 
 /** Of an answer that is not streamed, since lists may be as long as one likes; cold starts and a database that grows are below it. */
@@ -61,7 +63,7 @@ export class Watch extends Construct {
     this.addQueries(watched);
   }
 
-  private addAlarms({ accessLog, removal }: Watched): void {
+  private addAlarms({ accessLog, removal, tidying }: Watched): void {
     const { alarms, prefix } = this.#props;
     const latency = accessLog.addMetricFilter("Latency", {
       filterPattern: FilterPattern.stringValue("$.transfer", "=", "BUFFERED"),
@@ -86,6 +88,19 @@ export class Watch extends Construct {
       impact:
         "Visitors are turned away with 429. Either somebody floods the API, or the throttles of this stage have become too tight.",
       threshold: 50,
+      periods: 2,
+    });
+    alarms.add("tidying-dead", {
+      metric: tidying.lambda.metricInvocations({ period: Duration.days(1) }),
+      impact: "What was changed and by whom is kept for longer than promised: ops-tidy has not run for two days.",
+      threshold: 0,
+      isFloor: true,
+      periods: 2,
+    });
+    alarms.add("tidying-failing", {
+      metric: tidying.lambda.metricErrors({ period: Duration.days(1) }),
+      impact: "What was changed and by whom is kept for longer than promised: ops-tidy fails. Its log says why.",
+      threshold: 1,
       periods: 2,
     });
     if (!removal) return;

@@ -89,8 +89,8 @@ describe("A month", () => {
   it("costs the firewall where there is one", () => {
     const { firewall, ...open } = prod;
 
-    expect(totals(ofProd().ofStage)[0]).toBeCloseTo(0.6 + 0.6 + 3 + 5 + 2, 6);
-    expect(totals(costsOf(open, prodDatabase).ofStage)[0]).toBeCloseTo(0.6 + 0.6 + 3, 6);
+    expect(totals(ofProd().ofStage)[0]).toBeCloseTo(0.8 + 0.6 + 3 + 5 + 2, 6);
+    expect(totals(costsOf(open, prodDatabase).ofStage)[0]).toBeCloseTo(0.8 + 0.6 + 3, 6);
   });
 });
 

@@ -95,7 +95,9 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     const operations = template.all("Lambda::Function").filter(({ id }) => waiting.has(id));
 
     expect(operations.map(({ Properties }) => Properties.FunctionName).sort()).toEqual(
-      ["ops-create-user", "ops-issue-refresh-token", "ops-migrate"].map((name) => `colophon-${given.name}-${name}`),
+      ["ops-create-user", "ops-issue-refresh-token", "ops-list-changes", "ops-migrate"].map(
+        (name) => `colophon-${given.name}-${name}`,
+      ),
     );
   });
 

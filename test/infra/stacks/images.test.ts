@@ -93,19 +93,40 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
       ContentSecurityPolicy: { ContentSecurityPolicy: "default-src 'none'; sandbox", Override: true },
     });
   });
+});
 
-  it("are removed on a schedule, which may call its function alone", () => {
-    const rule = template.one("Events::Rule");
-    const lambda = template.find(rule.Properties.Targets[0].Arn);
-    const [allowed, ...others] = template.all("Lambda::Permission").filter(({ Properties }) => {
-      return Properties.Principal === "events.amazonaws.com";
+describe.each(settings.stages)("What is scheduled on stage $name", (stage) => {
+  const scheduled = () => {
+    const template = synthesis.template(`colophon-${stage.name}`);
+    return template.all("Events::Rule").map((rule) => {
+      const [target] = rule.Properties.Targets;
+      return { template, rule, target, lambda: template.find(target.Arn) };
     });
+  };
 
-    expect(rule.Properties).toMatchObject({ ScheduleExpression: "rate(6 hours)", State: "ENABLED" });
-    expect(lambda.Properties).toMatchObject({ FunctionName: `colophon-${stage.name}-ops-remove-images`, Timeout: 900 });
-    expect(others).toEqual([]);
-    expect(template.find(allowed?.Properties.FunctionName).id).toBe(lambda.id);
-    expect(template.find(allowed?.Properties.SourceArn).id).toBe(rule.id);
+  it("is to tidy once a day, and to remove images where there are uploads", () => {
+    const runs = scheduled().map(({ rule, target, lambda }) => [
+      lambda.Properties.FunctionName,
+      rule.Properties.ScheduleExpression,
+      JSON.parse(target.Input),
+    ]);
+
+    expect(runs.sort()).toEqual([
+      ...(stage.uploads ? [[`colophon-${stage.name}-ops-remove-images`, "rate(6 hours)", {}]] : []),
+      [`colophon-${stage.name}-ops-tidy`, "rate(1 day)", { days: stage.changesKeptDays }],
+    ]);
+  });
+
+  it("runs as long as Lambda lets it, by a schedule that may call its function alone", () => {
+    for (const { template, rule, lambda } of scheduled()) {
+      const permissions = template.all("Lambda::Permission").filter(({ Properties }) => {
+        return Properties.Principal === "events.amazonaws.com" && template.find(Properties.SourceArn).id === rule.id;
+      });
+
+      expect(rule.Properties.State).toBe("ENABLED");
+      expect(lambda.Properties.Timeout).toBe(900);
+      expect(permissions.map(({ Properties }) => template.find(Properties.FunctionName).id)).toEqual([lambda.id]);
+    }
   });
 });
 

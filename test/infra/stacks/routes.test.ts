@@ -42,8 +42,8 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
     expect(endpoints.flatMap(routesFor)).toHaveLength(32 + 21);
   });
 
-  it("has a Lambda for each declaration, and no other but the removal of images", () => {
-    const names = [...served.map(functionName), ...(uploads ? ["ops-remove-images"] : [])];
+  it("has a Lambda for each declaration, and no other but what is scheduled", () => {
+    const names = [...served.map(functionName), "ops-tidy", ...(uploads ? ["ops-remove-images"] : [])];
     expect(template.all("Lambda::Function").map(byName).sort()).toEqual(
       names.map((each) => `colophon-${name}-${each}`).sort(),
     );
@@ -189,11 +189,11 @@ async function assetOf(template: Template, name: string): Promise<string[]> {
 }
 
 describe("A stage without uploads", () => {
-  it("has no bucket, no CDN and no schedule", () => {
+  it("has no bucket and no CDN, and schedules nothing for images", () => {
     const template = synthesis.template("colophon-dev");
     const types = new Set(template.resources.map(({ Type }) => Type.split("::")[1]));
 
-    for (const type of ["S3", "CloudFront", "Events"]) expect(types).not.toContain(type);
+    for (const type of ["S3", "CloudFront"]) expect(types).not.toContain(type);
     expect(template.text).not.toMatch(/IMAGE_BUCKET|s3:/);
   });
 

@@ -65,6 +65,8 @@ describe("Settings", () => {
     ["a minimum above the maximum", ({ prodDatabase }) => (prodDatabase.capacityMin = 9), /above capacityMax/],
     ["a capacity of no half ACU", ({ prodDatabase }) => (prodDatabase.capacityMin = 0.7), /capacityMin/],
     ["logs kept for four days", ({ dev }) => (dev.logRetentionDays = 4 as 3), /logRetentionDays/],
+    ["changes kept for no day", ({ dev }) => (dev.changesKeptDays = 0), /changesKeptDays/],
+    ["changes kept for eleven years", ({ dev }) => (dev.changesKeptDays = 4_000), /changesKeptDays/],
     ["alarms for nobody", ({ dev }) => (dev.alarmRecipient = "ops"), /alarmRecipient/],
     ["uploads without a certificate", ({ prod }) => delete prod.imageCertificate, /imageCertificate/],
     ["no backups", ({ prodDatabase }) => (prodDatabase.backupDays = 0), /backupDays/],
@@ -77,5 +79,14 @@ describe("Settings", () => {
     const twice = changed(({ stages, prod }) => stages.push({ ...prod, name: "second" }));
 
     expect(issuesOf(twice)?.join()).toMatch(/two stages with uploads share a database/);
+  });
+
+  it.each<[string, Partial<StageSettings>]>([
+    ["imageDomain", { imageDomain: "other.example.com" }],
+    ["changesKeptDays", { changesKeptDays: 30 }],
+  ])("refuse stages of one database that differ in %s", (setting, difference) => {
+    const shared = changed(({ stages, dev }) => stages.push({ ...dev, name: "second", ...difference }));
+
+    expect(issuesOf(shared)?.join()).toBe(`: stages of one database differ in ${setting}`);
   });
 });

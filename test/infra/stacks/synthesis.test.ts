@@ -54,7 +54,8 @@ describe("Templates", () => {
     const { resources } = synthesis.template(stack);
     const { size } = await stat(join(synthesis.directory, `${stack}.template.json`));
 
-    expect(resources.length).toBeLessThan(450);
+    // CloudFormation takes 500 resources and a megabyte; another endpoint is a dozen of them.
+    expect(resources.length).toBeLessThan(470);
     expect(size).toBeLessThan(900_000);
   });
 

@@ -20,10 +20,10 @@ describe.each(stages)("Stage $name", ({ name, uploads, alarmRecipient }) => {
     template = synthesis.template(prefix);
   });
 
-  it("alarms on failing and slow answers, on throttling, and on a removal of images that fails or is dead", () => {
+  it("alarms on failing and slow answers, on throttling, and on schedules that fail or are dead", () => {
     const removal = uploads ? ["removal-dead", "removal-failing"] : [];
     expect(Object.keys(alarmsOf(template, prefix)).sort()).toEqual(
-      ["failing-answers", ...removal, "slow-answers", "throttled"].sort(),
+      ["failing-answers", ...removal, "slow-answers", "throttled", "tidying-dead", "tidying-failing"].sort(),
     );
   });
 
