@@ -1,28 +1,19 @@
 -- A request, as those who change something for it see it.
 create type request as (
-  -- What a request is known by, however often it is sent: the client's own key, or the id of the invocation.
-  key text,
-  -- API Gateway's id of it, or Lambda's.
-  id text,
-  -- SHA-256 of what is asked, where the client chose the key.
-  fingerprint text,
+  key text, -- what it is known by, however often it is sent: the client's own, or the id of the invocation
+  id text, -- API Gateway's, or Lambda's
+  fingerprint text, -- SHA-256 of what is asked, where the client chose the key
   endpoint text,
-  -- SHA-256 of the session's token, hexadecimal; for operators of a token that is to become one.
-  digest text,
+  digest text, -- SHA-256 of the session's token, hexadecimal; from operators of a token that is to become one
   permission text,
-  -- The status for a session whose user has been deleted.
-  user_missing integer,
-  -- The versions that the client has seen; null asks for none.
-  versions bigint[],
-  -- The record in question, and what is asked of it.
-  target bigint,
+  user_missing integer, -- the status for a session whose user has been deleted
+  versions bigint[], -- those that the client has seen; null asks for none
+  target bigint, -- the record in question
   asked json,
-  -- Who asks; null for operators.
-  caller bigint,
+  caller bigint, -- who asks; null for operators
   username text,
-  -- What has been decided already: a refusal, or what was answered when the request came before.
-  status integer,
-  answer json
+  status integer, -- what has been decided already: a refusal, or that the request came before
+  answer json -- and what was answered then
 );
 
 -- A status of the contract, and what belongs to it: with 400 the name of the parameter to blame.

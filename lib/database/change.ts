@@ -1,18 +1,12 @@
-import sql, { raw, type Sql } from "sql-template-tag";
+import sql from "sql-template-tag";
 import type { changes } from "../changes/all.ts";
 import { execute } from "./client.ts";
-import { sqlStateOf } from "./errors.ts";
 import type { Guard } from "./guard.ts";
 import type { Outcome } from "./query.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
+import { released } from "./release.ts";
 
 export type ChangeName = keyof typeof changes;
-
-/** The schema of the release that this bundle belongs to: the build puts its name in (infra/build.ts). */
-const release = process.env.RELEASE_SCHEMA ?? "";
-
-/** A database function of this release. */
-export const released = (name: string): Sql => raw(`${release}.${name}`);
 
 /** What is asked, and what makes it one request however often it is sent (lib/changes/request.sql). */
 export interface Asked {
@@ -62,11 +56,6 @@ async function call(
       where (request).status is null
     `,
     deadline,
-  ).catch((error: unknown) => {
-    throw sqlStateOf(error) === schemaMissing ? new Error(unreleased, { cause: error }) : error;
-  });
+  );
   return { status: integer(row, 0), caller: integerOrNull(row, 1), body: textOrNull(row, 2) };
 }
-
-const schemaMissing = "3F000";
-const unreleased = `The database has no schema ${release}: run the ops-migrate of the very release that this function is of`;

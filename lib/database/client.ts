@@ -2,6 +2,7 @@ import { ExecuteStatementCommand, type Field, RDSDataClient, type SqlParameter }
 import type { Sql } from "sql-template-tag";
 import { isFault, patient, persist } from "../persist.ts";
 import { sqlStateOf } from "./errors.ts";
+import { unreleased } from "./release.ts";
 
 export type Row = readonly Field[];
 
@@ -42,9 +43,15 @@ export async function execute(statement: Sql, deadline = patient()): Promise<rea
     sql: statement.statement,
     parameters: statement.values.map(parameter),
   });
-  const { records } = await persist((attempt) => client.send(command, attempt), mayPass, deadline);
-  return records ?? [];
+  try {
+    const { records } = await persist((attempt) => client.send(command, attempt), mayPass, deadline);
+    return records ?? [];
+  } catch (error) {
+    throw sqlStateOf(error) === schemaMissing ? new Error(unreleased, { cause: error }) : error;
+  }
 }
+
+const schemaMissing = "3F000";
 
 /** Text binds as text and numbers as bigint or double, so statements cast every parameter to its type. */
 export function parameter(value: unknown, index: number): SqlParameter {

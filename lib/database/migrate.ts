@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import sql, { raw } from "sql-template-tag";
 import type { Migration } from "./migrations/all.ts";
 import { text } from "./read.ts";
+import { release } from "./release.ts";
 import { type Send, transaction } from "./transaction.ts";
 
 /** Any number that no other lock of the database uses. */
@@ -53,9 +54,6 @@ async function apply(migration: Migration, send: Send): Promise<boolean> {
   await send(sql`insert into migrations (name, checksum) values (${migration.name}::text, ${checksum}::text)`);
   return true;
 }
-
-/** The schema of this release: the build puts its name in (infra/build.ts). */
-const release = process.env.RELEASE_SCHEMA ?? "";
 
 /**
  * Installs the functions by which this release changes something, unless that has been done. They have a schema of their

@@ -5,6 +5,7 @@ import type { GuardedQuery } from "../database/query.ts";
 import { aliasesOf, descriptionsOf, linksOf, relationsOf, scopedCount, scopedPage } from "./contributors.ts";
 import { catalogueOrder, named } from "./filters.ts";
 import { imageUrl } from "./images.ts";
+import { record, recordWith } from "./json.ts";
 import { opened, otherEditor } from "./locks.ts";
 
 interface ListInput {
@@ -21,16 +22,12 @@ export function list({ client, search, order }: ListInput): GuardedListQuery<Ans
     guarded: true,
     max: scopedCount(client, "contributors", search === undefined ? undefined : filter),
     page: (page) => sql`
-      select
-        contributors.id,
-        contributors.${sorted.key},
-        jsonb_build_object(
-          'id', contributors.id,
-          'first_name', first_name,
-          'last_name', coalesce(last_name, ''),
-          'slug', slug,
-          'image', coalesce(${imageUrl(sql`image`)}, '')
-        ) || jsonb_strip_nulls(jsonb_build_object('locked_by', ${otherEditor("contributor", sql`contributors.id`)}))
+      select contributors.id, contributors.${sorted.key}, ${recordWith(
+        sql`
+          id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image
+        `,
+        sql`',"locked_by":' || ${otherEditor("contributor", sql`contributors.id`)}`,
+      )}
       from ${scopedPage(client, filter, sorted, page)}
       order by ${sorted.by}
     `,
@@ -41,20 +38,14 @@ export function list({ client, search, order }: ListInput): GuardedListQuery<Ans
 export const find = (id: number | null): GuardedQuery<Answer<"AdminContributor">> => ({
   guarded: true,
   select: sql`
-    select
-      json_build_object(
-        'id', id,
-        'first_name', first_name,
-        'last_name', coalesce(last_name, ''),
-        'slug', slug,
-        'image', coalesce(${imageUrl(sql`image`)}, ''),
-        'gender', coalesce(gender, ''),
-        'links', ${linksOf(sql`contributors.id`)},
-        'aliases', ${aliasesOf(sql`contributors.id`)},
-        'descriptions', ${descriptionsOf(sql`contributors.id`)},
-        'relations', ${relationsOf(sql`contributors.id`, empty)}
-      ),
-      version
+    select ${record(sql`
+      id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
+      coalesce(gender, '') as gender,
+      ${linksOf(sql`contributors.id`)} as links,
+      ${aliasesOf(sql`contributors.id`)} as aliases,
+      ${descriptionsOf(sql`contributors.id`)} as descriptions,
+      ${relationsOf(sql`contributors.id`, empty)} as relations
+    `)}, version
     from contributors
     where id = ${id}::bigint and ${opened("contributor", id)}
   `,

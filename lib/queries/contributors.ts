@@ -4,6 +4,7 @@ import type { ListQuery, Page } from "../database/list.ts";
 import type { PublicQuery } from "../database/query.ts";
 import { type CatalogueOrder, catalogueOrder, named, type Order } from "./filters.ts";
 import { imageUrl } from "./images.ts";
+import { record, records, recordWith } from "./json.ts";
 import { randomSlug } from "./random.ts";
 import { relatedWorks, type WorksInput } from "./works.ts";
 
@@ -58,47 +59,45 @@ export function list({ client, search, order }: ListInput): ListQuery<Answer<"Co
   return {
     max: scopedCount(client, "public contributors", search === undefined ? undefined : filter),
     page: (page) => sql`
-      select
-        contributors.id,
-        contributors.${sorted.key},
-        jsonb_build_object(
-          'id', contributors.id,
-          'first_name', first_name,
-          'last_name', coalesce(last_name, ''),
-          'image', ${imageUrl(sql`image`)},
-          'gender', gender,
-          'series_count', works.series_count
-        ) || jsonb_strip_nulls(jsonb_build_object('random_series', works.any_one))
+      select contributors.id, contributors.${sorted.key}, ${recordWith(
+        sql`
+          contributors.id, first_name, coalesce(last_name, '') as last_name, ${imageUrl(sql`image`)} as image, gender,
+          cardinality(works.ids) as series_count
+        `,
+        sql`',"random_series":' || (
+          select row_to_json(series)
+          from (
+            select name, slug
+            from series
+            where id = works.ids[1 + floor(works.lot * cardinality(works.ids))::int]
+          ) as series
+        )`,
+      )}
       from
         ${scopedPage(client, filter, sorted, page)}
         cross join lateral (
-          select
-            count(*) as series_count,
-            (array_agg(jsonb_build_object('name', series.name, 'slug', series.slug) order by random()))[1] as any_one
-          from series_contributors as link join series on series.id = link.series_id
-          where link.contributor_id = contributors.id and series.scope in (0, ${client}::bigint)
+          select random() as lot, array(
+            select series.id
+            from series_contributors as link join series on series.id = link.series_id
+            where link.contributor_id = contributors.id and series.scope in (0, ${client}::bigint)
+          ) as ids
+          offset 0
         ) as works
       order by ${sorted.by}
     `,
   };
 }
 
-/** A published contributor; relations to unpublished ones stay hidden. */
+/** A published contributor; relations to unpublished ones stay hidden. No slug: one that can be none. */
 export const find = (slug: string | null): PublicQuery<Answer<"Contributor">> => ({
   select: sql`
-    select
-      json_build_object(
-        'id', id,
-        'first_name', first_name,
-        'last_name', coalesce(last_name, ''),
-        'slug', slug,
-        'image', ${imageUrl(sql`image`)},
-        'gender', gender,
-        'links', ${linksOf(sql`contributors.id`)},
-        'descriptions', ${descriptionsOf(sql`contributors.id`)},
-        'aliases', ${aliasesOf(sql`contributors.id`)},
-        'relations', ${relationsOf(sql`contributors.id`, sql`and related.public`)}
-      )
+    select ${record(sql`
+      id, first_name, coalesce(last_name, '') as last_name, slug, ${imageUrl(sql`image`)} as image, gender,
+      ${linksOf(sql`contributors.id`)} as links,
+      ${descriptionsOf(sql`contributors.id`)} as descriptions,
+      ${aliasesOf(sql`contributors.id`)} as aliases,
+      ${relationsOf(sql`contributors.id`, sql`and related.public`)} as relations
+    `)}
     from contributors
     where slug = ${slug}::text and public
   `,
@@ -119,55 +118,27 @@ export const works = (contributor: number | null, input: WorksInput): ListQuery<
     input,
   );
 
-export const linksOf = (contributor: Sql): Sql => sql`
-  (
-    select coalesce(json_agg(json_build_object('url', url, 'domain', domain) order by position), '[]')
-    from contributor_links
-    where contributor_id = ${contributor}
-  )
-`;
+export const linksOf = (contributor: Sql): Sql =>
+  records(sql`select url, domain from contributor_links where contributor_id = ${contributor} order by position`);
 
-export const descriptionsOf = (contributor: Sql): Sql => sql`
-  (
-    select
-      coalesce(
-        json_agg(
-          json_build_object('id', id, 'description', description, 'language', language, 'source', source) order by id
-        ),
-        '[]'
-      )
+export const descriptionsOf = (contributor: Sql): Sql =>
+  records(sql`
+    select id, description, language, source
     from contributor_descriptions
     where contributor_id = ${contributor}
-  )
-`;
+    order by id
+  `);
 
-export const aliasesOf = (contributor: Sql): Sql => sql`
-  (
-    select coalesce(json_agg(json_build_object('id', id, 'name', name) order by id), '[]')
-    from contributor_aliases
-    where contributor_id = ${contributor}
-  )
-`;
+export const aliasesOf = (contributor: Sql): Sql =>
+  records(sql`select id, name from contributor_aliases where contributor_id = ${contributor} order by id`);
 
-export const relationsOf = (contributor: Sql, filter: Sql): Sql => sql`
-  (
+export const relationsOf = (contributor: Sql, filter: Sql): Sql =>
+  records(sql`
     select
-      coalesce(
-        json_agg(
-          json_build_object(
-            'id', relation.id,
-            'relation_id', related.id,
-            'relation_type', relation.relation_type,
-            'name', concat_ws(' ', related.first_name, related.last_name),
-            'first_name', related.first_name,
-            'last_name', coalesce(related.last_name, ''),
-            'slug', related.slug
-          )
-          order by relation.id
-        ),
-        '[]'
-      )
+      relation.id, related.id as relation_id, relation.relation_type,
+      concat_ws(' ', related.first_name, related.last_name) as name,
+      related.first_name, coalesce(related.last_name, '') as last_name, related.slug
     from contributor_relations as relation join contributors as related on related.id = relation.relation_id
     where relation.contributor_id = ${contributor} ${filter}
-  )
-`;
+    order by relation.id
+  `);

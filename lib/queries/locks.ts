@@ -1,5 +1,6 @@
 import sql, { type Sql } from "sql-template-tag";
-import { released } from "../database/change.ts";
+import { released } from "../database/release.ts";
+import { record } from "./json.ts";
 
 /* Edit locks (design, "Edit locks"): they tell who is editing a record, and refuse nothing. */
 
@@ -11,14 +12,14 @@ const kinds = {
 type Kind = keyof typeof kinds;
 
 /** Who else is editing the record, as JSON; null when nobody is, or the caller. */
-export function otherEditor(kind: Kind, record: Sql): Sql {
+export function otherEditor(kind: Kind, target: Sql): Sql {
   const { locks, reference } = kinds[kind];
   return sql`
     (
-      select jsonb_build_object('id', holder.id, 'username', holder.username)
+      select ${record(sql`holder.id, holder.username`)}
       from ${locks} as held join users as holder on holder.id = held.holder_id
       where
-        held.${reference} = ${record}
+        held.${reference} = ${target}
         and held.expires_at > now()
         and held.holder_id not in (select id from caller)
     )

@@ -2,16 +2,17 @@ import sql from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
 import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
+import { record } from "./json.ts";
 
 type Id = number | null;
 
-const record = sql`json_build_object('id', id, 'name', name, 'description', description)`;
+const permission = record(sql`id, name, description`);
 
 export const list = (): GuardedListQuery<Answer<"Permission">> => ({
   guarded: true,
   max: sql`select count(*) from permissions`,
   page: ({ after, limit }) => sql`
-    select id, id, ${record}
+    select id, id, ${permission}
     from permissions
     where id > ${after?.id ?? 0}::bigint
     order by id
@@ -22,7 +23,7 @@ export const list = (): GuardedListQuery<Answer<"Permission">> => ({
 export const find = (id: Id): GuardedQuery<Answer<"Permission">> => ({
   guarded: true,
   select: sql`
-    select ${record}, version
+    select ${permission}, version
     from permissions
     where id = ${id}::bigint
   `,

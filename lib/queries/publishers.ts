@@ -1,9 +1,10 @@
-import sql, { empty, type Sql } from "sql-template-tag";
+import sql, { empty } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
 import type { ListQuery } from "../database/list.ts";
 import type { PublicQuery } from "../database/query.ts";
 import { type CatalogueOrder, catalogueOrder, named } from "./filters.ts";
 import { imageUrl } from "./images.ts";
+import { record, records } from "./json.ts";
 import { randomSlug } from "./random.ts";
 import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
 
@@ -21,22 +22,13 @@ export function list({ search, order = "added-asc" }: ListInput): ListQuery<Answ
         ? sql`select coalesce(sum(tally), 0)::bigint from tallies where subject = 'publishers' and scope = 0`
         : sql`select count(*) from publishers where true ${named(sql`name_key`, search)}`,
     page: ({ after, offset, limit }) => sql`
-      select
-        publishers.id,
-        publishers.${key},
-        json_build_object(
-          'id', id,
-          'name', name,
-          'short-name', coalesce(short_name, ''),
-          'slug', slug,
-          'country', coalesce(country, ''),
-          'website', coalesce(website, ''),
-          'headquarter', coalesce(headquarter, ''),
-          'series_count', (select count(*) from series_publishers where publisher_id = publishers.id),
-          'founding_date', coalesce(founding_date::text, ''),
-          'image', coalesce(${imageUrl(sql`image`)}, ''),
-          'image_source', coalesce(image_source, '')
-        )
+      select publishers.id, publishers.${key}, ${record(sql`
+        id, name, coalesce(short_name, '') as "short-name", slug, coalesce(country, '') as country,
+        coalesce(website, '') as website, coalesce(headquarter, '') as headquarter,
+        (select count(*) from series_publishers where publisher_id = publishers.id) as series_count,
+        coalesce(cast(founding_date as text), '') as founding_date, coalesce(${imageUrl(sql`image`)}, '') as image,
+        coalesce(image_source, '') as image_source
+      `)}
       from (
         select *
         from publishers
@@ -52,19 +44,11 @@ export function list({ search, order = "added-asc" }: ListInput): ListQuery<Answ
 
 export const find = (slug: string | null): PublicQuery<Answer<"Publisher">> => ({
   select: sql`
-    select
-      json_build_object(
-        'id', id,
-        'name', name,
-        'slug', slug,
-        'image', coalesce(${imageUrl(sql`image`)}, ''),
-        'website', coalesce(website, ''),
-        'domain', coalesce(domain, ''),
-        'country', coalesce(country, ''),
-        'descriptions', ${descriptions},
-        'aliases', ${aliases},
-        'relations', ${relations}
-      )
+    select ${record(sql`
+      id, name, slug, coalesce(${imageUrl(sql`image`)}, '') as image, coalesce(website, '') as website,
+      coalesce(domain, '') as domain, coalesce(country, '') as country,
+      ${descriptions} as descriptions, ${aliases} as aliases, ${relations} as relations
+    `)}
     from publishers
     where slug = ${slug}::text
   `,
@@ -79,49 +63,22 @@ export const publications = (publisher: number | null, input: WorksInput): ListQ
     sql`series_publishers as link`,
     sql`link.publisher_id = ${publisher}::bigint`,
     input,
-    sql`, 'aliases', ${seriesAliases}`,
+    sql`${seriesAliases} as aliases,`,
   );
 
-const descriptions: Sql = sql`
-  (
-    select
-      coalesce(
-        json_agg(
-          json_build_object('id', id, 'description', description, 'language', language, 'source', source) order by id
-        ),
-        '[]'
-      )
-    from publisher_descriptions
-    where publisher_id = publishers.id
-  )
-`;
+const descriptions = records(sql`
+  select id, description, language, source from publisher_descriptions where publisher_id = publishers.id order by id
+`);
 
-const aliases: Sql = sql`
-  (
-    select coalesce(json_agg(json_build_object('id', id, 'title', title, 'language', language) order by id), '[]')
-    from publisher_aliases
-    where publisher_id = publishers.id
-  )
-`;
+const aliases = records(sql`
+  select id, title, language from publisher_aliases where publisher_id = publishers.id order by id
+`);
 
-const relations: Sql = sql`
-  (
-    select
-      coalesce(
-        json_agg(
-          json_build_object(
-            'id', relation.id,
-            'relation_id', related.id,
-            'type', relation.type,
-            'name', related.name,
-            'image', coalesce(${imageUrl(sql`related.image`)}, ''),
-            'slug', related.slug
-          )
-          order by relation.id
-        ),
-        '[]'
-      )
-    from publisher_relations as relation join publishers as related on related.id = relation.relation_id
-    where relation.publisher_id = publishers.id
-  )
-`;
+const relations = records(sql`
+  select
+    relation.id, related.id as relation_id, relation.type, related.name,
+    coalesce(${imageUrl(sql`related.image`)}, '') as image, related.slug
+  from publisher_relations as relation join publishers as related on related.id = relation.relation_id
+  where relation.publisher_id = publishers.id
+  order by relation.id
+`);

@@ -2,6 +2,7 @@ import sql from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
 import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
+import { record, records } from "./json.ts";
 
 type Id = number | null;
 
@@ -9,24 +10,12 @@ export const list = (): GuardedListQuery<Answer<"RoleListItem">> => ({
   guarded: true,
   max: sql`select count(*) from roles`,
   page: ({ after, limit }) => sql`
-    select
-      id,
-      id,
-      json_build_object(
-        'id', id,
-        'name', name,
-        'description', description,
-        'permission_count', coalesce(granted.permissions, 0),
-        'user_count', coalesce(tally, 0)
-      )
-    from
-      roles
-      left join (
-        select role_id, count(*) as permissions
-        from role_permissions
-        group by role_id
-      ) as granted on granted.role_id = roles.id
-      left join tallies on subject = 'users of role' and scope = roles.id
+    select id, id, ${record(sql`
+      id, name, description,
+      (select count(*) from role_permissions where role_id = roles.id) as permission_count,
+      coalesce((select tally from tallies where subject = 'users of role' and scope = roles.id), 0) as user_count
+    `)}
+    from roles
     where id > ${after?.id ?? 0}::bigint
     order by id
     limit ${limit}::bigint
@@ -36,27 +25,15 @@ export const list = (): GuardedListQuery<Answer<"RoleListItem">> => ({
 export const find = (id: Id): GuardedQuery<Answer<"Role">> => ({
   guarded: true,
   select: sql`
-    select
-      json_build_object(
-        'id', id,
-        'name', name,
-        'description', coalesce(description, ''),
-        'is_default', is_default,
-        'permissions', (
-          select
-            coalesce(
-              json_agg(
-                json_build_object('id', permissions.id, 'name', permissions.name, 'description', permissions.description)
-                order by permissions.id
-              ),
-              '[]'
-            )
-          from role_permissions join permissions on permissions.id = role_permissions.permission_id
-          where role_permissions.role_id = roles.id
-        )
-      ),
-      version
+    select ${record(sql`id, name, coalesce(description, '') as description, is_default, ${permissions} as permissions`)}, version
     from roles
     where id = ${id}::bigint
   `,
 });
+
+const permissions = records(sql`
+  select permissions.id, permissions.name, permissions.description
+  from role_permissions as granted join permissions on permissions.id = granted.permission_id
+  where granted.role_id = roles.id
+  order by permissions.id
+`);

@@ -4,6 +4,7 @@ import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
 import { ascending, descending, named } from "./filters.ts";
 import { imageUrl } from "./images.ts";
+import { record, records } from "./json.ts";
 import { opened, otherEditor } from "./locks.ts";
 
 type Id = number | null;
@@ -30,19 +31,12 @@ export function list({ order, search, role }: ListInput): GuardedListQuery<Answe
     guarded: true,
     max: search === undefined ? tallied(role) : sql`select count(*) from users where true ${matching}`,
     page: ({ after, offset, limit }) => sql`
-      select
-        id,
-        ${key},
-        json_build_object(
-          'id', id,
-          'slug', slug,
-          'username', username,
-          'age_verified', age_verified,
-          'profile_image', coalesce(${imageUrl(sql`image`)}, ''),
-          'registered', ${instant(sql`registered`)},
-          'roles', ${rolesOf(sql`users.id`, sql`coalesce(description, '')`)},
-          'lock', ${otherEditor("user", sql`users.id`)}
-        )
+      select id, ${key}, ${record(sql`
+        id, slug, username, age_verified, coalesce(${imageUrl(sql`image`)}, '') as profile_image,
+        ${instant(sql`registered`)} as registered,
+        ${rolesOf(sql`users.id`, sql`coalesce(description, '')`)} as roles,
+        ${otherEditor("user", sql`users.id`)} as lock
+      `)}
       from
         (
           select id
@@ -70,38 +64,25 @@ const tallied = (role: Id | undefined): Sql => sql`
 /** ISO 8601 in UTC, with milliseconds. */
 const instant = (time: Sql): Sql => sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-const rolesOf = (user: Sql, description: Sql): Sql => sql`
-  (
-    select
-      coalesce(
-        json_agg(json_build_object('id', roles.id, 'name', name, 'description', ${description}) order by roles.id),
-        '[]'
-      )
-    from user_roles as held join roles on roles.id = held.role_id
-    where held.user_id = ${user}
-  )
-`;
+const rolesOf = (user: Sql, description: Sql): Sql =>
+  records(sql`
+  select roles.id, name, ${description} as description
+  from user_roles as held join roles on roles.id = held.role_id
+  where held.user_id = ${user}
+  order by roles.id
+`);
 
 /** Opening a user takes the edit lock. */
 export const find = (id: Id): GuardedQuery<Answer<"User">> => ({
   guarded: true,
   select: sql`
-    select
-      json_build_object(
-        'id', id,
-        'slug', slug,
-        'username', username,
-        'profile_image', ${imageUrl(sql`image`)},
-        'registered', ${instant(sql`registered`)},
-        'age_verified', age_verified,
-        'logged_in', exists (
-          select
-          from refresh_tokens
-          where user_id = users.id and expires_at > now() and revoked_at is null
-        ),
-        'roles', ${rolesOf(sql`users.id`, sql`description`)}
-      ),
-      version
+    select ${record(sql`
+      id, slug, username, ${imageUrl(sql`image`)} as profile_image, ${instant(sql`registered`)} as registered, age_verified,
+      exists (
+        select from refresh_tokens where user_id = users.id and expires_at > now() and revoked_at is null
+      ) as logged_in,
+      ${rolesOf(sql`users.id`, sql`description`)} as roles
+    `)}, version
     from users
     where id = ${id}::bigint and ${opened("user", id)}
   `,

@@ -3,6 +3,7 @@ import type { Answer } from "../contract/declare.ts";
 import type { ListQuery } from "../database/list.ts";
 import { type CatalogueOrder, catalogueOrder, named } from "./filters.ts";
 import { imageUrl } from "./images.ts";
+import { record, records } from "./json.ts";
 
 export interface WorksInput {
   readonly client: number;
@@ -16,7 +17,7 @@ export interface WorksInput {
  * in English; else the series' name, and any description. The volume is the first with a cover (design, "Languages").
  * @param link what to join the series with, a table called `link` that has their ids
  * @param related which of the links
- * @param more further fields of each record, a leading comma included
+ * @param more further fields of each record, a comma after each
  */
 export function relatedWorks(
   link: Sql,
@@ -35,38 +36,25 @@ export function relatedWorks(
   return {
     max: sql`select count(*) from ${matching}`,
     page: ({ after, offset, limit }) => sql`
-      select
-        series.id,
-        series.${key},
-        json_build_object(
-          'id', series.id,
-          'name', series.name,
-          'slug', series.slug,
-          'type', series.type,
-          'origin', series.origin,
-          'alias', coalesce(${localised(sql`name`, sql`series_aliases`, sql`and ${inLanguage(language)}`, language)}, series.name),
-          'description', coalesce(${localised(sql`description`, sql`series_descriptions`, empty, language)}, ''),
-          'tags', (
-            select coalesce(json_agg(json_build_object('id', tags.id, 'name', tags.name) order by name_key(tags.name), tags.id), '[]')
-            from series_tags join tags on tags.id = series_tags.tag_id
-            where series_tags.series_id = series.id
-          ),
-          'volume', (
-            select
-              json_build_object(
-                'id', volumes.id,
-                'cover_path', coalesce(${imageUrl(sql`cover`)}, ''),
-                'aspect_ratio', aspect_ratio,
-                'nsfw', nsfw,
-                'nsfw18', nsfw18
-              )
-            from volumes
-            where series_id = series.id
-            order by cover is null, number
-            limit 1
-          )
-          ${more}
-        )
+      select series.id, series.${key}, ${record(sql`
+        series.id, series.name, series.slug, series.type, series.origin,
+        coalesce(
+          ${localised(sql`name`, sql`series_aliases`, sql`and ${inLanguage(language)}`, language)},
+          series.name
+        ) as alias,
+        ${more}
+        coalesce(${localised(sql`description`, sql`series_descriptions`, empty, language)}, '') as description,
+        ${tags} as tags,
+        (
+          select ${record(sql`
+            volumes.id, coalesce(${imageUrl(sql`cover`)}, '') as cover_path, aspect_ratio, nsfw, nsfw18
+          `)}
+          from volumes
+          where series_id = series.id
+          order by cover is null, number
+          limit 1
+        ) as volume
+      `)}
       from (
         select *
         from ${matching}
@@ -109,11 +97,14 @@ const localised = (column: Sql, table: Sql, filter: Sql, language: string): Sql 
   )
 `;
 
+const tags = records(sql`
+  select tags.id, tags.name
+  from series_tags join tags on tags.id = series_tags.tag_id
+  where series_tags.series_id = series.id
+  order by name_key(tags.name), tags.id
+`);
+
 /** All aliases of the series at hand. */
-export const seriesAliases = sql`
-  (
-    select coalesce(json_agg(json_build_object('id', id, 'name', name, 'language', language) order by id), '[]')
-    from series_aliases
-    where series_id = series.id
-  )
-`;
+export const seriesAliases = records(
+  sql`select id, name, language from series_aliases where series_id = series.id order by id`,
+);

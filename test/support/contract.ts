@@ -59,6 +59,9 @@ export function expectHeaders(declaration: Declaration, status: number, headers:
     return;
   }
   expect(headers.get("Content-Type")).toBe("application/json");
+  if (declaration.permission && "record" in declaration.answers && status === 200) {
+    expect(headers.get("ETag")).toMatch(/^"[1-9]\d*"$/);
+  }
 }
 
 /** Every error envelope an endpoint may answer. */
