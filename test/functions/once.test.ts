@@ -5,6 +5,7 @@ import { envelope, invalidParameter, unauthorized } from "../support/envelope.ts
 import { anAdministrator, holderOf, type Person } from "../support/people.ts";
 import { dataUrl, plain } from "../support/pictures.ts";
 import { aRole, give, permissionId, roleIdsOf } from "../support/records.ts";
+import { rounds } from "../support/rounds.ts";
 import type { Reply, Request } from "../support/stack.ts";
 import { unchanged } from "../support/unchanged.ts";
 import { expectAgreement, startUploads, type UploadStack } from "../support/uploads.ts";
@@ -39,7 +40,7 @@ describe("A request with an Idempotency-Key", () => {
   });
 
   it("is done once and answered alike when it is sent fifty times at once", async () => {
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < rounds; round++) {
       const contributor = await aContributor(stack.sql);
       const send = () =>
         stack.call("admin-contributors/edit", {

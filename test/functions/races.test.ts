@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { aContributor } from "../support/catalogue.ts";
 import { anAdministrator, aUser, holderOf, type Person } from "../support/people.ts";
 import { aRole, give, permissionId, roleIdsOf } from "../support/records.ts";
+import { rounds } from "../support/rounds.ts";
 import { type Reply, type Stack, startStack } from "../support/stack.ts";
 
 const atOnce = 50;
-const rounds = Number(process.env.COLOPHON_RACE_ROUNDS ?? 3);
 let stack: Stack;
 let administrator: Person;
 /** Somebody to be related to. */

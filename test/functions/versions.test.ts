@@ -4,6 +4,7 @@ import { envelope, invalidParameter } from "../support/envelope.ts";
 import { anAdministrator, aUser, type Person } from "../support/people.ts";
 import { dataUrl, plain } from "../support/pictures.ts";
 import { aPermission, aRole } from "../support/records.ts";
+import { rounds } from "../support/rounds.ts";
 import { type Request, type Stack, startStack } from "../support/stack.ts";
 import { unchanged } from "../support/unchanged.ts";
 
@@ -68,7 +69,7 @@ describe.each(Object.entries(kinds))("%s", (kind, make) => {
   });
 
   it("let one of fifty win who have seen the same version", async () => {
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < rounds; round++) {
       const { id } = await make();
       const seen = await tagOf(kind, id);
 
