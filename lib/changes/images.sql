@@ -32,14 +32,11 @@ create function image_refusal(request request, before json) returns outcome lang
   end
 $$;
 
-create function set_image(request request, image_key text) returns void language plpgsql as $$
-  begin
-    if request.asked ->> 'owner' = 'users' then
-      update users set image = image_key, version = version + 1 where id = request.target;
-    else
-      update contributors set image = image_key, version = version + 1 where id = request.target;
-    end if;
-  end
+create function set_image(request request, image_key text) returns void language sql as $$
+  update users set image = image_key, version = version + 1
+  where id = request.target and request.asked ->> 'owner' = 'users';
+  update contributors set image = image_key, version = version + 1
+  where id = request.target and request.asked ->> 'owner' = 'contributors';
 $$;
 
 -- Lists the object that a record referred to as one to remove; gives its key, or null where there was none.

@@ -11,11 +11,14 @@ export const list = (): GuardedListQuery<Answer<"RoleListItem">> => ({
   max: sql`select count(*) from roles`,
   page: ({ after, limit }) => sql`
     select id, id, ${record(sql`
-      id, name, description,
-      (select count(*) from role_permissions where role_id = roles.id) as permission_count,
-      coalesce((select tally from tallies where subject = 'users of role' and scope = roles.id), 0) as user_count
+      id, name, description, coalesce(granted.permissions, 0) as permission_count, coalesce(tally, 0) as user_count
     `)}
-    from roles
+    from
+      roles
+      left join (
+        select role_id, count(*) as permissions from role_permissions group by role_id
+      ) as granted on granted.role_id = roles.id
+      left join tallies on subject = 'users of role' and scope = roles.id
     where id > ${after?.id ?? 0}::bigint
     order by id
     limit ${limit}::bigint
