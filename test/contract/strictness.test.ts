@@ -5,13 +5,14 @@ const roles = declarationOf("admin-roles/id");
 const publishers = declarationOf("publishers/list");
 const role = { id: 1, name: "Reader", description: "", is_default: 1, permissions: [] };
 const json = new Headers({ "Content-Type": "application/json" });
+const versioned = new Headers({ "Content-Type": "application/json", ETag: '"7"' });
 
 describe("What every test's answers are held to", () => {
   it("lets through what the declaration says", () => {
     expectDeclared(roles, 200, role);
     expectDeclared(roles, 404, { data: "Role not found", code: 404 });
     expectDeclared(publishers, 200, { publishers: [], max: 3, from: 3, to: 3, count: 0 });
-    expectHeaders(roles, 200, json);
+    expectHeaders(roles, 200, versioned);
     expectHeaders(declarationOf("publisher/slug"), 304, new Headers());
   });
 
@@ -37,9 +38,10 @@ describe("What every test's answers are held to", () => {
     expect(() => expectDeclared(publishers, 200, body)).toThrow();
   });
 
-  it("refuses 304 of what nobody may keep, and what calls itself anything but JSON", () => {
+  it("refuses 304 of what nobody may keep, what calls itself anything but JSON, and details without their version", () => {
     expect(() => expectHeaders(roles, 304, new Headers())).toThrow();
     expect(() => expectHeaders(declarationOf("publisher/random"), 304, new Headers())).toThrow();
-    expect(() => expectHeaders(roles, 200, new Headers({ "Content-Type": "text/html" }))).toThrow();
+    expect(() => expectHeaders(publishers, 200, new Headers({ "Content-Type": "text/html" }))).toThrow();
+    expect(() => expectHeaders(roles, 200, json)).toThrow();
   });
 });

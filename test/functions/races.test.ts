@@ -363,6 +363,33 @@ describe("Fifty at once", () => {
     administrator = await anAdministrator(stack.sql);
   });
 
+  it("act on users who are being promoted, and on none who has been", async () => {
+    const moderator = await holderOf(stack.sql, "edit-users", "delete-users");
+    await inRounds(async (round) => {
+      const users = await times(() => aUser(stack.sql));
+      const action = ["admin-users/delete", "admin-users/logout", "admin-users/edit"][round % 3] ?? "";
+
+      const outcomes = await Promise.all(
+        users.map(async ({ id, username }) => {
+          const [promoted, acted] = await Promise.all([
+            post("admin-users/edit", id, { username, added_roles: [administratorRole] }),
+            stack.call(action, { as: moderator.token, path: { id }, body: { username } }),
+          ]);
+          const rows = await stack.sql`select endpoint, caller_id from changes where record_id = ${id} order by id`;
+          return { promoted: promoted.status, acted: acted.status, last: rows.at(-1)?.caller_id };
+        }),
+      );
+
+      for (const { promoted, acted, last } of outcomes) {
+        expect([200, 403]).toContain(acted);
+        expect([200, 404]).toContain(promoted);
+        // Where both were done, the promotion came last.
+        if (promoted === 200) expect(last).toBe(administrator.id);
+      }
+      await onlyAdministrators(1);
+    });
+  });
+
   it("hand out what is being taken from them, and nobody holds what they never could give", async () => {
     const { sql } = stack;
     await inRounds(async () => {
