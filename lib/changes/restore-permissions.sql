@@ -7,23 +7,20 @@ $$;
 -- of them. It is the key that opens doors, so any name will do.
 create function restore_permissions(request request) returns outcome language plpgsql as $$
   declare
-    administrator bigint;
-    restored bigint[];
+    restored bigint;
+    granted bigint;
   begin
-    with added as (
-      insert into permissions (key, name, description)
-      select
+    insert into permissions (key, name, description)
+    select
+      known.key,
+      free_name(
         known.key,
-        free_name(
-          known.key,
-          exists (select from permissions as taken where identity_key(taken.name) = identity_key(known.key))
-        ),
-        known.value
-      from json_each_text(request.asked) as known
-      where known.key not in (select key from permissions where key is not null)
-      returning id
-    )
-    select coalesce(array_agg(id), '{}') into restored from added;
+        exists (select from permissions as taken where identity_key(taken.name) = identity_key(known.key))
+      ),
+      known.value
+    from json_each_text(request.asked) as known
+    where known.key not in (select key from permissions where key is not null);
+    get diagnostics restored = row_count;
 
     insert into roles (key, name, description)
     values (
@@ -32,14 +29,13 @@ create function restore_permissions(request request) returns outcome language pl
       'May do everything'
     )
     on conflict (key) do nothing;
-    select id into administrator from roles where key = 'administrator';
     insert into role_permissions (role_id, permission_id)
-    select administrator, id
-    from permissions
-    where
-      key is not null
-      and not exists (select from role_permissions where role_id = administrator and permission_id = permissions.id);
-    if found or restored <> '{}' then
+    select role.id, permission.id
+    from roles as role cross join permissions as permission
+    where role.key = 'administrator' and permission.key is not null
+    on conflict do nothing;
+    get diagnostics granted = row_count;
+    if restored + granted > 0 then
       return done(request, answer => to_json(restored));
     end if;
     return answered();
