@@ -57,6 +57,18 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   };
 }
 
+/**
+ * The server that another process runs over this directory.
+ * @returns its URL, without database
+ */
+export async function runningPostgres(directory: string): Promise<string> {
+  const files = ["postmaster.pid", passwordFile].map((file) => readFile(join(directory, file), "utf8"));
+  const [state = "", password] = await Promise.all(files).catch((cause) => {
+    throw new Error(`No database runs over ${directory}: is npm start running?`, { cause });
+  });
+  return `postgres://${user}:${password}@127.0.0.1:${state.split("\n")[3]}`;
+}
+
 async function findBinaries(): Promise<{ postgres: string; initdb: string }> {
   const require = createRequire(import.meta.url);
   // The machine's own binaries are a dependency of that package, and need not be one of ours.

@@ -39,9 +39,9 @@ export interface LocalStack {
   close(): Promise<void>;
 }
 
-const database = "colophon";
+export const database = "colophon";
 /** Beneath node_modules, so that bundles find the packages that stay outside of them, wherever the data are. */
-const builds = join(import.meta.dirname, "../../node_modules/.cache/colophon");
+export const builds = join(import.meta.dirname, "../../node_modules/.cache/colophon");
 const panelDevelopmentOrigin = "http://localhost:5173";
 
 /** Starts all of the service on this machine: database, Data API, the built functions and the gateway. */
@@ -156,7 +156,7 @@ async function createDatabase(serverUrl: string, name: string): Promise<void> {
 }
 
 /** What AWS gives its functions; the SDK's own settings lead it to the local services. */
-function setEnvironment(port: number, databaseName: string, dataApiUrl: string): void {
+export function setEnvironment(port: number, databaseName: string, dataApiUrl: string): void {
   Object.assign(process.env, {
     AWS_REGION: "eu-central-1",
     AWS_ACCESS_KEY_ID: "local",

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Postgres, type PostgresOptions, startPostgres } from "../../../infra/local/postgres.ts";
+import { type Postgres, type PostgresOptions, runningPostgres, startPostgres } from "../../../infra/local/postgres.ts";
 
 let directory: string;
 const servers: Postgres[] = [];
@@ -58,6 +58,16 @@ const serverIn = async () => Number((await readFile(join(directory, "postmaster.
 
 /** Empty for a process that has ended, reaped or not. */
 const commandOf = (id: number) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "");
+
+describe("runningPostgres", () => {
+  it("finds the server over a directory, as long as there is one", async () => {
+    const server = await start();
+
+    expect(await runningPostgres(directory)).toBe(server.url);
+    await server.stop();
+    await expect(runningPostgres(directory)).rejects.toThrow("is npm start running?");
+  });
+});
 
 describe("startPostgres", () => {
   it("starts PostgreSQL 18 in UTF-8, ordering text as Aurora does", async () => {

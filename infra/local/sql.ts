@@ -1,0 +1,131 @@
+import { readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { json } from "node:stream/consumers";
+import { parseArgs } from "node:util";
+import type { APIGatewayProxyEvent } from "aws-lambda";
+import { escapeLiteral } from "pg";
+import { format } from "sql-formatter";
+import * as z from "zod/mini";
+import { build } from "../build.ts";
+import { startLambda } from "./lambda.ts";
+import { planOf, type Statement } from "./plan.ts";
+import { runningPostgres } from "./postgres.ts";
+import { builds, database, setEnvironment } from "./stack.ts";
+
+const usage =
+  "npm run sql -- NAME [payload] [--explain] [--data DIR] [--database postgres://…], NAME as contributors/list";
+
+const root = join(import.meta.dirname, "../..");
+
+const texts = z.optional(z.record(z.string(), z.pipe(z.union([z.string(), z.number()]), z.transform(String))));
+const request = z.strictObject({
+  path: texts,
+  query: texts,
+  body: z.optional(z.unknown()),
+  as: z.optional(z.string()),
+});
+
+/** The sample event of a function, with what is given in its place; to an operator's function that is the event. */
+export async function eventOf(name: string, given?: string): Promise<unknown> {
+  const sample = await readFile(join(root, `events/${name}.json`), "utf8").catch(() => {
+    throw new Error(`There is no function ${name}; one is named like contributors/list`);
+  });
+  if (given === undefined) return JSON.parse(sample);
+  try {
+    const payload: unknown = JSON.parse(given);
+    return name.startsWith("ops/") ? payload : withRequest(JSON.parse(sample), z.parse(request, payload));
+  } catch (cause) {
+    throw new Error(`Unreadable payload (an endpoint's has path, query, body and as): ${given}`, { cause });
+  }
+}
+
+function withRequest(event: APIGatewayProxyEvent, { path, query, body, as }: z.output<typeof request>) {
+  const cookie = as === undefined ? undefined : `refreshToken=${as}`;
+  return {
+    ...event,
+    ...(path && { pathParameters: path }),
+    ...(query && { queryStringParameters: query }),
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(cookie && {
+      headers: { ...event.headers, Cookie: cookie },
+      multiValueHeaders: { ...event.multiValueHeaders, Cookie: [cookie] },
+    }),
+  };
+}
+
+/** Runs functions over a Data API that refuses whatever it is sent, and keeps it. */
+export async function startRecorder(outdir: string) {
+  let sent: Statement | undefined;
+  const server = createServer(async (incoming, response) => {
+    const body = await json(incoming);
+    if (incoming.url === "/Execute") sent ??= body as Statement;
+    // No function takes this for a failure that may pass. A transaction may begin, for its first statement's sake.
+    const [status, answer] =
+      incoming.url === "/BeginTransaction" ? [200, { transactionId: "none" }] : [400, { code: "BadRequestException" }];
+    response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(answer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  setEnvironment(3000, database, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const lambda = await startLambda({ outdir });
+  return {
+    /** The first statement that the function sends; those after it depend on what it is answered. */
+    async statementOf(name: string, event: unknown): Promise<Statement> {
+      sent = undefined;
+      const invocation = await lambda.invoke(name.replaceAll("/", "-"), event);
+      if (sent) return sent;
+      const answer =
+        "error" in invocation ? invocation.error.errorMessage : (invocation.result as { body: string }).body;
+      throw new Error(`No statement is sent: ${answer}`);
+    },
+    close: () => new Promise((resolve) => server.close(resolve)),
+  };
+}
+
+export function readable({ sql, parameters }: Statement): string {
+  const text = format(sql, { language: "postgresql", paramTypes: { numbered: [":"] } });
+  const list = parameters.map(({ name, value }) => `:${name} = ${literal(Object.values(value)[0], value.isNull)}`);
+  return `${text}\n\n${list.join("\n")}`.trimEnd();
+}
+
+const literal = (value: unknown, isNull = false) =>
+  isNull ? "null" : typeof value === "string" ? escapeLiteral(value) : String(value);
+
+async function print(): Promise<string> {
+  const { values, positionals } = parseArgs({
+    options: {
+      explain: { type: "boolean", default: false },
+      data: { type: "string", default: join(root, ".local") },
+      database: { type: "string", default: process.env.COLOPHON_DATABASE_URL },
+    },
+    allowPositionals: true,
+  });
+  const [name, payload] = positionals;
+  if (name === undefined) throw new Error(usage);
+  const event = await eventOf(name, payload);
+  const outdir = join(builds, `sql-${process.pid}`);
+  await build({ outdir });
+  const recorder = await startRecorder(outdir);
+  try {
+    const statement = await recorder.statementOf(name, event);
+    if (!values.explain) return readable(statement);
+    const databaseUrl = values.database ?? `${await runningPostgres(join(values.data, "postgres"))}/${database}`;
+    return `${readable(statement)}\n\n${await planOf(statement, databaseUrl)}`;
+  } finally {
+    await recorder.close();
+    await rm(outdir, { recursive: true });
+  }
+}
+
+if (import.meta.main) {
+  const { log, error: complain } = console;
+  // What a function logs of its request, and of the refusal, is not what was asked for.
+  console.log = console.error = () => {};
+  try {
+    log(await print());
+  } catch (error) {
+    complain(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,134 @@
+import { type ChildProcess, execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { planOf } from "../../../infra/local/plan.ts";
+import { eventOf, readable, startRecorder } from "../../../infra/local/sql.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const functions = readdirSync(join(root, "functions"), { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".ts"))
+  .map((file) => file.slice(0, -".ts".length).replaceAll("\\", "/"));
+
+const database = `sql_${randomUUID().replaceAll("-", "")}`;
+const databaseUrl = `${inject("databaseUrl")}/${database}`;
+const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
+let recorder: Awaited<ReturnType<typeof startRecorder>>;
+
+beforeAll(async () => {
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  await admin`create database ${admin(database)} template demo`;
+  recorder = await startRecorder(inject("outdir"));
+});
+
+afterAll(async () => {
+  await recorder.close();
+  await admin`drop database ${admin(database)} with (force)`;
+  await admin.end();
+});
+
+const statementOf = async (name: string, payload?: string) => recorder.statementOf(name, await eventOf(name, payload));
+
+describe("The statement of", () => {
+  it.each(functions)("%s can be read, and planned", async (name) => {
+    const statement = await statementOf(name);
+
+    expect(readable(statement)).toMatch(/^(with|select)\n/);
+    expect(await planOf(statement, databaseUrl)).toMatch(/\(actual .*\nPlanning Time: .*\nExecution Time: .*$/s);
+  });
+});
+
+describe("A payload", () => {
+  it("replaces path, query, body and session of the sample event", async () => {
+    const given = { path: { id: 7 }, query: { client: 2 }, body: { name: "Guest's" }, as: "local-reader" };
+
+    const event = await eventOf("admin-roles/edit", JSON.stringify(given));
+    const text = readable(await statementOf("admin-roles/edit", JSON.stringify({ body: { name: "Guest's" } })));
+
+    expect(event).toMatchObject({
+      resource: "/admin-roles/edit/{id}",
+      pathParameters: { id: "7" },
+      queryStringParameters: { client: "2" },
+      headers: { Accept: "application/json", Cookie: "refreshToken=local-reader" },
+      multiValueHeaders: { Cookie: ["refreshToken=local-reader"] },
+      body: '{"name":"Guest\'s"}',
+    });
+    expect(text).toMatch(/^:1 = '{.*"name":"Guest''s".*}'$/m);
+  });
+
+  it("is all that an operator's function gets", async () => {
+    expect(await eventOf("ops/list-changes", '{"limit": 5}')).toEqual({ limit: 5 });
+  });
+
+  it.each([
+    ["{", "contributors/list"],
+    ['{"client": 1}', "contributors/list"],
+    ['{"query": {"client": [1]}}', "contributors/list"],
+    ["{", "ops/tidy"],
+  ])("that is %s is refused", async (payload, name) => {
+    await expect(eventOf(name, payload)).rejects.toThrow(/^Unreadable payload \(an endpoint's has [^\n]*$/);
+  });
+
+  it("that is refused before the database is asked is told with the answer", async () => {
+    await expect(statementOf("contributors/list", '{"query": {}}')).rejects.toThrow(
+      'No statement is sent: {"data":"Required parameters missing","code":400}',
+    );
+    await expect(statementOf("ops/tidy", '{"days": 0}')).rejects.toThrow("No statement is sent: Unfit payload: days: ");
+  });
+});
+
+describe("A plan", () => {
+  it("of a change comes with those of its statements, and changes nothing", async () => {
+    const sql = postgres(databaseUrl, { max: 1 });
+    const contents = () => sql`select roles.*, (select count(*) from changes) from roles order by id`;
+    const before = await contents();
+
+    const plan = await planOf(await statementOf("admin-roles/edit"), databaseUrl);
+
+    expect(plan).toMatch(/^duration: .* plan:\nQuery Text: /);
+    expect(plan).toMatch(/update roles\n.*Update on roles [^\n]*actual/s);
+    expect(await contents()).toEqual(before);
+    await sql.end();
+  });
+
+  it("is shown to users that are no superusers, too", async () => {
+    const user = `reader_${randomUUID()}`;
+    await admin`create role ${admin(user)} login password 'reads' in role pg_read_all_data`;
+    const url = Object.assign(new URL(databaseUrl), { username: user, password: "reads" });
+
+    expect(await planOf(await statementOf("admin-roles/list"), url.href)).toMatch(/\nExecution Time: .*$/);
+    await admin`drop role ${admin(user)}`;
+  });
+});
+
+describe("npm run sql", () => {
+  const run = (...args: string[]) =>
+    new Promise<{ code: ChildProcess["exitCode"]; output: string; complaint: string }>((resolve) => {
+      const child = execFile(
+        process.execPath,
+        [join(root, "infra/local/sql.ts"), ...args],
+        { env: { ...process.env, COLOPHON_DATABASE_URL: databaseUrl } },
+        (_, output, complaint) => resolve({ code: child.exitCode, output, complaint }),
+      );
+    });
+
+  it("prints statement, parameters and plan, and nothing else", async () => {
+    const { code, output, complaint } = await run(
+      "contributors/list",
+      '{"query": {"client": 1, "search": "Hergé"}}',
+      "--explain",
+    );
+
+    expect({ code, complaint }).toEqual({ code: 0, complaint: "" });
+    expect(output).toMatch(/^with\n.*\n\n:1 = .*'Hergé'.*\n\n[^\n]*\(actual .*\nExecution Time: [^\n]*\n$/s);
+  });
+
+  it("ends with 1 and one line where there is no such function", async () => {
+    const { code, output, complaint } = await run("contributors/lost");
+
+    expect({ code, output }).toEqual({ code: 1, output: "" });
+    expect(complaint).toBe("There is no function contributors/lost; one is named like contributors/list\n");
+  });
+});
