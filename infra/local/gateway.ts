@@ -15,6 +15,7 @@ import { buffered, Refusal, streamed } from "./integration.ts";
 import { invokeApi } from "./invoke-api.ts";
 import { type Lambda, RequestTooLarge } from "./lambda.ts";
 import { listen } from "./listen.ts";
+import { isForThisMachine } from "./loopback.ts";
 import { proxyEvent, Unreadable } from "./proxy-event.ts";
 import { sendResult, sendStream } from "./proxy-result.ts";
 import { receiveBody } from "./request-body.ts";
@@ -61,6 +62,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const find = router(endpoints);
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (!isForThisMachine(request)) return refuse(request, response, undefined, gatewayResponses.ACCESS_DENIED);
     if (await options.pages?.(request, response)) return;
     // Paths are compared as they came; a URL object would resolve `..` and `//`.
     const [path = "", search = ""] = (request.url ?? "").split(/\?(.*)/s);

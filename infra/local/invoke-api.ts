@@ -9,7 +9,8 @@ const bodyBytesMax = 64 * 1_048_576;
 
 /**
  * Lambda's own Invoke API, so that the AWS CLI runs functions with `--endpoint-url` (Lambda API reference, "Invoke").
- * It asks for no credentials, so it serves this machine alone, and no page in a browser: these name their origin.
+ * It asks for no credentials, so it serves this machine alone, and no page in a browser: these name their origin, and
+ * the gateway has looked at the host.
  * @returns whether the request was one for it
  */
 export async function invokeApi(

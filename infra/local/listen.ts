@@ -11,7 +11,7 @@ interface Listener {
 const graceInMilliseconds = 1_000;
 
 /**
- * Listens on this machine's own addresses only, since nobody here is asked for credentials. `localhost` can be either
+ * Listens on this machine's own addresses only, since functions are invoked here without credentials. `localhost` can be either
  * of them.
  */
 export async function listen(listener: Listener): Promise<{ url: string; close(): Promise<void> }> {

@@ -1,12 +1,17 @@
 import { mkdir, stat, writeFile } from "node:fs/promises";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import S3rver from "@20minutes/s3rver";
+import { isFromPage } from "./loopback.ts";
+import { read } from "./request-body.ts";
+import { type Flaw, type Key, verifier } from "./signature.ts";
 
 export interface S3Options {
   /** Where objects are kept, as files. */
   readonly directory: string;
+  /** What is not signed with it gets no answer. */
+  readonly key: Key;
   /** Default: a free one, on 127.0.0.1. */
   readonly port?: number;
 }
@@ -33,9 +38,11 @@ export interface S3 {
 export const imageBucket = "images";
 
 const requestsMax = 10_000;
+/** Far more than an image may have. */
+const bodyBytesMax = 16 * 1_048_576;
 
-/** Starts an S3 with the bucket of images, whoever signs. */
-export async function startS3({ directory, port = 0 }: S3Options): Promise<S3> {
+/** Starts an S3 with the bucket of images. */
+export async function startS3({ directory, key, port = 0 }: S3Options): Promise<S3> {
   await keepFolders(join(directory, imageBucket));
   const store = new S3rver({
     directory,
@@ -46,24 +53,29 @@ export async function startS3({ directory, port = 0 }: S3Options): Promise<S3> {
   });
   await store.configureBuckets();
   const answer = store.callback();
+  const flawOf = verifier("s3", key);
   const requests: string[] = [];
   let decide: Parameters<S3["intercept"]>[0];
 
-  const serve = (request: IncomingMessage, response: ServerResponse) =>
-    mayPass(request) ? answer(request, response) : response.writeHead(403).end();
+  const refusalOf = (request: IncomingMessage, body: Buffer): Refusal | undefined => {
+    if (isFromPage(request)) return refusals.missing;
+    const flaw = flawOf(request, body);
+    return flaw ? refusals[flaw] : objectionTo(request, body);
+  };
 
   const server = createServer(async (request, response) => {
+    const body = await read(request, bodyBytesMax).catch(() => undefined);
+    if (!body) return refuse(response, tooLarge);
+    const refusal = refusalOf(request, body);
+    if (refusal) return refuse(response, refusal);
     const described = describe(request);
     if (requests.push(described) > requestsMax) requests.shift();
     const fault = await decide?.(described);
-    if (fault === undefined) return void serve(request, response);
-    if (typeof fault === "object") {
-      await read(request);
+    if (fault === undefined) return void answer(replay(request, body), response);
+    if (typeof fault === "object")
       return void response.writeHead(200, { "Content-Type": "application/xml" }).end(fault.xml);
-    }
     const [way, time] = fault.split("-") as [Way, "before" | "after"];
-    if (time === "after") return void serve(request, unheard(response, way));
-    await read(request);
+    if (time === "after") return void answer(replay(request, body), unheard(response, way));
     fail(response, way);
   });
   // Longer than any client keeps an idle connection, so that none is closed just as a request comes.
@@ -89,14 +101,64 @@ export async function startS3({ directory, port = 0 }: S3Options): Promise<S3> {
   };
 }
 
+type Refusal = readonly [status: number, code: string, message: string];
+
+/** What AWS answers ("Error responses" in the S3 API reference). */
+const refusals: Readonly<Record<Flaw, Refusal>> = {
+  missing: [403, "AccessDenied", "Access Denied"],
+  scope: [400, "AuthorizationHeaderMalformed", "The authorization header is malformed."],
+  key: [403, "InvalidAccessKeyId", "The AWS Access Key Id you provided does not exist in our records."],
+  time: [403, "RequestTimeTooSkewed", "The difference between the request time and the current time is too large."],
+  signature: [
+    403,
+    "SignatureDoesNotMatch",
+    "The request signature we calculated does not match the signature you provided. Check your key and signing method.",
+  ],
+  body: [
+    400,
+    "XAmzContentSHA256Mismatch",
+    "The provided 'x-amz-content-sha256' header does not match what was computed.",
+  ],
+};
+
+const tooLarge: Refusal = [400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size"];
+const invalid: Refusal = [400, "InvalidURI", "Couldn't parse the specified URI."];
+const unused: Refusal = [501, "NotImplemented", "A header you provided implies functionality that is not implemented"];
+
+/** Of `..`, a backslash and NUL: the store makes paths of files from keys, and would leave its folder by them. */
+const climbing = /(?<![\w.])\.\.(?![\w.])|[\\\0]/;
+
+/** Why a request must not reach the store, whoever signs. It names keys in its URL, of what to copy and of what to delete. */
+function objectionTo({ method, url = "", headers }: IncomingMessage, body: Buffer): Refusal | undefined {
+  const isDeletion = method === "POST" && /[?&]delete(=|&|$)/.test(url);
+  // Forms, too, have keys in their bodies.
+  if (method === "POST" && !isDeletion) return unused;
+  try {
+    const named = decodeURIComponent(`${url}\n${headers["x-amz-copy-source"] ?? ""}`);
+    if (climbing.test(named)) return invalid;
+  } catch {
+    return invalid;
+  }
+  const text = isDeletion ? body.toString() : "";
+  // The store reads every entity that HTML has; XML has five, and none of them is a part of a path.
+  return climbing.test(text) || /&(?!(?:amp|lt|gt|quot|apos);)/.test(text) ? invalid : undefined;
+}
+
+function refuse(response: ServerResponse, [status, code, message]: Refusal): void {
+  const xml = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>`;
+  response.writeHead(status, { "Content-Type": "application/xml" }).end(xml);
+}
+
 /**
- * Anybody may read, as through the CDN; who writes must sign, with whichever key. The store knows a key of its own
- * only, so it sees no signature at all.
+ * The request for the store, which reads its body once more. The store knows a key of its own only, so it sees no
+ * signature.
  */
-function mayPass({ method = "", headers }: IncomingMessage): boolean {
-  const isSigned = headers.authorization?.startsWith("AWS4-HMAC-SHA256 Credential=") === true;
-  delete headers.authorization;
-  return isSigned || ["GET", "HEAD"].includes(method);
+function replay({ socket, method, url, headers }: IncomingMessage, body: Buffer): IncomingMessage {
+  const { authorization: _, ...kept } = headers;
+  const again = Object.assign(new IncomingMessage(socket), { method, url, headers: kept, complete: true });
+  again.push(body);
+  again.push(null);
+  return again;
 }
 
 /** The store removes a folder with its last object, and with it what is just being written there. */
@@ -125,7 +187,3 @@ function fail({ socket }: ServerResponse, way: Way): void {
 }
 
 const describe = ({ method, url = "" }: IncomingMessage) => `${method} ${url.replace(/[?&]x-id=\w+/, "")}`;
-
-async function read(request: IncomingMessage): Promise<void> {
-  for await (const _ of request);
-}

@@ -17,6 +17,7 @@ import { type Lambda, startLambda } from "./lambda.ts";
 import { startPostgres } from "./postgres.ts";
 import { imageBucket, type S3, startS3 } from "./s3.ts";
 import { scale } from "./scale.ts";
+import { type Key, newKey } from "./signature.ts";
 
 export interface StackOptions {
   readonly port: number;
@@ -58,17 +59,18 @@ export async function startStack(options: StackOptions): Promise<LocalStack> {
   };
   try {
     await createDatabase(server.url, server.database);
-    const dataApi = await startDataApi({ databaseUrl: server.url });
+    const key = newKey();
+    const dataApi = await startDataApi({ databaseUrl: server.url, key });
     closing.push(dataApi.close);
-    setEnvironment(port, server.database, dataApi.url);
-    const files = options.uploads ? await startFileService(directory) : undefined;
+    setEnvironment(port, server.database, dataApi.url, key);
+    const files = options.uploads ? await startFileService(directory, key) : undefined;
     if (files) closing.push(files.close);
     const lambda = await startLambda({ outdir });
     const databaseUrl = `${server.url}/${encodeURIComponent(server.database)}`;
     await fill(lambda, databaseUrl, options);
     const tokens = await validTokens(databaseUrl);
     if (files && !options.empty) await drawCovers(files);
-    const pages = firstOf(docs(tokens), ...(files ? [imagePages(files.url)] : []));
+    const pages = firstOf(docs(tokens), ...(files ? [imagePages(files.url, key)] : []));
     const gateway = await startGateway({
       port,
       lambda,
@@ -112,8 +114,8 @@ const firstOf =
     return false;
   };
 
-async function startFileService(directory: string): Promise<S3> {
-  const s3 = await startS3({ directory: join(directory, "s3") });
+async function startFileService(directory: string, key: Key): Promise<S3> {
+  const s3 = await startS3({ directory: join(directory, "s3"), key });
   Object.assign(process.env, { AWS_ENDPOINT_URL_S3: s3.url, IMAGE_BUCKET: imageBucket });
   return s3;
 }
@@ -156,11 +158,11 @@ async function createDatabase(serverUrl: string, name: string): Promise<void> {
 }
 
 /** What AWS gives its functions; the SDK's own settings lead it to the local services. */
-export function setEnvironment(port: number, databaseName: string, dataApiUrl: string): void {
+export function setEnvironment(port: number, databaseName: string, dataApiUrl: string, key: Key): void {
   Object.assign(process.env, {
     AWS_REGION: "eu-central-1",
-    AWS_ACCESS_KEY_ID: "local",
-    AWS_SECRET_ACCESS_KEY: "local",
+    AWS_ACCESS_KEY_ID: key.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
     AWS_ENDPOINT_URL_RDS_DATA: dataApiUrl,
     DATABASE_CLUSTER_ARN: "arn:aws:rds:eu-central-1:123456789012:cluster:colophon",
     DATABASE_SECRET_ARN: "arn:aws:secretsmanager:eu-central-1:123456789012:secret:colophon",

@@ -8,7 +8,7 @@ import { startGateway } from "../../infra/local/gateway.ts";
 import { startLambda } from "../../infra/local/lambda.ts";
 import { startPostgres } from "../../infra/local/postgres.ts";
 import { imageBucket, startS3 } from "../../infra/local/s3.ts";
-import { panelOrigin, useDatabase } from "../support/environment.ts";
+import { key, panelOrigin, useDatabase } from "../support/environment.ts";
 import { runFaults, type Service } from "./faults-run.ts";
 import type { Row } from "./measure.ts";
 
@@ -55,10 +55,10 @@ async function startService(): Promise<{ service: Service; close(): Promise<void
   const outdir = join(import.meta.dirname, "../../node_modules/.cache", `colophon-faults-${process.pid}`);
   const [server, s3] = await Promise.all([
     startPostgres({ directory: join(directory, "postgres") }),
-    startS3({ directory: join(directory, "s3") }),
+    startS3({ directory: join(directory, "s3"), key }),
     build({ outdir }),
   ]);
-  const dataApi = await startDataApi({ databaseUrl: server.url });
+  const dataApi = await startDataApi({ databaseUrl: server.url, key });
   useDatabase("postgres", dataApi.url);
   Object.assign(process.env, { AWS_ENDPOINT_URL_S3: s3.url, IMAGE_BUCKET: imageBucket });
   const lambda = await startLambda({ outdir });

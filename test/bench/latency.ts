@@ -5,7 +5,7 @@ import { startDataApi } from "../../infra/local/data-api/server.ts";
 import { startLambda } from "../../infra/local/lambda.ts";
 import { functionName, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { useDatabase } from "../support/environment.ts";
+import { key, useDatabase } from "../support/environment.ts";
 import { median, type Row, sideBySide, timed } from "./measure.ts";
 import { eventOf } from "./requests.ts";
 import type { Stage } from "./stage.ts";
@@ -21,7 +21,7 @@ const database = {
 
 /** p50 of every administrative endpoint over one call to a Data API that answers 17 ms late. */
 export async function latency(stage: Stage): Promise<Row[]> {
-  const dataApi = await startDataApi({ databaseUrl: stage.databaseUrl, latency: callInMilliseconds });
+  const dataApi = await startDataApi({ databaseUrl: stage.databaseUrl, key, latency: callInMilliseconds });
   const outdir = join(stage.outdir, "../latency");
   await build({ outdir });
   useDatabase("small", dataApi.url);

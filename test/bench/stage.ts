@@ -8,7 +8,7 @@ import { loadDemo } from "../../infra/local/demo/load.ts";
 import { type Lambda, startLambda } from "../../infra/local/lambda.ts";
 import { startPostgres } from "../../infra/local/postgres.ts";
 import { scale, scaleUsers } from "../../infra/local/scale.ts";
-import { useDatabase } from "../support/environment.ts";
+import { key, useDatabase } from "../support/environment.ts";
 
 export interface Stage {
   readonly databaseUrl: string;
@@ -32,7 +32,7 @@ const roles = 200;
 export async function setTheStage(): Promise<Stage> {
   const directory = await mkdtemp(join(tmpdir(), "colophon-bench-"));
   const server = await startPostgres({ directory: join(directory, "postgres") });
-  const dataApi = await startDataApi({ databaseUrl: server.url });
+  const dataApi = await startDataApi({ databaseUrl: server.url, key });
   // Beneath node_modules, so that bundles find sharp.
   const bundles = join(import.meta.dirname, "../../node_modules/.cache", `colophon-bench-${process.pid}`);
   const outdirs = { small: join(bundles, "small"), large: join(bundles, "large") };

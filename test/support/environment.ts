@@ -1,3 +1,7 @@
+import { newKey } from "../../infra/local/signature.ts";
+
+/** What functions sign with in this process. */
+export const key = newKey();
 /** The origin of the admin panel in tests. */
 export const panelOrigin = "https://panel.example.com";
 export const imageBaseUrl = "https://images.example.com";
@@ -6,8 +10,8 @@ export const imageBaseUrl = "https://images.example.com";
 export function useDatabase(name: string, dataApiUrl: string, allowedOrigins: readonly string[] = [panelOrigin]): void {
   Object.assign(process.env, {
     AWS_REGION: "eu-central-1",
-    AWS_ACCESS_KEY_ID: "test",
-    AWS_SECRET_ACCESS_KEY: "test",
+    AWS_ACCESS_KEY_ID: key.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
     AWS_ENDPOINT_URL_RDS_DATA: dataApiUrl,
     DATABASE_CLUSTER_ARN: "arn:aws:rds:eu-central-1:123456789012:cluster:colophon",
     DATABASE_SECRET_ARN: "arn:aws:secretsmanager:eu-central-1:123456789012:secret:colophon",

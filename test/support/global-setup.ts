@@ -7,7 +7,7 @@ import { build } from "../../infra/build.ts";
 import { startDataApi } from "../../infra/local/data-api/server.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
 import { startPostgres } from "../../infra/local/postgres.ts";
-import { useDatabase } from "./environment.ts";
+import { key, useDatabase } from "./environment.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -43,7 +43,7 @@ export default async function setup(project: TestProject) {
 
 async function makeTemplates(databaseUrl: string, outdir: string): Promise<void> {
   const sql = postgres(`${databaseUrl}/postgres`, { max: 1 });
-  const dataApi = await startDataApi({ databaseUrl });
+  const dataApi = await startDataApi({ databaseUrl, key });
   await sql`create database blank`;
   useDatabase("blank", dataApi.url);
   const { handler } = await import(join(outdir, "ops/migrate/index.mjs"));

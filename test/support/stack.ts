@@ -10,7 +10,7 @@ import { imagePages } from "../../infra/local/images.ts";
 import { type Lambda, type LambdaLimits, startLambda } from "../../infra/local/lambda.ts";
 import { imageBucket, type S3, startS3 } from "../../infra/local/s3.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
-import { panelOrigin, useDatabase } from "./environment.ts";
+import { key, panelOrigin, useDatabase } from "./environment.ts";
 
 export interface Request {
   /** The refresh token to send as cookie. */
@@ -67,11 +67,11 @@ export async function startStack({
   const admin = postgres(`${databaseUrl}/postgres`, { max: 1 });
   await admin`create database ${admin(database)} template ${admin(from)}`;
   const sql = postgres(`${databaseUrl}/${database}`, { max: 4, onnotice: () => {}, types: { bigint: integers } });
-  const dataApi = await startDataApi({ databaseUrl, ...options });
+  const dataApi = await startDataApi({ databaseUrl, key, ...options });
   useDatabase(database, dataApi.url, allowedOrigins);
   const files = uploads ? await startFileService() : undefined;
   const lambda = await startLambda({ outdir: inject("outdir"), limits });
-  const pages = files ? { pages: imagePages(files.s3.url) } : {};
+  const pages = files ? { pages: imagePages(files.s3.url, key) } : {};
   const gateway = await startGateway({ lambda, allowedOrigins, uploads, ...pages });
   return {
     url: gateway.url,
@@ -93,7 +93,7 @@ export async function startStack({
 
 async function startFileService() {
   const directory = await mkdtemp(join(tmpdir(), "colophon-s3-"));
-  const s3 = await startS3({ directory });
+  const s3 = await startS3({ directory, key });
   Object.assign(process.env, { AWS_ENDPOINT_URL_S3: s3.url, IMAGE_BUCKET: imageBucket });
   return {
     s3,

@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isFromPage } from "../loopback.ts";
+import { type Flaw, type Key, verifier } from "../signature.ts";
 import { ServiceError, translate } from "./errors.ts";
 import { type Limits, serviceLimits } from "./limits.ts";
 import { createOperations } from "./operations.ts";
@@ -10,6 +12,8 @@ import { openSessions } from "./sessions.ts";
 export interface DataApiOptions {
   /** PostgreSQL server without database, `postgres://user:password@host:port`; each request names its database. */
   databaseUrl: string;
+  /** What is not signed with it gets no answer. */
+  key: Key;
   /** Default: a free one, on 127.0.0.1. */
   port?: number;
   /** Milliseconds added to every answer, to feel like the real service (about 17 in the same region). */
@@ -79,12 +83,18 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   const limits = { ...serviceLimits, ...options.limits };
   const sessions = openSessions(options.databaseUrl);
   const operations = createOperations(sessions, limits);
+  const flawOf = verifier("rds-data", options.key);
   const calls: Call[] = [];
   let intercept = options.intercept;
 
   /** The answer, or undefined where a fault breaks the connection instead. */
   const answer = async (request: IncomingMessage): Promise<Answer | undefined> => {
-    const { operation, body } = await receive(request, limits);
+    const operation = operationOf(request);
+    if (isFromPage(request)) throw new ServiceError(403, "AccessDeniedException", "No web page may ask the Data API");
+    const received = await receive(request, limits);
+    const flaw = flawOf(request, received);
+    if (flaw) throw new ServiceError(403, ...refusals[flaw]);
+    const body = readJson(received.toString());
     const call = describeCall(operation, body, (calls.at(-1)?.number ?? 0) + 1, request);
     if (calls.push(call) > callsMax) calls.shift();
     const fault = await intercept?.(call);
@@ -140,9 +150,7 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   };
 }
 
-async function receive(request: IncomingMessage, limits: Limits): Promise<{ operation: Operation; body: unknown }> {
-  const operation = operationOf(request);
-  checkSignature(request.headers.authorization);
+async function receive(request: IncomingMessage, limits: Limits): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = request.rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
   for await (const chunk of request) {
@@ -150,7 +158,7 @@ async function receive(request: IncomingMessage, limits: Limits): Promise<{ oper
     if (bytes <= limits.requestBytes) chunks.push(chunk);
   }
   if (bytes > limits.requestBytes) throw new ServiceError(413, "RequestEntityTooLargeException");
-  return { operation, body: readJson(Buffer.concat(chunks).toString()) };
+  return Buffer.concat(chunks);
 }
 
 function operationOf({ method, url = "" }: IncomingMessage): Operation {
@@ -162,17 +170,21 @@ function operationOf({ method, url = "" }: IncomingMessage): Operation {
   throw new ServiceError(404, "UnknownOperationException");
 }
 
-/** Only the form is looked at: nobody here knows the keys, and a local caller has nothing to prove. */
-function checkSignature(authorization: string | undefined): void {
-  if (authorization === undefined)
-    throw new ServiceError(403, "MissingAuthenticationTokenException", "Missing Authentication Token");
-  if (!/^AWS4-HMAC-SHA256 Credential=[^/]+\/\d{8}\/[^/]+\/rds-data\/aws4_request, ?SignedHeaders=/.test(authorization))
-    throw new ServiceError(
-      403,
-      "InvalidSignatureException",
-      "Credential should be scoped to correct service: 'rds-data'.",
-    );
-}
+const mismatch: [string, string] = [
+  "InvalidSignatureException",
+  "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key " +
+    "and signing method. Consult the service documentation for details.",
+];
+
+/** Name and message of an error that AWS answers with 403. */
+const refusals: Readonly<Record<Flaw, [string, string]>> = {
+  missing: ["MissingAuthenticationTokenException", "Missing Authentication Token"],
+  scope: ["InvalidSignatureException", "Credential should be scoped to correct service: 'rds-data'."],
+  key: ["UnrecognizedClientException", "The security token included in the request is invalid."],
+  time: ["InvalidSignatureException", "Signature expired or not yet current: it is valid for 15 minutes."],
+  signature: mismatch,
+  body: mismatch,
+};
 
 function readJson(text: string): unknown {
   try {

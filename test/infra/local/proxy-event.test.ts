@@ -33,21 +33,21 @@ describe("the event of a request", () => {
   it("is that of a REST API's proxy integration", async () => {
     const port = new URL(gateway.url).port;
 
-    const event = await eventOf("/things?a=1", { headers: { Host: "api.example.com", "User-Agent": "test" } });
+    const event = await eventOf("/things?a=1", { headers: { Host: `localhost:${port}`, "User-Agent": "test" } });
 
     expect(event).toEqual({
       resource: "/things",
       path: "/things",
       httpMethod: "GET",
       headers: {
-        Host: "api.example.com",
+        Host: `localhost:${port}`,
         "User-Agent": "test",
         "X-Forwarded-For": "127.0.0.1",
         "X-Forwarded-Port": port,
         "X-Forwarded-Proto": "http",
       },
       multiValueHeaders: {
-        Host: ["api.example.com"],
+        Host: [`localhost:${port}`],
         "User-Agent": ["test"],
         "X-Forwarded-For": ["127.0.0.1"],
         "X-Forwarded-Port": [port],
@@ -61,7 +61,7 @@ describe("the event of a request", () => {
         accountId: "123456789012",
         apiId: "local",
         authorizer: null,
-        domainName: "api.example.com",
+        domainName: `localhost:${port}`,
         extendedRequestId: expect.any(String),
         httpMethod: "GET",
         identity: {
@@ -117,7 +117,7 @@ describe("the event of a request", () => {
     const { hostname, port } = new URL(gateway.url);
     const cookiesOf = async (...lines: string[]) => {
       const socket = connect(Number(port), hostname);
-      socket.write(["GET /things HTTP/1.1", "Host: x", "Connection: close", ...lines, "", ""].join("\r\n"));
+      socket.write(["GET /things HTTP/1.1", "Host: localhost", "Connection: close", ...lines, "", ""].join("\r\n"));
       const { headers, multiValueHeaders } = JSON.parse((await text(socket)).split("\r\n\r\n")[1] ?? "");
       return [headers.Cookie, multiValueHeaders.Cookie];
     };

@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { type DataApi, startDataApi } from "../../../infra/local/data-api/server.ts";
 import { type Lambda, startLambda } from "../../../infra/local/lambda.ts";
-import { useDatabase } from "../../support/environment.ts";
+import { key, useDatabase } from "../../support/environment.ts";
 
 const migrations = (await readdir(join(import.meta.dirname, "../../../lib/database/migrations")))
   .filter((file) => file.endsWith(".sql"))
@@ -19,7 +19,7 @@ const sql = postgres(`${inject("databaseUrl")}/${database}`, { max: 2, onnotice:
 
 beforeAll(async () => {
   await admin`create database ${admin(database)}`;
-  dataApi = await startDataApi({ databaseUrl: inject("databaseUrl") });
+  dataApi = await startDataApi({ databaseUrl: inject("databaseUrl"), key });
   useDatabase(database, dataApi.url);
   lambda = await startLambda({ outdir: inject("outdir") });
 });

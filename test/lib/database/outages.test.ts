@@ -9,7 +9,7 @@ import { type Gateway, startGateway } from "../../../infra/local/gateway.ts";
 import { startLambda } from "../../../infra/local/lambda.ts";
 import { type Postgres, startPostgres } from "../../../infra/local/postgres.ts";
 import { addClients } from "../../support/catalogue.ts";
-import { panelOrigin, useDatabase } from "../../support/environment.ts";
+import { key, panelOrigin, useDatabase } from "../../support/environment.ts";
 import { anAdministrator } from "../../support/people.ts";
 
 let directory: string;
@@ -25,7 +25,7 @@ const start = (port?: number) => startPostgres({ directory: join(directory, "pos
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-outages-"));
   server = await start();
-  dataApi = await startDataApi({ databaseUrl: server.url });
+  dataApi = await startDataApi({ databaseUrl: server.url, key });
   useDatabase("postgres", dataApi.url);
   const lambda = await startLambda({ outdir: inject("outdir") });
   await lambda.invoke("ops-migrate", {});

@@ -7,7 +7,7 @@ import { startDataApi } from "../../../infra/local/data-api/server.ts";
 import { loadDemo } from "../../../infra/local/demo/load.ts";
 import { type Lambda, startLambda } from "../../../infra/local/lambda.ts";
 import { startPostgres } from "../../../infra/local/postgres.ts";
-import { useDatabase } from "../../support/environment.ts";
+import { key, useDatabase } from "../../support/environment.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 
 let stack: Stack;
@@ -20,7 +20,7 @@ async function startSwedish(): Promise<Lambda> {
   closing.push(() => rm(directory, { recursive: true, force: true }));
   const server = await startPostgres({ directory: join(directory, "postgres"), locale: "icu:sv", durable: false });
   closing.push(() => server.stop());
-  const dataApi = await startDataApi({ databaseUrl: server.url });
+  const dataApi = await startDataApi({ databaseUrl: server.url, key });
   closing.push(() => dataApi.close());
   const admin = postgres(`${server.url}/postgres`, { max: 1 });
   await admin`create database swedish`;

@@ -15,6 +15,7 @@ import {
 } from "@aws-sdk/client-rds-data";
 import { type DataApiOptions, startDataApi } from "../../../../infra/local/data-api/server.ts";
 import { startPostgres } from "../../../../infra/local/postgres.ts";
+import { key } from "../../../support/environment.ts";
 
 export const resourceArn = "arn:aws:rds:eu-central-1:123456789012:cluster:colophon";
 export const secretArn = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:colophon";
@@ -28,7 +29,7 @@ export async function startEmulator(options: Partial<DataApiOptions> = {}) {
   const start = (port?: number) =>
     startPostgres({ directory: join(directory, "postgres"), durable: false, ...(port && { port }) });
   let postgres = await start();
-  const api = await startDataApi({ databaseUrl: postgres.url, ...options });
+  const api = await startDataApi({ databaseUrl: postgres.url, key, ...options });
   const client = clientOf(api.url);
   const execute = (sql: string, extra: Extra = {}) =>
     client.send(new ExecuteStatementCommand({ ...target, sql, ...extra }));
@@ -68,8 +69,7 @@ export async function startEmulator(options: Partial<DataApiOptions> = {}) {
 export type Emulator = Awaited<ReturnType<typeof startEmulator>>;
 
 export function clientOf(endpoint: string, maxAttempts = 3): RDSDataClient {
-  const credentials = { accessKeyId: "test", secretAccessKey: "test" };
-  return new RDSDataClient({ endpoint, region: "eu-central-1", credentials, maxAttempts });
+  return new RDSDataClient({ endpoint, region: "eu-central-1", credentials: key, maxAttempts });
 }
 
 export const parameter = (name: string, value: Field, typeHint?: SqlParameter["typeHint"]): SqlParameter => ({

@@ -2,6 +2,7 @@ import { createServer } from "node:net";
 import { BeginTransactionCommand, ExecuteSqlCommand, ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startDataApi } from "../../../../infra/local/data-api/server.ts";
+import { key } from "../../../support/environment.ts";
 import { clientOf, type Emulator, refusal, resourceArn, secretArn, startEmulator } from "./emulator.ts";
 
 let data: Emulator;
@@ -116,7 +117,7 @@ describe("refused requests", () => {
 
 describe("an unreachable database", () => {
   it("is unavailable while nothing listens", async () => {
-    const api = await startDataApi({ databaseUrl: `postgres://u:p@127.0.0.1:${await closedPort()}` });
+    const api = await startDataApi({ databaseUrl: `postgres://u:p@127.0.0.1:${await closedPort()}`, key });
     const client = clientOf(api.url);
     const command = new ExecuteStatementCommand({ resourceArn, secretArn, sql: "select 1" });
 
@@ -129,7 +130,7 @@ describe("an unreachable database", () => {
   it("tells a wrong password", async () => {
     const url = new URL(data.postgres.url);
     url.password = "wrong";
-    const api = await startDataApi({ databaseUrl: url.href });
+    const api = await startDataApi({ databaseUrl: url.href, key });
     const command = new ExecuteStatementCommand({ resourceArn, secretArn, sql: "select 1" });
 
     expect(await refusal(clientOf(api.url).send(command))).toMatch("InvalidSecretException 400");
@@ -140,7 +141,7 @@ describe("an unreachable database", () => {
     await data.execute("create role crowded login connection limit 0 password 'crowded'");
     const url = new URL(data.postgres.url);
     [url.username, url.password] = ["crowded", "crowded"];
-    const api = await startDataApi({ databaseUrl: url.href });
+    const api = await startDataApi({ databaseUrl: url.href, key });
     const command = new ExecuteStatementCommand({ resourceArn, secretArn, sql: "select 1" });
 
     expect(await refusal(clientOf(api.url).send(command))).toBe(

@@ -1,6 +1,7 @@
 import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startDataApi } from "../../../../infra/local/data-api/server.ts";
+import { key } from "../../../support/environment.ts";
 import { clientOf, type Emulator, parameter, refusal, resourceArn, secretArn, startEmulator } from "./emulator.ts";
 
 let data: Emulator;
@@ -53,7 +54,11 @@ describe("other limits", () => {
   });
 
   it("can be told to let larger rows pass", async () => {
-    const api = await startDataApi({ databaseUrl: data.postgres.url, limits: { rowBytes: Number.POSITIVE_INFINITY } });
+    const api = await startDataApi({
+      databaseUrl: data.postgres.url,
+      key,
+      limits: { rowBytes: Number.POSITIVE_INFINITY },
+    });
     const sql = "select repeat('x', 500000)";
     const { records } = await clientOf(api.url).send(new ExecuteStatementCommand({ resourceArn, secretArn, sql }));
     await api.close();

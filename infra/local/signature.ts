@@ -1,0 +1,98 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+
+/** What functions sign with, and Data API and S3 of the same start look for. */
+export interface Key {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}
+
+export const newKey = (): Key => ({
+  accessKeyId: `LOCAL${randomBytes(8).toString("hex").toUpperCase()}`,
+  secretAccessKey: randomBytes(32).toString("base64url"),
+});
+
+type Service = "rds-data" | "s3";
+
+/** What is wrong with a signature; each service has its own words for it. */
+export type Flaw = "missing" | "scope" | "key" | "time" | "signature" | "body";
+
+const form =
+  /^AWS4-HMAC-SHA256 Credential=([^/]+)\/((\d{8})\/[^/,]+\/([^/,]+)\/aws4_request), ?SignedHeaders=([\w;-]+), ?Signature=([0-9a-f]{64})$/;
+const ageInMillisecondsMax = 15 * 60_000;
+
+/** Tells what is wrong with a request's signature, as AWS does (IAM User Guide, "Create a signed AWS API request"). */
+export function verifier(service: Service, key: Key): (request: IncomingMessage, body: Buffer) => Flaw | undefined {
+  const keyOf = signingKeys(key);
+  return ({ method = "", url = "", headers }, body) => {
+    if (headers.authorization === undefined) return "missing";
+    const [, id, scope = "", day = "", scoped, list = "", given = ""] = form.exec(headers.authorization) ?? [];
+    if (scoped !== service) return "scope";
+    if (id !== key.accessKeyId) return "key";
+    const at = `${headers["x-amz-date"]}`;
+    // The age of what is no time is no number, and passes no comparison.
+    if (!(Math.abs(Date.now() - timeOf(at)) <= ageInMillisecondsMax && at.startsWith(day))) return "time";
+    const names = list.split(";");
+    const hash = sha256(body);
+    const signedHash = `${headers["x-amz-content-sha256"] ?? hash}`;
+    const expected = signatureOf({ method, url, headers, names, hash: signedHash, at, scope }, keyOf(scope));
+    if (!names.includes("host") || !timingSafeEqual(expected, Buffer.from(given, "hex"))) return "signature";
+    return signedHash === hash ? undefined : "body";
+  };
+}
+
+type Place = Pick<URL, "host" | "pathname" | "search">;
+
+/** The headers that a request needs to be signed. */
+export function signed(service: Service, key: Key, url: Place, method = "GET", body: Buffer = Buffer.alloc(0)) {
+  const at = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
+  const scope = `${at.slice(0, 8)}/eu-central-1/${service}/aws4_request`;
+  const hash = sha256(body);
+  const headers = { "x-amz-content-sha256": hash, "x-amz-date": at };
+  const names = ["host", ...Object.keys(headers)];
+  const sent = { method, url: `${url.pathname}${url.search}`, headers: { host: url.host, ...headers } };
+  const signature = signatureOf({ ...sent, names, hash, at, scope }, signingKeys(key)(scope)).toString("hex");
+  const credential = `${key.accessKeyId}/${scope}`;
+  return {
+    ...headers,
+    authorization: `AWS4-HMAC-SHA256 Credential=${credential}, SignedHeaders=${names.join(";")}, Signature=${signature}`,
+  };
+}
+
+const sha256 = (data: string | Buffer) => createHash("sha256").update(data).digest("hex");
+
+const hmac = (key: Buffer, text: string) => createHmac("sha256", key).update(text).digest();
+
+/** A key for each day, region and service, which nearly all requests have in common. */
+function signingKeys({ secretAccessKey }: Key): (scope: string) => Buffer {
+  let latest = { scope: "", key: Buffer.alloc(0) };
+  return (scope) => {
+    if (latest.scope !== scope)
+      latest = { scope, key: scope.split("/").reduce(hmac, Buffer.from(`AWS4${secretAccessKey}`)) };
+    return latest.key;
+  };
+}
+
+interface Signed {
+  readonly method: string;
+  /** As it was sent, which is S3's way; the paths of the Data API have nothing to escape. */
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly names: readonly string[];
+  readonly hash: string;
+  readonly at: string;
+  readonly scope: string;
+}
+
+function signatureOf({ method, url, headers, names, hash, at, scope }: Signed, key: Buffer): Buffer {
+  const [path, query = ""] = url.split(/\?(.*)/s);
+  const pairs = query.split("&").filter((pair) => pair !== "");
+  const search = pairs.map((pair) => (pair.includes("=") ? pair : `${pair}=`)).sort();
+  const lines = names.map((name) => `${name}:${`${headers[name] ?? ""}`.trim().replace(/ +/g, " ")}\n`);
+  const canonical = [method, path, search.join("&"), lines.join(""), names.join(";"), hash].join("\n");
+  return hmac(key, `AWS4-HMAC-SHA256\n${at}\n${scope}\n${sha256(canonical)}`);
+}
+
+/** `20261121T221500Z` */
+const timeOf = (text: string) =>
+  Date.parse(text.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z"));
