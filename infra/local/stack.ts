@@ -14,6 +14,7 @@ import { docs } from "./docs.ts";
 import { startGateway } from "./gateway.ts";
 import { imagePages } from "./images.ts";
 import { type Lambda, startLambda } from "./lambda.ts";
+import { createOwnedDatabase } from "./owner.ts";
 import { startPostgres } from "./postgres.ts";
 import { imageBucket, type S3, startS3 } from "./s3.ts";
 import { scale } from "./scale.ts";
@@ -58,15 +59,17 @@ export async function startStack(options: StackOptions): Promise<LocalStack> {
     for (const each of closing.reverse()) await each();
   };
   try {
-    await createDatabase(server.url, server.database);
+    const serverUrl = options.databaseUrl
+      ? await createDatabase(server.url, server.database)
+      : await createOwnedDatabase(server.url, server.database);
     const key = newKey();
-    const dataApi = await startDataApi({ databaseUrl: server.url, key });
+    const dataApi = await startDataApi({ databaseUrl: serverUrl, key });
     closing.push(dataApi.close);
     setEnvironment(port, server.database, dataApi.url, key);
     const files = options.uploads ? await startFileService(directory, key) : undefined;
     if (files) closing.push(files.close);
     const lambda = await startLambda({ outdir });
-    const databaseUrl = `${server.url}/${encodeURIComponent(server.database)}`;
+    const databaseUrl = `${serverUrl}/${encodeURIComponent(server.database)}`;
     await fill(lambda, databaseUrl, options);
     const tokens = await validTokens(databaseUrl);
     if (files && !options.empty) await drawCovers(files);
@@ -147,11 +150,13 @@ async function expectFree(port: number): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-async function createDatabase(serverUrl: string, name: string): Promise<void> {
+/** Somebody else's server is used as whom its URL names. */
+async function createDatabase(serverUrl: string, name: string): Promise<string> {
   const sql = postgres(`${serverUrl}/postgres`, { max: 1, onnotice: () => {} });
   try {
     const [existing] = await sql`select 1 from pg_database where datname = ${name}`;
     if (!existing) await sql`create database ${sql(name)} encoding 'UTF8' template template0`;
+    return serverUrl;
   } finally {
     await sql.end();
   }

@@ -6,6 +6,7 @@ import type { TestProject } from "vitest/node";
 import { build } from "../../infra/build.ts";
 import { startDataApi } from "../../infra/local/data-api/server.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
+import { createOwnedDatabase, owner } from "../../infra/local/owner.ts";
 import { startPostgres } from "../../infra/local/postgres.ts";
 import { key, useDatabase } from "./environment.ts";
 
@@ -13,6 +14,8 @@ declare module "vitest" {
   interface ProvidedContext {
     /** PostgreSQL with the templates `blank` (migrated) and `demo` (with the demo data as well). */
     databaseUrl: string;
+    /** The same for the role that functions have there, which is no superuser. */
+    ownerUrl: string;
     /** The built functions. */
     outdir: string;
   }
@@ -28,7 +31,7 @@ export default async function setup(project: TestProject) {
     build({ outdir }),
   ]);
   try {
-    await makeTemplates(server.url, outdir);
+    project.provide("ownerUrl", await makeTemplates(server.url, outdir));
   } catch (error) {
     await server.stop();
     throw error;
@@ -41,15 +44,16 @@ export default async function setup(project: TestProject) {
   };
 }
 
-async function makeTemplates(databaseUrl: string, outdir: string): Promise<void> {
+async function makeTemplates(databaseUrl: string, outdir: string): Promise<string> {
   const sql = postgres(`${databaseUrl}/postgres`, { max: 1 });
-  const dataApi = await startDataApi({ databaseUrl, key });
-  await sql`create database blank`;
+  const ownerUrl = await createOwnedDatabase(databaseUrl, "blank");
+  const dataApi = await startDataApi({ databaseUrl: ownerUrl, key });
   useDatabase("blank", dataApi.url);
   const { handler } = await import(join(outdir, "ops/migrate/index.mjs"));
   await handler({});
   await dataApi.close();
-  await sql`create database demo template blank`;
-  await loadDemo(`${databaseUrl}/demo`);
+  await sql`create database demo template blank owner ${sql(owner)}`;
+  await loadDemo(`${ownerUrl}/demo`);
   await sql.end();
+  return ownerUrl;
 }

@@ -8,6 +8,7 @@ import { type DataApi, type DataApiOptions, startDataApi } from "../../infra/loc
 import { startGateway } from "../../infra/local/gateway.ts";
 import { imagePages } from "../../infra/local/images.ts";
 import { type Lambda, type LambdaLimits, startLambda } from "../../infra/local/lambda.ts";
+import { owner } from "../../infra/local/owner.ts";
 import { imageBucket, type S3, startS3 } from "../../infra/local/s3.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
 import { key, panelOrigin, useDatabase } from "./environment.ts";
@@ -62,12 +63,12 @@ export async function startStack({
   uploads = false,
   limits = {},
 }: StackOptions = {}): Promise<Stack> {
-  const databaseUrl = inject("databaseUrl");
+  const ownerUrl = inject("ownerUrl");
   const database = `test_${randomUUID().replaceAll("-", "")}`;
-  const admin = postgres(`${databaseUrl}/postgres`, { max: 1 });
-  await admin`create database ${admin(database)} template ${admin(from)}`;
-  const sql = postgres(`${databaseUrl}/${database}`, { max: 4, onnotice: () => {}, types: { bigint: integers } });
-  const dataApi = await startDataApi({ databaseUrl, key, ...options });
+  const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
+  await admin`create database ${admin(database)} template ${admin(from)} owner ${admin(owner)}`;
+  const sql = postgres(`${ownerUrl}/${database}`, { max: 4, onnotice: () => {}, types: { bigint: integers } });
+  const dataApi = await startDataApi({ databaseUrl: ownerUrl, key, ...options });
   useDatabase(database, dataApi.url, allowedOrigins);
   const files = uploads ? await startFileService() : undefined;
   const lambda = await startLambda({ outdir: inject("outdir"), limits });

@@ -4,6 +4,7 @@ import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { type DataApi, startDataApi } from "../../../infra/local/data-api/server.ts";
 import { type Lambda, startLambda } from "../../../infra/local/lambda.ts";
+import { owner } from "../../../infra/local/owner.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 
 const migrations = (await readdir(join(import.meta.dirname, "../../../lib/database/migrations")))
@@ -18,8 +19,8 @@ const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
 const sql = postgres(`${inject("databaseUrl")}/${database}`, { max: 2, onnotice: () => {} });
 
 beforeAll(async () => {
-  await admin`create database ${admin(database)}`;
-  dataApi = await startDataApi({ databaseUrl: inject("databaseUrl"), key });
+  await admin`create database ${admin(database)} owner ${admin(owner)}`;
+  dataApi = await startDataApi({ databaseUrl: inject("ownerUrl"), key });
   useDatabase(database, dataApi.url);
   lambda = await startLambda({ outdir: inject("outdir") });
 });
@@ -59,7 +60,7 @@ describe("ops-migrate", () => {
 
   it("brings a database up to date, also when two run at once", async () => {
     await sql`drop schema public cascade`;
-    await sql`create schema public`;
+    await sql`create schema public authorization pg_database_owner`;
 
     const runs = await Promise.all([migrate(), migrate()]);
 
@@ -75,7 +76,7 @@ describe("ops-migrate", () => {
     ["a commit", "CommitTransaction"],
   ] as const)("fails when nobody hears of %s, repeats none, and goes on in the next run", async (_, operation) => {
     await sql`drop schema public cascade`;
-    await sql`create schema public`;
+    await sql`create schema public authorization pg_database_owner`;
     dataApi.calls.length = 0;
     const ofThisKind = () => dataApi.calls.filter((call) => call.operation === operation).length;
     dataApi.intercept((call) =>
