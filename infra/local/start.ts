@@ -7,7 +7,8 @@ const usage =
   "npm start -- [--port N] [--data DIR] [--database postgres://…] [--no-uploads] [--empty] [--scale N]\n" +
   "  --port        where to answer; 3000 unless said otherwise\n" +
   "  --data        where everything is kept; .local unless said otherwise\n" +
-  "  --database    a PostgreSQL 18 to use instead of the embedded one\n" +
+  "  --database    a PostgreSQL 18 to use instead of the embedded one; in COLOPHON_DATABASE_URL rather\n" +
+  "                than here, its password is in no list of processes\n" +
   "  --no-uploads  without a file service\n" +
   "  --empty       without the demo data\n" +
   "  --scale       adds so many made-up contributors, with series and publishers";
@@ -26,12 +27,19 @@ function readOptions(): StackOptions {
   return {
     port: numberOf("port", values.port, 1, 65_535),
     directory: values.data,
-    databaseUrl: values.database,
+    databaseUrl: values.database ?? databaseFromEnvironment(),
     uploads: !values["no-uploads"],
     empty: values.empty,
     scale: numberOf("scale", values.scale, 0, 10_000_000),
     report: console.log,
   };
+}
+
+/** Functions and the processes started from here have no use for it. */
+function databaseFromEnvironment(): string | undefined {
+  const url = process.env.COLOPHON_DATABASE_URL;
+  delete process.env.COLOPHON_DATABASE_URL;
+  return url === "" ? undefined : url;
 }
 
 function numberOf(name: string, text: string, min: number, max: number): number {

@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 
@@ -21,18 +22,14 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address ? address.port : 0;
 }
 
-/** `npm start -- --database`, on a port of its own. */
-async function start(): Promise<string> {
+/** `npm start` on a port of its own, with the database among its flags or in its environment. */
+async function start(given: "flag" | "environment"): Promise<string> {
   const port = await freePort();
-  const flags = [
-    "--port",
-    `${port}`,
-    "--data",
-    join(data, `${port}`),
-    "--database",
-    `${inject("databaseUrl")}/${database}`,
-  ];
-  const child = spawn(process.execPath, [join(root, "infra/local/start.ts"), ...flags]);
+  const databaseUrl = `${inject("databaseUrl")}/${database}`;
+  const flags = ["--port", `${port}`, "--data", join(data, `${port}`)];
+  if (given === "flag") flags.push("--database", databaseUrl);
+  const env = given === "flag" ? process.env : { ...process.env, COLOPHON_DATABASE_URL: databaseUrl };
+  const child = spawn(process.execPath, [join(root, "infra/local/start.ts"), ...flags], { env });
   children.push(child);
   let output = "";
   child.stdout.on("data", (chunk) => {
@@ -44,7 +41,7 @@ async function start(): Promise<string> {
 
 beforeAll(async () => {
   data = await mkdtemp(join(tmpdir(), "colophon-two-"));
-  urls.push(await start(), await start());
+  urls.push(await start("flag"), await start("environment"));
 });
 
 afterAll(async () => {
@@ -81,5 +78,14 @@ describe("Two processes on one database", () => {
     );
     expect(lists[0]).toEqual(lists[1]);
     expect(lists[0]).toMatchObject({ max: names.length });
+  });
+
+  it("show no password among the processes when it was given in the environment", async () => {
+    const { password } = new URL(inject("databaseUrl"));
+    const { stdout } = await promisify(execFile)("ps", ["-Ao", "pid=,ppid=,args="]);
+    const family = stdout.split("\n").filter((line) => new RegExp(`\\b${children[1]?.pid}\\b`).test(line));
+
+    expect(family.length).toBeGreaterThan(0);
+    expect(family.filter((line) => line.includes(password))).toEqual([]);
   });
 });
