@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, hash as hashOnce, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
 /** What functions sign with, and Data API and S3 of the same start look for. */
@@ -59,7 +59,7 @@ export function signed(service: Service, key: Key, url: Place, method = "GET", b
   };
 }
 
-const sha256 = (data: string | Buffer) => createHash("sha256").update(data).digest("hex");
+const sha256 = (data: string | Buffer) => hashOnce("sha256", data);
 
 const hmac = (key: Buffer, text: string) => createHmac("sha256", key).update(text).digest();
 

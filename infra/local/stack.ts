@@ -72,7 +72,7 @@ export async function startStack(options: StackOptions): Promise<LocalStack> {
     const databaseUrl = `${serverUrl}/${encodeURIComponent(server.database)}`;
     await fill(lambda, databaseUrl, options);
     const tokens = await validTokens(databaseUrl);
-    if (files && !options.empty) await drawCovers(files);
+    if (files && !options.empty) await drawCovers(files, key);
     const pages = firstOf(docs(tokens), ...(files ? [imagePages(files.url, key)] : []));
     const gateway = await startGateway({
       port,
@@ -178,8 +178,9 @@ export function setEnvironment(port: number, databaseName: string, dataApiUrl: s
 }
 
 /** The demo volumes' covers, those of them that are not there yet. */
-async function drawCovers({ url, has }: S3): Promise<void> {
-  const client = new S3Client({ endpoint: url, forcePathStyle: true });
+async function drawCovers({ url, has }: S3, credentials: Key): Promise<void> {
+  // By itself the SDK would rather take what AWS_PROFILE names.
+  const client = new S3Client({ endpoint: url, credentials, forcePathStyle: true });
   const put = async (Key: string, Body: Buffer) => {
     const CacheControl = "public, max-age=31536000, immutable";
     await client.send(

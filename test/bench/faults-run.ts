@@ -3,6 +3,7 @@ import type { Sql } from "postgres";
 import { imageBucket } from "../../infra/local/s3.ts";
 import { stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { key } from "../support/environment.ts";
 import { anAdministrator } from "../support/people.ts";
 import { dataUrl, plain } from "../support/pictures.ts";
 import { type Kind, kinds, type Request, type Scene } from "./faults-plan.ts";
@@ -170,7 +171,7 @@ async function makePlan(sql: Sql, requests: number, random: () => number): Promi
 const pairOf = (key: string) => [key, key.replace(".webp", "-256.webp")];
 
 async function storeOldImages({ sql, s3 }: Service, { image }: Scene): Promise<void> {
-  const client = new S3Client({ endpoint: s3.url, forcePathStyle: true });
+  const client = new S3Client({ endpoint: s3.url, credentials: key, forcePathStyle: true });
   const Body = Buffer.from(image.slice(image.indexOf(",") + 1), "base64");
   for (const keys of chunks(await referredKeys(sql), connections))
     await Promise.all(
@@ -297,7 +298,7 @@ async function judge({ sql, s3 }: Service, replies: readonly Reply[]): Promise<O
 }
 
 async function listObjects(endpoint: string): Promise<string[]> {
-  const client = new S3Client({ endpoint, forcePathStyle: true });
+  const client = new S3Client({ endpoint, credentials: key, forcePathStyle: true });
   const keys: string[] = [];
   // The second version's continuation tokens need a cipher that Node has no more.
   for (let isMore = true; isMore; ) {

@@ -26,7 +26,7 @@ export async function latency(stage: Stage): Promise<Row[]> {
   await build({ outdir });
   useDatabase("small", dataApi.url);
   const lambda = await startLambda({ outdir });
-  const client = new RDSDataClient({});
+  const client = new RDSDataClient({ credentials: key });
   const [oneCall = 0] = await sideBySide(
     [() => client.send(new ExecuteStatementCommand({ ...database, sql: "select 1" }))],
     rounds,

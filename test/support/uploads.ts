@@ -1,6 +1,7 @@
 import { GetObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { expect } from "vitest";
 import { imageBucket, type S3 } from "../../infra/local/s3.ts";
+import { key } from "./environment.ts";
 import { type Stack, type StackOptions, startStack } from "./stack.ts";
 
 /** A stack with a file service, and a look into its bucket. */
@@ -17,7 +18,7 @@ export async function startUploads(options: StackOptions = {}): Promise<UploadSt
   const stack = await startStack({ ...options, uploads: true });
   const { s3 } = stack;
   if (!s3) throw new Error("The stack has no S3");
-  const client = new S3Client({ endpoint: s3.url, forcePathStyle: true });
+  const client = new S3Client({ endpoint: s3.url, credentials: key, forcePathStyle: true });
   return {
     ...stack,
     s3,

@@ -1,6 +1,7 @@
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { imageBucket } from "../../../infra/local/s3.ts";
+import { key } from "../../support/environment.ts";
 import { notedKeys, pairOf, startUploads, type UploadStack } from "../../support/uploads.ts";
 
 let stack: UploadStack;
@@ -8,7 +9,7 @@ let client: S3Client;
 
 beforeAll(async () => {
   stack = await startUploads();
-  client = new S3Client({ endpoint: stack.s3.url, forcePathStyle: true });
+  client = new S3Client({ endpoint: stack.s3.url, credentials: key, forcePathStyle: true });
 });
 
 beforeEach(async () => {
