@@ -12,6 +12,7 @@ import { build } from "../build.ts";
 import { startLambda } from "./lambda.ts";
 import { planOf, type Statement } from "./plan.ts";
 import { runningPostgres } from "./postgres.ts";
+import { newKey } from "./signature.ts";
 import { builds, database, setEnvironment } from "./stack.ts";
 
 const usage =
@@ -67,7 +68,7 @@ export async function startRecorder(outdir: string) {
     response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(answer));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  setEnvironment(3000, database, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  setEnvironment(3000, database, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, newKey());
   const lambda = await startLambda({ outdir });
   return {
     /** The first statement that the function sends; those after it depend on what it is answered. */
