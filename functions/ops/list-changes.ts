@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { name } from "../../lib/contract/parameters.ts";
 import { readPage } from "../../lib/database/list.ts";
 import { operate } from "../../lib/operate.ts";
+import { patient } from "../../lib/persist.ts";
 import * as changes from "../../lib/queries/changes.ts";
 
 const limitDefault = 50;
@@ -27,7 +28,7 @@ export const handler = operate(
   }),
   async ({ before, limit, ...filters }) => {
     const after = before === undefined ? undefined : { id: before, key: "" };
-    const { text, next } = await readPage(changes.list(filters), { after, limit, offset: 0 }, undefined);
+    const { text, next } = await readPage(changes.list(filters), { after, limit, offset: 0 }, undefined, patient());
     return { changes: JSON.parse(`[${text}]`), next: next?.id ?? null };
   },
 );

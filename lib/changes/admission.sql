@@ -18,21 +18,13 @@ $$;
 create function admitted(asked json) returns request language plpgsql as $$
   declare
     request request = json_populate_record(cast(null as request), asked);
-    is_valid boolean;
     fingerprint text;
     answer json;
   begin
     perform queue_up(request, request.permission in ('add-contributors', 'edit-contributors'));
 
-    select user_id, expires_at > now() and revoked_at is null into request.caller, is_valid
-    from refresh_tokens
-    where refresh_tokens.digest = decode(request.digest, 'hex');
-    select username into request.username from users where id = request.caller;
-    request.status = case
-      when is_valid is not true then 401
-      when request.username is null then request.user_missing
-      when not holds(request.caller, request.permission) then 403
-    end;
+    select id, username, nullif(status, 200) into request.caller, request.username, request.status
+    from caller(request.digest, request.permission, request.user_missing);
 
     select changes.fingerprint, changes.answer into fingerprint, answer
     from changes

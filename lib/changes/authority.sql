@@ -9,6 +9,26 @@ create function holds(holder bigint, permission text) returns boolean language p
   end
 $$;
 
+-- Whose session it is or was, and the status that it and its user's permissions give. Reads have it decided here, too,
+-- since a function keeps the plans of what it asks.
+create function caller(
+  session_digest text, permission text, user_missing integer, out id bigint, out username text, out status integer
+) language plpgsql stable as $$
+  declare
+    is_valid boolean;
+  begin
+    select token.user_id, users.username, expires_at > now() and revoked_at is null into id, username, is_valid
+    from refresh_tokens as token left join users on users.id = token.user_id
+    where digest = decode(session_digest, 'hex');
+    status = case
+      when is_valid is not true then 401
+      when username is null then user_missing
+      when holds(id, permission) then 200
+      else 403
+    end;
+  end
+$$;
+
 -- Those of the fifteen permissions that a user holds, in order.
 create function powers(holder bigint) returns bigint[] language plpgsql stable as $$
   begin

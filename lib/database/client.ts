@@ -16,12 +16,13 @@ export const database = {
   database: process.env.DATABASE_NAME,
 };
 
-/** Resumes, fails over, changes its password, or had too much to do for this statement. */
+/** Resumes, fails over, changes its password, had too much to do for this statement, or has forgotten a transaction. */
 const passing = new Set([
   "DatabaseResumingException",
   "InvalidResourceStateException",
   "InvalidSecretException",
   "StatementTimeoutException",
+  "TransactionNotFoundException",
 ]);
 /**
  * Of PostgreSQL: connections lost and exhausted resources, a server that stops or starts, a lock not had in time, a
@@ -29,7 +30,8 @@ const passing = new Set([
  */
 const passingStates = /^(?:08|53|57P0[123]$|55P03$|40001$|40P01$|25006$)/;
 
-const mayPass = (error: unknown): boolean =>
+/** Whether it may well work the next time. */
+export const mayPass = (error: unknown): boolean =>
   isFault(error) || (error instanceof Error && passing.has(error.name)) || passingStates.test(sqlStateOf(error) ?? "");
 
 /**

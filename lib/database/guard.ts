@@ -1,5 +1,6 @@
 import sql, { type Sql } from "sql-template-tag";
 import type { Permission } from "../contract/permissions.ts";
+import { released } from "./release.ts";
 
 /** Who calls, and what they must hold. */
 export interface Guard {
@@ -11,39 +12,13 @@ export interface Guard {
 }
 
 /**
- * Authorisation as a part of the statement that reads: `caller` has one row, the user's id, for a valid session with
- * the permission, and none otherwise; `refusal` then has one row, the status and whose session it is.
+ * A select behind its guard: one row, `status` and `caller_id` before the columns of the select, which are null unless
+ * the status is 200. `caller` has the user's id inside of it. It is a function of the database that decides, since it
+ * keeps its plan (lib/changes/authority.sql). `offset 0` has the status looked at before the select is.
  */
-export const guarded = ({ digest, permission, userMissing }: Guard): Sql => sql`
-  session as materialized (
-    select token.user_id, users.id as living
-    from refresh_tokens as token left join users on users.id = token.user_id
-    where
-      token.digest = decode(${digest}::text, 'hex')
-      and token.expires_at > now()
-      and token.revoked_at is null
-  ),
-  caller as materialized (
-    select living as id
-    from session
-    where exists (
-      select
-      from
-        user_roles as held
-        join role_permissions as granted on granted.role_id = held.role_id
-        join permissions on permissions.id = granted.permission_id
-      where held.user_id = living and permissions.key = ${permission}::text
-    )
-  ),
-  refusal as (
-    select
-      case
-        when session.user_id is null then 401
-        when session.living is null then ${userMissing}::int
-        else 403
-      end as status,
-      session.user_id
-    from (select 1) as always left join session on true
-    where not exists (select from caller)
-  )
+export const guarded = ({ digest, permission, userMissing }: Guard, select: Sql): Sql => sql`
+  select caller.status, caller.id as caller_id, answer.*
+  from
+    ${released("caller")}(${digest}::text, ${permission}::text, ${userMissing}::int) as caller
+    left join lateral (select * from (${select}) as answer where caller.status = 200 offset 0) as answer on true
 `;

@@ -1,6 +1,6 @@
-import sql, { empty, type Sql } from "sql-template-tag";
+import sql, { empty, raw, type Sql } from "sql-template-tag";
 import { type Guard, guarded } from "./guard.ts";
-import { type Pieced, pieceOf, piecesOf, readPieces, resultBytesMax, versionOf } from "./pieces.ts";
+import { readLong, readShort, resultBytesMax, type Texted } from "./pieces.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
 
 /** Where a page begins: behind a record, or a number of records after the first. */
@@ -17,10 +17,18 @@ export interface Cursor {
 
 /** The work of an endpoint that gives a list: records in an order that no two of them share. */
 export interface ListQuery<Item> {
+  /** A common table expression for what both of the following need. */
+  readonly shared?: Sql;
   /** A scalar: how many records match, whatever the page. */
   readonly max: Sql;
-  /** A select of `id`, `key` (what the order compares before the id) and `record` (JSON), in order. */
-  readonly page: (page: Page) => Sql;
+  /** What a record has. */
+  readonly fields: Sql;
+  /** The last of the fields, where it is left out when it is null. */
+  readonly optional?: string;
+  /** What the order compares before the `id`. */
+  readonly key: Sql;
+  /** The rest of the select behind the fields, `order by` and `limit` included. */
+  readonly rows: (page: Page) => Sql;
   /** Only for the compiler: what a record is. */
   readonly item?: Item;
 }
@@ -43,85 +51,94 @@ export interface ListPage {
   readonly next: Cursor | undefined;
 }
 
-const pageRowsMax = 2_000;
+const shortRowsMax = 200;
+const longRowsMax = 2_000;
 
 /**
- * Reads one page as one statement: as many records as fit into a result, however many were asked for, and at least one.
- * The database joins them into one text and cuts it into pieces, since a field for each record would cost more than the
- * records.
+ * Reads the first page of a list: all that is asked for, if it is as short as nearly everything is, or else as much as
+ * fits into a result.
  */
+export async function readFirstPage(
+  query: ListQuery<unknown>,
+  page: Page,
+  guard: Guard | undefined,
+  deadline: number,
+): Promise<ListPage> {
+  const limit = Math.min(page.limit, shortRowsMax);
+  const select = short(query, { ...page, limit });
+  const found = await readShort(guard ? guarded(guard, select) : select, columnsOf(guard), deadline);
+  if (found !== "long") {
+    const first = pageOf(found);
+    if (first.count < limit || limit === page.limit) return first;
+  }
+  return await readPage(query, page, guard, deadline);
+}
+
+/** The database joins the records of a page, since a field for each of them would cost more than they do. */
+const short = ({ shared, max, fields, optional, rows }: ListQuery<unknown>, page: Page): Sql => sql`
+  ${shared ? sql`with ${shared}` : empty}
+  select
+    (${max}) as max,
+    count(*) as count,
+    ${withoutNull(optional, sql`string_agg(cast(row_to_json(item) as text), ',')`)} as text
+  from (select ${fields} ${rows(page)}) as item
+`;
+
+/** Reads as many records as fit into a result, however many were asked for, and at least one. */
 export async function readPage(
   query: ListQuery<unknown>,
   page: Page,
   guard: Guard | undefined,
-  deadline?: number,
+  deadline: number,
 ): Promise<ListPage> {
-  const limit = Math.min(page.limit, pageRowsMax);
-  const found = await readPieces(
-    (first) => sql`
-      with
-        ${guard ? sql`${guarded(guard)},` : empty}
-        page (id, key, record) as materialized (${query.page({ ...page, limit })}),
-        -- a materialised page keeps its order, so the window follows it
-        measured as (
-          select
-            id,
-            cast(key as text) as key,
-            cast(record as text) as record,
-            row_number() over () as position,
-            sum(octet_length(cast(record as text)) + 1) over (rows unbounded preceding) as bytes
-          from page
-        ),
-        fitting as (
-          select *
-          from measured
-          where bytes <= ${resultBytesMax}::int or position = 1
-        ),
-        joined as (
-          select count(*) as records, string_agg(record, ',' order by position) as text
-          from fitting
-        ),
-        following as (
-          select id, key
-          from fitting
-          where
-            position = (select records from joined)
-            and ((select count(*) from page) > position or position = ${limit}::bigint)
-        )
-      ${guard ? sql`select status, user_id, 0::bigint, 0::bigint, null::bigint, null, null, null, 0 from refusal union all` : empty}
-      (
-        select
-          200,
-          ${guard ? sql`(select id from caller)` : sql`null::bigint`},
-          ${page.after ? sql`0::bigint` : sql`(${query.max})`},
-          records,
-          following.id,
-          following.key,
-          ${pieceOf(sql`text`)},
-          ${versionOf(sql`text`)},
-          piece
-        from
-          joined
-          left join following on true
-          cross join lateral ${piecesOf(sql`text`, first)}
-        ${guard ? sql`where exists (select from caller)` : empty}
-        order by piece
-      )
-    `,
-    6,
-    deadline,
-  );
-  if (found === undefined) throw new TypeError("A page has at least one row");
-  return listPage(found);
+  const select = long(query, { ...page, limit: Math.min(page.limit, longRowsMax) });
+  const columns = sql`${columnsOf(guard)}, next_id, next_key`;
+  return pageOf(await readLong(guard ? guarded(guard, select) : select, columns, deadline));
 }
 
-function listPage({ row, text }: Pieced): ListPage {
-  const id = integerOrNull(row, 4);
+const long = ({ shared, max, fields, optional, key, rows }: ListQuery<unknown>, page: Page): Sql => sql`
+  with
+    ${shared ? sql`${shared},` : empty}
+    page as materialized (
+      select
+        id,
+        cast(${key} as text) as cursor_key,
+        ${withoutNull(optional, sql`cast((select row_to_json(item) from (select ${fields}) as item) as text)`)} as record
+      ${rows(page)}
+    ),
+    -- a materialised page keeps its order, so the windows follow it
+    measured as (
+      select *, row_number() over () as position, sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
+      from page
+    )
+  select
+    ${page.after ? sql`0::bigint` : sql`(${max})`} as max,
+    count(*) as count,
+    string_agg(record, ',' order by position) as text,
+    case when ${more(page)} then (array_agg(id order by position desc))[1] end as next_id,
+    case when ${more(page)} then (array_agg(cursor_key order by position desc))[1] end as next_key
+  from measured
+  where bytes <= ${raw(`${resultBytesMax}`)} or position = 1
+`;
+
+const more = ({ limit }: Page): Sql => sql`count(*) < (select count(*) from page) or count(*) = ${limit}::bigint`;
+
+/** Quotes within a string are escaped, so that nothing but a field of a record ends like this. */
+const withoutNull = (field: string | undefined, text: Sql): Sql =>
+  field === undefined ? text : sql`replace(${text}, ${raw(`',"${field}":null}'`)}, '}')`;
+
+const columnsOf = (guard: Guard | undefined): Sql =>
+  guard ? sql`, status, caller_id, max, count` : sql`, 200, null::bigint, max, count`;
+
+function pageOf(found: Texted | undefined): ListPage {
+  if (found === undefined) throw new TypeError("A page has a row, even when it has no records");
+  const { text, row } = found;
+  const id = row.length > 4 ? integerOrNull(row, 4) : null;
   return {
     status: integer(row, 0),
     caller: integerOrNull(row, 1),
-    max: integer(row, 2),
-    count: integer(row, 3),
+    max: integerOrNull(row, 2) ?? 0,
+    count: integerOrNull(row, 3) ?? 0,
     text: text ?? "",
     next: id === null ? undefined : { id, key: textOrNull(row, 5) ?? "" },
   };

@@ -88,7 +88,7 @@ const fixSearchPath = `
         select cast(cast(oid as regprocedure) as text)
         from pg_proc
         where pronamespace = cast('${release}' as regnamespace)
-          and (proname ~ '^(admitted|commanded|open_)' or prorettype = cast('${release}.outcome' as regtype))
+          and (proname ~ '^(admitted|caller$|commanded|open_)' or prorettype = cast('${release}.outcome' as regtype))
       loop
         execute 'alter function ' || entry || ' set search_path = ${release}, public, pg_temp';
       end loop;

@@ -1,83 +1,91 @@
-import { createHash } from "node:crypto";
-import sql, { type Sql } from "sql-template-tag";
-import { execute, type Row } from "./client.ts";
-import { textOrNull } from "./read.ts";
+import sql, { raw, type Sql } from "sql-template-tag";
+import { persist } from "../persist.ts";
+import { execute, mayPass, type Row } from "./client.ts";
+import { integer, integerOrNull, text, textOrNull } from "./read.ts";
+import { transaction } from "./transaction.ts";
 
 /*
- * Long texts travel in pieces, a row each: a row has at most 64 KB and a result 1 MiB (Data API, "Limits"), and UTF-8
- * takes up to 4 bytes a character. What exceeds a result is read by several statements.
+ * A row of the Data API has at most 64 KB, and a result 1 MiB ("Limits"). Nearly every answer fits into a row. A longer
+ * one is cut into pieces, a row each; what exceeds a result is read through a cursor, so that it is made once, however
+ * long it is, and does not change meanwhile.
  */
 
-const pieceLength = 15_000;
-/** The rest of a result is left for what stands beside the text. */
-export const resultBytesMax = 900_000;
-const piecesMax = resultBytesMax / (4 * pieceLength);
+const shortBytesMax = 60_000;
+/** As base64, which any byte may be cut behind, a piece has 60,789 characters. */
+const pieceBytes = 45_000;
+const piecesMax = 16;
+export const resultBytesMax = piecesMax * pieceBytes;
 
-/** The rows of a text from its first piece or a later one, as `piece`: all that fit into a result. */
-export const piecesOf = (text: Sql, first: number): Sql => sql`
-  generate_series(
-    ${first}::int,
-    least(
-      (coalesce(length(${text}), 1) - 1) / ${pieceLength}::int,
-      case when octet_length(${text}) > ${resultBytesMax}::int then ${first + piecesMax - 1}::int end
-    )
-  ) as piece
-`;
-
-export const pieceOf = (text: Sql): Sql => sql`substr(${text}, 1 + piece * ${pieceLength}::int, ${pieceLength}::int)`;
-
-/** What a text that exceeds a result has to be once it is put together; null for others. */
-export const versionOf = (text: Sql): Sql =>
-  sql`case when octet_length(${text}) > ${resultBytesMax}::int then md5(${text}) end`;
-
-const attemptsMax = 5;
-
-/** A text with the first row that came along with it. */
-export interface Pieced {
-  readonly row: Row;
+/** A text, and what came along with it. */
+export interface Texted {
   readonly text: string | null;
+  readonly row: Row;
 }
 
 /**
- * Reads all pieces of a text, by as many statements as that takes: one, but for texts that exceed a result.
- * @param ask the statement for the pieces from this one on
- * @param column the one with the piece; the version stands in the next
- * @returns undefined when there is no row
- * @throws when the text changes faster than it can be read
+ * Runs a select of one row or none.
+ * @param select what has a column `text`, of any length
+ * @param columns what else of it is read, each behind a comma
  */
-export async function readPieces(
-  ask: (first: number) => Sql,
-  column: number,
-  deadline?: number,
-): Promise<Pieced | undefined> {
-  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-    const rows = [...(await execute(ask(0), deadline))];
-    const [row] = rows;
-    if (row === undefined) return undefined;
-    const version = textOrNull(row, column + 1);
-    if (version) await readRest(rows, ask, deadline);
-    const text = joined(rows, column);
-    if (
-      !version ||
-      version ===
-        createHash("md5")
-          .update(text ?? "")
-          .digest("hex")
-    )
-      return { row, text };
-  }
-  throw new Error("A long text changed while it was read, time and again");
+export async function readText(select: Sql, columns: Sql, deadline: number): Promise<Texted | undefined> {
+  const short = await readShort(select, columns, deadline);
+  return short === "long" ? await readLong(select, columns, deadline) : short;
 }
 
-async function readRest(rows: Row[], ask: (first: number) => Sql, deadline?: number): Promise<void> {
-  for (let added = rows.length; added === piecesMax; ) {
-    const more = await execute(ask(rows.length), deadline);
-    added = more.length;
-    rows.push(...more);
-  }
+/** The same as long as the text fits into a row. */
+export async function readShort(select: Sql, columns: Sql, deadline: number): Promise<Texted | "long" | undefined> {
+  const [row] = await execute(
+    sql`
+      select octet_length(text), case when octet_length(text) <= ${raw(`${shortBytesMax}`)} then text end${columns}
+      from (${select}) as answer
+    `,
+    deadline,
+  );
+  if (row === undefined) return undefined;
+  if ((integerOrNull(row, 0) ?? 0) > shortBytesMax) return "long";
+  return { text: textOrNull(row, 1), row: row.slice(2) };
 }
 
-function joined(rows: readonly Row[], column: number): string | null {
-  const pieces = rows.map((row) => textOrNull(row, column));
-  return pieces.includes(null) ? null : pieces.join("");
+/** The same for a text that is expected not to. */
+export async function readLong(select: Sql, columns: Sql, deadline: number): Promise<Texted | undefined> {
+  const rows = await execute(cut(select, columns, fitting), deadline);
+  const [first] = rows;
+  const isWhole = first === undefined || (integerOrNull(first, 0) ?? 0) <= resultBytesMax;
+  return joined(isWhole ? rows : await readByCursor(select, columns, deadline));
+}
+
+/** Three columns of its own, and then those that were asked for. */
+const cut = (select: Sql, columns: Sql, pieces: Sql): Sql => sql`
+  select
+    octet_length(bytes), piece, encode(substring(bytes from 1 + ${size} * piece for ${size}), 'base64')${columns}
+  from
+    (select *, convert_to(text, 'UTF8') as bytes from (${select}) as answer offset 0) as answer
+    left join lateral generate_series(0, ${pieces}) as piece on true
+`;
+
+const size = raw(`${pieceBytes}`);
+const all = sql`(octet_length(bytes) - 1) / ${size}`;
+const fitting = sql`least(${all}, ${raw(`${piecesMax - 1}`)})`;
+
+/** Whatever fails is begun anew: nothing is written, and nobody has been given a part of it yet. */
+function readByCursor(select: Sql, columns: Sql, deadline: number): Promise<readonly Row[]> {
+  const read = (attempt: { readonly abortSignal: AbortSignal }) =>
+    transaction(async (send) => {
+      await send(sql`declare pieces no scroll cursor for ${cut(select, columns, all)}`);
+      const rows: Row[] = [];
+      for (let more: readonly Row[]; ; rows.push(...more)) {
+        more = await send(sql`fetch ${raw(`${piecesMax}`)} from pieces`);
+        if (more.length === 0) return rows;
+      }
+    }, attempt);
+  return persist(read, mayPass, deadline);
+}
+
+function joined(rows: readonly Row[]): Texted | undefined {
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  const row = first.slice(3);
+  if (textOrNull(first, 2) === null) return { text: null, row };
+  const pieces = rows.toSorted((one, other) => integer(one, 1) - integer(other, 1));
+  return { text: Buffer.concat(pieces.map((each) => Buffer.from(text(each, 2), "base64"))).toString(), row };
 }

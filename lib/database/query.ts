@@ -1,9 +1,9 @@
-import sql, { type Sql } from "sql-template-tag";
+import sql, { empty, type Sql } from "sql-template-tag";
 import { type Guard, guarded } from "./guard.ts";
-import { pieceOf, piecesOf, readPieces, versionOf } from "./pieces.ts";
+import { readText } from "./pieces.ts";
 import { integer, integerOrNull } from "./read.ts";
 
-/** The work of one endpoint that shows one record: a select of its JSON, and no row when it is not there. */
+/** The work of one endpoint that shows one record: a select of its JSON as `text`, and no row when it is not there. */
 export interface PublicQuery<Body> {
   readonly select: Sql;
   readonly guarded?: never;
@@ -11,7 +11,7 @@ export interface PublicQuery<Body> {
   readonly body?: Body;
 }
 
-/** The same behind a permission, for the `caller`: a select of the record's JSON and its version. */
+/** The same behind a permission, for the `caller`: a select of `version` and `text`. */
 export interface GuardedQuery<Body> {
   readonly select: Sql;
   readonly guarded: true;
@@ -29,48 +29,24 @@ export interface Outcome {
   readonly version?: number | null;
 }
 
-/**
- * Runs a query as one statement; only a body that exceeds a result of the Data API is read by several. The answer is
- * materialised, or PostgreSQL would make its body anew for every piece.
- */
+/** Runs a query as one statement; only a body that exceeds a row of the Data API is read by several. */
 export async function run(
   query: PublicQuery<unknown> | GuardedQuery<unknown>,
   guard: Guard | undefined,
   deadline: number,
 ): Promise<Outcome> {
-  const answer =
-    guard && query.guarded
-      ? sql`
-          with
-            ${guarded(guard)},
-            answer (status, caller, version, body) as materialized (
-              select status, user_id, null, null
-              from refusal
-              union all
-              select 200, caller.id, work.version, cast(work.body as text)
-              from caller left join lateral (${query.select}) as work (body, version) on true
-            )
-        `
-      : sql`
-          with
-            answer (status, caller, version, body) as materialized (
-              select 200, cast(null as bigint), cast(null as bigint), cast(work.body as text)
-              from (${query.select}) as work (body)
-            )
-        `;
-  const found = await readPieces(
-    (first) => sql`
-      ${answer}
-      select status, caller, version, ${pieceOf(sql`body`)}, ${versionOf(sql`body`)}
-      from answer, ${piecesOf(sql`body`, first)}
-      order by piece
-    `,
-    3,
-    deadline,
-  );
-  if (found === undefined) return { status: 404, body: null };
-  const status = integer(found.row, 0);
-  const caller = integerOrNull(found.row, 1);
-  if (status === 200 && found.text === null) return { status: 404, caller, body: null };
-  return { status, caller, version: integerOrNull(found.row, 2), body: found.text };
+  if (!guard || !query.guarded) {
+    const found = await readText(query.select, empty, deadline);
+    return { status: found ? 200 : 404, body: found?.text ?? null };
+  }
+  const found = await readText(guarded(guard, query.select), sql`, status, caller_id, version`, deadline);
+  if (found === undefined) throw new TypeError("A guard has a row, whoever calls");
+  const { row, text } = found;
+  const status = integer(row, 0);
+  return {
+    status: status === 200 && text === null ? 404 : status,
+    body: text,
+    caller: integerOrNull(row, 1),
+    version: integerOrNull(row, 2),
+  };
 }

@@ -15,7 +15,11 @@ const { resourceArn, secretArn } = database;
 /** Nobody waits at API Gateway for a transaction; the Data API ends a statement after 45 s (Data API, "Limits"). */
 const statementInMilliseconds = 50_000;
 
-const patiently = () => ({ abortSignal: AbortSignal.timeout(statementInMilliseconds) });
+interface Attempt {
+  readonly abortSignal: AbortSignal;
+}
+
+const patiently = (): Attempt => ({ abortSignal: AbortSignal.timeout(statementInMilliseconds) });
 
 /**
  * A cluster that has been paused for a day takes half a minute and more to resume. One that was just made refuses its
@@ -28,13 +32,13 @@ const beginningInMilliseconds = 180_000;
  * costs a call. What fails is rolled back at once, or by the service when the transaction has been idle for 3 minutes.
  * Nothing but the beginning is sent again: a statement whose answer is lost may have run, and a commit may hold. So the
  * work has to leave a mark by which a later run sees that it is done.
+ * @param attempt what ends all of it, the beginning included, which is not sent again then
  */
-export async function transaction<Result>(work: (send: Send) => Promise<Result>): Promise<Result> {
-  const { transactionId } = await persist(
-    (attempt) => client.send(new BeginTransactionCommand(database), attempt),
-    () => true,
-    Date.now() + beginningInMilliseconds,
-  );
+export async function transaction<Result>(work: (send: Send) => Promise<Result>, attempt?: Attempt): Promise<Result> {
+  const begin = (beginning: Attempt) => client.send(new BeginTransactionCommand(database), beginning);
+  const { transactionId } = attempt
+    ? await begin(attempt)
+    : await persist(begin, () => true, Date.now() + beginningInMilliseconds);
   const send: Send = async (statement) => {
     const { records } = await client.send(
       new ExecuteStatementCommand({
@@ -43,13 +47,13 @@ export async function transaction<Result>(work: (send: Send) => Promise<Result>)
         sql: statement.statement,
         parameters: statement.values.map(parameter),
       }),
-      patiently(),
+      attempt ?? patiently(),
     );
     return records ?? [];
   };
   try {
     const result = await work(send);
-    await client.send(new CommitTransactionCommand({ resourceArn, secretArn, transactionId }), patiently());
+    await client.send(new CommitTransactionCommand({ resourceArn, secretArn, transactionId }), attempt ?? patiently());
     return result;
   } catch (error) {
     await client

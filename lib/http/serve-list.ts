@@ -5,8 +5,8 @@ import { executionModeStreamifyResponse } from "@middy/core/StreamifyResponse";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import type { Answer, AnswerName, Declaration } from "../contract/declare.ts";
 import type { Permission } from "../contract/permissions.ts";
-import { type GuardedListQuery, type ListPage, type ListQuery, readPage } from "../database/list.ts";
-import { deadlineOf } from "../persist.ts";
+import { type GuardedListQuery, type ListPage, type ListQuery, readFirstPage, readPage } from "../database/list.ts";
+import { deadlineOf, patient } from "../persist.ts";
 import { ContractError } from "./errors.ts";
 import { headerOf } from "./headers.ts";
 import { type Input, reader } from "./input.ts";
@@ -39,12 +39,12 @@ export function serveList<const D extends ListDeclaration>(declaration: D, work:
     const input = read(event);
     const query = work(input);
     const slice = isSlice(input.query) ? input.query : everything;
-    const first = await readPage(query, { ...slice, after: undefined }, guard, deadlineOf(context));
+    const first = await readFirstPage(query, { ...slice, after: undefined }, guard, deadlineOf(context));
     rememberCaller(event, first.caller);
     if (first.status !== 200) throw new ContractError(first.status);
 
     // Whoever reads on has not gone, so each page has a time of its own.
-    const next: NextPage = (cursor, limit) => readPage(query, { after: cursor, limit, offset: 0 }, guard);
+    const next: NextPage = (cursor, limit) => readPage(query, { after: cursor, limit, offset: 0 }, guard, patient());
     const parts = write(declaration.answers, slice, first, next);
     return compressed(event, first.next && first.count < slice.limit ? logged(event, parts) : await joined(parts));
   };

@@ -5,7 +5,7 @@ import type { GuardedQuery } from "../database/query.ts";
 import { aliasesOf, descriptionsOf, linksOf, relationsOf, scopedCount, scopedPage } from "./contributors.ts";
 import { catalogueOrder, named } from "./filters.ts";
 import { imageUrl } from "./images.ts";
-import { record, recordWith } from "./json.ts";
+import { record } from "./json.ts";
 import { opened, otherEditor } from "./locks.ts";
 
 interface ListInput {
@@ -21,15 +21,15 @@ export function list({ client, search, order }: ListInput): GuardedListQuery<Ans
   return {
     guarded: true,
     max: scopedCount(client, "contributors", search === undefined ? undefined : filter),
-    page: (page) => sql`
-      select contributors.id, contributors.${sorted.key}, ${recordWith(
-        sql`
-          id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image
-        `,
-        sql`',"locked_by":' || ${otherEditor("contributor", sql`contributors.id`)}`,
-      )}
-      from ${scopedPage(client, filter, sorted, page)}
-      order by ${sorted.by}
+    fields: sql`
+      id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
+      ${otherEditor("contributor", sql`contributors.id`)} as locked_by
+    `,
+    optional: "locked_by",
+    key: sql`key`,
+    rows: (page) => sql`
+      from ${scopedPage(client, filter, sorted, page)} join contributors using (id)
+      order by ${sorted.again}
     `,
   };
 }
@@ -38,14 +38,14 @@ export function list({ client, search, order }: ListInput): GuardedListQuery<Ans
 export const find = (id: number | null): GuardedQuery<Answer<"AdminContributor">> => ({
   guarded: true,
   select: sql`
-    select ${record(sql`
+    select version, cast(${record(sql`
       id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
       coalesce(gender, '') as gender,
       ${linksOf(sql`contributors.id`)} as links,
       ${aliasesOf(sql`contributors.id`)} as aliases,
       ${descriptionsOf(sql`contributors.id`)} as descriptions,
       ${relationsOf(sql`contributors.id`, empty)} as relations
-    `)}, version
+    `)} as text) as text
     from contributors
     where id = ${id}::bigint and ${opened("contributor", id)}
   `,

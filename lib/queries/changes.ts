@@ -15,24 +15,15 @@ export interface Filters {
 /** The ledger, newest first. */
 export const list = (filters: Filters): ListQuery<unknown> => ({
   max: sql`select 0::bigint`,
-  page: ({ after, limit }) => sql`
-    select id, id, row_to_json(change)
-    from (
-      select
-        id,
-        at,
-        request_id as "requestId",
-        endpoint,
-        caller_id as "userId",
-        username,
-        record_id as record,
-        asked,
-        before
-      from changes
-      where ${matching(filters)} ${after ? sql`and id < ${after.id}::bigint` : empty}
-      order by id desc
-      limit ${limit}::bigint
-    ) as change
+  fields: sql`
+    id, at, request_id as "requestId", endpoint, caller_id as "userId", username, record_id as record, asked, before
+  `,
+  key: sql`id`,
+  rows: ({ after, limit }) => sql`
+    from changes
+    where ${matching(filters)} ${after ? sql`and id < ${after.id}::bigint` : empty}
+    order by id desc
+    limit ${limit}::bigint
   `,
 });
 

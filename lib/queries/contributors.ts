@@ -4,7 +4,7 @@ import type { ListQuery, Page } from "../database/list.ts";
 import type { PublicQuery } from "../database/query.ts";
 import { type CatalogueOrder, catalogueOrder, named, type Order } from "./filters.ts";
 import { imageUrl } from "./images.ts";
-import { record, records, recordWith } from "./json.ts";
+import { recordOf, records } from "./json.ts";
 import { randomSlug } from "./random.ts";
 import { relatedWorks, type WorksInput } from "./works.ts";
 
@@ -15,13 +15,18 @@ interface ListInput {
 }
 
 /**
- * One page of a client's contributors, shared and own ones. Each kind is read in order from an index and the two are
- * merged; asked for at once, they would all be read and sorted.
+ * One page of a client's contributors, shared and own ones. Each kind is read in order from an index, and from nothing
+ * else, and the two are merged; asked for at once, they would all be read and sorted.
  */
-export function scopedPage(client: number, filter: Sql, { by, behind }: Order, { after, offset, limit }: Page): Sql {
+export function scopedPage(
+  client: number,
+  filter: Sql,
+  { key, by, again, behind }: Order,
+  { after, offset, limit }: Page,
+): Sql {
   const within = (scope: Sql) => sql`
     (
-      select *
+      select id, ${key} as key
       from contributors
       where scope = ${scope} ${filter} ${behind(after)}
       order by ${by}
@@ -31,11 +36,11 @@ export function scopedPage(client: number, filter: Sql, { by, behind }: Order, {
   return sql`
     (
       select *
-      from (${within(sql`0`)} union all ${within(sql`${client}::bigint`)}) as contributors
-      order by ${by}
+      from (${within(sql`0`)} union all ${within(sql`${client}::bigint`)}) as both_kinds
+      order by ${again}
       limit ${limit}::bigint
       offset ${offset}::bigint
-    ) as contributors
+    ) as page
   `;
 }
 
@@ -58,49 +63,49 @@ export function list({ client, search, order }: ListInput): ListQuery<Answer<"Co
   const filter = sql`and public ${named(sql`name_key`, search)}`;
   return {
     max: scopedCount(client, "public contributors", search === undefined ? undefined : filter),
-    page: (page) => sql`
-      select contributors.id, contributors.${sorted.key}, ${recordWith(
-        sql`
-          contributors.id, first_name, coalesce(last_name, '') as last_name, ${imageUrl(sql`image`)} as image, gender,
-          cardinality(works.ids) as series_count
-        `,
-        sql`',"random_series":' || (
-          select row_to_json(series)
-          from (
-            select name, slug
-            from series
-            where id = works.ids[1 + floor(works.lot * cardinality(works.ids))::int]
-          ) as series
-        )`,
-      )}
+    fields: sql`
+      id, first_name, coalesce(last_name, '') as last_name, ${imageUrl(sql`image`)} as image, gender,
+      cardinality(works.ids) as series_count,
+      (
+        select row_to_json(series)
+        from (
+          select name, slug
+          from series
+          where id = works.ids[1 + floor(works.lot * cardinality(works.ids))::int]
+        ) as series
+      ) as random_series
+    `,
+    optional: "random_series",
+    key: sql`key`,
+    rows: (page) => sql`
       from
         ${scopedPage(client, filter, sorted, page)}
+        join contributors using (id)
         cross join lateral (
           select random() as lot, array(
             select series.id
             from series_contributors as link join series on series.id = link.series_id
-            where link.contributor_id = contributors.id and series.scope in (0, ${client}::bigint)
+            where link.contributor_id = page.id and series.scope in (0, ${client}::bigint)
           ) as ids
           offset 0
         ) as works
-      order by ${sorted.by}
+      order by ${sorted.again}
     `,
   };
 }
 
 /** A published contributor; relations to unpublished ones stay hidden. No slug: one that can be none. */
 export const find = (slug: string | null): PublicQuery<Answer<"Contributor">> => ({
-  select: sql`
-    select ${record(sql`
+  select: recordOf(sql`
+    select
       id, first_name, coalesce(last_name, '') as last_name, slug, ${imageUrl(sql`image`)} as image, gender,
       ${linksOf(sql`contributors.id`)} as links,
       ${descriptionsOf(sql`contributors.id`)} as descriptions,
       ${aliasesOf(sql`contributors.id`)} as aliases,
       ${relationsOf(sql`contributors.id`, sql`and related.public`)} as relations
-    `)}
     from contributors
     where slug = ${slug}::text and public
-  `,
+  `),
 });
 
 export const random = (client: number): PublicQuery<Answer<"Slug">> => ({

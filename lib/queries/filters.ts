@@ -9,6 +9,8 @@ export const named = (column: Sql, search: string | undefined): Sql =>
 export interface Order {
   readonly key: Sql;
   readonly by: Sql;
+  /** The same for what has been picked as `key` and `id`. */
+  readonly again: Sql;
   /** Keeps rows behind the last one of the page before. */
   readonly behind: (cursor: Cursor | undefined) => Sql;
 }
@@ -24,6 +26,7 @@ function directed(key: Sql, type: KeyType, direction: Sql, comparison: Sql): Ord
   return {
     key,
     by: sql`${key} ${direction}, id ${direction}`,
+    again: sql`key ${direction}, id ${direction}`,
     behind: (cursor) =>
       cursor ? sql`and (${key}, id) ${comparison} (${cursor.key}::${types[type]}, ${cursor.id}::bigint)` : empty,
   };

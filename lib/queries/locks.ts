@@ -21,7 +21,7 @@ export function otherEditor(kind: Kind, target: Sql): Sql {
       where
         held.${reference} = ${target}
         and held.expires_at > now()
-        and held.holder_id not in (select id from caller)
+        and held.holder_id <> caller.id
     )
   `;
 }

@@ -6,13 +6,14 @@ import { record } from "./json.ts";
 
 type Id = number | null;
 
-const permission = record(sql`id, name, description`);
+const fields = sql`id, name, description`;
 
 export const list = (): GuardedListQuery<Answer<"Permission">> => ({
   guarded: true,
   max: sql`select count(*) from permissions`,
-  page: ({ after, limit }) => sql`
-    select id, id, ${permission}
+  fields,
+  key: sql`id`,
+  rows: ({ after, limit }) => sql`
     from permissions
     where id > ${after?.id ?? 0}::bigint
     order by id
@@ -23,7 +24,7 @@ export const list = (): GuardedListQuery<Answer<"Permission">> => ({
 export const find = (id: Id): GuardedQuery<Answer<"Permission">> => ({
   guarded: true,
   select: sql`
-    select ${permission}, version
+    select version, cast(${record(fields)} as text) as text
     from permissions
     where id = ${id}::bigint
   `,

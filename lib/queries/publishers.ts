@@ -4,7 +4,7 @@ import type { ListQuery } from "../database/list.ts";
 import type { PublicQuery } from "../database/query.ts";
 import { type CatalogueOrder, catalogueOrder, named } from "./filters.ts";
 import { imageUrl } from "./images.ts";
-import { record, records } from "./json.ts";
+import { recordOf, records } from "./json.ts";
 import { randomSlug } from "./random.ts";
 import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
 
@@ -21,14 +21,15 @@ export function list({ search, order = "added-asc" }: ListInput): ListQuery<Answ
       search === undefined
         ? sql`select coalesce(sum(tally), 0)::bigint from tallies where subject = 'publishers' and scope = 0`
         : sql`select count(*) from publishers where true ${named(sql`name_key`, search)}`,
-    page: ({ after, offset, limit }) => sql`
-      select publishers.id, publishers.${key}, ${record(sql`
+    fields: sql`
         id, name, coalesce(short_name, '') as "short-name", slug, coalesce(country, '') as country,
         coalesce(website, '') as website, coalesce(headquarter, '') as headquarter,
         (select count(*) from series_publishers where publisher_id = publishers.id) as series_count,
         coalesce(cast(founding_date as text), '') as founding_date, coalesce(${imageUrl(sql`image`)}, '') as image,
         coalesce(image_source, '') as image_source
-      `)}
+    `,
+    key,
+    rows: ({ after, offset, limit }) => sql`
       from (
         select *
         from publishers
@@ -43,15 +44,14 @@ export function list({ search, order = "added-asc" }: ListInput): ListQuery<Answ
 }
 
 export const find = (slug: string | null): PublicQuery<Answer<"Publisher">> => ({
-  select: sql`
-    select ${record(sql`
+  select: recordOf(sql`
+    select
       id, name, slug, coalesce(${imageUrl(sql`image`)}, '') as image, coalesce(website, '') as website,
       coalesce(domain, '') as domain, coalesce(country, '') as country,
       ${descriptions} as descriptions, ${aliases} as aliases, ${relations} as relations
-    `)}
     from publishers
     where slug = ${slug}::text
-  `,
+  `),
 });
 
 export const random = (client: number): PublicQuery<Answer<"Slug">> => ({

@@ -9,7 +9,7 @@ const neighbours = 16;
  * out the gaps between their places.
  */
 export const randomSlug = (table: Sql, client: number, filter: Sql): Sql => sql`
-  select to_json(slug)
+  select cast(to_json(slug) as text) as text
   from (
     select slug
     from

@@ -9,16 +9,14 @@ type Id = number | null;
 export const list = (): GuardedListQuery<Answer<"RoleListItem">> => ({
   guarded: true,
   max: sql`select count(*) from roles`,
-  page: ({ after, limit }) => sql`
-    select id, id, ${record(sql`
-      id, name, description, coalesce(granted.permissions, 0) as permission_count, coalesce(tally, 0) as user_count
-    `)}
-    from
-      roles
-      left join (
-        select role_id, count(*) as permissions from role_permissions group by role_id
-      ) as granted on granted.role_id = roles.id
-      left join tallies on subject = 'users of role' and scope = roles.id
+  fields: sql`
+    id, name, description,
+    (select count(*) from role_permissions where role_id = roles.id) as permission_count,
+    coalesce((select tally from tallies where subject = 'users of role' and scope = roles.id), 0) as user_count
+  `,
+  key: sql`id`,
+  rows: ({ after, limit }) => sql`
+    from roles
     where id > ${after?.id ?? 0}::bigint
     order by id
     limit ${limit}::bigint
@@ -28,7 +26,9 @@ export const list = (): GuardedListQuery<Answer<"RoleListItem">> => ({
 export const find = (id: Id): GuardedQuery<Answer<"Role">> => ({
   guarded: true,
   select: sql`
-    select ${record(sql`id, name, coalesce(description, '') as description, is_default, ${permissions} as permissions`)}, version
+    select version, cast(${record(sql`
+      id, name, coalesce(description, '') as description, is_default, ${permissions} as permissions
+    `)} as text) as text
     from roles
     where id = ${id}::bigint
   `,

@@ -30,13 +30,14 @@ export function list({ order, search, role }: ListInput): GuardedListQuery<Answe
   return {
     guarded: true,
     max: search === undefined ? tallied(role) : sql`select count(*) from users where true ${matching}`,
-    page: ({ after, offset, limit }) => sql`
-      select id, ${key}, ${record(sql`
-        id, slug, username, age_verified, coalesce(${imageUrl(sql`image`)}, '') as profile_image,
-        ${instant(sql`registered`)} as registered,
-        ${rolesOf(sql`users.id`, sql`coalesce(description, '')`)} as roles,
-        ${otherEditor("user", sql`users.id`)} as lock
-      `)}
+    fields: sql`
+      id, slug, username, age_verified, coalesce(${imageUrl(sql`image`)}, '') as profile_image,
+      ${instant(sql`registered`)} as registered,
+      ${rolesOf(sql`users.id`, sql`coalesce(description, '')`)} as roles,
+      ${otherEditor("user", sql`users.id`)} as lock
+    `,
+    key,
+    rows: ({ after, offset, limit }) => sql`
       from
         (
           select id
@@ -76,13 +77,13 @@ const rolesOf = (user: Sql, description: Sql): Sql =>
 export const find = (id: Id): GuardedQuery<Answer<"User">> => ({
   guarded: true,
   select: sql`
-    select ${record(sql`
+    select version, cast(${record(sql`
       id, slug, username, ${imageUrl(sql`image`)} as profile_image, ${instant(sql`registered`)} as registered, age_verified,
       exists (
         select from refresh_tokens where user_id = users.id and expires_at > now() and revoked_at is null
       ) as logged_in,
       ${rolesOf(sql`users.id`, sql`description`)} as roles
-    `)}, version
+    `)} as text) as text
     from users
     where id = ${id}::bigint and ${opened("user", id)}
   `,

@@ -35,26 +35,27 @@ export function relatedWorks(
   `;
   return {
     max: sql`select count(*) from ${matching}`,
-    page: ({ after, offset, limit }) => sql`
-      select series.id, series.${key}, ${record(sql`
-        series.id, series.name, series.slug, series.type, series.origin,
-        coalesce(
-          ${localised(sql`name`, sql`series_aliases`, sql`and ${inLanguage(language)}`, language)},
-          series.name
-        ) as alias,
-        ${more}
-        coalesce(${localised(sql`description`, sql`series_descriptions`, empty, language)}, '') as description,
-        ${tags} as tags,
-        (
-          select ${record(sql`
-            volumes.id, coalesce(${imageUrl(sql`cover`)}, '') as cover_path, aspect_ratio, nsfw, nsfw18
-          `)}
-          from volumes
-          where series_id = series.id
-          order by cover is null, number
-          limit 1
-        ) as volume
-      `)}
+    fields: sql`
+      id, name, slug, type, origin,
+      coalesce(
+        ${localised(sql`name`, sql`series_aliases`, sql`and ${inLanguage(language)}`, language)},
+        name
+      ) as alias,
+      ${more}
+      coalesce(${localised(sql`description`, sql`series_descriptions`, empty, language)}, '') as description,
+      ${tags} as tags,
+      (
+        select ${record(sql`
+          volumes.id, coalesce(${imageUrl(sql`cover`)}, '') as cover_path, aspect_ratio, nsfw, nsfw18
+        `)}
+        from volumes
+        where series_id = series.id
+        order by cover is null, number
+        limit 1
+      ) as volume
+    `,
+    key,
+    rows: ({ after, offset, limit }) => sql`
       from (
         select *
         from ${matching}

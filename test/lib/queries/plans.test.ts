@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
-import type { Sql } from "sql-template-tag";
+import sql, { type Sql } from "sql-template-tag";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { scale, scaleUsers } from "../../../infra/local/scale.ts";
 import type { ListQuery, Page } from "../../../lib/database/list.ts";
@@ -30,7 +30,8 @@ async function planOf(statement: Sql): Promise<string> {
 }
 
 const firstPage: Page = { after: undefined, limit: 50, offset: 0 };
-const page = (query: ListQuery<unknown>, place: Page = firstPage) => query.page(place);
+const page = ({ fields, rows }: ListQuery<unknown>, place: Page = firstPage): Sql =>
+  sql`select ${fields} ${rows(place)}`;
 const everybody = { client: 1, search: undefined };
 
 describe("In a large catalogue", () => {
