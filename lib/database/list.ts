@@ -10,6 +10,12 @@ export interface Page {
   readonly limit: number;
 }
 
+/** A page to be read by one statement. */
+export interface Slice extends Page {
+  /** The limit is never more: a number that PostgreSQL knows when it plans for any limit. */
+  readonly most: Sql;
+}
+
 export interface Cursor {
   readonly key: string;
   readonly id: number;
@@ -28,7 +34,7 @@ export interface ListQuery<Item> {
   /** What the order compares before the `id`. */
   readonly key: Sql;
   /** The rest of the select behind the fields, `order by` and `limit` included. */
-  readonly rows: (page: Page) => Sql;
+  readonly rows: (slice: Slice) => Sql;
   /** Only for the compiler: what a record is. */
   readonly item?: Item;
 }
@@ -65,7 +71,7 @@ export async function readFirstPage(
   deadline: number,
 ): Promise<ListPage> {
   const limit = Math.min(page.limit, shortRowsMax);
-  const select = short(query, { ...page, limit });
+  const select = short(query, { ...page, limit, most: raw(`${shortRowsMax}`) });
   const found = await readShort(guard ? guarded(guard, select) : select, columnsOf(guard), deadline);
   if (found !== "long") {
     const first = pageOf(found);
@@ -75,13 +81,13 @@ export async function readFirstPage(
 }
 
 /** The database joins the records of a page, since a field for each of them would cost more than they do. */
-const short = ({ shared, max, fields, optional, rows }: ListQuery<unknown>, page: Page): Sql => sql`
+const short = ({ shared, max, fields, optional, rows }: ListQuery<unknown>, slice: Slice): Sql => sql`
   ${shared ? sql`with ${shared}` : empty}
   select
     (${max}) as max,
     count(*) as count,
     ${withoutNull(optional, sql`string_agg(cast(row_to_json(item) as text), ',')`)} as text
-  from (select ${fields} ${rows(page)}) as item
+  from (select ${fields} ${rows(slice)}) as item
 `;
 
 /** Reads as many records as fit into a result, however many were asked for, and at least one. */
@@ -91,12 +97,12 @@ export async function readPage(
   guard: Guard | undefined,
   deadline: number,
 ): Promise<ListPage> {
-  const select = long(query, { ...page, limit: Math.min(page.limit, longRowsMax) });
+  const select = long(query, { ...page, limit: Math.min(page.limit, longRowsMax), most: raw(`${longRowsMax}`) });
   const columns = sql`${columnsOf(guard)}, next_id, next_key`;
   return pageOf(await readLong(guard ? guarded(guard, select) : select, columns, deadline));
 }
 
-const long = ({ shared, max, fields, optional, key, rows }: ListQuery<unknown>, page: Page): Sql => sql`
+const long = ({ shared, max, fields, optional, key, rows }: ListQuery<unknown>, slice: Slice): Sql => sql`
   with
     ${shared ? sql`${shared},` : empty}
     page as materialized (
@@ -104,7 +110,7 @@ const long = ({ shared, max, fields, optional, key, rows }: ListQuery<unknown>, 
         id,
         cast(${key} as text) as cursor_key,
         ${withoutNull(optional, sql`cast((select row_to_json(item) from (select ${fields}) as item) as text)`)} as record
-      ${rows(page)}
+      ${rows(slice)}
     ),
     -- a materialised page keeps its order, so the windows follow it
     measured as (
@@ -112,16 +118,16 @@ const long = ({ shared, max, fields, optional, key, rows }: ListQuery<unknown>, 
       from page
     )
   select
-    ${page.after ? sql`0::bigint` : sql`(${max})`} as max,
+    ${slice.after ? sql`0::bigint` : sql`(${max})`} as max,
     count(*) as count,
     string_agg(record, ',' order by position) as text,
-    case when ${more(page)} then (array_agg(id order by position desc))[1] end as next_id,
-    case when ${more(page)} then (array_agg(cursor_key order by position desc))[1] end as next_key
+    case when ${more(slice)} then (array_agg(id order by position desc))[1] end as next_id,
+    case when ${more(slice)} then (array_agg(cursor_key order by position desc))[1] end as next_key
   from measured
   where bytes <= ${raw(`${resultBytesMax}`)} or position = 1
 `;
 
-const more = ({ limit }: Page): Sql => sql`count(*) < (select count(*) from page) or count(*) = ${limit}::bigint`;
+const more = ({ limit }: Slice): Sql => sql`count(*) < (select count(*) from page) or count(*) = ${limit}::bigint`;
 
 /** Quotes within a string are escaped, so that nothing but a field of a record ends like this. */
 const withoutNull = (field: string | undefined, text: Sql): Sql =>

@@ -2,8 +2,8 @@ import sql, { empty } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
 import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
-import { aliasesOf, descriptionsOf, linksOf, relationsOf, scopedCount, scopedPage } from "./contributors.ts";
-import { catalogueOrder, named } from "./filters.ts";
+import { aliasesOf, descriptionsOf, linksOf, pickScoped, relationsOf } from "./contributors.ts";
+import { catalogueOrder } from "./filters.ts";
 import { imageUrl } from "./images.ts";
 import { record } from "./json.ts";
 import { opened, otherEditor } from "./locks.ts";
@@ -17,19 +17,19 @@ interface ListInput {
 /** Unpublished contributors are in the list, too. */
 export function list({ client, search, order }: ListInput): GuardedListQuery<Answer<"AdminContributorListItem">> {
   const sorted = catalogueOrder(order);
-  const filter = named(sql`name_key`, search);
+  const { page, ...picks } = pickScoped(client, "contributors", empty, search, sorted);
   return {
     guarded: true,
-    max: scopedCount(client, "contributors", search === undefined ? undefined : filter),
+    ...picks,
     fields: sql`
       id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
       ${otherEditor("contributor", sql`contributors.id`)} as locked_by
     `,
     optional: "locked_by",
     key: sql`key`,
-    rows: (page) => sql`
-      from ${scopedPage(client, filter, sorted, page)} join contributors using (id)
-      order by ${sorted.again}
+    rows: (slice) => sql`
+      from (${page(slice)}) as page join contributors using (id)
+      order by ${sorted.picked.by}
     `,
   };
 }

@@ -1,8 +1,16 @@
 import sql, { type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
-import type { ListQuery, Page } from "../database/list.ts";
+import type { ListQuery, Slice } from "../database/list.ts";
 import type { PublicQuery } from "../database/query.ts";
-import { type CatalogueOrder, catalogueOrder, named, type Order } from "./filters.ts";
+import {
+  type CatalogueOrder,
+  catalogueOrder,
+  findsFew,
+  fromFew,
+  named,
+  type Picks,
+  type TableOrder,
+} from "./filters.ts";
 import { imageUrl } from "./images.ts";
 import { recordOf, records } from "./json.ts";
 import { randomSlug } from "./random.ts";
@@ -15,54 +23,53 @@ interface ListInput {
 }
 
 /**
- * One page of a client's contributors, shared and own ones. Each kind is read in order from an index, and from nothing
- * else, and the two are merged; asked for at once, they would all be read and sorted.
+ * Picks from the contributors of a client, shared and own ones. Each kind is read in order from an index, and from
+ * nothing else, and the two are merged; asked for at once, they would all be read and sorted.
+ * @param tally how many there are without a search
  */
-export function scopedPage(
+export function pickScoped(
   client: number,
+  tally: "contributors" | "public contributors",
   filter: Sql,
-  { key, by, again, behind }: Order,
-  { after, offset, limit }: Page,
-): Sql {
-  const within = (scope: Sql) => sql`
+  search: string | undefined,
+  order: TableOrder,
+): Picks {
+  const { key, by, behind, picked } = order;
+  const matching = sql`${filter} ${named(sql`name_key`, search)}`;
+  const everywhere = sql`from contributors where scope in (0, ${client}::bigint) ${matching}`;
+  if (findsFew(search)) return fromFew(sql`select id, ${key} as key ${everywhere}`, order);
+  const within = (scope: Sql, { after, offset, limit, most }: Slice) => sql`
     (
       select id, ${key} as key
       from contributors
-      where scope = ${scope} ${filter} ${behind(after)}
+      where scope = ${scope} ${matching} ${behind(after)}
       order by ${by}
-      limit ${limit}::bigint + ${offset}::bigint
+      limit ${offset === 0 ? most : sql`${limit + offset}::bigint`}
     )
   `;
-  return sql`
-    (
+  return {
+    max: search === undefined ? tallied(client, tally) : sql`select count(*) ${everywhere}`,
+    page: (slice) => sql`
       select *
-      from (${within(sql`0`)} union all ${within(sql`${client}::bigint`)}) as both_kinds
-      order by ${again}
-      limit ${limit}::bigint
-      offset ${offset}::bigint
-    ) as page
-  `;
+      from (${within(sql`0`, slice)} union all ${within(sql`${client}::bigint`, slice)}) as both_kinds
+      order by ${picked.by}
+      limit ${slice.limit}::bigint
+      offset ${slice.offset}::bigint
+    `,
+  };
 }
 
-/** How many contributors a client has: read from the tallies, or counted where a filter is in the way. */
-export const scopedCount = (
-  client: number,
-  subject: "contributors" | "public contributors",
-  filter: Sql | undefined,
-): Sql =>
-  filter
-    ? sql`select count(*) from contributors where scope in (0, ${client}::bigint) ${filter}`
-    : sql`
-      select coalesce(sum(tally), 0)::bigint
-      from tallies
-      where subject = ${subject}::text and scope in (0, ${client}::bigint)
-    `;
+const tallied = (client: number, subject: string): Sql => sql`
+  select coalesce(sum(tally), 0)::bigint
+  from tallies
+  where subject = ${subject}::text and scope in (0, ${client}::bigint)
+`;
 
 export function list({ client, search, order }: ListInput): ListQuery<Answer<"ContributorListItem">> {
   const sorted = catalogueOrder(order);
-  const filter = sql`and public ${named(sql`name_key`, search)}`;
+  const { page, ...picks } = pickScoped(client, "public contributors", sql`and public`, search, sorted);
   return {
-    max: scopedCount(client, "public contributors", search === undefined ? undefined : filter),
+    ...picks,
     fields: sql`
       id, first_name, coalesce(last_name, '') as last_name, ${imageUrl(sql`image`)} as image, gender,
       cardinality(works.ids) as series_count,
@@ -77,9 +84,9 @@ export function list({ client, search, order }: ListInput): ListQuery<Answer<"Co
     `,
     optional: "random_series",
     key: sql`key`,
-    rows: (page) => sql`
+    rows: (slice) => sql`
       from
-        ${scopedPage(client, filter, sorted, page)}
+        (${page(slice)}) as page
         join contributors using (id)
         cross join lateral (
           select random() as lot, array(
@@ -89,7 +96,7 @@ export function list({ client, search, order }: ListInput): ListQuery<Answer<"Co
           ) as ids
           offset 0
         ) as works
-      order by ${sorted.again}
+      order by ${sorted.picked.by}
     `,
   };
 }

@@ -1,5 +1,5 @@
 import sql, { empty, type Sql } from "sql-template-tag";
-import type { Cursor } from "../database/list.ts";
+import type { Cursor, ListQuery, Slice } from "../database/list.ts";
 
 /** Keeps rows whose name contains the text; `%`, `_` and backslashes are plain characters. */
 export const named = (column: Sql, search: string | undefined): Sql =>
@@ -9,28 +9,31 @@ export const named = (column: Sql, search: string | undefined): Sql =>
 export interface Order {
   readonly key: Sql;
   readonly by: Sql;
-  /** The same for what has been picked as `key` and `id`. */
-  readonly again: Sql;
   /** Keeps rows behind the last one of the page before. */
   readonly behind: (cursor: Cursor | undefined) => Sql;
 }
 
+/** The same for rows that have been picked already, as `id` and `key`. */
+export interface TableOrder extends Order {
+  readonly picked: Order;
+}
+
 type KeyType = "text" | "bigint" | "timestamptz";
 
-export const ascending = (key: Sql, type: KeyType): Order => directed(key, type, sql`asc`, sql`>`);
-export const descending = (key: Sql, type: KeyType): Order => directed(key, type, sql`desc`, sql`<`);
+export const ascending = (key: Sql, type: KeyType): TableOrder => ordered(key, type, sql`asc`, sql`>`);
+export const descending = (key: Sql, type: KeyType): TableOrder => ordered(key, type, sql`desc`, sql`<`);
+
+function ordered(key: Sql, type: KeyType, direction: Sql, comparison: Sql): TableOrder {
+  const directed = (column: Sql): Order => ({
+    key: column,
+    by: sql`${column} ${direction}, id ${direction}`,
+    behind: (cursor) =>
+      cursor ? sql`and (${column}, id) ${comparison} (${cursor.key}::${types[type]}, ${cursor.id}::bigint)` : empty,
+  });
+  return { ...directed(key), picked: directed(sql`key`) };
+}
 
 const types: Readonly<Record<KeyType, Sql>> = { text: sql`text`, bigint: sql`bigint`, timestamptz: sql`timestamptz` };
-
-function directed(key: Sql, type: KeyType, direction: Sql, comparison: Sql): Order {
-  return {
-    key,
-    by: sql`${key} ${direction}, id ${direction}`,
-    again: sql`key ${direction}, id ${direction}`,
-    behind: (cursor) =>
-      cursor ? sql`and (${key}, id) ${comparison} (${cursor.key}::${types[type]}, ${cursor.id}::bigint)` : empty,
-  };
-}
 
 const orders = {
   "name-asc": ascending(sql`name_key`, "text"),
@@ -42,4 +45,30 @@ const orders = {
 /** Orders of the catalogue's lists. Ids ascend as records are added. */
 export type CatalogueOrder = keyof typeof orders;
 
-export const catalogueOrder = (name: CatalogueOrder): Order => orders[name];
+export const catalogueOrder = (name: CatalogueOrder): TableOrder => orders[name];
+
+/** How the records of a page are picked, and how many there are to pick from. */
+export type Picks = Pick<ListQuery<unknown>, "shared" | "max"> & {
+  /** A select of `id` and `key`, and of what else is wanted, in order. */
+  readonly page: (slice: Slice) => Sql;
+};
+
+/**
+ * Picks from few records: they are found once, and then counted, sorted and cut.
+ * @param select of `id`, `key` and what else is wanted
+ */
+export const fromFew = (select: Sql, { picked: { by, behind } }: TableOrder): Picks => ({
+  shared: sql`found as materialized (${select})`,
+  max: sql`select count(*) from found`,
+  page: ({ after, offset, limit }) => sql`
+    select *
+    from found
+    where true ${behind(after)}
+    order by ${by}
+    limit ${limit}::bigint
+    offset ${offset}::bigint
+  `,
+});
+
+/** Whether the index of trigrams finds names with this text. Most names have any one or two letters. */
+export const findsFew = (search: string | undefined): boolean => search !== undefined && [...search].length > 2;

@@ -2,7 +2,7 @@ import sql, { empty } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
 import type { ListQuery } from "../database/list.ts";
 import type { PublicQuery } from "../database/query.ts";
-import { type CatalogueOrder, catalogueOrder, named } from "./filters.ts";
+import { type CatalogueOrder, catalogueOrder, fromFew, named, type Picks, type TableOrder } from "./filters.ts";
 import { imageUrl } from "./images.ts";
 import { recordOf, records } from "./json.ts";
 import { randomSlug } from "./random.ts";
@@ -15,12 +15,10 @@ interface ListInput {
 
 /** Publishers of every client; in the order they were added where none is asked for. */
 export function list({ search, order = "added-asc" }: ListInput): ListQuery<Answer<"PublisherListItem">> {
-  const { key, by, behind } = catalogueOrder(order);
+  const sorted = catalogueOrder(order);
+  const { page, ...picks } = pick(search, sorted);
   return {
-    max:
-      search === undefined
-        ? sql`select coalesce(sum(tally), 0)::bigint from tallies where subject = 'publishers' and scope = 0`
-        : sql`select count(*) from publishers where true ${named(sql`name_key`, search)}`,
+    ...picks,
     fields: sql`
         id, name, coalesce(short_name, '') as "short-name", slug, coalesce(country, '') as country,
         coalesce(website, '') as website, coalesce(headquarter, '') as headquarter,
@@ -28,17 +26,27 @@ export function list({ search, order = "added-asc" }: ListInput): ListQuery<Answ
         coalesce(cast(founding_date as text), '') as founding_date, coalesce(${imageUrl(sql`image`)}, '') as image,
         coalesce(image_source, '') as image_source
     `,
-    key,
-    rows: ({ after, offset, limit }) => sql`
-      from (
-        select *
-        from publishers
-        where true ${named(sql`name_key`, search)} ${behind(after)}
-        order by ${by}
-        limit ${limit}::bigint
-        offset ${offset}::bigint
-      ) as publishers
+    key: sql`key`,
+    rows: (slice) => sql`
+      from (${page(slice)}) as page join publishers using (id)
+      order by ${sorted.picked.by}
+    `,
+  };
+}
+
+function pick(search: string | undefined, order: TableOrder): Picks {
+  const { key, by, behind } = order;
+  if (search !== undefined)
+    return fromFew(sql`select id, ${key} as key from publishers where true ${named(sql`name_key`, search)}`, order);
+  return {
+    max: sql`select coalesce(sum(tally), 0)::bigint from tallies where subject = 'publishers' and scope = 0`,
+    page: ({ after, offset, limit }) => sql`
+      select id, ${key} as key
+      from publishers
+      where true ${behind(after)}
       order by ${by}
+      limit ${limit}::bigint
+      offset ${offset}::bigint
     `,
   };
 }

@@ -1,7 +1,7 @@
-import sql, { type Sql } from "sql-template-tag";
+import sql, { raw, type Sql } from "sql-template-tag";
 
 /** So many neighbours share one draw; with no more records than these, each is equally likely. */
-const neighbours = 16;
+const neighbours = raw("16");
 
 /**
  * The slug of a random record of a client, read from an index in constant time: the records that follow a random
@@ -21,7 +21,7 @@ export const randomSlug = (table: Sql, client: number, filter: Sql): Sql => sql`
           from ${table} as ahead
           where ahead.scope = scopes.scope and random_key >= place ${filter}
           order by random_key
-          limit ${neighbours}::int
+          limit ${neighbours}
         )
         union all
         (
@@ -29,11 +29,11 @@ export const randomSlug = (table: Sql, client: number, filter: Sql): Sql => sql`
           from ${table} as behind
           where behind.scope = scopes.scope and random_key < place ${filter}
           order by random_key
-          limit ${neighbours}::int
+          limit ${neighbours}
         )
       ) as nearby
     order by lap, random_key
-    limit ${neighbours}::int
+    limit ${neighbours}
   ) as drawn
   order by random()
   limit 1

@@ -2,7 +2,7 @@ import sql, { empty, type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
 import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
-import { ascending, descending, named } from "./filters.ts";
+import { ascending, descending, findsFew, fromFew, named, type Picks, type TableOrder } from "./filters.ts";
 import { imageUrl } from "./images.ts";
 import { record, records } from "./json.ts";
 import { opened, otherEditor } from "./locks.ts";
@@ -25,30 +25,37 @@ interface ListInput {
 
 /** The page is picked from an index alone; everything else is looked up for its users only. */
 export function list({ order, search, role }: ListInput): GuardedListQuery<Answer<"UserListItem">> {
-  const { key, by, behind } = orders[order];
-  const matching = sql`${named(sql`username_key`, search)} ${holding(role)}`;
+  const sorted = orders[order];
+  const { page, ...picks } = pick(search, role, sorted);
   return {
     guarded: true,
-    max: search === undefined ? tallied(role) : sql`select count(*) from users where true ${matching}`,
+    ...picks,
     fields: sql`
       id, slug, username, age_verified, coalesce(${imageUrl(sql`image`)}, '') as profile_image,
       ${instant(sql`registered`)} as registered,
       ${rolesOf(sql`users.id`, sql`coalesce(description, '')`)} as roles,
       ${otherEditor("user", sql`users.id`)} as lock
     `,
-    key,
-    rows: ({ after, offset, limit }) => sql`
-      from
-        (
-          select id
-          from users
-          where true ${matching} ${behind(after)}
-          order by ${by}
-          limit ${limit}::bigint
-          offset ${offset}::bigint
-        ) as page
-        join users using (id)
+    key: sql`key`,
+    rows: (slice) => sql`
+      from (${page(slice)}) as page join users using (id)
+      order by ${sorted.picked.by}
+    `,
+  };
+}
+
+function pick(search: string | undefined, role: Id | undefined, order: TableOrder): Picks {
+  const { key, by, behind } = order;
+  const matching = sql`from users where true ${named(sql`username_key`, search)} ${holding(role)}`;
+  if (findsFew(search)) return fromFew(sql`select id, ${key} as key ${matching}`, order);
+  return {
+    max: search === undefined ? tallied(role) : sql`select count(*) ${matching}`,
+    page: ({ after, offset, limit }) => sql`
+      select id, ${key} as key
+      ${matching} ${behind(after)}
       order by ${by}
+      limit ${limit}::bigint
+      offset ${offset}::bigint
     `,
   };
 }

@@ -1,7 +1,7 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
 import type { ListQuery } from "../database/list.ts";
-import { type CatalogueOrder, catalogueOrder, named } from "./filters.ts";
+import { type CatalogueOrder, catalogueOrder, fromFew, named } from "./filters.ts";
 import { imageUrl } from "./images.ts";
 import { record, records } from "./json.ts";
 
@@ -25,16 +25,17 @@ export function relatedWorks(
   { client, search, order, user_lang: language }: WorksInput,
   more: Sql = empty,
 ): ListQuery<Answer<"Work"> & Answer<"Publication">> {
-  const { key, by, behind } = catalogueOrder(order);
-  const matching = sql`
-    (
-      select series.id, series.name, series.name_key, series.slug, series.type, series.origin
+  const sorted = catalogueOrder(order);
+  const { page, ...picks } = fromFew(
+    sql`
+      select series.id, series.${sorted.key} as key, series.name, series.slug, series.type, series.origin
       from ${link} join series on series.id = link.series_id
       where ${related} and series.scope in (0, ${client}::bigint) ${called(search)}
-    ) as series
-  `;
+    `,
+    sorted,
+  );
   return {
-    max: sql`select count(*) from ${matching}`,
+    ...picks,
     fields: sql`
       id, name, slug, type, origin,
       coalesce(
@@ -54,17 +55,10 @@ export function relatedWorks(
         limit 1
       ) as volume
     `,
-    key,
-    rows: ({ after, offset, limit }) => sql`
-      from (
-        select *
-        from ${matching}
-        where true ${behind(after)}
-        order by ${by}
-        limit ${limit}::bigint
-        offset ${offset}::bigint
-      ) as series
-      order by ${by}
+    key: sql`key`,
+    rows: (slice) => sql`
+      from (${page(slice)}) as series
+      order by ${sorted.picked.by}
     `,
   };
 }
