@@ -1,179 +1,198 @@
-import postgres, { type Fragment, type TransactionSql } from "postgres";
+import postgres, { type Sql, type TransactionSql } from "postgres";
+import { inBulk } from "./bulk.ts";
+import { firstName, word } from "./made-up.ts";
 
-const firstNames = [
-  "Ada", "Agnes", "Akira", "Alma", "Amir", "Anton", "Astrid", "Bela", "Bruno", "Carmen", "Chiara", "Clara", "Dario",
-  "Edda", "Elif", "Émile", "Eva", "Felix", "Femke", "Greta", "Hana", "Hugo", "Ines", "Ivo", "Jana", "Jonas", "José",
-  "Kaito", "Karim", "Lena", "Lior", "Luca", "Maëlle", "Marta", "Mei", "Milan", "Nadia", "Nils", "Noor", "Olga", "Omar",
-  "Paula", "Pia", "Quentin", "Rania", "Rosa", "Sami", "Selma", "Søren", "Tamar", "Teo", "Ulla", "Vera", "Viktor",
-  "Wanda", "Xenia", "Yara", "Yuki", "Zoë", "Zoran",
-]; // biome-ignore format: names in rows
-const syllables = [
-  "an", "bar", "bel", "ber", "bo", "cal", "car", "da", "del", "den", "dor", "el", "en", "fa", "fel", "gan", "gar", "gor",
-  "ha", "hel", "in", "ka", "kel", "kor", "la", "len", "lo", "ma", "mar", "mel", "na", "nor", "or", "pe", "ra", "ri", "ro",
-  "sa", "sel", "so", "ta", "tel", "tor", "va", "vel", "wen", "wil", "ya", "za", "zor",
-]; // biome-ignore format: syllables in rows
+type Report = (line: string) => void;
+/** Numbers or ids that follow each other. */
+interface Span {
+  readonly first: number;
+  readonly count: number;
+}
+/** Adds a row, or a few, for each number of a span. */
+type Add = (sql: TransactionSql, first: number, last: number) => Promise<unknown>;
+
+const batch = 100_000;
 
 /** Adds so many made-up contributors, half as many series and a hundredth as many publishers. */
-export async function scale(databaseUrl: string, contributors: number, report: (line: string) => void): Promise<void> {
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+export async function scale(databaseUrl: string, contributors: number, report: Report): Promise<void> {
+  const sql = postgres(databaseUrl, { max: 2, onnotice: () => {} });
   try {
     await sql`insert into clients (id, name) values (1, 'First'), (2, 'Second') on conflict do nothing`;
-    // One transaction a step: each is whole or absent, also after kill -9.
-    const [{ offset = 0 } = {}] = await sql<{ offset: number }[]>`
-      select coalesce(max(id), 0)::int as offset from contributors
-    `;
-    const steps: [string, (step: TransactionSql) => Promise<unknown>][] = [
-      [`${contributors} contributors`, (step) => addContributors(step, offset, contributors)],
-      [`${Math.ceil(contributors / 2)} series`, (step) => addSeries(step, offset, Math.ceil(contributors / 2))],
-      [
-        `${Math.ceil(contributors / 100)} publishers`,
-        (step) => addPublishers(step, offset, Math.ceil(contributors / 100)),
-      ],
-      ["who made what", (step) => relate(step, offset)],
-    ];
-    for (const [what, run] of steps) {
-      const start = performance.now();
-      await sql.begin(run);
-      report(`  added ${what} in ${((performance.now() - start) / 1000).toFixed(1)} s`);
-    }
-    for (const table of [
-      "contributors",
-      "series",
-      "publishers",
-      "series_contributors",
-      "series_publishers",
-      "volumes",
-      "tallies",
-    ]) {
-      await sql`vacuum analyze ${sql(table)}`;
-    }
+    const first = (await highest(sql, "contributors")) + 1;
+    const addPeople = () => addRecords(sql, "contributors", { first, count: contributors }, addContributors, report);
+    const addWorks = async () => {
+      const houses = { first, count: Math.ceil(contributors / 100) };
+      const publishers = await addRecords(sql, "publishers", houses, addPublishers, report);
+      const series = await addRecords(sql, "series", { first, count: Math.ceil(contributors / 2) }, addSeries, report);
+      await add(sql, "volumes", series, addVolumes, report);
+      return { publishers, series };
+    };
+    const [people, { publishers, series }] = await Promise.all([addPeople(), addWorks()]);
+    await add(sql, "series_contributors", people, relateContributors(series), report);
+    await add(sql, "series_publishers", series, relatePublishers(publishers), report);
+    await sql`vacuum analyze tallies`;
   } finally {
     await sql.end();
   }
 }
 
-/** Words made of syllables, a different one for each number. */
-const word = (sql: TransactionSql, number: Fragment) => sql`(
-  select initcap(string_agg((${syllables}::text[])[1 + (${number} / (${syllables.length} ^ place)::bigint) % ${syllables.length}], '' order by place))
-  from generate_series(0, 3) as place
-)`;
-
-async function addContributors(sql: TransactionSql, offset: number, count: number) {
-  // Slugs are known to be free, so their trigger and its lock a row are not needed.
-  await sql`alter table contributors disable trigger assign_slug`;
-  await sql`
-    insert into contributors (first_name, last_name, slug, public, client_id, gender)
-    select
-      (${firstNames}::text[])[1 + n % ${firstNames.length}],
-      ${word(sql, sql`n`)},
-      'made-up-' || (${offset}::bigint + n),
-      true,
-      case n % 10 when 0 then 2 when 1 then 2 when 2 then 1 when 3 then 1 when 4 then 1 end,
-      case n % 3 when 0 then 'female' when 1 then 'male' end
-    from generate_series(1, ${count}::bigint) as n
-    on conflict do nothing
+/** Adds records by their numbers, and gives their ids. */
+async function addRecords(sql: Sql, table: string, numbers: Span, rows: Add, report: Report): Promise<Span> {
+  const before = await highest(sql, table);
+  await add(sql, table, numbers, rows, report);
+  const [{ first = 0, last = 0 } = {}] = await sql<{ first: number; last: number }[]>`
+    select min(id)::int as first, max(id)::int as last from ${sql(table)} where id > ${before}
   `;
-  await sql`alter table contributors enable trigger assign_slug`;
+  return { first, count: last - first + 1 };
 }
 
-async function addSeries(sql: TransactionSql, offset: number, count: number) {
-  await sql`alter table series disable trigger assign_slug`;
-  await sql`
-    with added as (
-      insert into series (name, slug, type, origin, client_id)
-      select
-        'The ' || ${word(sql, sql`(n * 7919)`)} || ' of ' || ${word(sql, sql`(n * 104729)`)},
-        'made-up-' || (${offset}::bigint + n),
-        (array['novel', 'manga', 'comic'])[1 + n % 3],
-        (array['Japan', 'France', 'Germany', 'United Kingdom'])[1 + n % 4],
-        case n % 5 when 0 then 1 when 1 then 2 end
-      from generate_series(1, ${count}::bigint) as n
-      returning id
-    )
-    insert into volumes (series_id, number) select id, 1 from added
-  `;
-  await sql`alter table series enable trigger assign_slug`;
+async function highest(sql: Sql, table: string): Promise<number> {
+  const [{ id = 0 } = {}] = await sql<{ id: number }[]>`select coalesce(max(id), 0)::int as id from ${sql(table)}`;
+  return id;
 }
 
-async function addPublishers(sql: TransactionSql, offset: number, count: number) {
-  await sql`alter table publishers disable trigger assign_slug`;
-  await sql`
-    insert into publishers (name, slug, country, founding_date)
-    select
-      ${word(sql, sql`(n * 15485863)`)} || ' & ' || ${word(sql, sql`n`)},
-      'made-up-' || (${offset}::bigint + n),
-      (array['Japan', 'France', 'Germany', 'United Kingdom'])[1 + n % 4],
-      date '1900-01-01' + cast(n % 40000 as int)
-    from generate_series(1, ${count}::bigint) as n
+/** One transaction a table: its rows are all there or none of them is, also after kill -9. */
+async function add(sql: Sql, table: string, { first, count }: Span, rows: Add, report: Report): Promise<void> {
+  const start = performance.now();
+  const [{ slugged = false } = {}] = await sql<{ slugged: boolean }[]>`
+    select exists (select from pg_trigger where tgrelid = ${table}::regclass and tgname = 'assign_slug') as slugged
   `;
-  await sql`alter table publishers enable trigger assign_slug`;
+  await sql.begin((transaction) =>
+    inBulk(transaction, table, count, async (step) => {
+      // Slugs are known to be free, so their trigger and its lock a row are not needed.
+      if (slugged) await step`alter table ${step(table)} disable trigger assign_slug`;
+      for (let done = 0; done < count; done += batch) {
+        if (done > 0) report(`  ${table}: ${done} of ${count}`);
+        await rows(step, first + done, first + Math.min(done + batch, count) - 1);
+      }
+      if (slugged) await step`alter table ${step(table)} enable trigger assign_slug`;
+    }),
+  );
+  await sql`vacuum analyze ${sql(table)}`;
+  report(`  ${table}: ${count} in ${((performance.now() - start) / 1000).toFixed(1)} s`);
 }
 
-/** Every contributor gets one or two of the new series, every series one or two publishers. */
-async function relate(sql: TransactionSql, offset: number) {
-  const [{ works = 0, houses = 0 } = {}] = await sql<{ works: number; houses: number }[]>`
-    select
-      (select count(*)::int from series where slug like 'made-up-%') as works,
-      (select count(*)::int from publishers where slug like 'made-up-%') as houses
-  `;
-  await sql`
-    with
-      works as (select id, row_number() over (order by id) - 1 as place from series where slug like 'made-up-%'),
-      wanted as (
-        select id, (place * (1 + nth * 13) + nth) % ${works}::bigint as place
-        from
-          (
-            select id, row_number() over (order by id) as place
-            from contributors
-            where slug like 'made-up-%' and id > ${offset}::bigint
-          ) as people
-          cross join generate_series(0, 1) as nth
-        where nth = 0 or place % 2 = 0
-      )
+const addContributors: Add = (sql, first, last) => sql`
+  insert into contributors (first_name, last_name, slug, public, client_id, gender)
+  select
+    ${firstName(sql, sql`n`)},
+    ${word(sql, sql`n`)},
+    'made-up-' || n,
+    true,
+    case n % 10 when 0 then 2 when 1 then 2 when 2 then 1 when 3 then 1 when 4 then 1 end,
+    case n % 3 when 0 then 'female' when 1 then 'male' end
+  from generate_series(${first}::bigint, ${last}::bigint) as n
+  on conflict do nothing
+`;
+
+const addSeries: Add = (sql, first, last) => sql`
+  insert into series (name, slug, type, origin, client_id)
+  select
+    'The ' || ${word(sql, sql`(n * 7919)`)} || ' of ' || ${word(sql, sql`(n * 104729)`)},
+    'made-up-' || n,
+    (array['novel', 'manga', 'comic'])[1 + n % 3],
+    (array['Japan', 'France', 'Germany', 'United Kingdom'])[1 + n % 4],
+    case n % 5 when 0 then 1 when 1 then 2 end
+  from generate_series(${first}::bigint, ${last}::bigint) as n
+  on conflict do nothing
+`;
+
+const addVolumes: Add = (sql, first, last) => sql`
+  insert into volumes (series_id, number)
+  select id, 1 from series where id between ${first}::bigint and ${last}::bigint
+`;
+
+const addPublishers: Add = (sql, first, last) => sql`
+  insert into publishers (name, slug, country, founding_date)
+  select
+    ${word(sql, sql`(n * 15485863)`)} || ' & ' || ${word(sql, sql`n`)},
+    'made-up-' || n,
+    (array['Japan', 'France', 'Germany', 'United Kingdom'])[1 + n % 4],
+    date '1900-01-01' + cast(n % 40000 as int)
+  from generate_series(${first}::bigint, ${last}::bigint) as n
+  on conflict do nothing
+`;
+
+/** Every contributor gets one or two of the new series. */
+const relateContributors =
+  (works: Span): Add =>
+  (sql, first, last) =>
+    sql`
     insert into series_contributors (contributor_id, series_id)
-    select wanted.id, works.id
-    from wanted join works using (place)
+    select contributors.id, series.id
+    from
+      contributors
+      cross join generate_series(0, 1) as nth
+      join series on
+        series.id = ${works.first}::bigint + (
+          contributors.id + nth * (1 + contributors.id % greatest(${works.count}::bigint - 1, 1))
+        ) % ${works.count}::bigint
+    where contributors.id between ${first}::bigint and ${last}::bigint and (nth = 0 or contributors.id % 2 = 0)
     on conflict do nothing
   `;
-  await sql`
-    with
-      houses as (select id, row_number() over (order by id) - 1 as place from publishers where slug like 'made-up-%'),
-      works as (
-        select id, row_number() over (order by id) % ${houses}::bigint as place from series where slug like 'made-up-%'
-      )
-    insert into series_publishers (publisher_id, series_id)
-    select houses.id, works.id
-    from works join houses using (place)
-    on conflict do nothing
-  `;
-}
 
-/** Adds so many users and roles, each user with one to three roles: for measurements. */
-export async function scaleUsers(databaseUrl: string, users: number, roles: number): Promise<void> {
+/** Every series gets one of the new publishers. */
+const relatePublishers =
+  (houses: Span): Add =>
+  (sql, first, last) =>
+    sql`
+    insert into series_publishers (publisher_id, series_id)
+    select publishers.id, series.id
+    from series join publishers on publishers.id = ${houses.first}::bigint + series.id % ${houses.count}::bigint
+    where series.id between ${first}::bigint and ${last}::bigint
+  `;
+
+/**
+ * Adds so many users and roles, each user with one to three roles: for measurements. Those whose names come last in the
+ * alphabet share a role of their own.
+ */
+export async function scaleUsers(
+  databaseUrl: string,
+  users: number,
+  roles: number,
+  report: Report = () => {},
+): Promise<void> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   try {
-    await sql.begin(async (step) => {
-      await step`insert into roles (name, description) select 'Team ' || n, 'Made up' from generate_series(1, ${roles}::bigint) as n`;
-      await step`alter table users disable trigger assign_slug`;
-      await step`
-        with
-          teams as (select id, row_number() over (order by id) - 1 as place from roles where name like 'Team %'),
-          added as (
-            insert into users (username, slug, registered)
-            select ${word(step, step`n`)} || n, 'made-up-' || n, now() - make_interval(mins => cast(n as int))
-            from generate_series(1, ${users}::bigint) as n
-            returning id
-          )
-        insert into user_roles (user_id, role_id)
-        select added.id, teams.id
-        from added cross join generate_series(0, 2) as nth join teams on teams.place = (added.id * (1 + nth)) % ${roles}
-        where nth <= added.id % 3
-        on conflict do nothing
-      `;
-      await step`alter table users enable trigger assign_slug`;
-    });
-    for (const table of ["users", "user_roles", "roles", "tallies"]) await sql`vacuum analyze ${sql(table)}`;
+    const [{ team = 0, late = 0 } = {}] = await sql<{ team: number; late: number }[]>`
+      with added as (
+        insert into roles (name, description)
+        select 'Team ' || n, 'Made up' from generate_series(1, ${roles}::bigint) as n
+        union all
+        select ${lateRole}, 'Made up'
+        returning id
+      )
+      select min(id)::int as team, max(id)::int as late from added
+    `;
+    const first = (await highest(sql, "users")) + 1;
+    const people = await addRecords(sql, "users", { first, count: users }, addUsers, report);
+    await add(sql, "user_roles", people, giveRoles({ first: team, count: roles }, late), report);
+    await sql`vacuum analyze roles, tallies`;
   } finally {
     await sql.end();
   }
 }
+
+/** The role of the users whose names come last. */
+export const lateRole = "Late names";
+
+const addUsers: Add = (sql, first, last) => sql`
+  insert into users (username, slug, registered)
+  select ${word(sql, sql`n`)} || n, 'made-up-' || n, now() - make_interval(mins => cast(n as int))
+  from generate_series(${first}::bigint, ${last}::bigint) as n
+`;
+
+const giveRoles =
+  (teams: Span, late: number): Add =>
+  (sql, first, last) =>
+    sql`
+    insert into user_roles (user_id, role_id)
+    select
+      users.id,
+      case nth when 3 then ${late}::bigint else ${teams.first}::bigint + (users.id + nth) % ${teams.count}::bigint end
+    from users cross join generate_series(0, 3) as nth
+    where
+      users.id between ${first}::bigint and ${last}::bigint
+      and (nth <= users.id % 3 or nth = 3 and username_key >= 'z')
+    on conflict do nothing
+  `;
