@@ -6,23 +6,23 @@ import { growth } from "./growth.ts";
 import { benchImages } from "./images.ts";
 import { latency } from "./latency.ts";
 import { loading } from "./loading.ts";
-import { print, type Row } from "./measure.ts";
+import { keeps, print, type Row } from "./measure.ts";
 import { overhead } from "./overhead.ts";
 import { type Stage, setTheStage } from "./stage.ts";
 
 type Chapter = { readonly title: string } & (
   | { readonly measure: (stage: Stage) => Promise<Row[]> }
-  /** Without the two catalogues, which take minutes to make. */
+  /** Without catalogues, which take minutes to make. */
   | { readonly alone: () => Promise<Row[]> }
 );
 
 const chapters: Readonly<Record<string, Chapter>> = {
-  growth: { title: "A hundred times as many records: p50 at 200,000 over p50 at 2,000", measure: growth },
+  growth: { title: "A hundred times as many records: p50 at a million over p50 at 10,000", measure: growth },
   everything: { title: "All 200,000 contributors in one request", measure: everything },
   overhead: { title: "Handlers, the statement's own time left out, over bare ones", measure: overhead },
   loading: {
     title: "Bundles, and process start to handler ready",
-    measure: ({ outdir }) => loading(join(outdir, "../loading")),
+    alone: loading,
   },
   images: { title: "Images", measure: benchImages },
   latency: { title: "Administration with a Data API of 17 ms: p50 over one call", measure: latency },
@@ -67,7 +67,4 @@ await mkdir(directory, { recursive: true });
 const before = await readFile(file, "utf8").then(JSON.parse, () => ({}));
 await writeFile(file, `${JSON.stringify({ ...before, ...results }, null, 2)}\n`);
 console.log(`\nAs JSON: .local/bench.json`);
-const over = Object.values(results)
-  .flat()
-  .filter(({ value, bound }) => bound !== undefined && !(value <= bound));
-process.exit(over.length > 0 ? 1 : 0);
+process.exit(Object.values(results).flat().every(keeps) ? 0 : 1);

@@ -13,8 +13,9 @@ interface Report {
 
 /** All contributors in one request, by a process that does nothing else. */
 export async function everything(stage: Stage): Promise<Row[]> {
-  useDatabase("large", stage.dataApi.url);
-  const child = fork(join(import.meta.dirname, "everything-child.ts"), [stage.outdir], {
+  const { database, outdir } = await stage.catalogue(200_000);
+  useDatabase(database, stage.dataApi.url);
+  const child = fork(join(import.meta.dirname, "everything-child.ts"), [outdir], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const report = await messageOf<Report>(child);

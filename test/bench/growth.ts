@@ -1,64 +1,104 @@
-import { type Row, sideBySide } from "./measure.ts";
+import type { Lambda } from "../../infra/local/lambda.ts";
+import { lateRole } from "../../infra/local/scale.ts";
+import { median, type Row, sideBySide, timed } from "./measure.ts";
 import { type Call, call } from "./requests.ts";
 import type { Stage } from "./stage.ts";
 
 const rounds = 60;
 
-/** What requests cost in a catalogue a hundred times as large. */
-const requests: readonly (Call & { readonly what: string; readonly bound: number })[] = [
-  { what: "contributors, page of 50", name: "contributors/list", query: { client: "1", limit: "50" }, bound: 1.5 },
-  {
-    what: "contributors, page of 50, name-desc",
-    name: "contributors/list",
-    query: { client: "1", limit: "50", order: "name-desc" },
-    bound: 1.5,
-  },
-  { what: "contributor by slug", name: "contributor/slug", path: { slug: "made-up-777" }, bound: 1.5 },
-  { what: "random contributor", name: "contributor/random", query: { client: "1" }, bound: 1.5 },
-  {
-    what: "contributors, substring search",
-    name: "contributors/list",
-    query: { client: "1", limit: "50", search: "rananan" },
-    bound: 4,
-  },
-  {
-    what: "works of a contributor",
-    name: "contributor/works",
-    path: { id: "300" },
-    query: { client: "1" },
-    bound: 1.5,
-  },
-  { what: "publisher by slug", name: "publisher/slug", path: { slug: "kodansha" }, bound: 1.5 },
-  { what: "random publisher", name: "publisher/random", query: { client: "1" }, bound: 1.5 },
+type Request = Call & { readonly what: string };
+
+const contributors = (query: Record<string, string>): Call => ({
+  name: "contributors/list",
+  query: { client: "1", limit: "50", ...query },
+});
+
+/** What must not grow with the catalogue. */
+const steady: readonly Request[] = [
+  { what: "contributors, page of 50", ...contributors({}) },
+  { what: "contributors, page of 50, name-desc", ...contributors({ order: "name-desc" }) },
+  { what: "contributor by slug", name: "contributor/slug", path: { slug: "made-up-777" } },
+  { what: "random contributor", name: "contributor/random", query: { client: "1" } },
+  { what: "works of a contributor", name: "contributor/works", path: { id: "300" }, query: { client: "1" } },
+  { what: "publisher by slug", name: "publisher/slug", path: { slug: "kodansha" } },
+  { what: "random publisher", name: "publisher/random", query: { client: "1" } },
   {
     what: "administrative contributors, page of 50",
     name: "admin-contributors/list",
     query: { client: "1", limit: "50" },
-    bound: 1.5,
   },
-  { what: "administrative contributor", name: "admin-contributors/id", path: { id: "300" }, bound: 1.5 },
-  { what: "users, page of 50", name: "admin-users/list", query: { limit: "50" }, bound: 1.5 },
+  { what: "administrative contributor", name: "admin-contributors/id", path: { id: "300" } },
+  { what: "users, page of 50", name: "admin-users/list", query: { limit: "50" } },
   {
     what: "users, page of 50, by registration",
     name: "admin-users/list",
     query: { limit: "50", order: "registered-desc" },
-    bound: 1.5,
   },
-  { what: "user", name: "admin-users/id", path: { id: "20" }, bound: 1.5 },
-  { what: "roles", name: "admin-roles/list", bound: 1.5 },
-  { what: "role", name: "admin-roles/id", path: { id: "2" }, bound: 1.5 },
-  { what: "permissions", name: "admin-permissions/list", bound: 1.5 },
+  { what: "user", name: "admin-users/id", path: { id: "20" } },
+  { what: "roles", name: "admin-roles/list" },
+  { what: "role", name: "admin-roles/id", path: { id: "2" } },
+  { what: "permissions", name: "admin-permissions/list" },
 ];
 
-/** p50 at 200,000 contributors and 100,000 users over p50 at 2,000 of each. */
+/** What finds more in more records. */
+const searches: readonly Request[] = ["rananan", "wilz"].map((search) => ({
+  what: `contributors with ${search}`,
+  ...contributors({ search }),
+}));
+
+/** p50 at a million records over p50 at ten thousand, and what is hardest at a million. */
 export async function growth(stage: Stage): Promise<Row[]> {
-  const small = await stage.over("small");
-  const large = await stage.over("large");
+  const small = await stage.over(10_000);
+  const large = await stage.over(1_000_000);
   const rows: Row[] = [];
-  const there = requests.filter(({ name }) => large.names.has(name.replaceAll("/", "-")));
-  for (const { what, bound, ...request } of there) {
+  const compare = async ({ what, ...request }: Request, bound: number) => {
     const [few = 0, many = 0] = await sideBySide([() => call(small, request), () => call(large, request)], rounds);
     rows.push({ what: `${what} (${few.toFixed(1)} ms to ${many.toFixed(1)} ms)`, value: many / few, unit: "x", bound });
+    return many;
+  };
+  for (const request of steady) await compare(request, 1.5);
+  for (const request of searches) {
+    const many = await compare(request, 4);
+    rows.push({ what: `${request.what}, at a million`, value: many, unit: "ms", bound: 25 });
   }
-  return rows;
+  return [...rows, ...(await hardest(large)), await loading(stage)];
+}
+
+/** What no index answers by itself, at a million records. */
+async function hardest(large: Lambda): Promise<Row[]> {
+  const [far = 0] = await sideBySide([() => call(large, contributors({ offset: "500000" }))], 20);
+  const role = await idOf(large, lateRole);
+  const users = { name: "admin-users/list", query: { limit: "50", role } };
+  const [late = 0] = await sideBySide([() => call(large, users)], 20);
+  return [
+    { what: "contributors, page at 500,000", value: far, unit: "ms", bound: 150 },
+    { what: "users of the role that the last in the alphabet have", value: late, unit: "ms", bound: 25 },
+    ...(await shortSearches(large, "of one letter", letters)),
+    ...(await shortSearches(large, "of two letters", pairs)),
+  ];
+}
+
+const letters = [..."abcdefghijklmnopqrstuvwxyz"];
+const pairs = letters.flatMap((one) => ["a", "e", "o", "r"].map((other) => `${one}${other}`));
+
+/** Each text but once: what is asked for is seldom what was asked for before. */
+async function shortSearches(large: Lambda, what: string, texts: readonly string[]): Promise<Row[]> {
+  const times: number[] = [];
+  for (const search of texts) times.push(await timed(() => call(large, contributors({ search }))));
+  const p99 = times.toSorted((one, other) => one - other)[Math.floor(times.length * 0.99)] ?? Number.NaN;
+  return [
+    { what: `contributors, search ${what}: p50`, value: median(times), unit: "ms", bound: 60 },
+    { what: `contributors, search ${what}: p99`, value: p99, unit: "ms", bound: 200 },
+  ];
+}
+
+async function idOf(lambda: Lambda, role: string): Promise<string> {
+  const { roles } = JSON.parse(await call(lambda, { name: "admin-roles/list" }));
+  return String(roles.find(({ name }: { name: string }) => name === role).id);
+}
+
+async function loading(stage: Stage): Promise<Row> {
+  const { contributors, seconds } = await stage.catalogue(1_000_000);
+  const what = `contributors loaded a second (${contributors} in ${seconds.toFixed(0)} s)`;
+  return { what, value: contributors / seconds, unit: "/s", least: 15_000 };
 }

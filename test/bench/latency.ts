@@ -13,22 +13,22 @@ import type { Stage } from "./stage.ts";
 /** What a call takes in the region (RDS Data API, measured by others). */
 const callInMilliseconds = 17;
 const rounds = 25;
-const database = {
+const cluster = {
   resourceArn: "arn:aws:rds:eu-central-1:123456789012:cluster:colophon",
   secretArn: "arn:aws:secretsmanager:eu-central-1:123456789012:secret:colophon",
-  database: "small",
 };
 
 /** p50 of every administrative endpoint over one call to a Data API that answers 17 ms late. */
 export async function latency(stage: Stage): Promise<Row[]> {
   const dataApi = await startDataApi({ databaseUrl: stage.databaseUrl, key, latency: callInMilliseconds });
-  const outdir = join(stage.outdir, "../latency");
+  const catalogue = await stage.catalogue(10_000);
+  const outdir = join(catalogue.outdir, "../latency");
   await build({ outdir });
-  useDatabase("small", dataApi.url);
+  useDatabase(catalogue.database, dataApi.url);
   const lambda = await startLambda({ outdir });
   const client = new RDSDataClient({ credentials: key });
   const [oneCall = 0] = await sideBySide(
-    [() => client.send(new ExecuteStatementCommand({ ...database, sql: "select 1" }))],
+    [() => client.send(new ExecuteStatementCommand({ ...cluster, database: catalogue.database, sql: "select 1" }))],
     rounds,
   );
   const rows: Row[] = [{ what: "one call", value: oneCall, unit: "ms" }];

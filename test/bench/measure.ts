@@ -1,10 +1,17 @@
-/** One measured value beside its bound; a bound is the most it may be. */
+/** One measured value beside what it has to keep to. */
 export interface Row {
   readonly what: string;
   readonly value: number;
   readonly unit: string;
+  /** The most it may be. */
   readonly bound?: number;
+  /** The least it may be. */
+  readonly least?: number;
 }
+
+/** False also for what is no number. */
+export const keeps = ({ value, bound = Number.POSITIVE_INFINITY, least = Number.NEGATIVE_INFINITY }: Row): boolean =>
+  value <= bound && value >= least;
 
 export const median = (values: readonly number[]): number =>
   values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
@@ -38,8 +45,14 @@ export async function sideBySide(
 /** Prints rows for a person. */
 export function print(title: string, rows: readonly Row[]): void {
   console.log(`\n${title}`);
-  for (const { what, value, unit, bound } of rows) {
-    const verdict = bound === undefined ? "" : value <= bound ? `within ${bound}` : `OVER ${bound}`;
-    console.log(`  ${what.padEnd(64)} ${value.toFixed(2).padStart(10)} ${unit.padEnd(4)} ${verdict}`);
+  for (const row of rows) {
+    const { what, value, unit } = row;
+    console.log(`  ${what.padEnd(72)} ${value.toFixed(2).padStart(10)} ${unit.padEnd(4)} ${verdictOn(row)}`);
   }
+}
+
+function verdictOn(row: Row): string {
+  if (row.bound !== undefined) return keeps(row) ? `within ${row.bound}` : `OVER ${row.bound}`;
+  if (row.least !== undefined) return keeps(row) ? `at least ${row.least}` : `UNDER ${row.least}`;
+  return "";
 }

@@ -13,6 +13,7 @@ const calls: readonly Call[] = [
   { name: "contributors/list", query: { client: "1", limit: "50" } },
   { name: "contributor/slug", path: { slug: "made-up-777" } },
   { name: "contributor/random", query: { client: "1" } },
+  { name: "admin-roles/list" },
 ];
 
 /**
@@ -21,8 +22,9 @@ const calls: readonly Call[] = [
  */
 export async function overhead(stage: Stage): Promise<Row[]> {
   const recorder = await startRecorder(stage.dataApi.url);
-  useDatabase("large", recorder.url);
-  const child = fork(join(import.meta.dirname, "overhead-child.ts"), [stage.outdir, JSON.stringify(calls)], {
+  const { database, outdir } = await stage.catalogue(200_000);
+  useDatabase(database, recorder.url);
+  const child = fork(join(import.meta.dirname, "overhead-child.ts"), [outdir, JSON.stringify(calls)], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const times = await messageOf<{ ours: number; bare: number }[]>(child);
@@ -33,7 +35,7 @@ export async function overhead(stage: Stage): Promise<Row[]> {
       what: `${name} (${bare.toFixed(2)} ms bare, ${ours.toFixed(2)} ms)`,
       value: ours / bare,
       unit: "x",
-      bound: 1.3,
+      bound: 1.1,
     };
   });
 }

@@ -6,61 +6,84 @@ import { build } from "../../infra/build.ts";
 import { type DataApi, startDataApi } from "../../infra/local/data-api/server.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
 import { type Lambda, startLambda } from "../../infra/local/lambda.ts";
-import { startPostgres } from "../../infra/local/postgres.ts";
+import { type Postgres, startPostgres } from "../../infra/local/postgres.ts";
 import { scale, scaleUsers } from "../../infra/local/scale.ts";
 import { key, useDatabase } from "../support/environment.ts";
 
 export interface Stage {
   readonly databaseUrl: string;
-  readonly outdir: string;
   readonly dataApi: DataApi;
+  /** A catalogue of this size, made when it is first asked for. */
+  readonly catalogue: (size: Size) => Promise<Catalogue>;
   /** The functions over a catalogue of this size. */
   readonly over: (size: Size) => Promise<Lambda>;
   close(): Promise<void>;
 }
 
-export const sizes = {
-  small: { contributors: 2_000, users: 2_000 },
-  // Four in five are in the scope of client 1: 200,000.
-  large: { contributors: 250_000, users: 100_000 },
+export interface Catalogue {
+  readonly database: string;
+  /** Functions built for it alone: they read the environment when they are loaded. */
+  readonly outdir: string;
+  readonly contributors: number;
+  /** What it took to add these, with their series and publishers. */
+  readonly seconds: number;
+}
+
+/** By the contributors in the scope of client 1, which are four in five. */
+const sizes = {
+  10000: { contributors: 12_500, users: 10_000 },
+  20000: { contributors: 25_000, users: 20_000 },
+  200000: { contributors: 250_000, users: 100_000 },
+  1000000: { contributors: 1_250_000, users: 1_000_000 },
 } as const;
 export type Size = keyof typeof sizes;
 
 const roles = 200;
 
-/** A PostgreSQL with a small and a large catalogue, and the built functions. */
+/** A PostgreSQL with a catalogue of each size that is asked for, and the built functions. */
 export async function setTheStage(): Promise<Stage> {
   const directory = await mkdtemp(join(tmpdir(), "colophon-bench-"));
-  const server = await startPostgres({ directory: join(directory, "postgres") });
+  const server = await startCountingPostgres(join(directory, "postgres"));
   const dataApi = await startDataApi({ databaseUrl: server.url, key });
   // Beneath node_modules, so that bundles find sharp.
   const bundles = join(import.meta.dirname, "../../node_modules/.cache", `colophon-bench-${process.pid}`);
-  const outdirs = { small: join(bundles, "small"), large: join(bundles, "large") };
-  const sql = postgres(`${server.url}/postgres`, { max: 1 });
-  for (const size of ["small", "large"] as const) {
-    await build({ outdir: outdirs[size] });
-    await sql`create database ${sql(size)}`;
-    useDatabase(size, dataApi.url);
-    const lambda = await startLambda({ outdir: outdirs[size] });
-    const migrated = await lambda.invoke("ops-migrate", {});
+  const made = new Map<Size, Promise<Catalogue>>();
+
+  const make = async (size: Size): Promise<Catalogue> => {
+    const database = `catalogue_${size}`;
+    const outdir = join(bundles, database);
+    const { contributors, users } = sizes[size];
+    await build({ outdir });
+    await tell(server, `create database ${database}`);
+    useDatabase(database, dataApi.url);
+    const migrated = await (await startLambda({ outdir })).invoke("ops-migrate", {});
     if ("error" in migrated) throw new Error(migrated.error.errorMessage);
-    const url = `${server.url}/${size}`;
+    const url = `${server.url}/${database}`;
     await loadDemo(url);
-    console.log(`A ${size} catalogue: ${sizes[size].contributors} contributors, ${sizes[size].users} users`);
-    await scale(url, sizes[size].contributors, console.log);
-    await scaleUsers(url, sizes[size].users, roles);
-  }
-  await sql.end();
+    console.log(`A catalogue of ${contributors} contributors and ${users} users`);
+    const start = performance.now();
+    await scale(url, contributors, console.log);
+    const seconds = (performance.now() - start) / 1_000;
+    await scaleUsers(url, users, roles, console.log);
+    return { database, outdir, contributors, seconds };
+  };
+
+  const catalogue = (size: Size) => {
+    const found = made.get(size) ?? make(size);
+    made.set(size, found);
+    return found;
+  };
+
   return {
     databaseUrl: server.url,
-    outdir: outdirs.large,
     dataApi,
+    catalogue,
     async over(size) {
-      // Each size has bundles of its own, which read the environment when they are loaded.
-      useDatabase(size, dataApi.url);
-      const lambda = await startLambda({ outdir: outdirs[size] });
-      const files = (await readdir(outdirs[size], { recursive: true })).filter((file) => file.endsWith("index.mjs"));
-      await Promise.all(files.map((file) => import(join(outdirs[size], file))));
+      const { database, outdir } = await catalogue(size);
+      useDatabase(database, dataApi.url);
+      const lambda = await startLambda({ outdir });
+      const files = (await readdir(outdir, { recursive: true })).filter((file) => file.endsWith("index.mjs"));
+      await Promise.all(files.map((file) => import(join(outdir, file))));
       return lambda;
     },
     async close() {
@@ -69,4 +92,21 @@ export async function setTheStage(): Promise<Stage> {
       await Promise.all([directory, bundles].map((each) => rm(each, { recursive: true, force: true })));
     },
   };
+}
+
+/** With pg_stat_statements, which counts only in sessions that say so. */
+async function startCountingPostgres(directory: string): Promise<Postgres> {
+  const plain = await startPostgres({ directory });
+  await tell(plain, "alter system set shared_preload_libraries = 'pg_stat_statements'");
+  await plain.stop();
+  const server = await startPostgres({ directory });
+  await tell(server, "alter system set pg_stat_statements.track = 'none'");
+  await tell(server, "select pg_reload_conf()");
+  return server;
+}
+
+async function tell(server: Postgres, statement: string): Promise<void> {
+  const sql = postgres(`${server.url}/postgres`, { max: 1 });
+  await sql.unsafe(statement);
+  await sql.end();
 }
