@@ -9,6 +9,7 @@ import { loading } from "./loading.ts";
 import { keeps, print, type Row } from "./measure.ts";
 import { overhead } from "./overhead.ts";
 import { type Stage, setTheStage } from "./stage.ts";
+import { statements } from "./statements.ts";
 
 type Chapter = { readonly title: string } & (
   | { readonly measure: (stage: Stage) => Promise<Row[]> }
@@ -19,6 +20,10 @@ type Chapter = { readonly title: string } & (
 const chapters: Readonly<Record<string, Chapter>> = {
   growth: { title: "A hundred times as many records: p50 at a million over p50 at 10,000", measure: growth },
   everything: { title: "All 200,000 contributors in one request", measure: everything },
+  statements: {
+    title: "Every read's statement over a minimal one for the same answer, planned anew",
+    measure: statements,
+  },
   overhead: { title: "Handlers, the statement's own time left out, over bare ones", measure: overhead },
   loading: {
     title: "Bundles, and process start to handler ready",

@@ -93,7 +93,7 @@ async function shortSearches(large: Lambda, what: string, texts: readonly string
 }
 
 async function idOf(lambda: Lambda, role: string): Promise<string> {
-  const { roles } = JSON.parse(await call(lambda, { name: "admin-roles/list" }));
+  const roles = JSON.parse(await call(lambda, { name: "admin-roles/list" }));
   return String(roles.find(({ name }: { name: string }) => name === role).id);
 }
 

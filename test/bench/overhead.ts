@@ -1,11 +1,9 @@
 import { fork } from "node:child_process";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { useDatabase } from "../support/environment.ts";
 import { messageOf } from "./child.ts";
 import type { Row } from "./measure.ts";
+import { startRecorder } from "./recorder.ts";
 import type { Call } from "./requests.ts";
 import type { Stage } from "./stage.ts";
 
@@ -38,23 +36,4 @@ export async function overhead(stage: Stage): Promise<Row[]> {
       bound: 1.1,
     };
   });
-}
-
-/** Passes each different statement on once, and from then on answers it from memory; tells the last one it got. */
-async function startRecorder(target: string) {
-  const known = new Map<string, string>();
-  let last = "";
-  const server = createServer(async (request, response) => {
-    if (request.method === "GET") return response.end(last);
-    last = await text(request);
-    if (!known.has(last)) {
-      const headers = { authorization: request.headers.authorization ?? "", "content-type": "application/json" };
-      const answer = await fetch(`${target}${request.url}`, { method: "POST", headers, body: last });
-      known.set(last, await answer.text());
-    }
-    return response.writeHead(200, { "Content-Type": "application/json" }).end(known.get(last));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, close: () => server.close() };
 }

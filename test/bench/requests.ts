@@ -8,11 +8,14 @@ export interface Call {
   readonly body?: unknown;
 }
 
+/** The administrator's, of the demo data. */
+export const token = "local-administrator";
+
 /** A REST proxy event, as small as handlers allow. */
 export const eventOf = ({ name, method = "GET", path, query, body }: Call) => ({
   httpMethod: method,
   path: `/${name}`,
-  headers: { Cookie: "refreshToken=local-administrator" },
+  headers: { Cookie: `refreshToken=${token}` },
   pathParameters: path ?? null,
   queryStringParameters: query ?? null,
   body: body === undefined ? null : JSON.stringify(body),
