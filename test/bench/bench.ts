@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { everything } from "./everything.ts";
 import { faults } from "./faults.ts";
 import { growth } from "./growth.ts";
+import { http } from "./http.ts";
 import { benchImages } from "./images.ts";
 import { latency } from "./latency.ts";
 import { loading } from "./loading.ts";
@@ -23,6 +24,10 @@ const chapters: Readonly<Record<string, Chapter>> = {
   statements: {
     title: "Every read's statement over a minimal one for the same answer, planned anew",
     measure: statements,
+  },
+  http: {
+    title: "The whole local service over node:http with one prepared statement: requests a second",
+    measure: http,
   },
   overhead: { title: "Handlers, the statement's own time left out, over bare ones", measure: overhead },
   loading: {

@@ -7,7 +7,10 @@ import type { Read } from "./reads.ts";
 import { token } from "./requests.ts";
 
 /** What somebody would send who needs nothing but this answer. */
-export async function minimalStatement(read: Read, release: string): Promise<Statement> {
+export async function minimalStatement(
+  read: Pick<Read, "file" | "parameters" | "permission">,
+  release: string,
+): Promise<Statement> {
   const own = await fileOf(read.file);
   const sql = read.permission ? `${await fileOf("caller")}${own}` : own;
   const values = {

@@ -15,7 +15,8 @@ export interface Read {
 const list = { client: 1, limit: 50 };
 const listQuery = { client: "1", limit: "50" };
 const byId = (id: number) => ({ path: { id: String(id) }, parameters: { id } });
-const randomSeries = /,"random_series":\{[^}]*\}/g;
+/** Of a contributor in a list: another one each time. */
+export const randomSeries = /,"random_series":\{[^}]*\}/g;
 
 const of = (
   name: string,

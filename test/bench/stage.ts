@@ -12,6 +12,8 @@ import { key, useDatabase } from "../support/environment.ts";
 
 export interface Stage {
   readonly databaseUrl: string;
+  /** PostgreSQL's first process. */
+  readonly postmaster: number;
   readonly dataApi: DataApi;
   /** A catalogue of this size, made when it is first asked for. */
   readonly catalogue: (size: Size) => Promise<Catalogue>;
@@ -76,6 +78,7 @@ export async function setTheStage(): Promise<Stage> {
 
   return {
     databaseUrl: server.url,
+    postmaster: server.processId,
     dataApi,
     catalogue,
     async over(size) {

@@ -1,0 +1,97 @@
+import autocannon from "autocannon";
+import { median } from "./measure.ts";
+import { postgresSeconds, processorSeconds } from "./processes.ts";
+
+export interface Server {
+  readonly url: string;
+  readonly processId: number;
+  close(): Promise<void>;
+}
+
+/** What is asked for, and whose PostgreSQL works for it. */
+export interface Load {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly postmaster: number;
+}
+
+export interface Comparison {
+  /** Of requests a second. */
+  readonly ratio: number;
+  readonly text: string;
+  /** Of processor time a request. */
+  readonly processor: number;
+  readonly processorText: string;
+  readonly failed: number;
+}
+
+const rounds = 3;
+const roundSeconds = 3;
+/** Until what runs often is compiled, in all threads. */
+const warmUpSeconds = 4;
+
+/** Both servers under the same load, in turns. */
+export async function comparison(ours: Server, floor: Server, load: Load, connections: number): Promise<Comparison> {
+  for (const server of [ours, floor]) await measure(server, load, connections, warmUpSeconds);
+  const found: { ours: Measured; floor: Measured }[] = [];
+  for (let round = 0; round < rounds; round++) {
+    found.push({
+      ours: await measure(ours, load, connections, roundSeconds),
+      floor: await measure(floor, load, connections, roundSeconds),
+    });
+  }
+  const of = (pick: (measured: Measured) => number) => ({
+    ours: median(found.map(({ ours }) => pick(ours))),
+    floor: median(found.map(({ floor }) => pick(floor))),
+  });
+  const rate = of((each) => each.rate);
+  const node = of((each) => each.node);
+  const postgres = of((each) => each.postgres);
+  const generator = of((each) => each.generator);
+  const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
+  const micro = ({ ours, floor }: { ours: number; floor: number }) =>
+    `${(1e6 * ours).toFixed(0)} to ${(1e6 * floor).toFixed(0)} µs`;
+  return {
+    ratio: median(found.map(({ ours, floor }) => ours.rate / floor.rate)),
+    text: `${rate.ours.toFixed(0)} to ${rate.floor.toFixed(0)} a second`,
+    processor: (node.ours + postgres.ours) / (node.floor + postgres.floor),
+    processorText:
+      `Node ${micro(node)}, PostgreSQL ${micro(postgres)}; ` +
+      `load ${percent(generator.ours)} and ${percent(generator.floor)} of a core`,
+    failed: found.reduce((sum, { ours, floor }) => sum + ours.failed + floor.failed, 0),
+  };
+}
+
+interface Measured {
+  /** Requests a second. */
+  readonly rate: number;
+  /** Seconds of processors a request. */
+  readonly node: number;
+  readonly postgres: number;
+  /** What the load itself takes of a processor. */
+  readonly generator: number;
+  readonly failed: number;
+}
+
+async function measure(server: Server, load: Load, connections: number, duration: number): Promise<Measured> {
+  const spent = async () => ({
+    node: await processorSeconds(server.processId),
+    postgres: await postgresSeconds(load.postmaster),
+    own: process.cpuUsage(),
+    at: performance.now(),
+  });
+  const before = await spent();
+  const url = `${server.url}${load.path}`;
+  const result = await autocannon({ url, connections, duration, headers: { ...load.headers } });
+  const after = await spent();
+  const seconds = (after.at - before.at) / 1_000;
+  const own = process.cpuUsage(before.own);
+  const requests = result["2xx"];
+  return {
+    rate: requests / seconds,
+    node: (after.node - before.node) / requests,
+    postgres: (after.postgres - before.postgres) / requests,
+    generator: (own.user + own.system) / 1e6 / seconds,
+    failed: result.non2xx + result.errors,
+  };
+}

@@ -1,0 +1,41 @@
+import { readdir, readFile } from "node:fs/promises";
+
+/** Clock ticks a second in Linux's `/proc`. */
+const ticks = 100;
+
+interface Process {
+  readonly parent: number;
+  /** Seconds of processors, and of those of its children that have ended. */
+  readonly own: number;
+  readonly ended: number;
+}
+
+/** Seconds that a process has had a processor, all its threads together. NaN where Linux does not tell. */
+export async function processorSeconds(processId: number): Promise<number> {
+  return (await read(processId))?.own ?? Number.NaN;
+}
+
+/** The same of a PostgreSQL: its backends, those that have ended included. */
+export async function postgresSeconds(postmaster: number): Promise<number> {
+  const ids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number);
+  const all = await Promise.all(ids.map(read));
+  const backends = all.filter((each) => each?.parent === postmaster);
+  const ended = (await read(postmaster))?.ended ?? Number.NaN;
+  return backends.reduce((sum, each) => sum + (each?.own ?? 0), ended);
+}
+
+async function read(processId: number): Promise<Process | undefined> {
+  const text = await readFile(`/proc/${processId}/stat`, "utf8").catch(() => "");
+  // The second field is a name, which may hold anything but ends with the last bracket.
+  const fields = text
+    .slice(text.lastIndexOf(")") + 2)
+    .split(" ")
+    .map(Number);
+  const [, parent, , , , , , , , , , user, system, endedUser, endedSystem] = fields;
+  if (text === "" || parent === undefined) return undefined;
+  return {
+    parent,
+    own: ((user ?? 0) + (system ?? 0)) / ticks,
+    ended: ((endedUser ?? 0) + (endedSystem ?? 0)) / ticks,
+  };
+}
