@@ -66,16 +66,30 @@ export async function growth(stage: Stage): Promise<Row[]> {
 
 /** What no index answers by itself, at a million records. */
 async function hardest(large: Lambda): Promise<Row[]> {
-  const [far = 0] = await sideBySide([() => call(large, contributors({ offset: "500000" }))], 20);
+  const repeated = async (request: Call) => median(await timesOf(large, Array(7).fill(request)));
   const role = await idOf(large, lateRole);
-  const users = { name: "admin-users/list", query: { limit: "50", role } };
-  const [late = 0] = await sideBySide([() => call(large, users)], 20);
+  const late = { name: "admin-users/list", query: { limit: "50", role } };
   return [
-    { what: "contributors, page at 500,000", value: far, unit: "ms", bound: 150 },
-    { what: "users of the role that the last in the alphabet have", value: late, unit: "ms", bound: 25 },
+    {
+      what: "contributors, page at 500,000",
+      value: await repeated(contributors({ offset: "500000" })),
+      unit: "ms",
+      bound: 150,
+    },
+    { what: "users of the role that the last names have", value: await repeated(late), unit: "ms", bound: 25 },
     ...(await shortSearches(large, "of one letter", letters)),
     ...(await shortSearches(large, "of two letters", pairs)),
   ];
+}
+
+/** A request that is not answered in time takes for ever. */
+async function timesOf(lambda: Lambda, requests: readonly Call[]): Promise<number[]> {
+  const times: number[] = [];
+  for (const request of requests) {
+    const answered = timed(() => call(lambda, request));
+    times.push(await answered.catch(() => Number.POSITIVE_INFINITY));
+  }
+  return times;
 }
 
 const letters = [..."abcdefghijklmnopqrstuvwxyz"];
@@ -83,8 +97,8 @@ const pairs = letters.flatMap((one) => ["a", "e", "o", "r"].map((other) => `${on
 
 /** Each text but once: what is asked for is seldom what was asked for before. */
 async function shortSearches(large: Lambda, what: string, texts: readonly string[]): Promise<Row[]> {
-  const times: number[] = [];
-  for (const search of texts) times.push(await timed(() => call(large, contributors({ search }))));
+  const requests = texts.map((search) => contributors({ search }));
+  const times = await timesOf(large, requests);
   const p99 = times.toSorted((one, other) => one - other)[Math.floor(times.length * 0.99)] ?? Number.NaN;
   return [
     { what: `contributors, search ${what}: p50`, value: median(times), unit: "ms", bound: 60 },
