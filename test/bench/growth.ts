@@ -41,7 +41,7 @@ const steady: readonly Request[] = [
 ];
 
 /** What finds more in more records. */
-const searches: readonly Request[] = ["rananan", "wilz"].map((search) => ({
+const searches: readonly Request[] = ["ranabel", "wilz"].map((search) => ({
   what: `contributors with ${search}`,
   ...contributors({ search }),
 }));
