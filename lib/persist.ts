@@ -19,17 +19,38 @@ export const deadlineOf = (context: Pick<Context, "getRemainingTimeInMillis">): 
 
 /** What hears nothing for so long will hear nothing any more; a second and a third attempt fit in. */
 const attemptInMilliseconds = 8_000;
+/** For what says nothing any more in the middle of an answer, the SDK's handler waits 3 s before it begins to count. */
+const longestAttemptInMilliseconds = attemptInMilliseconds + 3_000;
+
+/** How a client ends an attempt by itself, for which nobody has to listen to a signal. */
+export const attempts = {
+  connectionTimeout: 2_000,
+  requestTimeout: attemptInMilliseconds,
+  throwOnRequestTimeout: true,
+  socketTimeout: attemptInMilliseconds,
+} as const;
+
+/** What ends an attempt. */
+export interface Attempt {
+  readonly abortSignal: AbortSignal;
+}
+
+/** Ends an attempt that would last too long, or longer than somebody waits. */
+export const endedBy = (deadline: number): Attempt => ({
+  abortSignal: AbortSignal.timeout(Math.max(0, Math.min(attemptInMilliseconds, deadline - Date.now()))),
+});
+
 const pauseMinInMilliseconds = 20;
 const pauseMaxInMilliseconds = 2_000;
 
 /**
  * Sends until there is an answer. Whatever is sent may arrive more than once.
- * @param send one attempt, which the signal ends
+ * @param send one attempt, which ends by itself (see `attempts`), unless it is given something that ends it earlier
  * @param mayPass whether a failure is worth another attempt
  * @throws {Unavailable} when the deadline comes first
  */
 export async function persist<Output>(
-  send: (attempt: { readonly abortSignal: AbortSignal }) => Promise<Output>,
+  send: (attempt?: Attempt) => Promise<Output>,
   mayPass: (error: unknown) => boolean,
   deadline: number,
 ): Promise<Output> {
@@ -40,7 +61,7 @@ export async function persist<Output>(
     if (left <= 0) throw new Unavailable(`No answer in time: ${cause}`, { cause });
     if (pause > 0) await sleep(pause);
     try {
-      return await send({ abortSignal: AbortSignal.timeout(Math.min(attemptInMilliseconds, left)) });
+      return await send(left < longestAttemptInMilliseconds ? endedBy(deadline) : undefined);
     } catch (error) {
       if (!mayPass(error)) throw error;
       cause = error;

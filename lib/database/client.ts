@@ -1,13 +1,16 @@
 import { ExecuteStatementCommand, type Field, RDSDataClient, type SqlParameter } from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
-import { isFault, patient, persist } from "../persist.ts";
+import { attempts, isFault, patient, persist } from "../persist.ts";
 import { sqlStateOf } from "./errors.ts";
 import { unreleased } from "./release.ts";
 
 export type Row = readonly Field[];
 
-/** One attempt per send: what is sent again, and for how long, is decided in one place. */
-export const client = new RDSDataClient({ maxAttempts: 1, requestHandler: { connectionTimeout: 2_000 } });
+/**
+ * One attempt per send: what is sent again, and for how long, is decided in one place. What the SDK does about a command
+ * is put together once, not for each: nothing is added to it later.
+ */
+export const client = new RDSDataClient({ maxAttempts: 1, cacheMiddleware: true, requestHandler: attempts });
 
 /** Where every statement goes. */
 export const database = {

@@ -1,5 +1,5 @@
 import sql, { raw, type Sql } from "sql-template-tag";
-import { persist } from "../persist.ts";
+import { endedBy, persist } from "../persist.ts";
 import { execute, mayPass, type Row } from "./client.ts";
 import { integer, integerOrNull, text, textOrNull } from "./read.ts";
 import { transaction } from "./transaction.ts";
@@ -69,7 +69,7 @@ const fitting = sql`least(${all}, ${raw(`${piecesMax - 1}`)})`;
 
 /** Whatever fails is begun anew: nothing is written, and nobody has been given a part of it yet. */
 function readByCursor(select: Sql, columns: Sql, deadline: number): Promise<readonly Row[]> {
-  const read = (attempt: { readonly abortSignal: AbortSignal }) =>
+  const read = () =>
     transaction(async (send) => {
       await send(sql`declare pieces no scroll cursor for ${cut(select, columns, all)}`);
       const rows: Row[] = [];
@@ -77,7 +77,7 @@ function readByCursor(select: Sql, columns: Sql, deadline: number): Promise<read
         more = await send(sql`fetch ${raw(`${piecesMax}`)} from pieces`);
         if (more.length === 0) return rows;
       }
-    }, attempt);
+    }, endedBy(deadline));
   return persist(read, mayPass, deadline);
 }
 

@@ -5,7 +5,7 @@ import {
   RollbackTransactionCommand,
 } from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
-import { persist } from "../persist.ts";
+import { type Attempt, persist } from "../persist.ts";
 import { client, database, parameter, type Row } from "./client.ts";
 
 export type Send = (statement: Sql) => Promise<readonly Row[]>;
@@ -14,10 +14,6 @@ const { resourceArn, secretArn } = database;
 
 /** Nobody waits at API Gateway for a transaction; the Data API ends a statement after 45 s (Data API, "Limits"). */
 const statementInMilliseconds = 50_000;
-
-interface Attempt {
-  readonly abortSignal: AbortSignal;
-}
 
 const patiently = (): Attempt => ({ abortSignal: AbortSignal.timeout(statementInMilliseconds) });
 
@@ -35,7 +31,7 @@ const beginningInMilliseconds = 180_000;
  * @param attempt what ends all of it, the beginning included, which is not sent again then
  */
 export async function transaction<Result>(work: (send: Send) => Promise<Result>, attempt?: Attempt): Promise<Result> {
-  const begin = (beginning: Attempt) => client.send(new BeginTransactionCommand(database), beginning);
+  const begin = (beginning?: Attempt) => client.send(new BeginTransactionCommand(database), beginning);
   const { transactionId } = attempt
     ? await begin(attempt)
     : await persist(begin, () => true, Date.now() + beginningInMilliseconds);

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { Declaration } from "../contract/declare.ts";
 import type { Exchange, Middleware, Response } from "./response.ts";
@@ -17,11 +17,15 @@ const security = {
 };
 
 /**
- * Website and CDN keep public answers for a minute, and show them ten more while they fetch anew. API Gateway may
- * compress an answer on its way, so caches keep both forms apart.
+ * Website and CDN keep public answers for a minute, show them ten more while they fetch anew, and a day when there is
+ * nothing to be fetched. API Gateway may compress an answer on its way, so caches keep both forms apart.
  */
-const shared = { "Cache-Control": "public, max-age=60, stale-while-revalidate=600", Vary: "Accept-Encoding" };
-const unshared = { "Cache-Control": "no-store" };
+const shared = {
+  ...security,
+  "Cache-Control": "public, max-age=60, stale-while-revalidate=600, stale-if-error=86400",
+  Vary: "Accept-Encoding",
+};
+const unshared = { ...security, "Cache-Control": "no-store" };
 
 /** Adds security and cache headers; answers 304 to clients that already hold a buffered public answer. */
 export function describe(declaration: Declaration): Middleware {
@@ -29,7 +33,7 @@ export function describe(declaration: Declaration): Middleware {
   const describeResponse = ({ event, response }: Exchange) => {
     if (!response) return;
     const mayKeep = isCacheable && response.statusCode === 200;
-    response.headers = { ...response.headers, ...security, ...(mayKeep ? shared : unshared) };
+    Object.assign(response.headers, mayKeep ? shared : unshared);
     if (mayKeep && "record" in declaration.answers) answerUnchanged(event, response);
   };
   return { after: describeResponse, onError: describeResponse };
@@ -38,8 +42,8 @@ export function describe(declaration: Declaration): Middleware {
 /** A weak ETag, since API Gateway may compress the answer on its way. */
 function answerUnchanged(event: APIGatewayProxyEvent, response: Response): void {
   if (typeof response.body !== "string") return;
-  const tag = `W/"${createHash("sha1").update(response.body).digest("base64url")}"`;
-  response.headers = { ...response.headers, ETag: tag };
+  const tag = `W/"${hash("sha1", response.body, "base64url")}"`;
+  response.headers.ETag = tag;
   const known = headerOf(event, "if-none-match")
     ?.split(",")
     .map((each) => each.trim().replace(/^W\//, ""));

@@ -29,6 +29,7 @@ export function reader(declaration: Declaration): (event: APIGatewayProxyEvent) 
 }
 
 function section(shape: Shape) {
+  if (Object.keys(shape).length === 0) return () => ({});
   const schema = z.object(shape);
   return (values: unknown) => {
     const result = z.safeParse(schema, values);

@@ -9,6 +9,9 @@ import { described, log, logRequests } from "./log.ts";
 import { allowedOrigins } from "./origins.ts";
 import { envelope, type Middleware } from "./response.ts";
 
+/** Calls have deadlines of their own, so no timer has to watch over a handler. */
+export const untimed = { timeoutEarlyInMillis: 0 } as const;
+
 /** What every endpoint's handler goes through. The last one is the first to see an error, and turns it into an answer. */
 export function pipeline(declaration: Declaration): Middleware[] {
   return [

@@ -10,7 +10,7 @@ import { idempotencyKeyOf, versionsOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
 import { type Input, reader } from "./input.ts";
 import { log, rememberCaller } from "./log.ts";
-import { pipeline } from "./pipeline.ts";
+import { pipeline, untimed } from "./pipeline.ts";
 import { envelope, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
 
@@ -65,7 +65,7 @@ export function serveChange<const D extends ChangeDeclaration>(
     });
     return envelope(200, declaration.answers.message);
   };
-  return middy<APIGatewayProxyEvent, Response>(handler).use(pipeline(declaration));
+  return middy<APIGatewayProxyEvent, Response>(handler, untimed).use(pipeline(declaration));
 }
 
 /** Tells one request from another under the same key. */

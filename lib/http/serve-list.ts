@@ -11,11 +11,13 @@ import { ContractError } from "./errors.ts";
 import { headerOf } from "./headers.ts";
 import { type Input, reader } from "./input.ts";
 import { described, log, rememberCaller } from "./log.ts";
-import { pipeline } from "./pipeline.ts";
+import { pipeline, untimed } from "./pipeline.ts";
 import { json, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
 
-type ListDeclaration = Declaration & { readonly answers: { readonly list: AnswerName } };
+type ListDeclaration = Declaration & { readonly answers: ListAnswers };
+
+type ListAnswers = Extract<Declaration["answers"], { list: AnswerName }>;
 
 type ListQueryOf<D extends ListDeclaration> = D extends { readonly permission: Permission }
   ? GuardedListQuery<Answer<D["answers"]["list"]>>
@@ -45,10 +47,14 @@ export function serveList<const D extends ListDeclaration>(declaration: D, work:
 
     // Whoever reads on has not gone, so each page has a time of its own.
     const next: NextPage = (cursor, limit) => readPage(query, { after: cursor, limit, offset: 0 }, guard, patient());
-    const parts = write(declaration.answers, slice, first, next);
-    return compressed(event, first.next && first.count < slice.limit ? logged(event, parts) : await joined(parts));
+    const { answers } = declaration;
+    const body =
+      first.next && first.count < slice.limit
+        ? logged(event, write(answers, slice, first, next))
+        : beginning(answers) + first.text + end(answers, slice, first, first.count);
+    return compressed(event, body);
   };
-  return middy<APIGatewayProxyEvent, Response>({ executionMode: executionModeStreamifyResponse })
+  return middy<APIGatewayProxyEvent, Response>({ ...untimed, executionMode: executionModeStreamifyResponse })
     .handler(handler)
     .use(pipeline(declaration));
 }
@@ -58,29 +64,25 @@ const isSlice = (query: object): query is Slice => "limit" in query && "offset" 
 type NextPage = (after: NonNullable<ListPage["next"]>, limit: number) => Promise<ListPage>;
 
 /** The text of a list, a part for each page. `to` comes last and is true to what was sent. */
-async function* write(
-  { field, count }: Extract<Declaration["answers"], { list: AnswerName }>,
-  slice: Slice,
-  first: ListPage,
-  next: NextPage,
-): AsyncGenerator<string> {
+async function* write(answers: ListAnswers, slice: Slice, first: ListPage, next: NextPage): AsyncGenerator<string> {
   let page = first;
   let sent = page.count;
-  yield `${field ? `{${JSON.stringify(field)}:` : ""}[${page.text}`;
+  yield beginning(answers) + page.text;
   while (page.next && sent < slice.limit) {
     page = await next(page.next, slice.limit - sent);
     if (page.status !== 200) throw new ContractError(page.status);
     sent += page.count;
     if (page.count > 0) yield `,${page.text}`;
   }
-  const from = Math.min(slice.offset, first.max);
-  yield field ? `],"max":${first.max},"from":${from},"to":${from + sent}${count ? `,"count":${sent}` : ""}}` : "]";
+  yield end(answers, slice, first, sent);
 }
 
-async function joined(parts: AsyncIterable<string>): Promise<string> {
-  let text = "";
-  for await (const part of parts) text += part;
-  return text;
+const beginning = ({ field }: ListAnswers): string => (field ? `{${JSON.stringify(field)}:[` : "[");
+
+function end({ field, count }: ListAnswers, { offset }: Slice, { max }: ListPage, sent: number): string {
+  if (!field) return "]";
+  const from = Math.min(offset, max);
+  return `],"max":${max},"from":${from},"to":${from + sent}${count ? `,"count":${sent}` : ""}}`;
 }
 
 /** The status is out when a later page fails, so the connection breaks: half a list never looks like a whole one. */

@@ -8,7 +8,7 @@ import { tagOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
 import { type Input, reader } from "./input.ts";
 import { rememberCaller } from "./log.ts";
-import { pipeline } from "./pipeline.ts";
+import { pipeline, untimed } from "./pipeline.ts";
 import { json, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
 
@@ -32,5 +32,5 @@ export function serve<const D extends RecordDeclaration>(declaration: D, work: (
     if (status !== 200 || body === null) throw new ContractError(status);
     return { statusCode: 200, headers: { ...json, ...(version ? { ETag: tagOf(version) } : {}) }, body };
   };
-  return middy<APIGatewayProxyEvent, Response>(handler).use(pipeline(declaration));
+  return middy<APIGatewayProxyEvent, Response>(handler, untimed).use(pipeline(declaration));
 }

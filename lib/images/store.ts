@@ -1,9 +1,9 @@
 import { DeleteObjectsCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import { isFault, patient, persist } from "../persist.ts";
+import { attempts, isFault, patient, persist } from "../persist.ts";
 import { scaledKey } from "./keys.ts";
 import type { Rendition } from "./render.ts";
 
-const client = new S3Client({ maxAttempts: 1, requestHandler: { connectionTimeout: 2_000 } });
+const client = new S3Client({ maxAttempts: 1, requestHandler: attempts });
 
 const Bucket = process.env.IMAGE_BUCKET;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deadlineOf, isFault, persist, Unavailable } from "../../lib/persist.ts";
+import { type Attempt, deadlineOf, isFault, persist, Unavailable } from "../../lib/persist.ts";
 
 const broken = () => Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
 const throttled = () => Object.assign(new Error("Rate exceeded"), { name: "ThrottlingException" });
@@ -44,6 +44,16 @@ describe("persist", () => {
     expect(calls).toHaveLength(1);
   });
 
+  it("leaves it to the client to end an attempt while there is time enough", async () => {
+    const given: unknown[] = [];
+    const send = async (attempt?: Attempt) => given.push(attempt);
+
+    await persist(send, isFault, soon(20_000));
+    await persist(send, isFault, soon(10_000));
+
+    expect(given).toEqual([undefined, { abortSignal: expect.any(AbortSignal) }]);
+  });
+
   it("ends with the deadline, and says what was wrong", async () => {
     const deadline = soon(300);
     const { send } = failing(99, throttled);
@@ -56,10 +66,12 @@ describe("persist", () => {
 
   it("ends an attempt with the deadline, and begins none after it", async () => {
     let attempts = 0;
-    const swallowed = ({ abortSignal }: { abortSignal: AbortSignal }) =>
+    const swallowed = (attempt?: Attempt) =>
       new Promise<never>((_, reject) => {
         attempts += 1;
-        abortSignal.addEventListener("abort", () => reject(Object.assign(new Error(), { name: "AbortError" })));
+        attempt?.abortSignal.addEventListener("abort", () =>
+          reject(Object.assign(new Error(), { name: "AbortError" })),
+        );
       });
 
     const start = Date.now();

@@ -124,7 +124,9 @@ describe("GET /contributor/slug/{slug}", () => {
     const changed = await lookUp(slug, { "If-None-Match": tag });
 
     expect([unchanged.status, unchanged.body]).toEqual([304, undefined]);
-    expect(unchanged.headers.get("cache-control")).toBe("public, max-age=60, stale-while-revalidate=600");
+    expect(unchanged.headers.get("cache-control")).toBe(
+      "public, max-age=60, stale-while-revalidate=600, stale-if-error=86400",
+    );
     expect(changed.status).toBe(200);
   });
 
