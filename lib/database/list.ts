@@ -57,7 +57,7 @@ export interface ListPage {
   readonly next: Cursor | undefined;
 }
 
-const shortRowsMax = 200;
+const shortRowsMax = 400;
 const longRowsMax = 2_000;
 
 /**
@@ -71,7 +71,7 @@ export async function readFirstPage(
   deadline: number,
 ): Promise<ListPage> {
   const limit = Math.min(page.limit, shortRowsMax);
-  const select = short(query, { ...page, limit, most: raw(`${shortRowsMax}`) });
+  const select = short(query, sliceOf(page, shortRowsMax));
   const found = await readShort(guard ? guarded(guard, select) : select, columnsOf(guard), deadline);
   if (found !== "long") {
     const first = pageOf(found);
@@ -79,6 +79,15 @@ export async function readFirstPage(
   }
   return await readPage(query, page, guard, deadline);
 }
+
+const usualRowsMax = 100;
+
+/** As much of a page as one statement reads. */
+const sliceOf = (page: Page, rowsMax: number): Slice => ({
+  ...page,
+  limit: Math.min(page.limit, rowsMax),
+  most: raw(`${page.limit > usualRowsMax ? rowsMax : usualRowsMax}`),
+});
 
 /** The database joins the records of a page, since a field for each of them would cost more than they do. */
 const short = ({ shared, max, fields, optional, rows }: ListQuery<unknown>, slice: Slice): Sql => sql`
@@ -97,7 +106,7 @@ export async function readPage(
   guard: Guard | undefined,
   deadline: number,
 ): Promise<ListPage> {
-  const select = long(query, { ...page, limit: Math.min(page.limit, longRowsMax), most: raw(`${longRowsMax}`) });
+  const select = long(query, sliceOf(page, longRowsMax));
   const columns = sql`${columnsOf(guard)}, next_id, next_key`;
   return pageOf(await readLong(guard ? guarded(guard, select) : select, columns, deadline));
 }

@@ -28,7 +28,7 @@ export function list({ search, order = "added-asc" }: ListInput): ListQuery<Answ
     `,
     key: sql`key`,
     rows: (slice) => sql`
-      from (${page(slice)}) as page join publishers using (id)
+      from (${page(slice)}) as publishers
       order by ${sorted.picked.by}
     `,
   };
@@ -37,11 +37,11 @@ export function list({ search, order = "added-asc" }: ListInput): ListQuery<Answ
 function pick(search: string | undefined, order: TableOrder): Picks {
   const { key, by, behind } = order;
   if (search !== undefined)
-    return fromFew(sql`select id, ${key} as key from publishers where true ${named(sql`name_key`, search)}`, order);
+    return fromFew(sql`select *, ${key} as key from publishers where true ${named(sql`name_key`, search)}`, order);
   return {
     max: sql`select coalesce(sum(tally), 0)::bigint from tallies where subject = 'publishers' and scope = 0`,
     page: ({ after, offset, limit }) => sql`
-      select id, ${key} as key
+      select *, ${key} as key
       from publishers
       where true ${behind(after)}
       order by ${by}

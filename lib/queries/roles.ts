@@ -10,13 +10,16 @@ export const list = (): GuardedListQuery<Answer<"RoleListItem">> => ({
   guarded: true,
   max: sql`select count(*) from roles`,
   fields: sql`
-    id, name, description,
-    (select count(*) from role_permissions where role_id = roles.id) as permission_count,
-    coalesce((select tally from tallies where subject = 'users of role' and scope = roles.id), 0) as user_count
+    id, name, description, coalesce(permissions, 0) as permission_count, coalesce(tally, 0) as user_count
   `,
   key: sql`id`,
   rows: ({ after, limit }) => sql`
-    from roles
+    from
+      roles
+      left join (
+        select role_id, count(*) as permissions from role_permissions group by role_id
+      ) as granted on role_id = roles.id
+      left join tallies on subject = 'users of role' and scope = roles.id
     where id > ${after?.id ?? 0}::bigint
     order by id
     limit ${limit}::bigint
