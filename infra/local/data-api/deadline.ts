@@ -1,23 +1,20 @@
 import { sqlState, statementTimeout } from "./errors.ts";
 import type { Limits } from "./limits.ts";
-import type { BoundStatement } from "./parameters.ts";
-import { type Outcome, run } from "./query.ts";
 import type { Session, Sessions } from "./sessions.ts";
 
 const queryCanceled = "57014";
 
 /**
- * Runs a statement for as long as the service lets it: then it is cancelled, or with `continueAfterTimeout` left to
+ * Lets a statement run for as long as the service does: then it is cancelled, or with `continueAfterTimeout` left to
  * finish by itself; the caller hears of the time-out either way (AWS, API_ExecuteStatement).
  */
-export async function runInTime(
+export async function runInTime<Outcome>(
   sessions: Sessions,
   session: Session,
-  statement: BoundStatement,
+  running: Promise<Outcome>,
   limits: Limits,
   continueAfterTimeout: boolean,
 ): Promise<Outcome> {
-  const running = run(session.client, statement, limits);
   const settled = () => {
     session.running = undefined;
   };

@@ -4,7 +4,8 @@ import { isMultistatement } from "./lexer.ts";
 import type { Limits } from "./limits.ts";
 import { describeColumns, learnOrigins, type Origins } from "./metadata.ts";
 import { type BoundStatement, bind } from "./parameters.ts";
-import type { Outcome } from "./query.ts";
+import { type Outcome, run } from "./query.ts";
+import { knownReads } from "./reads.ts";
 import type { Operation, Request } from "./requests.ts";
 import { checkSize, formatRecords, typesOf, writeRecords } from "./results.ts";
 import type { Session, Sessions } from "./sessions.ts";
@@ -25,6 +26,7 @@ const schemaChange = /^(CREATE|ALTER|DROP|DO|CALL)\b/;
 export function createOperations(sessions: Sessions, limits: Limits): Operations {
   const transactions = openTransactions(sessions, limits);
   const catalogues = new Map<string, Catalogue>();
+  const reads = knownReads();
 
   /** A transaction sees a schema of its own, which may yet be rolled back. */
   const catalogueFor = ({ transactionId }: Request, database: string) => {
@@ -32,6 +34,11 @@ export function createOperations(sessions: Sessions, limits: Limits): Operations
     const catalogue: Catalogue = known ?? { types: new Map(), origins: new Map() };
     if (transactionId === undefined) catalogues.set(database, catalogue);
     return catalogue;
+  };
+
+  const forgetSchema = (database: string) => {
+    catalogues.delete(database);
+    reads.forget();
   };
 
   /** In the request's transaction, or else on any session. */
@@ -45,13 +52,32 @@ export function createOperations(sessions: Sessions, limits: Limits): Operations
     }
   };
 
+  const inTime = (session: Session, request: Request, running: Promise<Outcome>) =>
+    runInTime(sessions, session, running, limits, request.continueAfterTimeout ?? false);
+
   const runOn = (session: Session, statement: BoundStatement, request: Request) =>
-    runInTime(sessions, session, statement, limits, request.continueAfterTimeout ?? false);
+    inTime(session, request, run(session.client, statement, limits));
+
+  /** A statement that is known to read keeps its plan, and its session needs no reset. */
+  const executeAnywhere = async (request: Request, statement: BoundStatement) => {
+    const database = databaseOf(request);
+    const isRead = reads.has(database, statement.text);
+    const session = await sessions.acquire(database);
+    try {
+      const running = isRead
+        ? session.statements.run(session.client, statement, limits)
+        : run(session.client, statement, limits);
+      return await answer(session, request, await inTime(session, request, running));
+    } finally {
+      if (isRead) void sessions.release(session, true);
+      else void reads.learn(session, statement.text).finally(() => sessions.release(session));
+    }
+  };
 
   const answer = async (session: Session, request: Request, outcome: Outcome) => {
     checkSize(outcome);
     const { columns, rows, tag } = outcome;
-    if (schemaChange.test(tag)) catalogues.delete(session.database);
+    if (schemaChange.test(tag)) forgetSchema(session.database);
     if (!columns) return `{"generatedFields":[],"numberOfRecordsUpdated":${updatedBy(tag)}}`;
     const catalogue = catalogueFor(request, session.database);
     const options = request.resultSetOptions ?? {};
@@ -71,7 +97,10 @@ export function createOperations(sessions: Sessions, limits: Limits): Operations
   return {
     ExecuteStatement: async (request) => {
       const statement = bind(singleStatement(request), request.parameters ?? []);
-      return onSession(request, async (session) => answer(session, request, await runOn(session, statement, request)));
+      if (request.transactionId === undefined) return executeAnywhere(request, statement);
+      return transactions.within(request.transactionId, async (session) =>
+        answer(session, request, await runOn(session, statement, request)),
+      );
     },
 
     BatchExecuteStatement: async (request) => {
@@ -92,6 +121,7 @@ export function createOperations(sessions: Sessions, limits: Limits): Operations
     CommitTransaction: async ({ transactionId = "" }) => {
       await transactions.commit(transactionId);
       catalogues.clear();
+      reads.forget();
       return JSON.stringify({ transactionStatus: "Transaction Committed" });
     },
 

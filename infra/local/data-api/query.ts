@@ -3,6 +3,7 @@ import type { Client, Submittable } from "pg";
 import { databaseError } from "./errors.ts";
 import type { Limits } from "./limits.ts";
 import type { BoundStatement } from "./parameters.ts";
+import type { Prepared } from "./prepared.ts";
 
 /** A column as PostgreSQL's RowDescription tells it. */
 export interface Column {
@@ -25,10 +26,11 @@ export interface Outcome {
 /** The part of node-postgres's connection that a statement of our own needs; its types declare less than it has. */
 interface Wire {
   stream: Duplex;
-  parse(message: { text: string; types: number[] }): void;
-  bind(message: { values: BoundStatement["values"] }): void;
+  parse(message: { name?: string; text: string; types: number[] }): void;
+  bind(message: { statement?: string; values: BoundStatement["values"] }): void;
   describe(message: { type: "P" }): void;
   execute(message: Record<string, never>): void;
+  close(message: { type: "S"; name: string }): void;
   sync(): void;
   sendCopyFail(reason: string): void;
 }
@@ -48,28 +50,31 @@ interface Statement extends Submittable {
 /**
  * Runs a statement through the extended protocol with the types we choose.
  *
- * The prepared statement is unnamed, so that PostgreSQL plans it each time with the values at hand. Rows beyond a limit
- * are read and dropped rather than cancelled, because a transaction stays usable after the service refused a result.
+ * Unless it has been prepared, it is unnamed, so that PostgreSQL plans it each time with the values at hand. Rows beyond
+ * a limit are read and dropped rather than cancelled, because a transaction stays usable after the service refused a
+ * result.
  */
-export function run(client: Client, statement: BoundStatement, limits: Limits): Promise<Outcome> {
+export function run(client: Client, statement: BoundStatement, limits: Limits, prepared?: Prepared): Promise<Outcome> {
   return new Promise((resolve, reject) => {
-    client.query(submittable(statement, limits, resolve, reject));
+    client.query(submittable(statement, limits, prepared, resolve, reject));
   });
 }
 
 function submittable(
   statement: BoundStatement,
   limits: Limits,
+  prepared: Prepared | undefined,
   resolve: (outcome: Outcome) => void,
   reject: (error: Error) => void,
 ): Statement {
-  const outcome: Outcome = { columns: undefined, rows: [], tag: "", exceeded: undefined };
+  const outcome: Outcome = { columns: prepared?.columns, rows: [], tag: "", exceeded: undefined };
   let bytes = 0;
   let copying: string | undefined;
   return {
-    submit: (connection) => send(connection as unknown as Wire, statement),
+    submit: (connection) => send(connection as unknown as Wire, statement, prepared),
     handleRowDescription: ({ fields }) => {
       outcome.columns = fields;
+      if (prepared) prepared.columns = fields;
     },
     handleDataRow: ({ length, fields }) => {
       // `length` counts itself (4 bytes), the number of columns (2), and a length (4) before each value.
@@ -99,12 +104,14 @@ function submittable(
   };
 }
 
-function send(wire: Wire, { text, types, values }: BoundStatement): void {
+function send(wire: Wire, { text, types, values }: BoundStatement, prepared: Prepared | undefined): void {
   wire.stream.cork();
   try {
-    wire.parse({ text, types });
-    wire.bind({ values });
-    wire.describe({ type: "P" });
+    for (const name of prepared?.outdated.splice(0) ?? []) wire.close({ type: "S", name });
+    const isKnown = prepared?.columns !== undefined;
+    if (!isKnown) wire.parse({ ...(prepared && { name: prepared.name }), text, types });
+    wire.bind({ ...(prepared && { statement: prepared.name }), values });
+    if (!isKnown) wire.describe({ type: "P" });
     wire.execute({});
     wire.sync();
   } finally {

@@ -1,10 +1,12 @@
-import { Client } from "pg";
+import { Client, type QueryResult } from "pg";
+import { type PreparedStatements, prepareStatements } from "./prepared.ts";
 
 /** A connection to one database, used by one call or one transaction at a time. */
 export interface Session {
   client: Client;
   database: string;
   processId: number;
+  statements: PreparedStatements;
   /** A statement that still runs, although its caller may have been told otherwise. */
   running: Promise<unknown> | undefined;
   ended: boolean;
@@ -15,8 +17,8 @@ export interface Sessions {
   acquire(database: string): Promise<Session>;
   /** A session for a transaction, which holds it for long and so does not count against the calls. */
   dedicate(database: string): Promise<Session>;
-  /** Gives a session back, without anything the call left in it. */
-  release(session: Session): Promise<void>;
+  /** Gives a session back, without anything the call left in it. One that only read has left nothing. */
+  release(session: Session, hasOnlyRead?: boolean): Promise<void>;
   /** Stops the statement that runs on a session. */
   cancel(session: Session): Promise<void>;
   closeDatabase(database: string): Promise<void>;
@@ -99,11 +101,11 @@ export function openSessions(databaseUrl: string): Sessions {
       return takeIdle(poolOf(database)) ?? open(database);
     },
 
-    async release(session) {
+    async release(session, hasOnlyRead = false) {
       const pool = poolOf(session.database);
       try {
         await session.running;
-        if (!session.ended) await reset(session);
+        if (!session.ended && !hasOnlyRead) await reset(session);
       } catch {
         await end(session);
       }
@@ -142,7 +144,8 @@ async function connect(databaseUrl: string, database: string): Promise<Session> 
   // The service's sessions run in UTC; the rest keeps values in the form that results.ts reads.
   const options = "-c TimeZone=UTC -c DateStyle=ISO -c bytea_output=hex -c extra_float_digits=1";
   const client = new Client({ connectionString: url.href, application_name: "data-api", options });
-  const session: Session = { client, database, processId: 0, running: undefined, ended: false };
+  const statements = prepareStatements();
+  const session: Session = { client, database, processId: 0, statements, running: undefined, ended: false };
   client.on("error", () => {
     session.ended = true;
   });
@@ -156,12 +159,17 @@ async function connect(databaseUrl: string, database: string): Promise<Session> 
  * PostgreSQL has planned does: functions keep the plans of their statements for as long as their session lives.
  * @throws where a transaction was left open, so that the session is closed
  */
-async function reset({ client }: Session): Promise<void> {
+async function reset({ client, statements }: Session): Promise<void> {
   if (client.getTransactionStatus() !== "I") throw new Error("A transaction was left open");
-  await client.query(
-    `close all; deallocate all; unlisten *; reset session authorization; reset all;
-     select pg_catalog.pg_advisory_unlock_all(); discard sequences; discard temp`,
+  const results: unknown = await client.query(
+    `close all; unlisten *; reset session authorization; reset all;
+     select pg_catalog.pg_advisory_unlock_all(); discard sequences; discard temp;
+     select from pg_catalog.pg_prepared_statements where from_sql limit 1`,
   );
+  const prepared = (results as QueryResult[]).at(-1);
+  if (!prepared?.rowCount) return;
+  await client.query("deallocate all");
+  statements.clear();
 }
 
 async function end(session: Session): Promise<void> {

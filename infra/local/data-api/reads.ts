@@ -1,0 +1,142 @@
+import type { Client } from "pg";
+import { isMultistatement, type Words, wordsOf } from "./lexer.ts";
+import type { Session } from "./sessions.ts";
+
+/** Which statements of which database only read, and leave nothing behind in their session. */
+export interface Reads {
+  has(database: string, text: string): boolean;
+  /** Finds out about a statement that a session has run, unless that is known. */
+  learn(session: Session, text: string): Promise<void>;
+  /** The schema has changed. */
+  forget(): void;
+}
+
+/** Others may change the schema, too. */
+const rememberedInMilliseconds = 10_000;
+const textsMax = 1000;
+
+export function knownReads(): Reads {
+  const verdicts = new Map<string, { readonly isRead: boolean; readonly until: number }>();
+
+  const verdictOn = (database: string, text: string) => {
+    const verdict = verdicts.get(`${database} ${text}`);
+    return verdict && verdict.until > performance.now() ? verdict : undefined;
+  };
+
+  return {
+    has: (database, text) => verdictOn(database, text)?.isRead ?? false,
+
+    async learn({ client, database, running }, text) {
+      if (verdictOn(database, text) || running || client.getTransactionStatus() !== "I") return;
+      // A session that is lost meanwhile has nothing to tell.
+      const isRead = await onlyReads(client, text).catch(() => false);
+      if (verdicts.size >= textsMax) verdicts.clear();
+      verdicts.set(`${database} ${text}`, { isRead, until: performance.now() + rememberedInMilliseconds });
+    },
+
+    forget: () => verdicts.clear(),
+  };
+}
+
+/** Statements, and the bodies of functions in SQL. */
+const reading = new Set(["select", "with", "values", "table", "return"]);
+const writing = ["insert", "update", "delete", "merge", "into"];
+
+/**
+ * Whatever a statement calls is looked at: what is volatile may change the session, but for a few; a function in SQL is
+ * what its body is; one in another language may do anything, whatever it is declared to be.
+ */
+async function onlyReads(client: Client, statement: string): Promise<boolean> {
+  const known = new Set<string>();
+  for (const text of known.add(statement)) {
+    const words = wordsOf(text);
+    if (!words || !reading.has(words.first) || isMultistatement(text)) return false;
+    if (writing.some((word) => words.all.has(word))) return false;
+    const bodies = await calledBy(client, words);
+    if (!bodies) return false;
+    for (const body of bodies) known.add(body);
+  }
+  return true;
+}
+
+/** Volatile functions of PostgreSQL's own that leave nothing behind, or only until the statement's end. */
+const harmless = [
+  "bernoulli",
+  "clock_timestamp",
+  "gen_random_uuid",
+  "pg_advisory_xact_lock",
+  "pg_advisory_xact_lock_shared",
+  "pg_cancel_backend",
+  "pg_sleep",
+  "pg_try_advisory_xact_lock",
+  "random",
+  "system",
+  "timeofday",
+  "uuidv4",
+  "uuidv7",
+];
+
+/** The bodies of the SQL functions that are called; undefined where something is that may change the session. */
+async function calledBy(client: Client, { all, called }: Words): Promise<string[] | undefined> {
+  const { rows } = await client.query<{ changes: boolean; bodies: string[] }>(look, [[...all], [...called], harmless]);
+  return rows[0]?.changes ? undefined : rows[0]?.bodies;
+}
+
+/**
+ * A function may be called by its name or, where it takes a row, like a column of that row. What is called without being
+ * named (by views, operators, casts, domains, policies) is not followed: it counts as a change.
+ */
+const look = `
+  with
+    named as (
+      select p.*, l.lanname as language
+      from pg_catalog.pg_proc p join pg_catalog.pg_language l on l.oid = p.prolang
+      where
+        p.proname = any($2::text[]::name[])
+        or (
+          p.proname = any($1::text[]::name[])
+          and p.pronargs - p.pronargdefaults <= 1
+          and exists (
+            select from pg_catalog.pg_type t where t.oid = p.proargtypes[0] and t.typtype in ('c', 'p')
+          )
+        )
+    ),
+    unnamed as (
+      select p.oid
+      from pg_catalog.pg_proc p join pg_catalog.pg_language l on l.oid = p.prolang
+      where
+        l.lanname not in ('internal', 'c')
+        and p.pronamespace <> 'pg_catalog'::pg_catalog.regnamespace
+        and (
+          p.oid in (select oprcode from pg_catalog.pg_operator)
+          or p.oid in (select castfunc from pg_catalog.pg_cast)
+          or p.oid in (select amproc from pg_catalog.pg_amproc)
+        )
+    )
+  select
+    exists (
+      select
+      from named
+      where case
+        when language not in ('internal', 'c', 'sql') then true
+        when pronamespace <> 'pg_catalog'::pg_catalog.regnamespace and prokind = 'a' then true
+        when language = 'sql' then false
+        when pronamespace = 'pg_catalog'::pg_catalog.regnamespace and proname = any($3::text[]::name[]) then false
+        else provolatile = 'v'
+      end
+    )
+    or exists (select from unnamed)
+    or exists (select from pg_catalog.pg_policy)
+    or exists (
+      select
+      from pg_catalog.pg_constraint c join pg_catalog.pg_type t on t.oid = c.contypid
+      where t.typnamespace::pg_catalog.regnamespace::text <> 'information_schema'
+    )
+    or exists (
+      select from pg_catalog.pg_class where relname = any($1::text[]::name[]) and relkind in ('v', 'f')
+    ) as changes,
+    array(
+      select coalesce(pg_catalog.pg_get_function_sqlbody(oid), prosrc)
+      from named
+      where language = 'sql' and prokind <> 'a'
+    ) as bodies`;
