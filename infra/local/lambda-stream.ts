@@ -1,4 +1,4 @@
-import { PassThrough, Readable } from "node:stream";
+import { PassThrough } from "node:stream";
 
 /** What a streaming function says before its body: the REST proxy result without the body. */
 export type Prelude = Readonly<Record<string, unknown>>;
@@ -91,14 +91,15 @@ function startWithPrelude(stream: ResponseStream, prelude: Prelude): ResponseStr
 export const isStreamingHandler = (handler: object): boolean => streaming in handler;
 
 /** Splits a response into its metadata and its body, as soon as the metadata are there. */
-export async function openResponse(stream: ResponseStream): Promise<{ head: Prelude; body: Readable }> {
+export async function openResponse(
+  stream: ResponseStream,
+): Promise<{ head: Prelude; content: AsyncGenerator<Buffer> }> {
   try {
     const content = stream.content();
     const start = await untilDelimiter(content);
     const end = start.indexOf(delimiter);
     const head = parsePrelude(start.toString("utf8", 0, end));
-    const body = bodyOf(continued(start.subarray(end + delimiter.length), content), stream);
-    return { head, body };
+    return { head, content: continued(start.subarray(end + delimiter.length), content) };
   } catch (error) {
     stream.abandon();
     throw error;
@@ -114,22 +115,6 @@ async function untilDelimiter(content: AsyncGenerator<Buffer>): Promise<Buffer> 
     if (start.includes(delimiter)) return start;
   }
   throw noMetadata();
-}
-
-/** Not `Readable.from`, which cannot be destroyed while it waits for more. */
-function bodyOf(content: AsyncGenerator<Buffer>, stream: ResponseStream): Readable {
-  return new Readable({
-    read() {
-      content.next().then(
-        ({ done, value }) => this.push(done ? null : value),
-        (error) => this.destroy(error),
-      );
-    },
-    destroy(error, callback) {
-      stream.abandon();
-      callback(error);
-    },
-  });
 }
 
 async function* continued(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {

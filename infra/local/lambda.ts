@@ -1,22 +1,19 @@
+import { randomUUID } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
-import { pathToFileURL } from "node:url";
-import { contextOf, type InvocationContext, inTime } from "./lambda-context.ts";
-import {
-  isStreamingHandler,
-  named,
-  openResponse,
-  type Prelude,
-  provideAwsLambda,
-  ResponseStream,
-} from "./lambda-stream.ts";
+import { type Answer, bundleRuntime, Failure } from "./lambda-environment.ts";
+import type { FunctionError } from "./lambda-messages.ts";
+import { openPool } from "./lambda-pool.ts";
+import type { Prelude } from "./lambda-stream.ts";
 
 export interface LambdaOptions {
   /** Where the built functions are: `<outdir>/<stem>/index.mjs`. */
   readonly outdir: string;
   readonly limits?: Partial<LambdaLimits>;
+  /** Makes the first invocation of a function faster, by an environment that is ready before it is known for what. */
+  readonly keepsSpare?: boolean;
 }
 
 export interface LambdaLimits {
@@ -29,30 +26,29 @@ export interface LambdaLimits {
   readonly timeoutInMilliseconds: number;
   /** Of functions that stream, and of those that operators and deployments invoke (`ops-…`). */
   readonly longTimeoutInMilliseconds: number;
+  /** Of one function, at once; more invocations wait for their turn. */
+  readonly environments: number;
 }
 
-/** AWS, "Lambda quotas": 6 MB each way, 200 MB streamed, 900 s. API Gateway waits 29 s for a buffered answer. */
+/**
+ * AWS, "Lambda quotas": 6 MB each way, 200 MB streamed, 900 s. API Gateway waits 29 s for a buffered answer. A machine
+ * has room for fewer environments than AWS.
+ */
 export const lambdaLimits: LambdaLimits = {
   requestBytes: 6_291_456,
   responseBytes: 6_291_556,
   streamedBytes: 200 * 1_048_576,
   timeoutInMilliseconds: 29_000,
   longTimeoutInMilliseconds: 900_000,
+  environments: 16,
 };
-
-/** What Lambda answers when a function fails. */
-export interface FunctionError {
-  readonly errorType: string;
-  readonly errorMessage: string;
-  readonly trace?: readonly string[];
-}
 
 export type Invocation = { readonly result: unknown } | { readonly error: FunctionError };
 export type StreamedInvocation =
   | { readonly head: Prelude; readonly body: Readable }
   | { readonly error: FunctionError };
 
-/** Functions as Lambda runs them, in this process and with its environment. */
+/** Functions as Lambda runs them: in environments of their own, with the environment variables of this process. */
 export interface Lambda {
   readonly names: ReadonlySet<string>;
   /**
@@ -65,6 +61,10 @@ export interface Lambda {
    * @throws {RequestTooLarge}
    */
   stream(name: string, event: unknown): Promise<StreamedInvocation>;
+  /** Has so many environments of a function ready, as provisioned concurrency does, and no more. */
+  provision(name: string, environments: number): Promise<void>;
+  /** Ends all environments, whatever they are doing. */
+  close(): Promise<void>;
 }
 
 /** The event is larger than Lambda accepts. */
@@ -72,43 +72,58 @@ export class RequestTooLarge extends Error {
   override readonly name = "RequestTooLargeException";
 }
 
-type Handler = (event: unknown, ...rest: unknown[]) => unknown;
-
 /** Starts a runtime over built functions; each is loaded when it is first invoked. */
 export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   const limits = { ...lambdaLimits, ...options.limits };
   const files = await findBundles(options.outdir);
-  provideAwsLambda();
+  const pool = openPool({
+    runtime: await bundleRuntime(),
+    files,
+    environmentsMax: limits.environments,
+    compiled: join(options.outdir, ".compiled"),
+    keepsSpare: options.keepsSpare ?? false,
+  });
 
-  /** Loads and runs a function, and turns what it throws into what Lambda would answer. */
+  /** Runs a function, and turns what goes wrong into what Lambda would answer. */
   const attempt = async <Result>(
     name: string,
     event: unknown,
-    run: (handler: Handler, event: unknown, context: InvocationContext) => Promise<Result>,
+    read: (answer: Answer) => Result | Promise<Result>,
   ): Promise<Result | { readonly error: FunctionError }> => {
-    const received = copyOf(event, limits.requestBytes);
-    let context: InvocationContext | undefined;
+    const text = textOf(event, limits.requestBytes);
+    const requestId = randomUUID();
+    const log = (error: FunctionError) =>
+      console.error(JSON.stringify({ level: "error", function: name, requestId, ...error }));
     try {
-      const handler = await loadHandler(name, files.get(name));
-      const isLong = isStreamingHandler(handler) || name.startsWith("ops-");
-      context = contextOf(name, isLong ? limits.longTimeoutInMilliseconds : limits.timeoutInMilliseconds);
-      return await run(handler, received, context);
+      if (!files.has(name)) throw new Failure(notFound(name));
+      const loaded = await pool.acquire(name);
+      const { environment, isStreaming } = loaded;
+      const isLong = isStreaming || name.startsWith("ops-");
+      const timeoutInMilliseconds = isLong ? limits.longTimeoutInMilliseconds : limits.timeoutInMilliseconds;
+      const { responseBytes, streamedBytes } = limits;
+      const run = environment.run({ requestId, event: text, timeoutInMilliseconds, responseBytes, streamedBytes }, log);
+      void run.over.then(() => pool.release(loaded));
+      return await read(await run.answer);
     } catch (error) {
-      return { error: logged(error, name, context) };
+      if (!(error instanceof Failure)) throw error;
+      log(error.reason);
+      return { error: error.reason };
     }
   };
 
   return {
     names: new Set(files.keys()),
     invoke: (name, event) =>
-      attempt(name, event, async (handler, received, context) => {
-        const result = isStreamingHandler(handler)
-          ? await collect(await open(handler, received, context, limits.streamedBytes))
-          : await inTime(handler(received, context), context);
-        return { result: limited(result, limits.responseBytes) };
+      attempt(name, event, async (answer) => {
+        return { result: "text" in answer ? JSON.parse(answer.text) : await collect(answer, limits.responseBytes) };
       }),
     stream: (name, event) =>
-      attempt(name, event, (handler, received, context) => open(handler, received, context, limits.streamedBytes)),
+      attempt(name, event, (answer) => {
+        if ("head" in answer) return answer;
+        throw new Failure(noStream);
+      }),
+    provision: pool.provision,
+    close: pool.close,
   };
 }
 
@@ -122,58 +137,35 @@ async function findBundles(outdir: string): Promise<ReadonlyMap<string, string>>
   );
 }
 
-async function loadHandler(name: string, file: string | undefined): Promise<Handler> {
-  if (file === undefined) throw named("ResourceNotFoundException", `Function not found: ${name}`);
-  const { handler } = await import(pathToFileURL(file).href);
-  if (typeof handler === "function") return handler;
-  throw named("Runtime.HandlerNotFound", "index.handler is undefined or not exported");
-}
-
 /** Events travel as JSON. */
-function copyOf(event: unknown, bytesMax: number): unknown {
+function textOf(event: unknown, bytesMax: number): string {
   const text = JSON.stringify(event) ?? "null";
-  if (Buffer.byteLength(text) <= bytesMax) return JSON.parse(text);
+  if (Buffer.byteLength(text) <= bytesMax) return text;
   throw new RequestTooLarge(`Request must be smaller than ${bytesMax} bytes for the InvokeFunction operation`);
 }
 
-/** So do results. */
-function limited(result: unknown, bytesMax: number): unknown {
-  const text = JSON.stringify(result) ?? "null";
-  if (Buffer.byteLength(text) <= bytesMax) return JSON.parse(text);
-  const message = `Response payload size exceeded maximum allowed payload size (${bytesMax} bytes).`;
-  throw named("Function.ResponseSizeTooLarge", message);
-}
-
-async function open(handler: Handler, event: unknown, context: InvocationContext, bytesMax: number) {
-  const stream = new ResponseStream(bytesMax);
-  const work = inTime(handler(event, stream, context), context);
-  work.then(
-    () => stream.fail(new Error("Response stream is not finished.")),
-    (error) => stream.fail(error instanceof Error ? error : new Error(String(error))),
-  );
-  const opened = await openResponse(stream);
-  work.catch((error) => {
-    if (!stream.isAbandoned) logged(error, context.functionName, context);
-  });
-  return opened;
-}
-
-async function collect({ head, body }: { head: Prelude; body: Readable }): Promise<unknown> {
+async function collect({ head, body }: { head: Prelude; body: Readable }, bytesMax: number): Promise<unknown> {
   const bytes = await buffer(body);
   const text = bytes.toString();
-  return Buffer.from(text).equals(bytes)
+  const result = Buffer.from(text).equals(bytes)
     ? { ...head, body: text, isBase64Encoded: false }
     : { ...head, body: bytes.toString("base64"), isBase64Encoded: true };
+  if (Buffer.byteLength(JSON.stringify(result)) > bytesMax) throw new Failure(tooLarge(bytesMax));
+  return result;
 }
 
-/** As the runtime does, writes to the log what a function throws, and gives what the caller is told. */
-function logged(error: unknown, name: string, context: InvocationContext | undefined): FunctionError {
-  const described = describe(error);
-  console.error(JSON.stringify({ level: "error", function: name, requestId: context?.awsRequestId, ...described }));
-  return described;
-}
+const notFound = (name: string): FunctionError => ({
+  errorType: "ResourceNotFoundException",
+  errorMessage: `Function not found: ${name}`,
+  trace: [],
+});
 
-function describe(error: unknown): FunctionError {
-  if (!(error instanceof Error)) return { errorType: typeof error, errorMessage: String(error), trace: [] };
-  return { errorType: error.name, errorMessage: error.message, trace: error.stack?.split("\n") ?? [] };
-}
+const noStream: FunctionError = {
+  errorType: "Runtime.MalformedStreamingHandler",
+  errorMessage: "The handler is not wrapped by awslambda.streamifyResponse.",
+};
+
+const tooLarge = (bytesMax: number): FunctionError => ({
+  errorType: "Function.ResponseSizeTooLarge",
+  errorMessage: `Response payload size exceeded maximum allowed payload size (${bytesMax} bytes).`,
+});

@@ -1,5 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { chmod, chown, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -28,6 +29,8 @@ export interface Postgres {
   /** `postgres://user:password@host:port`, without database. */
   url: string;
   processId: number;
+  /** Settles when the server has ended, whoever ended it: with its signal or exit code. */
+  ended: Promise<string>;
   /** Disconnects everybody, writes all to disk and ends the server. */
   stop(): Promise<void>;
 }
@@ -50,11 +53,17 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   return {
     url: `postgres://${user}:${password}@127.0.0.1:${port}`,
     processId: server.pid ?? 0,
+    ended: endOf(server),
     async stop() {
       guard.kill("SIGKILL");
       await endServer(server);
     },
   };
+}
+
+async function endOf(server: ChildProcess): Promise<string> {
+  if (server.exitCode === null && server.signalCode === null) await once(server, "exit");
+  return server.signalCode ?? `exit code ${server.exitCode}`;
 }
 
 /**

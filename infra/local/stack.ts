@@ -68,7 +68,8 @@ export async function startStack(options: StackOptions): Promise<LocalStack> {
     setEnvironment(port, server.database, dataApi.url, key);
     const files = options.uploads ? await startFileService(directory, key) : undefined;
     if (files) closing.push(files.close);
-    const lambda = await startLambda({ outdir });
+    const lambda = await startLambda({ outdir, keepsSpare: true });
+    closing.push(lambda.close);
     const databaseUrl = `${serverUrl}/${encodeURIComponent(server.database)}`;
     await fill(lambda, databaseUrl, options);
     const tokens = await validTokens(databaseUrl);

@@ -3,6 +3,7 @@ import { PassThrough } from "node:stream";
 import { ExecuteStatementCommand, type ExecuteStatementCommandInput, RDSDataClient } from "@aws-sdk/client-rds-data";
 import { lambdaLimits, startLambda } from "../../infra/local/lambda.ts";
 import { contextOf } from "../../infra/local/lambda-context.ts";
+import { provideAwsLambda } from "../../infra/local/lambda-stream.ts";
 import { sideBySide } from "./measure.ts";
 import { type Call, call, eventOf } from "./requests.ts";
 
@@ -10,6 +11,7 @@ const rounds = 400;
 const [outdir = "", list = "[]"] = process.argv.slice(2);
 const calls: Call[] = JSON.parse(list);
 const lambda = await startLambda({ outdir });
+provideAwsLambda();
 const client = new RDSDataClient({ maxAttempts: 1 });
 const times: { ours: number; bare: number }[] = [];
 

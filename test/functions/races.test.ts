@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { aContributor } from "../support/catalogue.ts";
 import { anAdministrator, aUser, holderOf, type Person } from "../support/people.ts";
 import { aRole, give, permissionId, roleIdsOf } from "../support/records.ts";
@@ -6,6 +6,8 @@ import { rounds } from "../support/rounds.ts";
 import { type Reply, type Stack, startStack } from "../support/stack.ts";
 
 const atOnce = 50;
+// Fifty environments take a while to open where others are at work, too.
+vi.setConfig({ testTimeout: 180_000 });
 let stack: Stack;
 let administrator: Person;
 /** Somebody to be related to. */
@@ -13,7 +15,7 @@ let friend: { id: number };
 let administratorRole: number;
 
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await startStack({ limits: { environments: atOnce } });
   administrator = await anAdministrator(stack.sql);
   [{ id: administratorRole } = { id: 0 }] = await stack.sql<
     { id: number }[]
@@ -28,6 +30,14 @@ const statuses = (replies: readonly Reply[]) =>
   Object.entries(Object.groupBy(replies, ({ status }) => status)).map(([status, all]) => [Number(status), all?.length]);
 const post = (name: string, id: number | undefined, body: unknown) =>
   stack.call(name, { as: administrator.token, ...(id === undefined ? {} : { path: { id } }), body });
+/** Has an environment for each of the fifty, so that all are under way at once, and none of those raced before. */
+const raced = new Set<string>();
+async function ready(...names: string[]): Promise<void> {
+  const functions = names.map((name) => name.replaceAll("/", "-"));
+  for (const name of raced) if (!functions.includes(name)) await stack.lambda.provision(name, 0);
+  for (const name of functions) await stack.lambda.provision(name, atOnce);
+  for (const name of functions) raced.add(name);
+}
 /** Each race is run time and again, since the first may have been won by luck. */
 const inRounds = async (race: (round: number) => Promise<unknown>) => {
   for (let round = 0; round < rounds; round++) await race(round);
@@ -77,6 +87,7 @@ describe("Fifty at once", () => {
     ["admin-permissions/add", (name: string) => ({ name, description: "x" })],
     ["admin-contributors/add", (name: string) => ({ first_name: name })],
   ])("add the same name by %s, and one wins", async (name, body) => {
+    await ready(name);
     await inRounds(async (round) => {
       const replies = await times(() => post(name, undefined, body(`Raced ${round}`)));
 
@@ -89,6 +100,7 @@ describe("Fifty at once", () => {
   });
 
   it("take the same contributor's name by edits and additions, and one wins", async () => {
+    await ready("admin-contributors/edit");
     await inRounds(async (round) => {
       const contributors = await times(() => aContributor(stack.sql));
 
@@ -105,6 +117,7 @@ describe("Fifty at once", () => {
   });
 
   it("replace a contributor's links, and those of one of them are left", async () => {
+    await ready("admin-contributors/edit");
     await inRounds(async () => {
       const contributor = await aContributor(stack.sql);
       const linksOf = (number: number) =>
@@ -131,6 +144,7 @@ describe("Fifty at once", () => {
     ["relations", 100, 15, () => ({ relation_id: friend.id, relation_type: "friend" })],
   ];
   it.each(additions)("add %s to one contributor, and %i are the most", async (kind, most, each, element) => {
+    await ready("admin-contributors/edit");
     await inRounds(async () => {
       const contributor = await aContributor(stack.sql);
       friend = await aContributor(stack.sql);
@@ -151,6 +165,7 @@ describe("Fifty at once", () => {
   });
 
   it("give roles to one user, and permissions to one role, and nobody exceeds the limits", async () => {
+    await ready("admin-users/edit", "admin-roles/edit");
     const { sql } = stack;
     const roles = await Promise.all(Array.from({ length: 210 }, () => aRole(sql)));
     await sql`
@@ -187,6 +202,7 @@ describe("Fifty at once", () => {
   });
 
   it("swap users between two roles, and none is refused or lost", async () => {
+    await ready("admin-users/edit");
     const { sql } = stack;
     const [one, other] = [await aRole(sql), await aRole(sql)];
     const users = await times((number) => aUser(sql, `racer ${number} ${crypto.randomUUID()}`));
@@ -206,6 +222,7 @@ describe("Fifty at once", () => {
   });
 
   it("take the same user name by edits, and one wins", async () => {
+    await ready("admin-users/edit");
     const users = await times(() => aUser(stack.sql));
 
     const replies = await Promise.all(users.map(({ id }) => post("admin-users/edit", id, { username: "Wanted" })));
@@ -217,6 +234,7 @@ describe("Fifty at once", () => {
   });
 
   it("add names that make the same slug, and each gets its own", async () => {
+    await ready("admin-contributors/add");
     const replies = await times((number) =>
       post("admin-contributors/add", undefined, { first_name: `Same Slug${"!".repeat(number)}` }),
     );
@@ -228,6 +246,7 @@ describe("Fifty at once", () => {
   });
 
   it("add names whose slugs meet once they are numbered, and each gets its own", async () => {
+    await ready("admin-contributors/add");
     for (let round = 0; round < 5; round++) {
       await post("admin-contributors/add", undefined, { first_name: `Meeting ${round}a` });
 
@@ -242,6 +261,7 @@ describe("Fifty at once", () => {
   });
 
   it("delete a contributor and edit it, and nothing is left of it", async () => {
+    await ready("admin-contributors/edit");
     const contributor = await aContributor(stack.sql);
 
     const replies = await times((number) =>
@@ -278,6 +298,7 @@ describe("Fifty at once", () => {
   });
 
   it("use a session while it is being revoked: afterwards it opens nothing", async () => {
+    await ready("admin-permissions/add");
     const user = await anAdministrator(stack.sql);
     const add = (number: number) =>
       stack.call("admin-permissions/add", { as: user.token, body: { name: `Last ${number}`, description: "x" } });
@@ -293,6 +314,7 @@ describe("Fifty at once", () => {
   });
 
   it("delete each other, and one administrator is left", async () => {
+    await ready("admin-users/delete");
     await inRounds(async () => {
       await onlyAdministrators(0);
       const people = await times(() => anAdministrator(stack.sql));
@@ -321,6 +343,7 @@ describe("Fifty at once", () => {
         ] as const,
     ],
   ])("administrators %s, and the last one cannot", async (_, request) => {
+    await ready(request(administrator)[0]);
     await inRounds(async () => {
       await onlyAdministrators(0);
       const people = await times(() => anAdministrator(stack.sql));

@@ -83,6 +83,7 @@ export async function startStack({
     call: (name, request = {}) => call(gateway.url, name, request),
     async close() {
       await gateway.close();
+      await lambda.close();
       await files?.close();
       await dataApi.close();
       await sql.end();

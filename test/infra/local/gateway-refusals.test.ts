@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Gateway, type GatewayOptions, startGateway } from "../../../infra/local/gateway.ts";
 import { type Lambda, startLambda } from "../../../infra/local/lambda.ts";
-import { echo, endpoints, newGate, send, streaming, writeFunctions } from "./fixtures.ts";
+import { echo, endpoints, send, streaming, writeFunctions } from "./fixtures.ts";
 
 const panel = "https://panel.example.com";
 const other = "https://other.example.com";
@@ -17,8 +17,8 @@ const start = (options: Partial<GatewayOptions> = {}) =>
 
 beforeAll(async () => {
   built = await writeFunctions({
-    "things/list": streaming("await globalThis.gate; start(); stream.end();"),
-    "things/random": "export const handler = async () => { await globalThis.gate; return { statusCode: 200 }; };",
+    "things/list": streaming("await gate(); start(); stream.end();"),
+    "things/random": "export const handler = async () => { await gate(); return { statusCode: 200 }; };",
     "things/add": "export const handler = async ({ body }) => ({ statusCode: 200, body: String(body?.length) });",
     "admin-things/id": "export const handler = async () => { throw new Error('secret'); };",
     "admin-things/image": echo,
@@ -137,7 +137,7 @@ describe("functions that do not answer", () => {
   });
 
   it.each(["/things", "/things/random"])("are waited for no longer than 29 s: %s", async (path) => {
-    const release = newGate();
+    const release = built.newGate();
     const local = await start({ limits: { timeoutInMilliseconds: 30 } });
 
     expect(await send(local.url, path)).toMatchObject({
@@ -150,7 +150,7 @@ describe("functions that do not answer", () => {
 
   it("are waited for 29 s", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const release = newGate();
+    const release = built.newGate();
     const answered = send(gateway.url, "/things/random");
     await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThanOrEqual(2));
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vites
 import { type Gateway, startGateway } from "../../../infra/local/gateway.ts";
 import { startLambda } from "../../../infra/local/lambda.ts";
 import { declare } from "../../../lib/contract/declare.ts";
-import { newGate, send, shared, streaming, writeFunctions } from "./fixtures.ts";
+import { send, streaming, writeFunctions } from "./fixtures.ts";
 
 const list = (path: `/${string}`) =>
   declare({ summary: "", method: "GET", path, answers: { list: "Work" }, errors: {} });
@@ -27,27 +27,27 @@ beforeAll(async () => {
   built = await writeFunctions({
     "slow/list": streaming(`
       start({ statusCode: 201, headers: { "X-Kind": "list" } }).write("first");
-      await globalThis.gate;
+      await gate();
       stream.end();`),
-    "silent/list": streaming("start(); await globalThis.gate; stream.end();"),
+    "silent/list": streaming("start(); await gate(); stream.end();"),
     "fail-early/list": streaming(`throw new Error("secret");`),
-    "fail-late/list": streaming(`start().write('{"works":['); await globalThis.gate; throw new Error("secret");`),
+    "fail-late/list": streaming(`start().write('{"works":['); await gate(); throw new Error("secret");`),
     "fail-cleanly/list": streaming(`
       start().write('{"works":[');
-      await globalThis.gate;
+      await gate();
       stream.destroy(new Error("secret"));
       throw new Error("secret");`),
-    "bad-status/list": streaming(`start({ statusCode: "none" }).write("first"); await globalThis.gate; stream.end();`),
+    "bad-status/list": streaming(`start({ statusCode: "none" }).write("first"); await gate(); stream.end();`),
     "cookies/list": streaming(`start({ statusCode: 200, cookies: ["a=1", "b=2"] }); stream.end();`),
     "endless/list": `import { once } from "node:events";${streaming(`
       start();
       try {
         for (;;) {
-          globalThis.seen.push("chunk");
+          tell("chunk");
           if (!stream.write(Buffer.alloc(65_536))) await once(stream, "drain");
         }
       } finally {
-        globalThis.seen.push("end");
+        tell("end");
       }`)}`,
     "buffered/list": "export const handler = async () => ({ statusCode: 200, body: '[]' });",
   });
@@ -62,13 +62,13 @@ afterAll(async () => {
 });
 
 beforeEach(() => {
-  shared.seen = [];
+  built.forget();
   vi.spyOn(console, "error").mockImplementation(() => {});
 });
 
 describe("a streamed answer", () => {
   it("arrives as it is written", async () => {
-    const release = newGate();
+    const release = built.newGate();
 
     const response = await fetch(`${gateway.url}/slow`);
     const reader = response.body?.getReader();
@@ -83,7 +83,7 @@ describe("a streamed answer", () => {
   });
 
   it("has a head before its first byte", async () => {
-    const release = newGate();
+    const release = built.newGate();
 
     const response = await fetch(`${gateway.url}/silent`);
 
@@ -97,7 +97,7 @@ describe("a streamed answer", () => {
   });
 
   it.each(["fail-late", "fail-cleanly"])("breaks when its function fails after the first byte: %s", async (name) => {
-    const release = newGate();
+    const release = built.newGate();
 
     const response = await fetch(`${gateway.url}/${name}`);
     const body = response.text();
@@ -108,7 +108,7 @@ describe("a streamed answer", () => {
   });
 
   it.each(["fail-early", "bad-status", "buffered"])("is an error when its function fails before: %s", async (name) => {
-    newGate()();
+    built.newGate()();
 
     const { status, text } = await send(gateway.url, `/${name}`);
 
@@ -122,12 +122,12 @@ describe("a streamed answer", () => {
     );
     response.pause();
     await sleep(100);
-    const written = shared.seen.length;
+    const written = built.seen().length;
     await sleep(100);
-    expect(shared.seen.length).toBe(written);
+    expect(built.seen().length).toBe(written);
 
     response.destroy();
 
-    await expect.poll(() => shared.seen.at(-1)).toBe("end");
+    await expect.poll(() => built.seen().at(-1)).toBe("end");
   });
 });

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Gateway, startGateway } from "../../../infra/local/gateway.ts";
 import { startLambda } from "../../../infra/local/lambda.ts";
-import { newGate, send, shared, streaming, writeFunctions } from "./fixtures.ts";
+import { send, streaming, writeFunctions } from "./fixtures.ts";
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;
 let gateway: Gateway;
 
 beforeAll(async () => {
   built = await writeFunctions({
-    "ops/echo": "export const handler = async (event) => { globalThis.seen.push(event); return { event }; };",
+    "ops/echo": "export const handler = async (event) => { tell(event); return { event }; };",
     "ops/fail": "export const handler = async () => { throw new RangeError('too far'); };",
-    "ops/later": "export const handler = async () => { await globalThis.gate; globalThis.seen.push('done'); };",
+    "ops/later": "export const handler = async () => { await gate(); tell('done'); };",
     "things/list": streaming(`start({ statusCode: 200, headers: { "X-Kind": "list" } }).write("[]"); stream.end();`),
   });
   const lambda = await startLambda(built);
@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 beforeEach(() => {
-  shared.seen = [];
+  built.forget();
   vi.spyOn(console, "error").mockImplementation(() => {});
 });
 
@@ -58,21 +58,21 @@ describe("Lambda's Invoke API", () => {
   });
 
   it("answers 202 at once to an event", async () => {
-    const release = newGate();
+    const release = built.newGate();
 
     const { status, text } = await invoke("ops-later", "{}", { "X-Amz-Invocation-Type": "Event" });
 
     expect({ status, text }).toEqual({ status: 202, text: "" });
-    expect(shared.seen).toEqual([]);
+    expect(built.seen()).toEqual([]);
     release();
-    await expect.poll(() => shared.seen).toEqual(["done"]);
+    await expect.poll(() => built.seen()).toEqual(["done"]);
   });
 
   it("answers 204 to a dry run, and runs nothing", async () => {
     const { status, text } = await invoke("ops-echo", "{}", { "X-Amz-Invocation-Type": "DryRun" });
 
     expect({ status, text }).toEqual({ status: 204, text: "" });
-    expect(shared.seen).toEqual([]);
+    expect(built.seen()).toEqual([]);
   });
 
   it("answers 400 to what is no JSON", async () => {
@@ -88,7 +88,7 @@ describe("Lambda's Invoke API", () => {
       const { status } = await invoke("ops-echo", "{}", { Origin: origin });
 
       expect(status).toBe(403);
-      expect(shared.seen).toEqual([]);
+      expect(built.seen()).toEqual([]);
     },
   );
 

@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { startLambda } from "../../../infra/local/lambda.ts";
-import { newGate, shared, streaming, writeFunctions } from "./fixtures.ts";
+import { streaming, writeFunctions } from "./fixtures.ts";
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;
 const start = (limits = {}) => startLambda({ outdir: built.outdir, limits });
@@ -14,24 +14,24 @@ beforeAll(async () => {
   built = await writeFunctions({
     slow: streaming(`
       start(event).write("first ");
-      await globalThis.gate;
+      await gate();
       stream.end();`),
     pour: streaming(`
       start();
-      while (globalThis.seen.length < event.chunks) {
-        globalThis.seen.push("chunk");
+      for (let written = 0; written < event.chunks; written += 1) {
+        tell("chunk");
         if (!stream.write(Buffer.alloc(16_384, "x"))) await new Promise((done) => stream.once("drain", done));
       }
       stream.end();`),
-    "fail-late": streaming(`start().write("first"); await globalThis.gate; throw new RangeError("too far");`),
+    "fail-late": streaming(`start().write("first"); await gate(); throw new RangeError("too far");`),
     "fail-full": streaming(
       `start(); for (let n = 0; n < 20; n++) stream.write(Buffer.alloc(50_000)); throw new RangeError("too far");`,
     ),
-    silent: streaming(`start(); stream.once("close", () => globalThis.seen.push("closed")); await globalThis.gate;`),
-    "after-end": streaming(`start(); stream.end(); await globalThis.gate; throw new RangeError("too far");`),
+    silent: streaming(`start(); stream.once("close", () => tell("closed")); await gate();`),
+    "after-end": streaming(`start(); stream.end(); await gate(); throw new RangeError("too far");`),
     headless: streaming(`
-      stream.once("close", () => globalThis.seen.push("closed"));
-      stream.write("x".repeat(40_000)); stream.write("x"); await globalThis.gate; stream.end();`),
+      stream.once("close", () => tell("closed"));
+      stream.write("x".repeat(40_000)); stream.write("x"); await gate(); stream.end();`),
     "fail-early": streaming(`throw new RangeError("too far");`),
     "never-started": streaming("stream.end();"),
     // The runtime's own \`end\` writes past the prelude.
@@ -52,7 +52,7 @@ beforeAll(async () => {
       import { Readable } from "node:stream";
       import middy from "@middy/core";
       import { executionModeStreamifyResponse } from "@middy/core/StreamifyResponse";
-      const lines = async function* () { yield "first "; await globalThis.gate; yield "last"; };
+      const lines = async function* () { yield "first "; await gate(); yield "last"; };
       export const handler = middy({ executionMode: executionModeStreamifyResponse })
         .handler(async () => ({ statusCode: 200, headers: { "X-Kind": "list" }, body: Readable.from(lines()) }));`,
     buffered: "export const handler = async () => ({ statusCode: 200 });",
@@ -63,7 +63,7 @@ afterAll(() => built.remove());
 
 let log: ReturnType<typeof vi.spyOn>;
 beforeEach(() => {
-  shared.seen = [];
+  built.forget();
   log = vi.spyOn(console, "error").mockImplementation(() => {});
 });
 
@@ -76,7 +76,7 @@ async function bodyOf(name: string, event: unknown = {}, limits = {}): Promise<R
 
 describe("a streaming function", () => {
   it("gives its head, then its body as it is written", async () => {
-    const release = newGate();
+    const release = built.newGate();
 
     const invocation = await (await start()).stream("slow", head);
 
@@ -95,7 +95,7 @@ describe("a streaming function", () => {
   });
 
   it("can be one of middy's", async () => {
-    const release = newGate();
+    const release = built.newGate();
 
     const invocation = await (await start()).stream("middy", {});
 
@@ -107,7 +107,7 @@ describe("a streaming function", () => {
   it("waits for its reader", async () => {
     const body = await bodyOf("pour", { chunks: 1_000 });
     await sleep(50);
-    expect(shared.seen.length).toBeLessThan(20);
+    expect(built.seen().length).toBeLessThan(20);
 
     let bytes = 0;
     for await (const chunk of body) bytes += chunk.length;
@@ -116,7 +116,7 @@ describe("a streaming function", () => {
   });
 
   it("hears when its reader has gone, and is not logged as failed", async () => {
-    const release = newGate();
+    const release = built.newGate();
     const body = await bodyOf("middy");
 
     body.destroy();
@@ -127,19 +127,19 @@ describe("a streaming function", () => {
   });
 
   it("hears it also while it has nothing to say", async () => {
-    const release = newGate();
+    const release = built.newGate();
     const body = await bodyOf("silent");
     body.resume();
     await sleep(10);
 
     body.destroy();
 
-    await expect.poll(() => shared.seen).toEqual(["closed"]);
+    await expect.poll(() => built.seen()).toEqual(["closed"]);
     release();
   });
 
   it("is not cut off while API Gateway's 29 s pass", async () => {
-    const release = newGate();
+    const release = built.newGate();
     const body = await bodyOf("slow", head, { timeoutInMilliseconds: 10 });
     await sleep(30);
 
@@ -158,7 +158,7 @@ describe("a streaming function that fails", () => {
   });
 
   it("breaks its body afterwards", async () => {
-    const release = newGate();
+    const release = built.newGate();
     const body = await bodyOf("fail-late");
 
     release();
@@ -180,7 +180,7 @@ describe("a streaming function that fails", () => {
   });
 
   it("is logged also after its end", async () => {
-    const release = newGate();
+    const release = built.newGate();
     await text(await bodyOf("after-end"));
 
     release();
@@ -193,7 +193,7 @@ describe("a streaming function that fails", () => {
   });
 
   it("breaks its body when it takes too long", async () => {
-    newGate();
+    built.newGate();
     const body = await bodyOf("slow", head, { longTimeoutInMilliseconds: 30 });
 
     await expect(text(body)).rejects.toThrow("Task timed out after 0.03 seconds");
@@ -215,10 +215,10 @@ describe("a streaming function that fails", () => {
   );
 
   it("is an error as soon as 16 KB hold no metadata", async () => {
-    const release = newGate();
+    const release = built.newGate();
 
     expect(await (await start()).stream("headless", {})).toHaveProperty("error");
-    await expect.poll(() => shared.seen).toEqual(["closed"]);
+    await expect.poll(() => built.seen()).toEqual(["closed"]);
     release();
   });
 
@@ -237,7 +237,7 @@ describe("a streaming function that fails", () => {
 
 describe("a streaming function that is invoked without streaming", () => {
   it("is collected into a REST result", async () => {
-    newGate()();
+    built.newGate()();
 
     const invocation = await (await start()).invoke("slow", head);
 
@@ -251,7 +251,7 @@ describe("a streaming function that is invoked without streaming", () => {
   });
 
   it("is an error when it fails on the way", async () => {
-    newGate()();
+    built.newGate()();
 
     const invocation = await (await start()).invoke("fail-late", {});
 

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { RequestTooLarge, startLambda } from "../../../infra/local/lambda.ts";
-import { newGate, shared, writeFunctions } from "./fixtures.ts";
+import { writeFunctions } from "./fixtures.ts";
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;
 const start = (limits = {}) => startLambda({ outdir: built.outdir, limits });
 
 beforeAll(async () => {
   built = await writeFunctions({
-    "things/list": "globalThis.seen.push('loaded'); export const handler = async () => null;",
+    "things/list": "tell('loaded'); export const handler = async () => null;",
     "things/echo": "export const handler = async (event) => event;",
     "things/context": `export const handler = async (event, context) => {
       const before = context.getRemainingTimeInMillis();
@@ -20,8 +20,8 @@ beforeAll(async () => {
     "things/fail": "export const handler = async () => { throw new RangeError('too far'); };",
     "things/fail-early": "export const handler = () => { throw new TypeError('at once'); };",
     "things/throw-text": "export const handler = async () => { throw 'just text'; };",
-    "things/wait": "export const handler = async () => { await globalThis.gate; return 'late'; };",
-    "ops/wait": "export const handler = async () => { await globalThis.gate; return 'late'; };",
+    "things/wait": "export const handler = async () => { await gate(); return 'late'; };",
+    "ops/wait": "export const handler = async () => { await gate(); return 'late'; };",
     "things/broken": "throw new Error('cannot load');",
     "things/empty": "export const handle = async () => {};",
   });
@@ -31,7 +31,7 @@ afterAll(() => built.remove());
 
 let log: ReturnType<typeof vi.spyOn>;
 beforeEach(() => {
-  shared.seen = [];
+  built.forget();
   log = vi.spyOn(console, "error").mockImplementation(() => {});
 });
 
@@ -46,11 +46,12 @@ describe("invoking a function", () => {
 
   it("loads it when it is first invoked, and once", async () => {
     const lambda = await start();
-    expect(shared.seen).toEqual([]);
+    expect(built.seen()).toEqual([]);
 
-    await Promise.all([lambda.invoke("things-list", {}), lambda.invoke("things-list", {})]);
+    await lambda.invoke("things-list", {});
+    await lambda.invoke("things-list", {});
 
-    expect(shared.seen).toEqual(["loaded"]);
+    expect(built.seen()).toEqual(["loaded"]);
   });
 
   it("gives it a copy of the event", async () => {
@@ -105,7 +106,7 @@ describe("a function that fails", () => {
   });
 
   it("is cut off after its time", async () => {
-    const release = newGate();
+    const release = built.newGate();
 
     const invocation = await (await start({ timeoutInMilliseconds: 30 })).invoke("things-wait", {});
 
@@ -119,7 +120,7 @@ describe("a function that fails", () => {
   });
 
   it("has more time when operators invoke it", async () => {
-    const release = newGate();
+    const release = built.newGate();
     setTimeout(release, 60);
 
     const invocation = await (await start({ timeoutInMilliseconds: 20 })).invoke("ops-wait", {});

@@ -1,0 +1,169 @@
+import { availableParallelism } from "node:os";
+import { type Environment, openEnvironment } from "./lambda-environment.ts";
+
+/** The environments of all functions. */
+export interface Pool {
+  /**
+   * An environment with the function loaded: of those that have nothing to do the one used last.
+   * @throws {Failure} when the function cannot be loaded
+   */
+  acquire(name: string): Promise<Loaded>;
+  release(loaded: Loaded): void;
+  /** Has so many environments of a function ready, and no more. */
+  provision(name: string, count: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface PoolOptions {
+  readonly runtime: URL;
+  /** Where each function is. */
+  readonly files: ReadonlyMap<string, string>;
+  /** Of one function at once; whoever comes then waits for their turn. */
+  readonly environmentsMax: number;
+  /** Where compiled code is kept from one environment to the next. */
+  readonly compiled: string;
+  /** Boots an environment before there is a function to load. */
+  readonly keepsSpare: boolean;
+}
+
+export interface Loaded {
+  readonly name: string;
+  readonly environment: Environment;
+  readonly isStreaming: boolean;
+  timer?: NodeJS.Timeout;
+}
+
+interface Waiting {
+  resolve(loaded: Loaded): void;
+  reject(error: unknown): void;
+}
+
+interface Group {
+  readonly name: string;
+  /** Those that are being opened included. */
+  count: number;
+  opening: number;
+  readonly idle: Loaded[];
+  readonly waiting: Waiting[];
+}
+
+const idleInMilliseconds = 5 * 60_000;
+
+/**
+ * Opens environments as they are needed. Only so many are opened at once as there are processors: whoever waits takes
+ * what is free first, one that has just been opened or one that somebody has done with.
+ */
+export function openPool({ runtime, files, environmentsMax, compiled, keepsSpare }: PoolOptions): Pool {
+  const groups = new Map<string, Group>();
+  const all = new Set<Environment>();
+  const wanted: Group[] = [];
+  let opening = 0;
+  let spare = keepsSpare ? openEnvironment(runtime) : undefined;
+
+  const groupOf = (name: string) => {
+    const group = groups.get(name) ?? { name, count: 0, opening: 0, idle: [], waiting: [] };
+    groups.set(name, group);
+    return group;
+  };
+
+  const takeIdle = (group: Group): Loaded | undefined => {
+    const loaded = group.idle.pop();
+    clearTimeout(loaded?.timer);
+    if (!loaded?.environment.hasEnded) return loaded;
+    forget(loaded);
+    return takeIdle(group);
+  };
+
+  const forget = ({ name, environment }: Loaded) => {
+    all.delete(environment);
+    groupOf(name).count -= 1;
+  };
+
+  const end = async (loaded: Loaded) => {
+    const { idle } = groupOf(loaded.name);
+    clearTimeout(loaded.timer);
+    idle.splice(idle.indexOf(loaded), 1);
+    forget(loaded);
+    await loaded.environment.end();
+  };
+
+  const want = (group: Group) => {
+    if (group.count >= environmentsMax || group.opening >= group.waiting.length) return;
+    group.count += 1;
+    group.opening += 1;
+    wanted.push(group);
+    openNext();
+  };
+
+  const openNext = () => {
+    const group = opening < availableParallelism() ? wanted.shift() : undefined;
+    if (!group) return;
+    if (group.waiting.length === 0) {
+      group.count -= 1;
+      group.opening -= 1;
+      return openNext();
+    }
+    opening += 1;
+    void open(group).finally(() => {
+      opening -= 1;
+      group.opening -= 1;
+      openNext();
+    });
+  };
+
+  const open = async (group: Group) => {
+    const { name } = group;
+    const environment = spare ?? openEnvironment(runtime);
+    spare = undefined;
+    all.add(environment);
+    try {
+      const load = { name, file: files.get(name) ?? "", environment: { ...process.env }, compiled };
+      const { isStreaming } = await environment.load(load);
+      release({ name, environment, isStreaming });
+    } catch (error) {
+      group.count -= 1;
+      all.delete(environment);
+      group.waiting.shift()?.reject(error);
+      await environment.end();
+    }
+    if (keepsSpare) spare ??= openEnvironment(runtime);
+  };
+
+  const release = (loaded: Loaded) => {
+    const group = groupOf(loaded.name);
+    if (loaded.environment.hasEnded) {
+      forget(loaded);
+      return want(group);
+    }
+    const next = group.waiting.shift();
+    if (next) return next.resolve(loaded);
+    loaded.timer = setTimeout(() => void end(loaded), idleInMilliseconds).unref();
+    group.idle.push(loaded);
+  };
+
+  const acquire = async (name: string) => {
+    const group = groupOf(name);
+    const { promise, resolve, reject } = Promise.withResolvers<Loaded>();
+    const loaded = takeIdle(group);
+    if (loaded) return loaded;
+    group.waiting.push({ resolve, reject });
+    want(group);
+    return await promise;
+  };
+
+  return {
+    acquire,
+    release,
+
+    async provision(name, count) {
+      const { idle } = groupOf(name);
+      await Promise.all(idle.slice(count).map(end));
+      const ready = await Promise.all(Array.from({ length: count }, () => acquire(name)));
+      for (const loaded of ready) release(loaded);
+    },
+
+    async close() {
+      await Promise.all([...all, ...(spare ? [spare] : [])].map((environment) => environment.end()));
+    },
+  };
+}
