@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { imageBucket } from "./s3.ts";
+import { imageBucket } from "./image-bucket.ts";
 import { type Key, signed } from "./signature.ts";
 
 /** Keys of the bucket; no others leave this machine's S3. */

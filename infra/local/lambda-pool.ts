@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { type Environment, openEnvironment } from "./lambda-environment.ts";
 
@@ -45,6 +46,12 @@ interface Group {
   opening: number;
   readonly idle: Loaded[];
   readonly waiting: Waiting[];
+}
+
+/** A native library goes with the last thread that has it, unless this one has, too (sharp, "Installation"). */
+async function keepNative(file: string): Promise<void> {
+  const code = await readFile(file, "utf8").catch(() => "");
+  if (code.includes('"sharp"')) await import("sharp");
 }
 
 const idleInMilliseconds = 5 * 60_000;
@@ -113,11 +120,13 @@ export function openPool({ runtime, files, environmentsMax, compiled, keepsSpare
 
   const open = async (group: Group) => {
     const { name } = group;
+    const file = files.get(name) ?? "";
+    await keepNative(file);
     const environment = spare ?? openEnvironment(runtime);
     spare = undefined;
     all.add(environment);
     try {
-      const load = { name, file: files.get(name) ?? "", environment: { ...process.env }, compiled };
+      const load = { name, file, environment: { ...process.env }, compiled };
       const { isStreaming } = await environment.load(load);
       release({ name, environment, isStreaming });
     } catch (error) {

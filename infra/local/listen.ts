@@ -9,11 +9,10 @@ interface Listener {
 }
 
 const graceInMilliseconds = 1_000;
+/** As long as API Gateway keeps a regional API's idle connection open; Node's own 5 s end while clients still count on it. */
+const idleInMilliseconds = 310_000;
 
-/**
- * Listens on this machine's own addresses only, since functions are invoked here without credentials. `localhost` can be either
- * of them.
- */
+/** Listens on this machine's own addresses only. `localhost` can be either of them. */
 export async function listen(listener: Listener): Promise<{ url: string; close(): Promise<void> }> {
   const first = await open(listener, listener.port, "127.0.0.1");
   const { port } = first.address() as AddressInfo;
@@ -34,6 +33,7 @@ export async function listen(listener: Listener): Promise<{ url: string; close()
 
 async function open({ headerBytesMax, answer, refuse }: Listener, port: number, host: string): Promise<Server> {
   const server = createServer({ maxHeaderSize: headerBytesMax }, answer).on("clientError", refuse);
+  server.keepAliveTimeout = idleInMilliseconds;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(port, host, resolve);
   });

@@ -1,8 +1,9 @@
-import { mkdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { createServer, IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import S3rver from "@20minutes/s3rver";
+import { imageBucket } from "./image-bucket.ts";
 import { isFromPage } from "./loopback.ts";
 import { read } from "./request-body.ts";
 import { type Flaw, type Key, verifier } from "./signature.ts";
@@ -30,12 +31,8 @@ export interface S3 {
   readonly requests: string[];
   /** Sets what decides on the failure of each request, at run time. */
   intercept(next: ((request: string) => S3Fault | undefined | Promise<S3Fault | undefined>) | undefined): void;
-  has(key: string): Promise<boolean>;
   close(): Promise<void>;
 }
-
-/** The bucket of images on this machine. */
-export const imageBucket = "images";
 
 const requestsMax = 10_000;
 /** Far more than an image may have. */
@@ -90,8 +87,6 @@ export async function startS3({ directory, key, port = 0 }: S3Options): Promise<
     intercept: (next) => {
       decide = next;
     },
-    // Its metadata are the last of an object's files to be written.
-    has: (key) => stat(join(directory, imageBucket, `${key}._S3rver_metadata.json`)).then(Boolean, () => false),
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();

@@ -5,20 +5,22 @@ import { join } from "node:path";
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import postgres from "postgres";
 import { build } from "../build.ts";
-import { startDataApi } from "./data-api/server.ts";
+import type { DataApiOptions } from "./data-api/server.ts";
 import { makeCovers } from "./demo/covers.ts";
 import { loadDemo, readDemo } from "./demo/load.ts";
 import { validTokens } from "./demo/tokens.ts";
 import type { Series } from "./demo/types.ts";
 import { docs } from "./docs.ts";
 import { startGateway } from "./gateway.ts";
+import { hasImage, imageBucket } from "./image-bucket.ts";
 import { imagePages } from "./images.ts";
+import { keepPostgres } from "./kept-postgres.ts";
 import { type Lambda, startLambda } from "./lambda.ts";
 import { createOwnedDatabase } from "./owner.ts";
-import { startPostgres } from "./postgres.ts";
-import { imageBucket, type S3, startS3 } from "./s3.ts";
+import type { S3Options } from "./s3.ts";
 import { scale } from "./scale.ts";
 import { type Key, newKey } from "./signature.ts";
+import { inThread } from "./thread.ts";
 
 export interface StackOptions {
   readonly port: number;
@@ -32,6 +34,8 @@ export interface StackOptions {
   /** So many made-up contributors on top. */
   readonly scale: number;
   readonly report: (line: string) => void;
+  /** Hears why, when something has ended for good without which nothing works. */
+  readonly died: (why: string) => void;
 }
 
 export interface LocalStack {
@@ -48,32 +52,29 @@ const panelDevelopmentOrigin = "http://localhost:5173";
 
 /** Starts all of the service on this machine: database, Data API, the built functions and the gateway. */
 export async function startStack(options: StackOptions): Promise<LocalStack> {
-  const { port, directory, report } = options;
+  const { port, directory, died } = options;
   // First of all: whoever has the port may be another of these, with files of its own in use.
   await expectFree(port);
   await mkdir(directory, { recursive: true });
   const outdir = join(builds, String(port));
-  const [server] = await Promise.all([startDatabase(options), build({ outdir })]);
-  const closing = [server.stop];
+  const key = newKey();
+  const closing: (() => Promise<void>)[] = [];
   const close = async () => {
-    for (const each of closing.reverse()) await each();
+    for (const each of closing.splice(0).reverse()) await each();
   };
   try {
-    const serverUrl = options.databaseUrl
-      ? await createDatabase(server.url, server.database)
-      : await createOwnedDatabase(server.url, server.database);
-    const key = newKey();
-    const dataApi = await startDataApi({ databaseUrl: serverUrl, key });
-    closing.push(dataApi.close);
-    setEnvironment(port, server.database, dataApi.url, key);
-    const files = options.uploads ? await startFileService(directory, key) : undefined;
-    if (files) closing.push(files.close);
+    const [{ serverUrl, name, dataApiUrl }, files] = await Promise.all([
+      startDatabase(options, key, closing),
+      options.uploads ? startFileService(join(directory, "s3"), key, closing, died) : undefined,
+      build({ outdir }),
+    ]);
+    setEnvironment(port, name, dataApiUrl, key);
     const lambda = await startLambda({ outdir, keepsSpare: true });
     closing.push(lambda.close);
-    const databaseUrl = `${serverUrl}/${encodeURIComponent(server.database)}`;
+    const databaseUrl = `${serverUrl}/${encodeURIComponent(name)}`;
     await fill(lambda, databaseUrl, options);
     const tokens = await validTokens(databaseUrl);
-    if (files && !options.empty) await drawCovers(files, key);
+    if (files && !options.empty) await drawCovers(files.url, (name) => hasImage(join(directory, "s3"), name), key);
     const pages = firstOf(docs(tokens), ...(files ? [imagePages(files.url, key)] : []));
     const gateway = await startGateway({
       port,
@@ -90,13 +91,28 @@ export async function startStack(options: StackOptions): Promise<LocalStack> {
     await close();
     throw error;
   }
+}
 
-  async function startDatabase({ databaseUrl }: StackOptions) {
-    if (databaseUrl) return foreignServer(databaseUrl);
-    const server = await startPostgres({ directory: join(directory, "postgres") });
-    report("PostgreSQL is up");
-    return { url: server.url, database, stop: () => server.stop() };
-  }
+/** PostgreSQL, and the Data API over it. */
+async function startDatabase(
+  { databaseUrl, directory, report, died }: StackOptions,
+  key: Key,
+  closing: (() => Promise<void>)[],
+): Promise<{ serverUrl: string; name: string; dataApiUrl: string }> {
+  const server = databaseUrl
+    ? foreignServer(databaseUrl)
+    : { ...(await keepPostgres({ directory: join(directory, "postgres") }, report, died)), database };
+  closing.push(server.stop);
+  if (!databaseUrl) report("PostgreSQL is up");
+  const own = databaseUrl ? createDatabase : createOwnedDatabase;
+  const serverUrl = await own(server.url, server.database);
+  const module = import.meta.resolve("./data-api/server.ts");
+  const dataApi = await inThread<DataApiOptions>(
+    { module, start: "startDataApi", options: { databaseUrl: serverUrl, key } },
+    (why) => died(`The Data API has ended: ${why}`),
+  );
+  closing.push(dataApi.close);
+  return { serverUrl, name: server.database, dataApiUrl: dataApi.url };
 }
 
 /** A server that somebody else runs, and the database on it. */
@@ -118,8 +134,17 @@ const firstOf =
     return false;
   };
 
-async function startFileService(directory: string, key: Key): Promise<S3> {
-  const s3 = await startS3({ directory: join(directory, "s3"), key });
+async function startFileService(
+  directory: string,
+  key: Key,
+  closing: (() => Promise<void>)[],
+  died: StackOptions["died"],
+) {
+  const s3 = await inThread<S3Options>(
+    { module: import.meta.resolve("./s3.ts"), start: "startS3", options: { directory, key } },
+    (why) => died(`The file service has ended: ${why}`),
+  );
+  closing.push(s3.close);
   Object.assign(process.env, { AWS_ENDPOINT_URL_S3: s3.url, IMAGE_BUCKET: imageBucket });
   return s3;
 }
@@ -179,9 +204,9 @@ export function setEnvironment(port: number, databaseName: string, dataApiUrl: s
 }
 
 /** The demo volumes' covers, those of them that are not there yet. */
-async function drawCovers({ url, has }: S3, credentials: Key): Promise<void> {
+async function drawCovers(endpoint: string, has: (key: string) => Promise<boolean>, credentials: Key): Promise<void> {
   // By itself the SDK would rather take what AWS_PROFILE names.
-  const client = new S3Client({ endpoint: url, credentials, forcePathStyle: true });
+  const client = new S3Client({ endpoint, credentials, forcePathStyle: true });
   const put = async (Key: string, Body: Buffer) => {
     const CacheControl = "public, max-age=31536000, immutable";
     await client.send(

@@ -1,14 +1,15 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { keepCompiled } from "./compiled.ts";
 import { demoTokens } from "./demo/tokens.ts";
-import { type StackOptions, startStack } from "./stack.ts";
+import type { StackOptions } from "./stack.ts";
 
 const usage =
   "npm start -- [--port N] [--data DIR] [--database postgres://…] [--no-uploads] [--empty] [--scale N]\n" +
   "  --port        where to answer; 3000 unless said otherwise\n" +
   "  --data        where everything is kept; .local unless said otherwise\n" +
-  "  --database    a PostgreSQL 18 to use instead of the embedded one; in COLOPHON_DATABASE_URL rather\n" +
-  "                than here, its password is in no list of processes\n" +
+  "  --database    a PostgreSQL 18 to use instead of the embedded one; a URL with a password goes into\n" +
+  "                COLOPHON_DATABASE_URL, which is in no list of processes\n" +
   "  --no-uploads  without a file service\n" +
   "  --empty       without the demo data\n" +
   "  --scale       adds so many made-up contributors, with series and publishers";
@@ -27,12 +28,20 @@ function readOptions(): StackOptions {
   return {
     port: numberOf("port", values.port, 1, 65_535),
     directory: values.data,
-    databaseUrl: values.database ?? databaseFromEnvironment(),
+    databaseUrl: values.database === undefined ? databaseFromEnvironment() : withoutPassword(values.database),
     uploads: !values["no-uploads"],
     empty: values.empty,
     scale: numberOf("scale", values.scale, 0, 10_000_000),
     report: console.log,
+    died,
   };
+}
+
+/** Whoever is on this machine sees the flags of its processes. */
+function withoutPassword(databaseUrl: string): string {
+  if (!URL.canParse(databaseUrl)) throw new TypeError("--database takes a URL, postgres://user@host/name");
+  if (new URL(databaseUrl).password === "") return databaseUrl;
+  throw new TypeError("--database takes no password, which others would see: give the URL in COLOPHON_DATABASE_URL");
 }
 
 /** Functions and the processes started from here have no use for it. */
@@ -63,14 +72,25 @@ function optionsOrUsage(): StackOptions {
   }
 }
 
+let end = async (code: number): Promise<void> => process.exit(code);
+
+function died(why: string): void {
+  console.error(why);
+  void end(1);
+}
+
 const options = optionsOrUsage();
+keepCompiled();
+const { startStack } = await import("./stack.ts");
 const stack = await startStack(options).catch((error: unknown) => fail(messageOf(error)));
 
-const stop = async () => {
+end = async (code) => {
+  end = async () => {};
   console.log("Stopping");
-  await stack.close();
-  process.exit();
+  await stack.close().catch((error: unknown) => console.error(messageOf(error)));
+  process.exit(code);
 };
+const stop = () => void end(0);
 process.once("SIGINT", stop).once("SIGTERM", stop);
 
 const { url, tokens } = stack;

@@ -6,10 +6,11 @@ import postgres, { type Sql } from "postgres";
 import { inject } from "vitest";
 import { type DataApi, type DataApiOptions, startDataApi } from "../../infra/local/data-api/server.ts";
 import { startGateway } from "../../infra/local/gateway.ts";
+import { imageBucket } from "../../infra/local/image-bucket.ts";
 import { imagePages } from "../../infra/local/images.ts";
 import { type Lambda, type LambdaLimits, startLambda } from "../../infra/local/lambda.ts";
 import { owner } from "../../infra/local/owner.ts";
-import { imageBucket, type S3, startS3 } from "../../infra/local/s3.ts";
+import { type S3, startS3 } from "../../infra/local/s3.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
 import { key, panelOrigin, useDatabase } from "./environment.ts";
 

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { imageBucket, type S3, startS3 } from "../../../infra/local/s3.ts";
+import { hasImage, imageBucket } from "../../../infra/local/image-bucket.ts";
+import { type S3, startS3 } from "../../../infra/local/s3.ts";
 import { type Key, newKey, signed } from "../../../infra/local/signature.ts";
 import { key } from "../../support/environment.ts";
 import { captured, send } from "./fixtures.ts";
@@ -36,7 +37,7 @@ const uploadBy = (credentials: Key = key) =>
 
 async function refusalOf(request: Awaited<ReturnType<typeof uploadBy>>) {
   const { status, text } = await send(s3.url, request.path, request);
-  return [status, /<Code>(\w+)<\/Code>/.exec(text)?.[1], await s3.has(object.Key)];
+  return [status, /<Code>(\w+)<\/Code>/.exec(text)?.[1], await hasImage(join(directory, "s3"), object.Key)];
 }
 
 /** Sends exactly this path, signed. */
@@ -71,7 +72,7 @@ describe("S3", () => {
     for (const method of ["GET", "HEAD", "PUT", "DELETE"])
       expect((await send(s3.url, place, { method })).status).toBe(403);
     expect((await send(s3.url, "/")).status).toBe(403);
-    expect(await s3.has(object.Key)).toBe(true);
+    expect(await hasImage(join(directory, "s3"), object.Key)).toBe(true);
   });
 
   it.each([{ host: "evil.example.com" }, { origin: "https://evil.example.com" }])(

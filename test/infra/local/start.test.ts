@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -99,6 +99,35 @@ describe("npm start", () => {
     expect(JSON.stringify(await (await call("/admin-permissions")).json())).toContain('"kept"');
     expect(output).toMatch(/local-administrator.*local-reader/s);
     expect(output).not.toContain("local-editor");
+  });
+
+  it("starts a PostgreSQL that was killed again, and ends when that comes to nothing", async () => {
+    const child = running.at(-1);
+    if (!child) throw new Error("Nothing runs");
+    let output = "";
+    let complaint = "";
+    child.stdout.on("data", (chunk) => {
+      output += chunk;
+    });
+    child.stderr.on("data", (chunk) => {
+      complaint += chunk;
+    });
+    const ended = once(child, "exit");
+    const killDatabase = async (times: number) => {
+      process.kill(Number((await readFile(join(data, "postgres/postmaster.pid"), "utf8")).split("\n")[0]), "SIGKILL");
+      await expect.poll(() => output.split("PostgreSQL is up again").length - 1, { timeout: 10_000 }).toBe(times);
+    };
+
+    for (const times of [1, 2, 3]) {
+      await killDatabase(times);
+      expect((await call("/admin-permissions")).status).toBe(200);
+    }
+    expect(output).toContain("PostgreSQL has ended (SIGKILL) and is started again");
+    await killDatabase(3);
+
+    expect((await ended)[0]).toBe(1);
+    expect(complaint).toBe("PostgreSQL has ended (SIGKILL), and more than 3 times within a minute\n");
+    await untilUp(run(...flags()));
   });
 
   it("ends in order when it is told to", async () => {
