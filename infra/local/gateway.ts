@@ -20,6 +20,7 @@ import { proxyEvent, Unreadable } from "./proxy-event.ts";
 import { sendResult, sendStream } from "./proxy-result.ts";
 import { receiveBody } from "./request-body.ts";
 import { type Match, router } from "./routes.ts";
+import type { Key } from "./signature.ts";
 
 export interface GatewayOptions {
   readonly port?: number;
@@ -28,6 +29,8 @@ export interface GatewayOptions {
   readonly allowedOrigins: readonly string[];
   /** Without uploads the routes of the file service answer 503 by themselves. */
   readonly uploads: boolean;
+  /** What the Invoke API asks for, which is not there without it. */
+  readonly key?: Key;
   /** What else the local server serves, tried first; true when it has answered. */
   readonly pages?: (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
   readonly limits?: Partial<GatewayLimits>;
@@ -60,13 +63,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { endpoints = interfaceEndpoints, lambda, allowedOrigins } = options;
   const limits = { ...quotas, ...options.limits };
   const find = router(endpoints);
+  const invoke = options.key ? invokeApi(lambda, options.key) : async () => false;
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!isForThisMachine(request)) return refuse(request, response, undefined, gatewayResponses.ACCESS_DENIED);
     if (await options.pages?.(request, response)) return;
     // Paths are compared as they came; a URL object would resolve `..` and `//`.
     const [path = "", search = ""] = (request.url ?? "").split(/\?(.*)/s);
-    if (await invokeApi(lambda, path, request, response)) return;
+    if (await invoke(path, request, response)) return;
     const match = find(path);
     if (match && request.method === "OPTIONS") return preflight(request, response, match);
     try {

@@ -1,27 +1,28 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Lambda, RequestTooLarge } from "./lambda.ts";
 import { read } from "./request-body.ts";
+import { type Key, refusals, verifier } from "./signature.ts";
 
 const invocations = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/;
-const loopback = /^(::1|(::ffff:)?127\.\d+\.\d+\.\d+)$/;
 /** Lambda refuses by size what this still reads. */
 const bodyBytesMax = 64 * 1_048_576;
 
 /**
  * Lambda's own Invoke API, so that the AWS CLI runs functions with `--endpoint-url` (Lambda API reference, "Invoke").
- * It asks for no credentials, so it serves this machine alone, and no page in a browser: these name their origin, and
- * the gateway has looked at the host.
+ * It asks for the key, since it runs what operators may; and it answers no page in a browser, which names its origin.
  * @returns whether the request was one for it
  */
-export async function invokeApi(
-  lambda: Lambda,
-  path: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<boolean> {
-  const name = invocations.exec(path)?.[1];
-  if (name === undefined || request.method !== "POST") return false;
-  const { status, body, headers } = await answerTo(lambda, name, request);
+export const invokeApi = (lambda: Lambda, key: Key) => {
+  const flawOf = verifier("lambda", key);
+  return async (path: string, request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
+    const name = invocations.exec(path)?.[1];
+    if (name === undefined || request.method !== "POST") return false;
+    send(response, await answerTo(lambda, name, request, flawOf));
+    return true;
+  };
+};
+
+function send(response: ServerResponse, { status, body, headers }: Answer): void {
   const text = body === undefined ? "" : JSON.stringify(body);
   response.writeHead(status, {
     "Content-Type": "application/json",
@@ -30,7 +31,6 @@ export async function invokeApi(
     ...headers,
   });
   response.end(text);
-  return true;
 }
 
 interface Answer {
@@ -39,17 +39,20 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-async function answerTo(lambda: Lambda, name: string, request: IncomingMessage): Promise<Answer> {
-  if (request.headers.origin !== undefined || !loopback.test(request.socket.remoteAddress ?? "")) {
-    return refusal(
-      403,
-      "AccessDeniedException",
-      "Functions can be invoked from this machine only, and from no web page",
-    );
-  }
+async function answerTo(
+  lambda: Lambda,
+  name: string,
+  request: IncomingMessage,
+  flawOf: ReturnType<typeof verifier>,
+): Promise<Answer> {
+  if (request.headers.origin !== undefined)
+    return refusal(403, "AccessDeniedException", "Functions can be invoked from no web page");
+  const body = await read(request, bodyBytesMax);
+  if (!body) return refusal(413, "RequestTooLargeException", "Request must be smaller");
+  const flaw = flawOf(request, body);
+  if (flaw) return refusal(403, ...refusals("lambda")[flaw]);
   if (!lambda.names.has(name)) return refusal(404, "ResourceNotFoundException", `Function not found: ${name}`);
-  const text = (await read(request, bodyBytesMax))?.toString();
-  if (text === undefined) return refusal(413, "RequestTooLargeException", "Request must be smaller");
+  const text = body.toString();
   const payload = parsed(text);
   if (!payload) return refusal(400, "InvalidRequestContentException", "Could not parse request body into json");
   const type = request.headers["x-amz-invocation-type"] ?? "RequestResponse";

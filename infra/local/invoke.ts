@@ -1,21 +1,28 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { readCredentials } from "./credentials.ts";
+import { signed } from "./signature.ts";
 
-const usage = "npm run invoke -- NAME [payload.json] [--url http://localhost:3000], NAME as admin-roles/list";
+const usage =
+  "npm run invoke -- NAME [payload.json] [--url http://localhost:3000] [--data .local], NAME as admin-roles/list";
 
 /** Invokes a function of the running stack, with its sample payload unless another is given. */
 async function invoke(): Promise<{ answer: unknown; hasFailed: boolean }> {
   const { values, positionals } = parseArgs({
-    options: { url: { type: "string", default: "http://localhost:3000" } },
+    options: {
+      url: { type: "string", default: "http://localhost:3000" },
+      data: { type: "string", default: join(import.meta.dirname, "../../.local") },
+    },
     allowPositionals: true,
   });
   const [name, file] = positionals;
   if (name === undefined) throw new Error(usage);
   const functionName = name.replaceAll("/", "-");
-  const body = await readFile(file ?? (await sampleOf(functionName)), "utf8");
-  const url = `${values.url}/2015-03-31/functions/${functionName}/invocations`;
-  const response = await fetch(url, { method: "POST", body }).catch((cause) => {
+  const body = await readFile(file ?? (await sampleOf(functionName)));
+  const url = new URL(`/2015-03-31/functions/${functionName}/invocations`, values.url);
+  const headers = signed("lambda", await readCredentials(values.data), url, "POST", body);
+  const response = await fetch(url, { method: "POST", body, headers }).catch((cause) => {
     throw new Error(`Nothing answers on ${values.url}: is npm start running?`, { cause });
   });
   const hasFailed = !response.ok || response.headers.has("x-amz-function-error");

@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
@@ -52,10 +54,10 @@ interface Work {
 }
 
 /**
- * The runtime as one plain module: each thread would strip the types anew, and take twice as long to boot.
- * @returns a `data:` URL
+ * Writes the runtime as one plain module: each thread would strip the types anew, and take twice as long to boot.
+ * @returns its file
  */
-export async function bundleRuntime(): Promise<URL> {
+export async function bundleRuntime(directory: string): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [join(import.meta.dirname, "lambda-runtime.ts")],
     bundle: true,
@@ -64,14 +66,19 @@ export async function bundleRuntime(): Promise<URL> {
     platform: "node",
     target: "node20",
   });
-  return new URL(`data:text/javascript,${encodeURIComponent(outputFiles[0]?.text ?? "")}`);
+  const file = join(directory, "runtime.mjs");
+  // Renamed, since others may be booting from what is there.
+  const unfinished = join(directory, `runtime-${randomUUID()}.mjs`);
+  await writeFile(unfinished, outputFiles[0]?.text ?? "");
+  await rename(unfinished, file);
+  return file;
 }
 
 /** AWS, "Understanding the Lambda execution environment lifecycle": as long as loading a function may take. */
 const loadingInMilliseconds = 10_000;
 
 /** Boots a runtime, which stands still until a function is loaded. */
-export function openEnvironment(runtime: URL): Environment {
+export function openEnvironment(runtime: string): Environment {
   const { port1: port, port2 } = new MessageChannel();
   const sent = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(runtime, {

@@ -16,7 +16,8 @@ export interface Pool {
 }
 
 export interface PoolOptions {
-  readonly runtime: URL;
+  /** The file that an environment boots from. */
+  readonly runtime: string;
   /** Where each function is. */
   readonly files: ReadonlyMap<string, string>;
   /** Of one function at once; whoever comes then waits for their turn. */

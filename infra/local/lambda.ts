@@ -77,7 +77,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   const limits = { ...lambdaLimits, ...options.limits };
   const files = await findBundles(options.outdir);
   const pool = openPool({
-    runtime: await bundleRuntime(),
+    runtime: await bundleRuntime(options.outdir),
     files,
     environmentsMax: limits.environments,
     compiled: join(options.outdir, ".compiled"),

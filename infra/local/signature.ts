@@ -17,6 +17,22 @@ type Service = "rds-data" | "s3" | "lambda";
 /** What is wrong with a signature; each service has its own words for it. */
 export type Flaw = "missing" | "scope" | "key" | "time" | "signature" | "body";
 
+const mismatch: [string, string] = [
+  "InvalidSignatureException",
+  "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key " +
+    "and signing method. Consult the service documentation for details.",
+];
+
+/** Name and message of an error that AWS answers with 403; S3 has its own. */
+export const refusals = (service: Service): Readonly<Record<Flaw, [string, string]>> => ({
+  missing: ["MissingAuthenticationTokenException", "Missing Authentication Token"],
+  scope: ["InvalidSignatureException", `Credential should be scoped to correct service: '${service}'.`],
+  key: ["UnrecognizedClientException", "The security token included in the request is invalid."],
+  time: ["InvalidSignatureException", "Signature expired or not yet current: it is valid for 15 minutes."],
+  signature: mismatch,
+  body: mismatch,
+});
+
 const form =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/((\d{8})\/[^/,]+\/([^/,]+)\/aws4_request), ?SignedHeaders=([\w;-]+), ?Signature=([0-9a-f]{64})$/;
 const ageInMillisecondsMax = 15 * 60_000;

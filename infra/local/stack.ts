@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import postgres from "postgres";
 import { build } from "../build.ts";
+import { writeCredentials } from "./credentials.ts";
 import type { DataApiOptions } from "./data-api/server.ts";
 import { makeCovers } from "./demo/covers.ts";
 import { loadDemo, readDemo } from "./demo/load.ts";
@@ -69,6 +70,7 @@ export async function startStack(options: StackOptions): Promise<LocalStack> {
       build({ outdir }),
     ]);
     setEnvironment(port, name, dataApiUrl, key);
+    await writeCredentials(directory, key);
     const lambda = await startLambda({ outdir, keepsSpare: true });
     closing.push(lambda.close);
     const databaseUrl = `${serverUrl}/${encodeURIComponent(name)}`;
@@ -79,6 +81,7 @@ export async function startStack(options: StackOptions): Promise<LocalStack> {
     const gateway = await startGateway({
       port,
       lambda,
+      key,
       allowedOrigins: origins(port),
       uploads: options.uploads,
       pages,

@@ -111,6 +111,9 @@ and shows its interface on ${url}/docs
   Tokens, for this machine only:
 ${shown.length > 0 ? shown.join("\n") : "    none yet; npm run invoke -- ops/create-user, then ops/issue-refresh-token, makes one"}
 
+  Functions are invoked by npm run invoke, or by the AWS CLI with
+    AWS_SHARED_CREDENTIALS_FILE=${join(options.directory, "credentials")}
+
   Try:
 ${requests.map((request) => `    ${request}`).join("\n")}
 `);

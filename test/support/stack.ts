@@ -74,7 +74,7 @@ export async function startStack({
   const files = uploads ? await startFileService() : undefined;
   const lambda = await startLambda({ outdir: inject("outdir"), limits });
   const pages = files ? { pages: imagePages(files.s3.url, key) } : {};
-  const gateway = await startGateway({ lambda, allowedOrigins, uploads, ...pages });
+  const gateway = await startGateway({ lambda, key, allowedOrigins, uploads, ...pages });
   return {
     url: gateway.url,
     sql: sql as unknown as Sql,

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isFromPage } from "../loopback.ts";
-import { type Flaw, type Key, verifier } from "../signature.ts";
+import { type Key, refusals, verifier } from "../signature.ts";
 import { ServiceError, translate } from "./errors.ts";
 import { type Limits, serviceLimits } from "./limits.ts";
 import { createOperations } from "./operations.ts";
@@ -93,7 +93,7 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
     if (isFromPage(request)) throw new ServiceError(403, "AccessDeniedException", "No web page may ask the Data API");
     const received = await receive(request, limits);
     const flaw = flawOf(request, received);
-    if (flaw) throw new ServiceError(403, ...refusals[flaw]);
+    if (flaw) throw new ServiceError(403, ...refusals("rds-data")[flaw]);
     const body = readJson(received.toString());
     const call = describeCall(operation, body, (calls.at(-1)?.number ?? 0) + 1, request);
     if (calls.push(call) > callsMax) calls.shift();
@@ -169,22 +169,6 @@ function operationOf({ method, url = "" }: IncomingMessage): Operation {
     throw new ServiceError(400, "BadRequestException", "The ExecuteSql operation isn't supported");
   throw new ServiceError(404, "UnknownOperationException");
 }
-
-const mismatch: [string, string] = [
-  "InvalidSignatureException",
-  "The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key " +
-    "and signing method. Consult the service documentation for details.",
-];
-
-/** Name and message of an error that AWS answers with 403. */
-const refusals: Readonly<Record<Flaw, [string, string]>> = {
-  missing: ["MissingAuthenticationTokenException", "Missing Authentication Token"],
-  scope: ["InvalidSignatureException", "Credential should be scoped to correct service: 'rds-data'."],
-  key: ["UnrecognizedClientException", "The security token included in the request is invalid."],
-  time: ["InvalidSignatureException", "Signature expired or not yet current: it is valid for 15 minutes."],
-  signature: mismatch,
-  body: mismatch,
-};
 
 function readJson(text: string): unknown {
   try {

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Gateway, startGateway } from "../../../infra/local/gateway.ts";
 import { startLambda } from "../../../infra/local/lambda.ts";
+import { newKey, signed } from "../../../infra/local/signature.ts";
+import { key } from "../../support/environment.ts";
 import { send, streaming, writeFunctions } from "./fixtures.ts";
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;
@@ -14,7 +16,7 @@ beforeAll(async () => {
     "things/list": streaming(`start({ statusCode: 200, headers: { "X-Kind": "list" } }).write("[]"); stream.end();`),
   });
   const lambda = await startLambda(built);
-  gateway = await startGateway({ lambda, allowedOrigins: ["https://panel.example.com"], uploads: false });
+  gateway = await startGateway({ lambda, key, allowedOrigins: ["https://panel.example.com"], uploads: false });
 });
 
 afterAll(async () => {
@@ -27,8 +29,17 @@ beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => {});
 });
 
-const invoke = (name: string, body: string | Buffer = "{}", headers = {}) =>
-  send(gateway.url, `/2015-03-31/functions/${name}/invocations`, { method: "POST", body, headers });
+const pathOf = (name: string) => `/2015-03-31/functions/${name}/invocations`;
+
+function invoke(name: string, body: string | Buffer = "{}", headers = {}, signing = key) {
+  const url = new URL(gateway.url + pathOf(name));
+  const signature = signed("lambda", signing, url, "POST", Buffer.from(body));
+  return send(gateway.url, pathOf(name), {
+    method: "POST",
+    body,
+    headers: { Host: url.host, ...signature, ...headers },
+  });
+}
 
 describe("Lambda's Invoke API", () => {
   it("answers 200 with the result", async () => {
@@ -91,6 +102,25 @@ describe("Lambda's Invoke API", () => {
       expect(built.seen()).toEqual([]);
     },
   );
+
+  it.each([
+    [
+      "MissingAuthenticationTokenException",
+      () =>
+        send(gateway.url, pathOf("ops-echo"), {
+          method: "POST",
+          body: "{}",
+          headers: { Host: new URL(gateway.url).host },
+        }),
+    ],
+    ["UnrecognizedClientException", () => invoke("ops-echo", "{}", {}, newKey())],
+    ["InvalidSignatureException", () => invoke("ops-echo", "{}", {}, { ...newKey(), accessKeyId: key.accessKeyId })],
+  ])("answers 403 %s to whoever has not the key, and runs nothing", async (type, ask) => {
+    const { status, headers } = await ask();
+
+    expect({ status, type: headers["x-amzn-errortype"] }).toEqual({ status: 403, type });
+    expect(built.seen()).toEqual([]);
+  });
 
   it.each(["ops-nothing", "constructor", "..%2Fops-echo", "ops%2Decho"])("answers 404 for %s", async (name) => {
     const { status, json, headers } = await invoke(name);

@@ -2,8 +2,10 @@ import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { writeCredentials } from "../../../infra/local/credentials.ts";
 import { type Gateway, startGateway } from "../../../infra/local/gateway.ts";
 import { startLambda } from "../../../infra/local/lambda.ts";
+import { key } from "../../support/environment.ts";
 import { echo, writeFunctions } from "./fixtures.ts";
 
 const script = join(import.meta.dirname, "../../../infra/local/invoke.ts");
@@ -16,7 +18,8 @@ beforeAll(async () => {
     "ops/echo": "export const handler = async (event) => event;",
     "ops/fail": "export const handler = async () => { throw new RangeError('too far'); };",
   });
-  gateway = await startGateway({ lambda: await startLambda(built), allowedOrigins: [], uploads: false });
+  gateway = await startGateway({ lambda: await startLambda(built), key, allowedOrigins: [], uploads: false });
+  await writeCredentials(built.outdir, key);
   await writeFile(join(built.outdir, "payload.json"), '{"days":3}');
 });
 
@@ -28,9 +31,13 @@ afterAll(async () => {
 /** `npm run invoke --` with these words. */
 function invoke(...words: string[]): Promise<{ code: number; output: string; complaint: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [script, "--url", gateway.url, ...words], (error, output, complaint) => {
-      resolve({ code: Number(error?.code ?? 0), output, complaint });
-    });
+    execFile(
+      process.execPath,
+      [script, "--url", gateway.url, "--data", built.outdir, ...words],
+      (error, output, complaint) => {
+        resolve({ code: Number(error?.code ?? 0), output, complaint });
+      },
+    );
   });
 }
 
@@ -71,6 +78,7 @@ describe("npm run invoke", () => {
     [[], "npm run invoke -- NAME"],
     [["ops-nothing"], "There is no sample payload for ops-nothing"],
     [["ops-echo", "nowhere.json"], "nowhere.json"],
+    [["admin-roles/list", "--data", "nowhere"], "There are no credentials in nowhere: is npm start running?"],
     [["ops-echo", "--what"], "Unknown option '--what'"],
     [["admin-roles/list", "--url", "http://127.0.0.1:9"], "Nothing answers on http://127.0.0.1:9"],
   ])("explains itself in a line or two: %j", async (words, reason) => {

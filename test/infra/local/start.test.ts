@@ -156,6 +156,11 @@ describe("npm start", () => {
   it.each([
     [["--prot", "1"], "Unknown option '--prot'"],
     [["--port", "0"], "--port takes a number from 1 to 65535, not 0"],
+    [
+      ["--database", "postgres://user:secret@localhost/name"],
+      "--database takes no password, which others would see: give the URL in COLOPHON_DATABASE_URL",
+    ],
+    [["--database", "localhost"], "--database takes a URL, postgres://user@host/name"],
     [["--scale", "many"], "--scale takes a number from 0 to 10000000, not many"],
   ])("explains itself to those who mistype: %s", async (mistyped, reason) => {
     const { complaint, code } = await outcomeOf(run(...mistyped));

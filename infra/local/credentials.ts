@@ -1,0 +1,28 @@
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Key } from "./signature.ts";
+
+const fileIn = (directory: string) => join(directory, "credentials");
+
+/** Leaves the key for whoever started this, and for nobody else, in the form that the AWS CLI and every SDK read. */
+export async function writeCredentials(directory: string, key: Key): Promise<void> {
+  const lines = [
+    "[default]",
+    `aws_access_key_id = ${key.accessKeyId}`,
+    `aws_secret_access_key = ${key.secretAccessKey}`,
+    "",
+  ];
+  // A file that is there already would keep its mode.
+  await rm(fileIn(directory), { force: true });
+  await writeFile(fileIn(directory), lines.join("\n"), { mode: 0o600, flag: "wx" });
+}
+
+/** The key of the service that runs over a directory. */
+export async function readCredentials(directory: string): Promise<Key> {
+  const text = await readFile(fileIn(directory), "utf8").catch((cause) => {
+    throw new Error(`There are no credentials in ${directory}: is npm start running?`, { cause });
+  });
+  const [, accessKeyId = "", secretAccessKey = ""] =
+    /aws_access_key_id = (\S+)\naws_secret_access_key = (\S+)/.exec(text) ?? [];
+  return { accessKeyId, secretAccessKey };
+}
