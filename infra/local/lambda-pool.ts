@@ -55,6 +55,9 @@ async function keepNative(file: string): Promise<void> {
   if (code.includes('"sharp"')) await import("sharp");
 }
 
+/** More of one function only get into each other's way, unless they wait for something: then somebody waits for them. */
+const eagerMax = 2 * availableParallelism();
+const patienceInMilliseconds = 50;
 const idleInMilliseconds = 5 * 60_000;
 
 /**
@@ -95,7 +98,8 @@ export function openPool({ runtime, files, environmentsMax, compiled, keepsSpare
     await loaded.environment.end();
   };
 
-  const want = (group: Group) => {
+  const want = (group: Group, hasWaited = false) => {
+    if (group.count >= eagerMax && !hasWaited) return;
     if (group.count >= environmentsMax || group.opening >= group.waiting.length) return;
     group.count += 1;
     group.opening += 1;
@@ -143,7 +147,7 @@ export function openPool({ runtime, files, environmentsMax, compiled, keepsSpare
     const group = groupOf(loaded.name);
     if (loaded.environment.hasEnded) {
       forget(loaded);
-      return want(group);
+      return want(group, true);
     }
     const next = group.waiting.shift();
     if (next) return next.resolve(loaded);
@@ -158,7 +162,8 @@ export function openPool({ runtime, files, environmentsMax, compiled, keepsSpare
     if (loaded) return loaded;
     group.waiting.push({ resolve, reject });
     want(group);
-    return await promise;
+    const timer = setTimeout(() => want(group, true), patienceInMilliseconds);
+    return await promise.finally(() => clearTimeout(timer));
   };
 
   return {
