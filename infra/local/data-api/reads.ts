@@ -17,6 +17,7 @@ const textsMax = 1000;
 
 export function knownReads(): Reads {
   const verdicts = new Map<string, { readonly isRead: boolean; readonly until: number }>();
+  let schema = 0;
 
   const verdictOn = (database: string, text: string) => {
     const verdict = verdicts.get(`${database} ${text}`);
@@ -28,35 +29,50 @@ export function knownReads(): Reads {
 
     async learn({ client, database, running }, text) {
       if (verdictOn(database, text) || running || client.getTransactionStatus() !== "I") return;
+      const seen = schema;
       // A session that is lost meanwhile has nothing to tell.
       const isRead = await onlyReads(client, text).catch(() => false);
+      if (seen !== schema) return;
       if (verdicts.size >= textsMax) verdicts.clear();
       verdicts.set(`${database} ${text}`, { isRead, until: performance.now() + rememberedInMilliseconds });
     },
 
-    forget: () => verdicts.clear(),
+    forget() {
+      schema += 1;
+      verdicts.clear();
+    },
   };
 }
 
-/** Statements, and the bodies of functions in SQL. */
+/** How statements begin, and the bodies of functions in SQL. */
 const reading = new Set(["select", "with", "values", "table", "return"]);
 const writing = ["insert", "update", "delete", "merge", "into"];
 
+interface Body {
+  readonly text: string;
+  readonly language: "sql" | "plpgsql";
+}
+
 /**
- * Whatever a statement calls is looked at: what is volatile may change the session, but for a few; a function in SQL is
- * what its body is; one in another language may do anything, whatever it is declared to be.
+ * Whatever a statement calls is looked at: what is volatile may change the session, but for a few; a function in SQL or
+ * PL/pgSQL is what its body is; one in another language may do anything, whatever it is declared to be.
  */
 async function onlyReads(client: Client, statement: string): Promise<boolean> {
-  const known = new Set<string>();
-  for (const text of known.add(statement)) {
-    const words = wordsOf(text);
-    if (!words || !reading.has(words.first) || isMultistatement(text)) return false;
-    if (writing.some((word) => words.all.has(word))) return false;
+  const known = new Map<string, Body>([[statement, { text: statement, language: "sql" }]]);
+  for (const body of known.values()) {
+    const words = wordsOf(body.text);
+    if (!words || !mayRead(body, words)) return false;
     const bodies = await calledBy(client, words);
     if (!bodies) return false;
-    for (const body of bodies) known.add(body);
+    for (const each of bodies) known.set(each.text, each);
   }
   return true;
+}
+
+/** In PL/pgSQL that is not volatile, PostgreSQL itself allows nothing but queries, if any text may be one. */
+function mayRead({ text, language }: Body, { first, all }: Words): boolean {
+  if (language === "plpgsql") return !all.has("execute");
+  return reading.has(first) && !isMultistatement(text) && !writing.some((word) => all.has(word));
 }
 
 /** Volatile functions of PostgreSQL's own that leave nothing behind, or only until the statement's end. */
@@ -76,9 +92,9 @@ const harmless = [
   "uuidv7",
 ];
 
-/** The bodies of the SQL functions that are called; undefined where something is that may change the session. */
-async function calledBy(client: Client, { all, called }: Words): Promise<string[] | undefined> {
-  const { rows } = await client.query<{ changes: boolean; bodies: string[] }>(look, [[...all], [...called], harmless]);
+/** The bodies of the functions that are called; undefined where something is that may change the session. */
+async function calledBy(client: Client, { all, called }: Words): Promise<Body[] | undefined> {
+  const { rows } = await client.query<{ changes: boolean; bodies: Body[] }>(look, [[...all], [...called], harmless]);
   return rows[0]?.changes ? undefined : rows[0]?.bodies;
 }
 
@@ -118,7 +134,8 @@ const look = `
       select
       from named
       where case
-        when language not in ('internal', 'c', 'sql') then true
+        when language not in ('internal', 'c', 'sql', 'plpgsql') then true
+        when language = 'plpgsql' then provolatile = 'v'
         when pronamespace <> 'pg_catalog'::pg_catalog.regnamespace and prokind = 'a' then true
         when language = 'sql' then false
         when pronamespace = 'pg_catalog'::pg_catalog.regnamespace and proname = any($3::text[]::name[]) then false
@@ -136,7 +153,9 @@ const look = `
       select from pg_catalog.pg_class where relname = any($1::text[]::name[]) and relkind in ('v', 'f')
     ) as changes,
     array(
-      select coalesce(pg_catalog.pg_get_function_sqlbody(oid), prosrc)
+      select pg_catalog.json_build_object(
+        'text', coalesce(pg_catalog.pg_get_function_sqlbody(oid), prosrc), 'language', language
+      )
       from named
-      where language = 'sql' and prokind <> 'a'
+      where language in ('sql', 'plpgsql') and prokind <> 'a'
     ) as bodies`;

@@ -88,6 +88,7 @@ describe("what functions leave behind", () => {
   beforeAll(async () => {
     for (const statement of [
       "create function sets() returns int stable language plpgsql as $$ begin perform set_config('a.b', 'c', false); return 1; end $$",
+      "create function sets_by_text() returns int stable language plpgsql as $$ begin execute 'select set_config(''a.b'', ''c'', false)'; return 1; end $$",
       "create function locks() returns int language plpgsql as $$ begin perform pg_advisory_lock(2); return 1; end $$",
       "create function makes() returns int language plpgsql as $$ begin create temporary table left_behind (); return 1; end $$",
       "create function prepares() returns int language plpgsql as $$ begin execute 'prepare p as select 1'; return 1; end $$",
@@ -104,6 +105,7 @@ describe("what functions leave behind", () => {
 
   it.each([
     ["select sets()", settings, ""],
+    ["select sets_by_text()", settings, ""],
     ["select locks()", locks, "0"],
     ["select makes()", tables, "0"],
     ["select prepares()", prepared, "0"],
