@@ -18,6 +18,8 @@ declare module "vitest" {
     ownerUrl: string;
     /** The built functions. */
     outdir: string;
+    /** Where test files may keep what is there for the whole run. */
+    cache: string;
   }
 }
 
@@ -25,7 +27,8 @@ declare module "vitest" {
 export default async function setup(project: TestProject) {
   const directory = await mkdtemp(join(tmpdir(), "colophon-test-"));
   // Beneath node_modules, so that bundles find sharp and the test runner leaves them as they are.
-  const outdir = join(import.meta.dirname, "../../node_modules/.cache", `colophon-test-${process.pid}`);
+  const cache = join(import.meta.dirname, "../../node_modules/.cache", `colophon-test-${process.pid}`);
+  const outdir = join(cache, "functions");
   const [server] = await Promise.all([
     startPostgres({ directory: join(directory, "postgres"), durable: false }),
     build({ outdir }),
@@ -38,9 +41,10 @@ export default async function setup(project: TestProject) {
   }
   project.provide("databaseUrl", server.url);
   project.provide("outdir", outdir);
+  project.provide("cache", cache);
   return async () => {
     await server.stop();
-    await Promise.all([rm(directory, { recursive: true }), rm(outdir, { recursive: true })]);
+    await Promise.all([rm(directory, { recursive: true }), rm(cache, { recursive: true })]);
   };
 }
 

@@ -1,6 +1,7 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll } from "vitest";
+import { deserialize, serialize } from "node:v8";
+import { beforeAll, inject, vi } from "vitest";
 import { makeApp, type Shipment } from "../../../infra/app.ts";
 import { packageFunctions } from "../../../infra/package.ts";
 import { packageMigration } from "../../../infra/stacks/migration.ts";
@@ -43,30 +44,49 @@ export interface Synthesis {
 
 /** What `npm run synth` gives, for a whole test file or describe block; it is there in hooks and tests. */
 export function useSynthesis(): Pick<Synthesis, "directory" | "template"> & { readonly shipment: Shipment } {
-  let shipment: Awaited<ReturnType<typeof ship>>;
-  let synthesis: Synthesis;
+  const directory = join(inject("cache"), "synthesis");
+  let shipment: Shipment;
+  let templates: Synthesis["template"];
 
   beforeAll(async () => {
-    shipment = await ship();
-    synthesis = await synthesize(shipment);
+    shipment = await onceInARun(directory, () => synthesizeAll(directory));
+    templates = await readTemplates(directory);
   });
 
-  afterAll(() => Promise.all([shipment.remove(), synthesis.remove()]));
-
   return {
-    get directory() {
-      return synthesis.directory;
-    },
+    directory,
     get shipment() {
       return shipment;
     },
-    template: (stack) => synthesis.template(stack),
+    template: (stack) => templates(stack),
   };
+}
+
+/** Test files run side by side, and the first to come makes what all of them look at. */
+async function onceInARun<Made>(name: string, make: () => Promise<Made>): Promise<Made> {
+  const file = `${name}.made`;
+  const isFirst = await mkdir(`${name}.begun`).then(
+    () => true,
+    () => false,
+  );
+  if (isFirst) {
+    await writeFile(`${file}.draft`, serialize(await make()));
+    await rename(`${file}.draft`, file);
+  }
+  return deserialize(
+    await vi.waitUntil(() => readFile(file).catch(() => undefined), { timeout: 55_000, interval: 200 }),
+  );
+}
+
+async function synthesizeAll(directory: string): Promise<Shipment> {
+  const { functions, migration } = await ship();
+  makeApp(settings, { functions, migration }, directory).synth();
+  return { functions, migration };
 }
 
 /** Packages beneath node_modules, where the test runner leaves files as they are. */
 export async function ship(): Promise<Shipment & { remove(): Promise<void> }> {
-  const outdir = await mkdtemp(join(import.meta.dirname, "../../../node_modules/.cache/colophon-ship-"));
+  const outdir = await mkdtemp(join(inject("cache"), "shipment-"));
   const functions = await packageFunctions({ outdir });
   const migration = await packageMigration({ outdir });
   return { functions, migration, remove: () => rm(outdir, { recursive: true }) };
@@ -75,18 +95,15 @@ export async function ship(): Promise<Shipment & { remove(): Promise<void> }> {
 /** Synthesises as `npm run synth` does, cdk-nag included. */
 export async function synthesize(shipment: Shipment, given: Settings = settings): Promise<Synthesis> {
   const directory = await mkdtemp(join(import.meta.dirname, "../../../node_modules/.cache/colophon-synth-"));
-  const { stacks } = makeApp(given, shipment, directory).synth();
-  const texts = await Promise.all(
-    stacks.map(async ({ stackName, templateFile }) => {
-      return [stackName, await readFile(join(directory, templateFile), "utf8")] as const;
-    }),
-  );
-  const templates = new Map(texts.map(([name, text]) => [name, parse(text)]));
-  return {
-    directory,
-    template: (stack) => templates.get(stack) ?? fail(`There is no stack ${stack}`),
-    remove: () => rm(directory, { recursive: true }),
-  };
+  makeApp(given, shipment, directory).synth();
+  return { directory, template: await readTemplates(directory), remove: () => rm(directory, { recursive: true }) };
+}
+
+async function readTemplates(directory: string): Promise<Synthesis["template"]> {
+  const files = (await readdir(directory)).filter((file) => file.endsWith(".template.json"));
+  const texts = await Promise.all(files.map((file) => readFile(join(directory, file), "utf8")));
+  const templates = new Map(texts.map((text, index) => [files[index]?.replace(".template.json", ""), parse(text)]));
+  return (stack) => templates.get(stack) ?? fail(`There is no stack ${stack}`);
 }
 
 function parse(text: string): Template {
