@@ -54,18 +54,20 @@ async function highest(sql: Sql, table: string): Promise<number> {
 /** One transaction a table: its rows are all there or none of them is, also after kill -9. */
 async function add(sql: Sql, table: string, { first, count }: Span, rows: Add, report: Report): Promise<void> {
   const start = performance.now();
-  const [{ slugged = false } = {}] = await sql<{ slugged: boolean }[]>`
-    select exists (select from pg_trigger where tgrelid = ${table}::regclass and tgname = 'assign_slug') as slugged
+  // Slugs are known to be free, and sort keys come with the rows: what looks for them row by row is not needed.
+  const dispensable = await sql<{ name: string }[]>`
+    select tgname as name
+    from pg_trigger
+    where tgrelid = ${table}::regclass and tgname in ('assign_slug', 'take_sort_keys')
   `;
   await sql.begin((transaction) =>
     inBulk(transaction, table, count, async (step) => {
-      // Slugs are known to be free, so their trigger and its lock a row are not needed.
-      if (slugged) await step`alter table ${step(table)} disable trigger assign_slug`;
+      for (const { name } of dispensable) await step`alter table ${step(table)} disable trigger ${step(name)}`;
       for (let done = 0; done < count; done += batch) {
         if (done > 0) report(`  ${table}: ${done} of ${count}`);
         await rows(step, first + done, first + Math.min(done + batch, count) - 1);
       }
-      if (slugged) await step`alter table ${step(table)} enable trigger assign_slug`;
+      for (const { name } of dispensable) await step`alter table ${step(table)} enable trigger ${step(name)}`;
     }),
   );
   await sql`vacuum analyze ${sql(table)}`;
@@ -186,10 +188,12 @@ const giveRoles =
   (teams: Span, late: number): Add =>
   (sql, first, last) =>
     sql`
-    insert into user_roles (user_id, role_id)
+    insert into user_roles (user_id, role_id, username_key, registered)
     select
       users.id,
-      case nth when 3 then ${late}::bigint else ${teams.first}::bigint + (users.id + nth) % ${teams.count}::bigint end
+      case nth when 3 then ${late}::bigint else ${teams.first}::bigint + (users.id + nth) % ${teams.count}::bigint end,
+      username_key,
+      registered
     from users cross join generate_series(0, 3) as nth
     where
       users.id between ${first}::bigint and ${last}::bigint

@@ -46,8 +46,10 @@ export function list({ order, search, role }: ListInput): GuardedListQuery<Answe
 
 function pick(search: string | undefined, role: Id | undefined, order: TableOrder): Picks {
   const { key, by, behind } = order;
-  const matching = sql`from users where true ${named(sql`username_key`, search)} ${holding(role)}`;
-  if (findsFew(search)) return fromFew(sql`select id, ${key} as key ${matching}`, order);
+  const like = named(sql`username_key`, search);
+  if (findsFew(search))
+    return fromFew(sql`select id, ${key} as key from users where true ${like} ${holding(role)}`, order);
+  const matching = sql`from ${role === undefined ? sql`users` : holders(role)} where true ${like}`;
   return {
     max: search === undefined ? tallied(role) : sql`select count(*) ${matching}`,
     page: ({ after, offset, limit }) => sql`
@@ -62,6 +64,10 @@ function pick(search: string | undefined, role: Id | undefined, order: TableOrde
 
 const holding = (role: Id | undefined): Sql =>
   role === undefined ? empty : sql`and id in (select user_id from user_roles where role_id = ${role}::bigint)`;
+
+/** The users of a role, as far as they are sorted and searched by. */
+const holders = (role: Id): Sql =>
+  sql`(select user_id as id, username_key, registered from user_roles where role_id = ${role}::bigint) as holders`;
 
 const tallied = (role: Id | undefined): Sql => sql`
   select coalesce(sum(tally), 0)::bigint

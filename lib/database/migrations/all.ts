@@ -9,6 +9,7 @@ import identity from "./0008-identity.sql";
 import aliasSearch from "./0009-alias-search.sql";
 import changes from "./0010-changes.sql";
 import freeSlugs from "./0011-slugs.sql";
+import roleUsers from "./0012-role-users.sql";
 
 export interface Migration {
   readonly name: string;
@@ -32,4 +33,5 @@ export const migrations: readonly Migration[] = [
   { name: "0009-alias-search", text: aliasSearch },
   { name: "0010-changes", text: changes },
   { name: "0011-slugs", text: freeSlugs },
+  { name: "0012-role-users", text: roleUsers },
 ];

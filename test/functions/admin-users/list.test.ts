@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { forbidden, invalidParameter, unauthorized } from "../../support/envelope.ts";
 import { imageBaseUrl } from "../../support/environment.ts";
 import { aUser, holderOf, type Person } from "../../support/people.ts";
@@ -18,6 +18,13 @@ afterAll(() => stack.close());
 const list = async (query: Request["query"] = {}, as = viewer.token) =>
   (await stack.call("admin-users/list", { as, query })).body;
 const namesOf = ({ users }: { users: { username: string }[] }) => users.map(({ username }) => username);
+
+/** Somebody waits for a lock of this session. */
+const waitingFor = (pid: number) =>
+  vi.waitUntil(
+    async () => (await stack.sql`select from pg_stat_activity where ${pid} = any(pg_blocking_pids(pid))`).length > 0,
+    { timeout: 5_000 },
+  );
 
 describe("GET /admin-users", () => {
   it("answers 200 with users, their roles and images", async () => {
@@ -105,6 +112,38 @@ describe("GET /admin-users", () => {
     expect((await list({ role: "", search: "member" })).max).toBe(4);
   });
 
+  it("answers 200 with the users of a role by the names that they have now", async () => {
+    const [role, other] = [await aRole(stack.sql), await aRole(stack.sql)];
+    const [first, second] = [await aUser(stack.sql, "Moving a"), await aUser(stack.sql, "Moving b")];
+    for (const user of [first, second]) await give(stack.sql, user, role);
+
+    await stack.sql`update users set username = 'Moving c', registered = '2019-01-01' where id = ${first.id}`;
+    await give(stack.sql, first, other);
+
+    expect(namesOf(await list({ role: role.id }))).toEqual(["Moving b", "Moving c"]);
+    expect(namesOf(await list({ role: role.id, order: "registered-asc" }))).toEqual(["Moving c", "Moving b"]);
+    expect(namesOf(await list({ role: role.id, search: "c" }))).toEqual(["Moving c"]);
+    expect(namesOf(await list({ role: other.id, search: "a" }))).toEqual([]);
+  });
+
+  it("answers 200 with the users of a role in order when one got it while being renamed", async () => {
+    const role = await aRole(stack.sql);
+    const [early, late] = [await aUser(stack.sql, "Meanwhile a"), await aUser(stack.sql, "Meanwhile b")];
+    await give(stack.sql, late, role);
+
+    const renaming = await stack.sql.reserve();
+    await renaming`begin`;
+    await renaming`update users set username = 'Meanwhile c' where id = ${early.id}`;
+    const [{ id: pid } = { id: 0 }] = await renaming<{ id: number }[]>`select pg_backend_pid() as id`;
+    const given = give(stack.sql, early, role).execute();
+    await waitingFor(pid);
+    await renaming`commit`;
+    renaming.release();
+    await given;
+
+    expect(namesOf(await list({ role: role.id }))).toEqual(["Meanwhile b", "Meanwhile c"]);
+  });
+
   it.each(["999999", "Administrator", "1 or 1=1", "-1", "99999999999999999999"])(
     "answers 200 with nobody for the role %s, which is no role's id",
     async (role) => {
@@ -181,6 +220,38 @@ describe("GET /admin-users, longer than one page", () => {
         select id from users where slug like 'crowd-%' order by ${column} ${direction}, id ${direction}
       `;
       expect(users.map(({ id }: Person) => id)).toEqual(expected.map(({ id }) => id));
+    },
+  );
+
+  const holders = 2_300;
+
+  it.each(["name-asc", "name-desc", "registered-asc", "registered-desc"])(
+    "answers 200 with the users of a role once, in the order %s, with and without a search",
+    async (order) => {
+      const role = await aRole(stack.sql);
+      await stack.sql`
+        insert into user_roles (user_id, role_id)
+        select id, ${role.id} from users where slug like 'crowd-%' order by md5(slug) limit ${holders}
+      `;
+      const direction = order.endsWith("asc") ? stack.sql`asc` : stack.sql`desc`;
+      const column = order.startsWith("name") ? stack.sql`username_key` : stack.sql`registered`;
+      const expected = await stack.sql<{ id: number; username: string }[]>`
+        select id, username
+        from users
+        where id in (select user_id from user_roles where role_id = ${role.id})
+        order by ${column} ${direction}, id ${direction}
+      `;
+      const idsOf = (found: readonly { id: number }[]) => found.map(({ id }) => id);
+
+      const whole = await list({ role: role.id, order });
+      expect([whole.max, whole.to, idsOf(whole.users)]).toEqual([holders, holders, idsOf(expected)]);
+      const part = await list({ role: role.id, order, offset: 1_234, limit: 30 });
+      expect([part.max, idsOf(part.users)]).toEqual([holders, idsOf(expected).slice(1_234, 1_264)]);
+      for (const search of ["7", "77", "wd 1"]) {
+        const sought = await list({ role: role.id, order, search });
+        const matching = expected.filter(({ username }) => username.includes(search));
+        expect([sought.max, idsOf(sought.users)]).toEqual([matching.length, idsOf(matching)]);
+      }
     },
   );
 });

@@ -2,10 +2,11 @@ import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import sql, { empty, type Sql } from "sql-template-tag";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { scale, scaleUsers } from "../../../infra/local/scale.ts";
+import { lateRole, scale, scaleUsers } from "../../../infra/local/scale.ts";
 import type { ListQuery, Slice } from "../../../lib/database/list.ts";
 import * as contributors from "../../../lib/queries/contributors.ts";
 import * as publishers from "../../../lib/queries/publishers.ts";
+import * as users from "../../../lib/queries/users.ts";
 
 const database = `plans_${randomUUID().replaceAll("-", "")}`;
 const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
@@ -35,6 +36,9 @@ const page = ({ shared, fields, rows }: ListQuery<unknown>, slice: Partial<Slice
   select ${fields} ${rows({ ...firstPage, ...slice })}
 `;
 const everybody = { client: 1, search: undefined };
+const asCaller = (statement: Sql): Sql => sql`
+  select * from (select 1::bigint as id) as caller cross join lateral (${statement}) as page
+`;
 
 describe("In a large catalogue", () => {
   it.each([
@@ -65,6 +69,25 @@ describe("In a large catalogue", () => {
     expect(await planOf(statement)).not.toMatch(
       /Seq Scan on (contributors|series|series_aliases|series_contributors|volumes)\b/,
     );
+  });
+
+  it.each([
+    ["by name", { order: "name-asc" }, {}],
+    ["by name, backwards", { order: "name-desc" }, {}],
+    ["by registration", { order: "registered-asc" }, {}],
+    ["by registration, backwards", { order: "registered-desc" }, {}],
+    ["from the middle", { order: "name-asc" }, { offset: 200 }],
+    ["behind another page", { order: "name-asc" }, { after: { key: "vanan", id: 77 } }],
+    ["with a letter", { order: "name-asc", search: "r" }, {}],
+    ["with a letter, by registration", { order: "registered-desc", search: "r" }, {}],
+  ] as const)("the users of a role, %s, are found without those of other roles", async (_, input, slice) => {
+    const [{ id: role } = { id: 0 }] = await db<{ id: number }[]>`select id from roles where name = ${lateRole}`;
+
+    const list = users.list({ ...input, role });
+    const plan = `${await planOf(asCaller(page(list, slice)))}\n${await planOf(list.max)}`;
+
+    expect(plan).toMatch(/Index.* using users_pkey/);
+    expect(plan).not.toMatch(/users_by_|Scan on users\b/);
   });
 
   it("the exact number of contributors is read, not counted", async () => {
