@@ -71,6 +71,34 @@ describe("ops-migrate", () => {
     expect(ledger.map(({ name }) => name)).toEqual(migrations);
   });
 
+  it("takes the users of roles along", async () => {
+    await sql`drop schema public cascade`;
+    await sql`create schema public authorization pg_database_owner`;
+    await sql`create table holders (id int)`;
+    expect(await migrate()).toMatchObject({
+      error: { errorMessage: expect.stringContaining("Migration 0012-role-users failed") },
+    });
+    await sql`insert into users (username, slug) select 'Émile ' || n, 'emile-' || n from generate_series(1, 3) as n`;
+    await sql`insert into roles (name) values ('Held')`;
+    await sql`insert into user_roles (user_id, role_id) select users.id, roles.id from users, roles where users.id <> 2`;
+    await sql`drop table holders`;
+
+    expect(await migrate()).toMatchObject({ result: { applied: expect.arrayContaining(["0012-role-users"]) } });
+
+    expect(
+      await sql`
+        select user_id::int, roles.name, held.username_key, held.registered = users.registered as alike
+        from user_roles as held join roles on roles.id = role_id join users on users.id = user_id
+        order by user_id, roles.id
+      `,
+    ).toEqual([
+      { user_id: 1, name: "Reader", username_key: "emile 1", alike: true },
+      { user_id: 1, name: "Held", username_key: "emile 1", alike: true },
+      { user_id: 3, name: "Reader", username_key: "emile 3", alike: true },
+      { user_id: 3, name: "Held", username_key: "emile 3", alike: true },
+    ]);
+  });
+
   it.each([
     ["a statement", "ExecuteStatement"],
     ["a commit", "CommitTransaction"],
