@@ -107,6 +107,8 @@ export async function sendResult(
 
 /** Passes a stream on as it comes. A function that fails on the way breaks the connection. */
 export async function sendStream(response: ServerResponse, head: ResultHead, body: Readable): Promise<void> {
+  // To one that has gone already a pipeline would neither write nor end.
+  if (response.destroyed) return void body.destroy();
   begin(response, head);
   // The client shall know that there is an answer, though it may take a while to begin.
   response.flushHeaders();

@@ -10,6 +10,7 @@ const list = (path: `/${string}`) =>
   declare({ summary: "", method: "GET", path, answers: { list: "Work" }, errors: {} });
 const names = [
   "slow",
+  "late",
   "silent",
   "fail-early",
   "fail-late",
@@ -29,6 +30,7 @@ beforeAll(async () => {
       start({ statusCode: 201, headers: { "X-Kind": "list" } }).write("first");
       await gate();
       stream.end();`),
+    "late/list": streaming(`tell("begun"); await gate(); start().write("first"); stream.end();`),
     "silent/list": streaming("start(); await gate(); stream.end();"),
     "fail-early/list": streaming(`throw new Error("secret");`),
     "fail-late/list": streaming(`start().write('{"works":['); await gate(); throw new Error("secret");`),
@@ -129,5 +131,19 @@ describe("a streamed answer", () => {
     response.destroy();
 
     await expect.poll(() => built.seen().at(-1)).toBe("end");
+  });
+
+  it("leaves its environment to others when the client has gone before it begins", async () => {
+    const lambda = await startLambda({ ...built, limits: { environments: 1 } });
+    const local = await startGateway({ lambda, endpoints: [list("/late")], allowedOrigins: [], uploads: false });
+    const release = built.newGate();
+    const client = get(`${local.url}/late`, { agent: false }).on("error", () => {});
+    await expect.poll(() => built.seen()).toEqual(["begun"]);
+    client.destroy();
+    await sleep(50);
+    release();
+
+    expect(await (await fetch(`${local.url}/late`, { signal: AbortSignal.timeout(10_000) })).text()).toBe("first");
+    await local.close();
   });
 });
