@@ -55,9 +55,12 @@ async function keepNative(file: string): Promise<void> {
   if (code.includes('"sharp"')) await import("sharp");
 }
 
-/** More of one function only get into each other's way, unless they wait for something: then somebody waits for them. */
-const eagerMax = 2 * availableParallelism();
-const patienceInMilliseconds = 50;
+/**
+ * More environments of one function than this only get into each other's way, and each of them has to get warm by
+ * itself, unless they wait for something: then somebody waits for them.
+ */
+const eagerMax = availableParallelism() + 1;
+const patienceInMilliseconds = 1_000;
 const idleInMilliseconds = 5 * 60_000;
 
 /**
@@ -98,8 +101,8 @@ export function openPool({ runtime, files, environmentsMax, compiled, keepsSpare
     await loaded.environment.end();
   };
 
-  const want = (group: Group, hasWaited = false) => {
-    if (group.count >= eagerMax && !hasWaited) return;
+  const want = (group: Group, atOnce = false) => {
+    if (group.count >= eagerMax && !atOnce) return;
     if (group.count >= environmentsMax || group.opening >= group.waiting.length) return;
     group.count += 1;
     group.opening += 1;
@@ -155,13 +158,13 @@ export function openPool({ runtime, files, environmentsMax, compiled, keepsSpare
     group.idle.push(loaded);
   };
 
-  const acquire = async (name: string) => {
+  const acquire = async (name: string, atOnce = false) => {
     const group = groupOf(name);
     const { promise, resolve, reject } = Promise.withResolvers<Loaded>();
     const loaded = takeIdle(group);
     if (loaded) return loaded;
     group.waiting.push({ resolve, reject });
-    want(group);
+    want(group, atOnce);
     const timer = setTimeout(() => want(group, true), patienceInMilliseconds);
     return await promise.finally(() => clearTimeout(timer));
   };
@@ -173,7 +176,7 @@ export function openPool({ runtime, files, environmentsMax, compiled, keepsSpare
     async provision(name, count) {
       const { idle } = groupOf(name);
       await Promise.all(idle.slice(count).map(end));
-      const ready = await Promise.all(Array.from({ length: count }, () => acquire(name)));
+      const ready = await Promise.all(Array.from({ length: count }, () => acquire(name, true)));
       for (const loaded of ready) release(loaded);
     },
 

@@ -28,6 +28,8 @@ export async function receiveBody(request: IncomingMessage, bytesMax: number): P
 
 /** Undefined when it is too large; it is read to its end nevertheless, so that the client hears the answer. */
 export async function read(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
+  const { "content-length": length, "transfer-encoding": coding } = request.headers;
+  if (coding === undefined && (length === undefined || length === "0")) return Buffer.alloc(0);
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request) {
