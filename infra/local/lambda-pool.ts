@@ -22,6 +22,8 @@ export interface PoolOptions {
   readonly files: ReadonlyMap<string, string>;
   /** Of one function at once; whoever comes then waits for their turn. */
   readonly environmentsMax: number;
+  /** The environment variables of all functions. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where compiled code is kept from one environment to the next. */
   readonly compiled: string;
   /** Boots an environment before there is a function to load. */
@@ -67,7 +69,7 @@ const idleInMilliseconds = 5 * 60_000;
  * Opens environments as they are needed. Only so many are opened at once as there are processors: whoever waits takes
  * what is free first, one that has just been opened or one that somebody has done with.
  */
-export function openPool({ runtime, files, environmentsMax, compiled, keepsSpare }: PoolOptions): Pool {
+export function openPool({ runtime, files, environmentsMax, environment, compiled, keepsSpare }: PoolOptions): Pool {
   const groups = new Map<string, Group>();
   const all = new Set<Environment>();
   const wanted: Group[] = [];
@@ -130,18 +132,18 @@ export function openPool({ runtime, files, environmentsMax, compiled, keepsSpare
     const { name } = group;
     const file = files.get(name) ?? "";
     await keepNative(file);
-    const environment = spare ?? openEnvironment(runtime);
+    const opened = spare ?? openEnvironment(runtime);
     spare = undefined;
-    all.add(environment);
+    all.add(opened);
     try {
-      const load = { name, file, environment: { ...process.env }, compiled };
-      const { isStreaming } = await environment.load(load);
-      release({ name, environment, isStreaming });
+      const load = { name, file, environment, compiled };
+      const { isStreaming } = await opened.load(load);
+      release({ name, environment: opened, isStreaming });
     } catch (error) {
       group.count -= 1;
-      all.delete(environment);
+      all.delete(opened);
       group.waiting.shift()?.reject(error);
-      await environment.end();
+      await opened.end();
     }
     if (keepsSpare) spare ??= openEnvironment(runtime);
   };

@@ -48,7 +48,7 @@ export type StreamedInvocation =
   | { readonly head: Prelude; readonly body: Readable }
   | { readonly error: FunctionError };
 
-/** Functions as Lambda runs them: in environments of their own, with the environment variables of this process. */
+/** Functions as Lambda runs them: in environments of their own, with the variables that this process has at the start. */
 export interface Lambda {
   readonly names: ReadonlySet<string>;
   /**
@@ -80,6 +80,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     runtime: await bundleRuntime(options.outdir),
     files,
     environmentsMax: limits.environments,
+    environment: { ...process.env },
     compiled: join(options.outdir, ".compiled"),
     keepsSpare: options.keepsSpare ?? false,
   });

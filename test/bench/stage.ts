@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
@@ -84,10 +84,7 @@ export async function setTheStage(): Promise<Stage> {
     async over(size) {
       const { database, outdir } = await catalogue(size);
       useDatabase(database, dataApi.url);
-      const lambda = await startLambda({ outdir });
-      const files = (await readdir(outdir, { recursive: true })).filter((file) => file.endsWith("index.mjs"));
-      await Promise.all(files.map((file) => import(join(outdir, file))));
-      return lambda;
+      return await startLambda({ outdir });
     },
     async close() {
       await dataApi.close();
