@@ -15,6 +15,8 @@ export interface Pool {
   close(): Promise<void>;
 }
 
+export type Variables = Readonly<Record<string, string | undefined>>;
+
 export interface PoolOptions {
   /** The file that an environment boots from. */
   readonly runtime: string;
@@ -22,8 +24,7 @@ export interface PoolOptions {
   readonly files: ReadonlyMap<string, string>;
   /** Of one function at once; whoever comes then waits for their turn. */
   readonly environmentsMax: number;
-  /** The environment variables of all functions. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly variables?: Variables;
   /** Where compiled code is kept from one environment to the next. */
   readonly compiled: string;
   /** Boots an environment before there is a function to load. */
@@ -69,7 +70,7 @@ const idleInMilliseconds = 5 * 60_000;
  * Opens environments as they are needed. Only so many are opened at once as there are processors: whoever waits takes
  * what is free first, one that has just been opened or one that somebody has done with.
  */
-export function openPool({ runtime, files, environmentsMax, environment, compiled, keepsSpare }: PoolOptions): Pool {
+export function openPool({ runtime, files, environmentsMax, variables, compiled, keepsSpare }: PoolOptions): Pool {
   const groups = new Map<string, Group>();
   const all = new Set<Environment>();
   const wanted: Group[] = [];
@@ -136,7 +137,7 @@ export function openPool({ runtime, files, environmentsMax, environment, compile
     spare = undefined;
     all.add(opened);
     try {
-      const load = { name, file, environment, compiled };
+      const load = { name, file, environment: variables ?? { ...process.env }, compiled };
       const { isStreaming } = await opened.load(load);
       release({ name, environment: opened, isStreaming });
     } catch (error) {

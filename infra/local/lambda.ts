@@ -5,13 +5,15 @@ import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { type Answer, bundleRuntime, Failure } from "./lambda-environment.ts";
 import type { FunctionError } from "./lambda-messages.ts";
-import { openPool } from "./lambda-pool.ts";
+import { openPool, type Variables } from "./lambda-pool.ts";
 import type { Prelude } from "./lambda-stream.ts";
 
 export interface LambdaOptions {
   /** Where the built functions are: `<outdir>/<stem>/index.mjs`. */
   readonly outdir: string;
   readonly limits?: Partial<LambdaLimits>;
+  /** The environment variables; without them those that this process has when an environment opens. */
+  readonly variables?: Variables;
   /** Makes the first invocation of a function faster, by an environment that is ready before it is known for what. */
   readonly keepsSpare?: boolean;
 }
@@ -48,7 +50,7 @@ export type StreamedInvocation =
   | { readonly head: Prelude; readonly body: Readable }
   | { readonly error: FunctionError };
 
-/** Functions as Lambda runs them: in environments of their own, with the variables that this process has at the start. */
+/** Functions as Lambda runs them, each in environments of its own. */
 export interface Lambda {
   readonly names: ReadonlySet<string>;
   /**
@@ -80,7 +82,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     runtime: await bundleRuntime(options.outdir),
     files,
     environmentsMax: limits.environments,
-    environment: { ...process.env },
+    ...(options.variables && { variables: options.variables }),
     compiled: join(options.outdir, ".compiled"),
     keepsSpare: options.keepsSpare ?? false,
   });

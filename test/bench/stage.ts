@@ -84,7 +84,7 @@ export async function setTheStage(): Promise<Stage> {
     async over(size) {
       const { database, outdir } = await catalogue(size);
       useDatabase(database, dataApi.url);
-      return await startLambda({ outdir });
+      return await startLambda({ outdir, variables: { ...process.env } });
     },
     async close() {
       await dataApi.close();
