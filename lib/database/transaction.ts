@@ -2,10 +2,11 @@ import {
   BeginTransactionCommand,
   CommitTransactionCommand,
   ExecuteStatementCommand,
+  RDSDataClient,
   RollbackTransactionCommand,
 } from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
-import { type Attempt, persist } from "../persist.ts";
+import { type Attempt, attempts, persist } from "../persist.ts";
 import { client, database, parameter, type Row } from "./client.ts";
 
 export type Send = (statement: Sql) => Promise<readonly Row[]>;
@@ -14,6 +15,9 @@ const { resourceArn, secretArn } = database;
 
 /** Nobody waits at API Gateway for a transaction; the Data API ends a statement after 45 s (Data API, "Limits"). */
 const statementInMilliseconds = 50_000;
+
+/** Statements here may take longer than the other client waits for any. */
+const { connectionTimeout } = attempts;
 
 const patiently = (): Attempt => ({ abortSignal: AbortSignal.timeout(statementInMilliseconds) });
 
@@ -35,8 +39,9 @@ export async function transaction<Result>(work: (send: Send) => Promise<Result>,
   const { transactionId } = attempt
     ? await begin(attempt)
     : await persist(begin, () => true, Date.now() + beginningInMilliseconds);
+  const lasting = new RDSDataClient({ maxAttempts: 1, requestHandler: { connectionTimeout } });
   const send: Send = async (statement) => {
-    const { records } = await client.send(
+    const { records } = await lasting.send(
       new ExecuteStatementCommand({
         ...database,
         transactionId,
@@ -49,10 +54,10 @@ export async function transaction<Result>(work: (send: Send) => Promise<Result>,
   };
   try {
     const result = await work(send);
-    await client.send(new CommitTransactionCommand({ resourceArn, secretArn, transactionId }), attempt ?? patiently());
+    await lasting.send(new CommitTransactionCommand({ resourceArn, secretArn, transactionId }), attempt ?? patiently());
     return result;
   } catch (error) {
-    await client
+    await lasting
       .send(new RollbackTransactionCommand({ resourceArn, secretArn, transactionId }), patiently())
       .catch(() => undefined);
     throw error;
