@@ -1,5 +1,6 @@
 import { Annotations, CfnOutput, CfnRule, Duration, Fn, Stack } from "aws-cdk-lib";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
+import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
 import { type Declaration, functionName } from "../../lib/contract/declare.ts";
 import type { Owner } from "../../lib/images/keys.ts";
@@ -9,6 +10,7 @@ import { Alarms } from "./alarms.ts";
 import { type Cluster, databaseResource, findCluster } from "./database.ts";
 import { Firewall } from "./firewall.ts";
 import { Images } from "./images.ts";
+import { makeFunctionLog } from "./log.ts";
 import { ReferenceSite } from "./reference-site.ts";
 import { GradualRelease } from "./release.ts";
 import { ColophonApi } from "./rest-api.ts";
@@ -34,6 +36,7 @@ export class ApiStack extends Stack {
   readonly #packages: readonly Packaged[];
   readonly #cluster: Cluster;
   readonly #prefix: string;
+  readonly #log: LogGroup;
 
   constructor(scope: Construct, id: string, { settings, endpoints, packages }: ApiStackProps) {
     super(scope, id, {
@@ -44,6 +47,7 @@ export class ApiStack extends Stack {
     this.#packages = packages;
     this.#cluster = findCluster(this, settings.database);
     this.#prefix = `colophon-${settings.name}`;
+    this.#log = makeFunctionLog(this, settings.name, settings);
 
     const alarms = new Alarms(this, "Alarms", { prefix: this.#prefix, recipient: settings.alarmRecipient });
     const watch = new Watch(this, "Watch", { prefix: this.#prefix, cluster: this.#cluster, alarms });
@@ -65,9 +69,8 @@ export class ApiStack extends Stack {
       const protects = api.deploymentStage.stageArn;
       new Firewall(this, "Firewall", { name: this.#prefix, protects, ...settings.firewall });
     }
-    const endpointFunctions = served.map(({ endpoint }) => endpoint);
     const removal = images && this.makeRemoval(images);
-    watch.over({ endpoints: endpointFunctions, accessLog, removal, tidying: this.makeTidying() });
+    watch.over({ functionLog: this.#log, accessLog, removal, tidying: this.makeTidying() });
 
     const own = `https://${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
     this.makeReference(settings.domain ? `https://${settings.domain.name}` : own);
@@ -106,7 +109,7 @@ export class ApiStack extends Stack {
       resources: [this.surroundings, databaseResource(this.#cluster), ...imageResource],
       timeout: "list" in declaration.answers ? longTimeout : bufferedTimeout,
       ...(packaged.processesImages ? { memoryInMegabytes: imageMemoryInMegabytes } : {}),
-      ...this.keeping,
+      log: this.#log,
     });
   }
 
@@ -120,7 +123,7 @@ export class ApiStack extends Stack {
       // Often enough for images of deleted people, seldom enough to cost nothing.
       every: Duration.hours(6),
       payload: {},
-      ...this.keeping,
+      log: this.#log,
     }).serviceFunction;
   }
 
@@ -132,7 +135,7 @@ export class ApiStack extends Stack {
       resources: [databaseResource(this.#cluster)],
       every: Duration.days(1),
       payload: { days: this.#settings.changesKeptDays },
-      ...this.keeping,
+      log: this.#log,
     }).serviceFunction;
   }
 

@@ -17,6 +17,7 @@ import type { DatabaseSettings } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
 import { Alarms } from "./alarms.ts";
 import { type Cluster, type DatabaseUse, databaseName, databaseResource, publishCluster } from "./database.ts";
+import { makeFunctionLog } from "./log.ts";
 import { Migration } from "./migration.ts";
 import { longTimeout, ServiceFunction } from "./service-function.ts";
 
@@ -38,13 +39,12 @@ export class DatabaseStack extends Stack {
       description: `Colophon: the database ${settings.name}`,
       terminationProtection: settings.isProtected,
     });
-    const { isProtected, logRetentionDays } = settings;
     const prefix = `colophon-${settings.name}`;
     const database = makeCluster(this, settings);
     const cluster = describe(database);
     publishCluster(this, settings.name, cluster);
 
-    const shared = { prefix, logRetentionDays, isProtected };
+    const shared = { prefix, log: makeFunctionLog(this, `${settings.name}-database`, settings) };
     const deployment = new Migration(this, "Migration", { ...shared, packaged: migration, cluster, database });
     const functions = operations.map(
       ([packaged, use]) =>

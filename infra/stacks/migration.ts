@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CustomResource } from "aws-cdk-lib";
+import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct, type IDependable } from "constructs";
 import { build as bundle } from "esbuild";
 import { bundling } from "../build.ts";
@@ -35,8 +36,7 @@ export interface MigrationProps {
   readonly cluster: Cluster;
   /** The migrations wait for it, and for its writer. */
   readonly database: IDependable;
-  readonly logRetentionDays: number;
-  readonly isProtected: boolean;
+  readonly log: LogGroup;
 }
 
 /**
@@ -49,7 +49,7 @@ export class Migration extends Construct {
 
   constructor(scope: Construct, id: string, props: MigrationProps) {
     super(scope, id);
-    const { packaged, prefix, logRetentionDays, isProtected } = props;
+    const { packaged, prefix, log } = props;
     this.serviceFunction = new ServiceFunction(this, "Function", {
       prefix,
       packaged,
@@ -58,8 +58,7 @@ export class Migration extends Construct {
       timeout: longTimeout,
       // A migration that failed fails again; somebody must look at it.
       retries: 0,
-      logRetentionDays,
-      isProtected,
+      log,
     });
     const run = new CustomResource(this, "Run", {
       resourceType: "Custom::Migration",

@@ -14,7 +14,7 @@ export const queries: readonly SavedQuery[] = [
   },
   {
     name: "errors",
-    text: "fields @timestamp, requestId, status, answer, error.name, error.message, error.cause.message\n| filter level = 'error'\n| sort @timestamp desc\n| limit 100",
+    text: "fields @timestamp, endpoint, requestId, status, answer, error.name, error.message, error.cause.message\n| filter level = 'error'\n| sort @timestamp desc\n| limit 100",
     of: "functions",
   },
   {
@@ -24,7 +24,7 @@ export const queries: readonly SavedQuery[] = [
   },
   {
     name: "cold-starts",
-    text: "filter @type = 'REPORT' and ispresent(@initDuration)\n| stats count(*) as starts, avg(@initDuration) as milliseconds, max(@initDuration) as worst by @log",
+    text: "filter @type = 'REPORT' and ispresent(@initDuration)\n| parse @logStream /(?<name>[\\w-]+)\\[/\n| stats count(*) as starts, avg(@initDuration) as milliseconds, max(@initDuration) as worst by name",
     of: "functions",
   },
   {

@@ -1,4 +1,4 @@
-import { RemovalPolicy, Size } from "aws-cdk-lib";
+import { Size } from "aws-cdk-lib";
 import {
   AccessLogFormat,
   EndpointType,
@@ -13,13 +13,14 @@ import {
 } from "aws-cdk-lib/aws-apigateway";
 import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
 import { CfnPermission, type IFunction } from "aws-cdk-lib/aws-lambda";
-import { LogGroup } from "aws-cdk-lib/aws-logs";
+import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
 import { byRoute, type Declaration, functionName, routesOf } from "../../lib/contract/declare.ts";
 import { corsHeaders, envelopeOf, noFileServiceResponse, preflightHeaders } from "../gateway-responses.ts";
 import type { StageSettings, Throttle } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
+import { makeLog } from "./log.ts";
 import { mock } from "./mock.ts";
 import { addRefusals } from "./refusals.ts";
 import { longTimeout } from "./service-function.ts";
@@ -69,7 +70,7 @@ export class ColophonApi extends Construct {
   constructor(scope: Construct, id: string, props: RestApiProps) {
     super(scope, id);
     const { settings, prefix, endpoints, targets } = props;
-    this.accessLog = this.log("AccessLog", `/colophon/${settings.name}/access`, settings);
+    this.accessLog = makeLog(this, "AccessLog", `/colophon/${settings.name}/access`, settings);
     this.api = new RestApi(this, "Api", {
       restApiName: prefix,
       description: `Colophon, stage ${settings.name}`,
@@ -169,7 +170,8 @@ export class ColophonApi extends Construct {
 
   /** API Gateway writes what went wrong in itself to a log of this name, and would keep it for ever. */
   private keepErrorLog(settings: StageSettings): void {
-    const log = this.log("ErrorLog", `API-Gateway-Execution-Logs_${this.api.restApiId}/${stageName}`, settings);
+    const name = `API-Gateway-Execution-Logs_${this.api.restApiId}/${stageName}`;
+    const log = makeLog(this, "ErrorLog", name, settings);
     this.api.deploymentStage.node.addDependency(log);
   }
 
@@ -185,14 +187,6 @@ export class ColophonApi extends Construct {
         fixedRate: tracedShare,
         priority: 100,
       },
-    });
-  }
-
-  private log(id: string, logGroupName: string, { isProtected, logRetentionDays }: StageSettings): LogGroup {
-    return new LogGroup(this, id, {
-      logGroupName,
-      retention: logRetentionDays,
-      removalPolicy: isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
   }
 

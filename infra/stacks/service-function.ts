@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
-import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import { Duration } from "aws-cdk-lib";
 import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Architecture, Code, Function as Lambda, LoggingFormat, Runtime } from "aws-cdk-lib/aws-lambda";
-import { LogGroup } from "aws-cdk-lib/aws-logs";
+import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { Packaged } from "../package.ts";
 import { acknowledge } from "./acknowledge.ts";
@@ -33,36 +33,26 @@ export interface ServiceFunctionProps {
    * @default 2, as Lambda does
    */
   readonly retries?: 0 | 1 | 2;
-  readonly logRetentionDays: number;
-  /** Whether its log outlives the stack. */
-  readonly isProtected: boolean;
+  /** Where it writes; functions of a stack share it. */
+  readonly log: LogGroup;
 }
 
 const memoryInMegabytesDefault = 512;
 
 /**
- * A Lambda with a role and a log of its own. Its role may write this log and use the resources it was given, nothing
+ * A Lambda with a role of its own. This may write the log and use the resources it was given, nothing
  * else: so neither the managed policies of AWS, nor tracing by the function, which would need a right on everything
  * (`xray:PutTraceSegments` knows no resources). API Gateway traces each request, the time in the function included.
  */
 export class ServiceFunction extends Construct {
   readonly lambda: Lambda;
-  readonly logGroup: LogGroup;
 
   constructor(scope: Construct, id: string, props: ServiceFunctionProps) {
     super(scope, id);
-    const { packaged, resources } = props;
-    const functionName = `${props.prefix}-${packaged.name}`;
-
-    this.logGroup = new LogGroup(this, "Log", {
-      // Where people and tools look for it.
-      logGroupName: `/aws/lambda/${functionName}`,
-      retention: props.logRetentionDays,
-      removalPolicy: props.isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
-    });
+    const { packaged, resources, log } = props;
     const writeLog = new PolicyStatement({
       actions: ["logs:CreateLogStream", "logs:PutLogEvents"],
-      resources: [this.logGroup.logGroupArn],
+      resources: [log.logGroupArn],
     });
     const policies = Object.assign({ WriteLog: [writeLog] }, ...resources.map((each) => each.policies));
     const role = new Role(this, "Role", {
@@ -71,7 +61,7 @@ export class ServiceFunction extends Construct {
     });
     for (const { reasons } of resources) acknowledge(role, reasons ?? {});
     this.lambda = new Lambda(this, "Function", {
-      functionName,
+      functionName: `${props.prefix}-${packaged.name}`,
       description: props.description,
       runtime: Runtime.NODEJS_24_X,
       // A fifth cheaper than x86_64.
@@ -81,7 +71,7 @@ export class ServiceFunction extends Construct {
       memorySize: props.memoryInMegabytes ?? memoryInMegabytesDefault,
       timeout: props.timeout,
       role,
-      logGroup: this.logGroup,
+      logGroup: log,
       ...(props.retries === undefined ? {} : { retryAttempts: props.retries }),
       // Lines stay as the functions write them, JSON already; Logs Insights finds their fields.
       loggingFormat: LoggingFormat.TEXT,

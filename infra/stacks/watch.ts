@@ -26,7 +26,8 @@ export interface WatchProps {
 }
 
 interface Watched {
-  readonly endpoints: readonly ServiceFunction[];
+  /** The log of all functions. */
+  readonly functionLog: LogGroup;
   readonly accessLog: LogGroup;
   /** The scheduled removal of images, where there is one. */
   readonly removal: ServiceFunction | undefined;
@@ -119,15 +120,14 @@ export class Watch extends Construct {
     });
   }
 
-  private addDashboard({ endpoints }: Watched): void {
+  private addDashboard({ functionLog }: Watched): void {
     const { prefix } = this.#props;
     const half = (title: string, left: IMetric[], right: IMetric[] = []) =>
       new GraphWidget({ title, left, right, width: 12, height: 6 });
-    const logs = endpoints.map(({ logGroup }) => logGroup.logGroupName);
     const count = (title: string, query: string) =>
       new LogQueryWidget({
         title,
-        logGroupNames: logs,
+        logGroupNames: [functionLog.logGroupName],
         queryString: query,
         view: LogQueryVisualizationType.BAR,
         width: 12,
@@ -169,14 +169,14 @@ export class Watch extends Construct {
     });
   }
 
-  private addQueries({ endpoints, accessLog }: Watched): void {
-    const functions = endpoints.map(({ logGroup }) => logGroup.logGroupName);
+  private addQueries({ functionLog, accessLog }: Watched): void {
+    const functions = functionLog.logGroupName;
     const access = accessLog.logGroupName;
     for (const { name, text, of } of queries) {
       new CfnQueryDefinition(this, `Query-${name}`, {
         name: `${this.#props.prefix}/${name}`,
         queryString: text,
-        logGroupNames: { access: [access], functions, both: [access, ...functions] }[of],
+        logGroupNames: { access: [access], functions: [functions], both: [access, functions] }[of],
       });
     }
   }

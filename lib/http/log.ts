@@ -6,18 +6,18 @@ let cold = true;
 type Level = "info" | "warn" | "error";
 type Fields = Readonly<Record<string, unknown>>;
 
-const callers = new WeakMap<APIGatewayProxyEvent, number>();
+/** What is known of a request, for all that is logged of it. */
+const known = new WeakMap<APIGatewayProxyEvent, Fields>();
 
-/** Remembers who sent a request, for all that is logged of it. */
+/** Remembers who sent a request. */
 export function rememberCaller(event: APIGatewayProxyEvent, caller: number | null | undefined): void {
-  if (caller) callers.set(event, caller);
+  if (caller) known.set(event, { ...known.get(event), callerId: caller });
 }
 
 /** Writes one line of JSON about a request; CloudWatch Logs finds its fields by name. */
 export function log(event: APIGatewayProxyEvent, level: Level, fields: Fields): void {
   const { requestId } = event.requestContext;
-  const callerId = callers.get(event);
-  console.log(JSON.stringify({ level, time: new Date().toISOString(), requestId, callerId, ...fields }));
+  console.log(JSON.stringify({ level, time: new Date().toISOString(), requestId, ...known.get(event), ...fields }));
 }
 
 /** What of an error may be kept: never the request, which carries the token. */
@@ -33,7 +33,6 @@ export function logRequests(endpoint: string): Middleware {
   const answered = ({ event, response }: Exchange) => {
     const now = performance.now();
     log(event, "info", {
-      endpoint,
       path: event.path,
       status: response?.statusCode,
       durationInMilliseconds: Math.round(10 * (now - (started.get(event) ?? now))) / 10,
@@ -44,6 +43,7 @@ export function logRequests(endpoint: string): Middleware {
   return {
     before: ({ event }) => {
       started.set(event, performance.now());
+      known.set(event, { endpoint });
     },
     after: answered,
     onError: answered,

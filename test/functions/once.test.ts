@@ -225,7 +225,7 @@ describe("A function whose release is not installed", () => {
 });
 
 describe("Every line of the log about an administrative request", () => {
-  it("names the caller's id, whether let in or not", async () => {
+  it("names the endpoint and the caller's id, whether let in or not", async () => {
     const log = vi.spyOn(console, "log");
     const editor = await holderOf(stack.sql, "edit-users");
     await give(stack.sql, editor, await aRole(stack.sql));
@@ -241,15 +241,15 @@ describe("Every line of the log about an administrative request", () => {
 
     const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
     log.mockRestore();
-    expect(lines.map(({ status, callerId }) => [status, callerId])).toEqual([
-      [200, administrator.id],
-      [403, editor.id],
-      [200, administrator.id],
-      [403, editor.id],
-      [404, administrator.id],
-      [403, editor.id],
-      [500, editor.id],
-      [500, editor.id],
+    expect(lines.map(({ status, endpoint, callerId }) => [status, endpoint, callerId])).toEqual([
+      [200, "admin-roles-add", administrator.id],
+      [403, "admin-roles-add", editor.id],
+      [200, "admin-roles-list", administrator.id],
+      [403, "admin-roles-list", editor.id],
+      [404, "admin-roles-id", administrator.id],
+      [403, "admin-roles-id", editor.id],
+      [500, "admin-users-delete-image", editor.id],
+      [500, "admin-users-delete-image", editor.id],
     ]);
   });
 });

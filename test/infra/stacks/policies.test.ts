@@ -31,7 +31,7 @@ function rightsIn(document: Properties): Right[] {
   });
 }
 
-/** The rights of a function, with the names of its own log, of the cluster, its secret and the bucket put in words. */
+/** The rights of a function, with the names of the log, of the cluster, its secret and the bucket put in words. */
 function rightsOf(template: Template, lambda: Resource): string[] {
   const role = template.find(lambda.Properties.Role);
   const attached = template.all("IAM::Policy").filter(({ Properties }) => {
@@ -42,7 +42,7 @@ function rightsOf(template: Template, lambda: Resource): string[] {
   const { LogGroup } = lambda.Properties.LoggingConfig;
   const { DATABASE_CLUSTER_ARN, DATABASE_SECRET_ARN, IMAGE_BUCKET } = lambda.Properties.Environment.Variables;
   const words = [
-    [`\${${LogGroup.Ref}.Arn}`, "its log"],
+    [`\${${LogGroup.Ref}.Arn}`, "the log"],
     [spell(DATABASE_CLUSTER_ARN), "the cluster"],
     [spell(DATABASE_SECRET_ARN), "the secret"],
     ...(IMAGE_BUCKET ? [[spell(IMAGE_BUCKET).replace("}", ".Arn}"), "the bucket"]] : []),
@@ -54,7 +54,7 @@ function rightsOf(template: Template, lambda: Resource): string[] {
     .sort();
 }
 
-const log = ["logs:CreateLogStream its log", "logs:PutLogEvents its log"];
+const log = ["logs:CreateLogStream the log", "logs:PutLogEvents the log"];
 const database = ["rds-data:ExecuteStatement the cluster", "secretsmanager:GetSecretValue the secret"];
 const transactions = ["Begin", "Commit", "Rollback"].map((each) => `rds-data:${each}Transaction the cluster`);
 const images = (folder: string, ...actions: string[]) => actions.map((each) => `s3:${each} the bucket/${folder}/*`);
