@@ -26,16 +26,22 @@ const operations: Readonly<Record<string, DatabaseUse>> = {
 /** Buckets let S3 deliver logs by policy, which AWS recommends over access control lists. */
 const features = { "@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy": true };
 
-/** All stacks of these settings, none of which is tied to an account or region. */
+/** What bills can be split by. CloudFormation hands tags of a stack on to all that it makes. */
+const tagsOf = (part: Readonly<Record<string, string>>) => ({ application: "colophon", ...part });
+
+/** All stacks of these settings, in their account and region; with credentials of another the CDK does nothing. */
 export function makeApp(settings: Settings, shipment: Shipment, outdir: string): App {
   // The command line adds context and metadata of its own; without them every synthesis gives the same templates.
   const app = new App({ outdir, analyticsReporting: false, treeMetadata: false, context: features });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app, { verbose: true }));
-  const account = new AccountStack(app, "colophon-account");
+  const env = { account: settings.account.id, region: settings.account.region };
+  const account = new AccountStack(app, "colophon-account", { env, tags: tagsOf({}) });
   const databases = new Map(
     settings.databases.map((each) => [
       each.name,
       new DatabaseStack(app, `colophon-${each.name}-database`, {
+        env,
+        tags: tagsOf({ database: each.name }),
         settings: each,
         operations: shipment.functions.flatMap((packaged) => {
           const use = operations[packaged.name];
@@ -46,7 +52,13 @@ export function makeApp(settings: Settings, shipment: Shipment, outdir: string):
     ]),
   );
   for (const each of settings.stages) {
-    const api = new ApiStack(app, `colophon-${each.name}`, { settings: each, endpoints, packages: shipment.functions });
+    const api = new ApiStack(app, `colophon-${each.name}`, {
+      env,
+      tags: tagsOf({ stage: each.name }),
+      settings: each,
+      endpoints,
+      packages: shipment.functions,
+    });
     api.addStackDependency(account);
     const database = databases.get(each.database);
     if (database) api.addStackDependency(database);

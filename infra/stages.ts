@@ -1,8 +1,8 @@
 import * as z from "zod";
 
 /*
- * Everything that differs between one deployment and another. Domains and certificates below are examples: put your own
- * in before you deploy.
+ * Everything that differs between one deployment and another. The account, domains and certificates below are examples:
+ * put your own in before you deploy.
  */
 
 const name = z.string().regex(/^[a-z][a-z0-9]{1,15}$/, "two to sixteen lower-case letters and digits");
@@ -15,6 +15,12 @@ const retentionDays = z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365,
 
 /** Aurora scales in steps of half an ACU, up to 256. */
 const capacity = z.number().min(0).max(256).multipleOf(0.5);
+
+const accountSettings = z.strictObject({
+  /** The only account that anything is deployed to, whatever credentials are in the shell. */
+  id: z.string().regex(/^\d{12}$/, "twelve digits"),
+  region: z.string().regex(/^[a-z]{2,4}(-[a-z]+)+-\d$/, "a region's code, such as eu-central-1"),
+});
 
 const databaseSettings = z
   .strictObject({
@@ -94,8 +100,36 @@ const agreeOn =
     new Set(stages.map((each) => `${each.database} ${each[setting]}`)).size ===
     new Set(stages.map((each) => each.database)).size;
 
+/** The certificates in settings, with the path of each. */
+function certificatesIn(value: unknown, path: readonly string[] = []): { path: readonly string[]; arn: string }[] {
+  if (typeof value === "string") return value.startsWith("arn:aws:acm:") ? [{ path, arn: value }] : [];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, each]) => certificatesIn(each, [...path, name]));
+}
+
 export const settingsSchema = z
-  .strictObject({ databases: z.array(databaseSettings), stages: z.array(stageSettings) })
+  .strictObject({
+    account: accountSettings,
+    databases: z.array(databaseSettings),
+    stages: z.array(stageSettings),
+  })
+  .superRefine((given, context) => {
+    for (const { path, arn } of certificatesIn(given)) {
+      const owner = arn.split(":")[4];
+      if (owner === given.account.id) continue;
+      context.addIssue({
+        code: "custom",
+        path: [...path],
+        message: `a certificate of account ${owner}, not of account.id`,
+      });
+    }
+    for (const [index, { domain }] of given.stages.entries()) {
+      const region = domain?.certificate.split(":")[3];
+      if (region === undefined || region === given.account.region) continue;
+      const path = ["stages", index, "domain", "certificate"];
+      context.addIssue({ code: "custom", path, message: `a certificate in ${region}, not in account.region` });
+    }
+  })
   .refine(({ databases }) => areUnique(databases.map((each) => each.name)), "two databases have one name")
   .refine(({ stages }) => areUnique(stages.map((each) => each.name)), "two stages have one name")
   .refine(({ databases, stages }) => stages.every((each) => databases.some((it) => it.name === each.database)), {
@@ -112,6 +146,7 @@ export const settingsSchema = z
 export type Settings = z.infer<typeof settingsSchema>;
 
 export const settings: Settings = settingsSchema.parse({
+  account: { id: "123456789012", region: "eu-central-1" },
   databases: [
     {
       name: "dev",

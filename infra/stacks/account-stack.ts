@@ -1,4 +1,4 @@
-import { CfnOutput, Stack } from "aws-cdk-lib";
+import { CfnOutput, Stack, type StackProps } from "aws-cdk-lib";
 import { CfnAccount } from "aws-cdk-lib/aws-apigateway";
 import { ManagedPolicy, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
@@ -6,8 +6,11 @@ import { acknowledge } from "./acknowledge.ts";
 
 /** What API Gateway needs once in an account and region before any stage of any API can write logs. */
 export class AccountStack extends Stack {
-  constructor(scope: Construct, id: string) {
-    super(scope, id, { description: "Colophon: API Gateway's role for logs, one for the account and region" });
+  constructor(scope: Construct, id: string, props: Pick<StackProps, "env" | "tags">) {
+    super(scope, id, {
+      ...props,
+      description: "Colophon: API Gateway's role for logs, one for the account and region",
+    });
     const role = new Role(this, "LogRole", {
       assumedBy: new ServicePrincipal("apigateway.amazonaws.com"),
       managedPolicies: [ManagedPolicy.fromAwsManagedPolicyName("service-role/AmazonAPIGatewayPushToCloudWatchLogs")],

@@ -1,4 +1,4 @@
-import { Annotations, CfnOutput, CfnRule, Duration, Fn, Stack } from "aws-cdk-lib";
+import { Annotations, CfnOutput, CfnRule, Duration, Fn, Stack, type StackProps } from "aws-cdk-lib";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
@@ -18,7 +18,7 @@ import { ScheduledFunction } from "./scheduled-function.ts";
 import { bufferedTimeout, longTimeout, type Resource, ServiceFunction } from "./service-function.ts";
 import { Watch } from "./watch.ts";
 
-export interface ApiStackProps {
+export interface ApiStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: StageSettings;
   readonly endpoints: readonly Declaration[];
   readonly packages: readonly Packaged[];
@@ -38,8 +38,9 @@ export class ApiStack extends Stack {
   readonly #prefix: string;
   readonly #log: LogGroup;
 
-  constructor(scope: Construct, id: string, { settings, endpoints, packages }: ApiStackProps) {
+  constructor(scope: Construct, id: string, { settings, endpoints, packages, ...place }: ApiStackProps) {
     super(scope, id, {
+      ...place,
       description: `Colophon: the API of stage ${settings.name}`,
       terminationProtection: settings.isProtected,
     });

@@ -1,4 +1,4 @@
-import { CfnDeletionPolicy, Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
+import { CfnDeletionPolicy, Duration, Fn, RemovalPolicy, Stack, type StackProps } from "aws-cdk-lib";
 import { FlowLogDestination, type IVpc, SubnetType, Vpc } from "aws-cdk-lib/aws-ec2";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import {
@@ -24,7 +24,7 @@ import { longTimeout, ServiceFunction } from "./service-function.ts";
 /** The newest minor version of PostgreSQL 18 on Aurora. AWS retires old ones, so this moves on (README, "Update"). */
 const postgresVersion = AuroraPostgresEngineVersion.VER_18_6;
 
-export interface DatabaseStackProps {
+export interface DatabaseStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: DatabaseSettings;
   /** What operators run against this database, whichever API uses it, and how it uses the database. */
   readonly operations: readonly (readonly [Packaged, DatabaseUse])[];
@@ -34,8 +34,9 @@ export interface DatabaseStackProps {
 
 /** The cluster, what operators do to it, and its migrations. API stacks find it by parameters (database.ts). */
 export class DatabaseStack extends Stack {
-  constructor(scope: Construct, id: string, { settings, operations, migration }: DatabaseStackProps) {
+  constructor(scope: Construct, id: string, { settings, operations, migration, ...place }: DatabaseStackProps) {
     super(scope, id, {
+      ...place,
       description: `Colophon: the database ${settings.name}`,
       terminationProtection: settings.isProtected,
     });
@@ -60,6 +61,11 @@ export class DatabaseStack extends Stack {
     for (const each of functions) each.node.addDependency(deployment);
 
     this.watch(prefix, settings, deployment, database);
+  }
+
+  /** Left to CloudFormation; the CDK would ask the account for their names, and synthesis needs none. */
+  override get availabilityZones(): string[] {
+    return [0, 1].map((index) => Fn.select(index, Fn.getAzs()));
   }
 
   private watch(prefix: string, settings: DatabaseSettings, deployment: Migration, database: AuroraCluster): void {

@@ -9,6 +9,7 @@ import {
 
 /** Settings to be spoiled: the two stages and databases by name. */
 interface Draft extends Settings {
+  readonly whole: Settings;
   readonly dev: StageSettings;
   readonly prod: StageSettings;
   readonly devDatabase: DatabaseSettings;
@@ -20,7 +21,7 @@ function changed(change: (draft: Draft) => void): unknown {
   const draft = structuredClone(settings);
   const [dev, prod] = draft.stages as [StageSettings, StageSettings];
   const [devDatabase, prodDatabase] = draft.databases as [DatabaseSettings, DatabaseSettings];
-  change({ ...draft, dev, prod, devDatabase, prodDatabase });
+  change({ ...draft, whole: draft, dev, prod, devDatabase, prodDatabase });
   return draft;
 }
 
@@ -49,6 +50,10 @@ describe("Settings", () => {
   });
 
   it.each<[string, (draft: Draft) => void, string | RegExp]>([
+    ["an account that is none", ({ account }) => (account.id = "1234"), /account\.id: twelve digits/],
+    ["an account by its number", ({ account }) => (account.id = 123456789012 as never), /account\.id/],
+    ["a region that is none", ({ account }) => (account.region = "Frankfurt"), /account\.region: a region's code/],
+    ["no account", (draft) => delete (draft.whole as Partial<Settings>).account, /account/],
     ["an origin with a path", ({ dev }) => dev.allowedOrigins.push("https://a.example.com/"), /an origin/],
     ["any origin", ({ dev }) => dev.allowedOrigins.push("*"), /stages\.0\.allowedOrigins/],
     ["no origin", ({ dev }) => dev.allowedOrigins.splice(0), /allowedOrigins/],
@@ -73,6 +78,20 @@ describe("Settings", () => {
     ["a misspelt setting", ({ dev }) => Object.assign(dev, { upload: true }), /upload/],
   ])("refuse %s", (_, change, message) => {
     expect(issuesOf(changed(change))?.join("\n")).toMatch(message);
+  });
+
+  it("refuse certificates of another account or region, each by its name", () => {
+    const issues = (account: Settings["account"]) =>
+      issuesOf(changed(({ whole }) => Object.assign(whole, { account })));
+
+    expect(issues({ id: "210987654321", region: "eu-central-1" })).toEqual(
+      ["imageCertificate", "domain.certificate", "reference.certificate"].map(
+        (each) => `stages.1.${each}: a certificate of account 123456789012, not of account.id`,
+      ),
+    );
+    expect(issues({ id: "123456789012", region: "eu-west-1" })).toEqual([
+      "stages.1.domain.certificate: a certificate in eu-central-1, not in account.region",
+    ]);
   });
 
   it("refuse two stages with uploads on one database", () => {

@@ -45,7 +45,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, alarmRecipient }) => {
       expect.objectContaining({
         Effect: "Allow",
         Principal: { Service: "cloudwatch.amazonaws.com" },
-        Condition: { StringEquals: { "aws:SourceAccount": { Ref: "AWS::AccountId" } } },
+        Condition: { StringEquals: { "aws:SourceAccount": settings.account.id } },
       }),
     );
     expect(statements).toContainEqual(
