@@ -123,6 +123,19 @@ describe("ops-migrate", () => {
     expect(await migrate()).toEqual({ result: { applied: [] } });
   });
 
+  it("waits for another run longer than a request waits for a statement", async () => {
+    const { promise: isHeld, resolve: hold } = Promise.withResolvers<void>();
+    const other = sql.begin(async (run) => {
+      await run`select pg_advisory_xact_lock(4702135)`;
+      hold();
+      await run`select pg_sleep(9)`;
+    });
+    await isHeld;
+
+    expect(await migrate()).toEqual({ result: { applied: [] } });
+    await other;
+  });
+
   it("restores the permissions and the Administrator role, without trusting names", async () => {
     await sql`delete from permissions where key in ('view-users', 'edit-roles')`;
     await sql`delete from roles where key = 'administrator'`;
