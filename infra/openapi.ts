@@ -1,5 +1,4 @@
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { type Declaration, routesOf } from "../lib/contract/declare.ts";
 import { resources } from "../lib/contract/endpoints.ts";
 import { permissions } from "../lib/contract/permissions.ts";
@@ -8,9 +7,7 @@ import { examples } from "./openapi/examples.ts";
 import { parametersOf, requestBodyOf } from "./openapi/requests.ts";
 import { commonResponses, refusalsOf, responsesOf } from "./openapi/responses.ts";
 import { answerSchemas, nameSchemas, recordId } from "./openapi/schemas.ts";
-
-/** Where the document is kept. */
-export const documentFile = join(import.meta.dirname, "../lib/contract/openapi.json");
+import { documentFile } from "./reference.ts";
 
 const tags: Readonly<Record<string, string>> = {
   Users: "Accounts, their roles and profile images.",

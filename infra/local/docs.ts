@@ -1,8 +1,7 @@
 import { createReadStream } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { documentFile } from "../openapi.ts";
-import { reference, scalarFile } from "../reference.ts";
+import { documentFile, reference, scalarFile } from "../reference.ts";
 
 /** Serves the reference of the interface, where requests can be tried with these tokens. */
 export function docs(
