@@ -45,14 +45,15 @@ export function serveList<const D extends ListDeclaration>(declaration: D, work:
     rememberCaller(event, first.caller);
     if (first.status !== 200) throw new ContractError(first.status);
 
-    // Whoever reads on has not gone, so each page has a time of its own.
-    const next: NextPage = (cursor, limit) => readPage(query, { after: cursor, limit, offset: 0 }, guard, patient());
     const { answers } = declaration;
-    const body =
-      first.next && first.count < slice.limit
-        ? logged(event, write(answers, slice, first, next))
-        : beginning(answers) + first.text + end(answers, slice, first, first.count);
-    return compressed(event, body);
+    if (!first.next || first.count >= slice.limit) {
+      return compressed(event, beginning(answers) + first.text + end(answers, slice, first, first.count));
+    }
+    const last = Date.now() + context.getRemainingTimeInMillis() - restInMilliseconds;
+    // Whoever reads on has not gone, so each page has a time of its own.
+    const next: NextPage = (cursor, limit) =>
+      readPage(query, { after: cursor, limit, offset: 0 }, guard, Math.min(patient(), last));
+    return compressed(event, endedBy(last, logged(event, last, write(answers, slice, first, next))));
   };
   return middy<APIGatewayProxyEvent, Response>({ ...untimed, executionMode: executionModeStreamifyResponse })
     .handler(handler)
@@ -85,12 +86,33 @@ function end({ field, count }: ListAnswers, { offset }: Slice, { max }: ListPage
   return `],"max":${max},"from":${from},"to":${from + sent}${count ? `,"count":${sent}` : ""}}`;
 }
 
-/** The status is out when a later page fails, so the connection breaks: half a list never looks like a whole one. */
-async function* logged(event: APIGatewayProxyEvent, parts: AsyncIterable<string>): AsyncGenerator<string> {
+/** For Lambda to hear that the list is broken, and to take the line of it, before the function's time is over. */
+const restInMilliseconds = 1_000;
+
+/**
+ * Breaks a list off that takes too long, to be made or to be read. Lambda, whose limit comes next, would end the whole
+ * environment, without a word about the request.
+ */
+function endedBy(last: number, parts: AsyncIterable<string>): Readable {
+  const stream = Readable.from(parts);
+  const timer = setTimeout(() => stream.destroy(new Error("The list takes longer than it may")), last - Date.now());
+  return stream.once("close", () => clearTimeout(timer));
+}
+
+/**
+ * The status is out when a later page fails, so the connection breaks: half a list never looks like a whole one. That
+ * its time is over may be the reader's doing; everything else is a failure.
+ */
+async function* logged(
+  event: APIGatewayProxyEvent,
+  last: number,
+  parts: AsyncIterable<string>,
+): AsyncGenerator<string> {
   try {
     yield* parts;
   } catch (error) {
-    log(event, "error", { error: described(error) });
+    // Timers may be a millisecond early.
+    log(event, Date.now() + 1 < last ? "error" : "warn", { broken: true, error: described(error) });
     throw error;
   }
 }
@@ -98,13 +120,13 @@ async function* logged(event: APIGatewayProxyEvent, parts: AsyncIterable<string>
 const compressedBytesMin = 1_024;
 
 /** API Gateway compresses buffered answers, but passes streams through as they are. */
-function compressed(event: APIGatewayProxyEvent, body: string | AsyncIterable<string>): Response {
+function compressed(event: APIGatewayProxyEvent, body: string | Readable): Response {
   const accepts = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(headerOf(event, "accept-encoding") ?? "");
   const headers = { ...json, Vary: "Accept-Encoding" };
   if (typeof body === "string" && (!accepts || body.length < compressedBytesMin)) {
     return { statusCode: 200, headers, body };
   }
-  if (!accepts) return { statusCode: 200, headers, body: Readable.from(body) };
+  if (!accepts) return { statusCode: 200, headers, body };
   const level = constants.Z_BEST_SPEED;
   return {
     statusCode: 200,
@@ -112,6 +134,6 @@ function compressed(event: APIGatewayProxyEvent, body: string | AsyncIterable<st
     body:
       typeof body === "string"
         ? Readable.from([gzipSync(body, { level })])
-        : connect(Readable.from(body), createGzip({ level }), () => undefined),
+        : connect(body, createGzip({ level }), () => undefined),
   };
 }

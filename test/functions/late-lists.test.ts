@@ -1,0 +1,70 @@
+import { once } from "node:events";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import sample from "../../events/contributors/list.json" with { type: "json" };
+import { addClients } from "../support/catalogue.ts";
+import { type Stack, startStack } from "../support/stack.ts";
+
+const longTimeoutInMilliseconds = 6_500;
+
+let stack: Stack;
+let lines: string[];
+
+beforeAll(async () => {
+  stack = await startStack({ limits: { longTimeoutInMilliseconds } });
+  await addClients(stack.sql);
+  // More than fits into the buffers on the way, compressed or not.
+  await stack.sql`
+    insert into contributors (first_name, last_name, slug, public)
+    select
+      'Ann',
+      (select string_agg(md5(n || '-' || part), '') from generate_series(1, 6) as part),
+      'ann-' || n,
+      true
+    from generate_series(1, 6_000) as n
+  `;
+});
+
+afterAll(() => stack.close());
+
+beforeEach(() => {
+  lines = [];
+  for (const level of ["log", "error"] as const) {
+    vi.spyOn(console, level).mockImplementation((line) => void lines.push(String(line)));
+  }
+  stack.dataApi.calls.length = 0;
+});
+
+/** The levels of the lines that tell of a broken list. */
+const broken = () => lines.filter((each) => each.includes('"broken":true')).map((each) => JSON.parse(each).level);
+
+describe("A list that takes longer than its function may", () => {
+  it("is broken off by the function itself while the database makes it wait", async () => {
+    stack.dataApi.intercept(({ number }) => (number >= 3 ? { kind: "delay", ms: 6_000 } : undefined));
+
+    const response = await fetch(`${stack.url}/contributors?client=1`, { headers: { "Accept-Encoding": "identity" } });
+    const body = response.text();
+
+    await expect(body).rejects.toThrow();
+    expect(response.status).toBe(200);
+    expect(broken()).toEqual(["warn"]);
+    expect(lines.join()).not.toContain("Task timed out");
+    stack.dataApi.intercept(undefined);
+  });
+
+  it.each(["identity", "gzip"])("is broken off while its reader does not read, as %s", async (encoding) => {
+    const event = {
+      ...sample,
+      headers: { "Accept-Encoding": encoding },
+      queryStringParameters: { client: "1" },
+    };
+    const invocation = await stack.lambda.stream("contributors-list", event);
+    if ("error" in invocation) throw new Error(invocation.error.errorMessage);
+
+    await expect.poll(broken, { timeout: longTimeoutInMilliseconds }).toEqual(["warn"]);
+    const failed = once(invocation.body, "error");
+    invocation.body.resume();
+
+    await failed;
+    expect(lines.join()).not.toContain("Task timed out");
+  });
+});
