@@ -13,7 +13,7 @@ import {
 } from "../gateway-responses.ts";
 import { buffered, Refusal, streamed } from "./integration.ts";
 import { invokeApi } from "./invoke-api.ts";
-import { type Lambda, RequestTooLarge } from "./lambda.ts";
+import { type Lambda, RequestTooLarge, TooManyRequests } from "./lambda.ts";
 import { listen } from "./listen.ts";
 import { isForThisMachine } from "./loopback.ts";
 import { proxyEvent, Unreadable } from "./proxy-event.ts";
@@ -142,6 +142,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 function refusalOf(error: unknown): GatewayResponseType {
   if (error instanceof Refusal) return error.type;
   if (error instanceof RequestTooLarge) return "REQUEST_TOO_LARGE";
+  // API Gateway takes what Lambda turns away for an integration that failed.
+  if (error instanceof TooManyRequests) return "INTEGRATION_FAILURE";
   if (error instanceof Unreadable) return "BAD_REQUEST_PARAMETERS";
   console.error(error);
   return "DEFAULT_5XX";

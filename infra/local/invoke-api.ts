@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Lambda, RequestTooLarge } from "./lambda.ts";
+import { type Lambda, RequestTooLarge, TooManyRequests } from "./lambda.ts";
 import { read } from "./request-body.ts";
 import { type Key, refusals, verifier } from "./signature.ts";
 
@@ -64,6 +64,7 @@ async function answerTo(
     invocation.catch(() => {});
     return { status: 202 };
   } catch (error) {
+    if (error instanceof TooManyRequests) return refusal(429, "TooManyRequestsException", error.message);
     if (error instanceof RequestTooLarge) return refusal(413, "RequestTooLargeException", error.message);
     throw error;
   }

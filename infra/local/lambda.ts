@@ -16,6 +16,8 @@ export interface LambdaOptions {
   readonly variables?: Variables;
   /** Makes the first invocation of a function faster, by an environment that is ready before it is known for what. */
   readonly keepsSpare?: boolean;
+  /** Reserved concurrency, by function: whoever comes while so many run is turned away. */
+  readonly reserved?: Readonly<Record<string, number>>;
 }
 
 export interface LambdaLimits {
@@ -56,11 +58,13 @@ export interface Lambda {
   /**
    * Invokes a function and waits for its result; what a streaming function writes is collected into a REST result.
    * @throws {RequestTooLarge}
+   * @throws {TooManyRequests}
    */
   invoke(name: string, event: unknown): Promise<Invocation>;
   /**
    * Invokes a streaming function; settles as soon as the head is there. A function that fails later destroys the body.
    * @throws {RequestTooLarge}
+   * @throws {TooManyRequests}
    */
   stream(name: string, event: unknown): Promise<StreamedInvocation>;
   /** Has so many environments of a function ready, as provisioned concurrency does, and no more. */
@@ -72,6 +76,11 @@ export interface Lambda {
 /** The event is larger than Lambda accepts. */
 export class RequestTooLarge extends Error {
   override readonly name = "RequestTooLargeException";
+}
+
+/** As many run as are reserved for the function. */
+export class TooManyRequests extends Error {
+  override readonly name = "TooManyRequestsException";
 }
 
 /** Starts a runtime over built functions; each is loaded when it is first invoked. */
@@ -87,6 +96,15 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     keepsSpare: options.keepsSpare ?? false,
   });
 
+  const running = new Map<string, number>();
+  /** Takes one of the places that are reserved for a function, where any are; what comes back gives it back. */
+  const enter = (name: string): (() => void) => {
+    const already = running.get(name) ?? 0;
+    if (already >= (options.reserved?.[name] ?? Number.POSITIVE_INFINITY)) throw new TooManyRequests("Rate Exceeded.");
+    running.set(name, already + 1);
+    return () => running.set(name, (running.get(name) ?? 0) - 1);
+  };
+
   /** Runs a function, and turns what goes wrong into what Lambda would answer. */
   const attempt = async <Result>(
     name: string,
@@ -99,13 +117,20 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
       console.error(JSON.stringify({ level: "error", function: name, requestId, ...error }));
     try {
       if (!files.has(name)) throw new Failure(notFound(name));
-      const loaded = await pool.acquire(name);
+      const leave = enter(name);
+      const loaded = await pool.acquire(name).catch((error) => {
+        leave();
+        throw error;
+      });
       const { environment, isStreaming } = loaded;
       const isLong = isStreaming || name.startsWith("ops-");
       const timeoutInMilliseconds = isLong ? limits.longTimeoutInMilliseconds : limits.timeoutInMilliseconds;
       const { responseBytes, streamedBytes } = limits;
       const run = environment.run({ requestId, event: text, timeoutInMilliseconds, responseBytes, streamedBytes }, log);
-      void run.over.then(() => pool.release(loaded));
+      void run.over.then(() => {
+        leave();
+        pool.release(loaded);
+      });
       return await read(await run.answer);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;

@@ -1,6 +1,7 @@
 import { get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { gatewayResponses } from "../../../infra/gateway-responses.ts";
 import { type Gateway, startGateway } from "../../../infra/local/gateway.ts";
 import { startLambda } from "../../../infra/local/lambda.ts";
 import { declare } from "../../../lib/contract/declare.ts";
@@ -131,6 +132,23 @@ describe("a streamed answer", () => {
     response.destroy();
 
     await expect.poll(() => built.seen().at(-1)).toBe("end");
+  });
+
+  it("is refused while as many run as are reserved for its function, and no other is", async () => {
+    const lambda = await startLambda({ ...built, reserved: { "slow-list": 1 } });
+    const endpoints = [list("/slow"), list("/cookies")];
+    const local = await startGateway({ lambda, endpoints, allowedOrigins: [], uploads: false });
+    const release = built.newGate();
+    const running = await fetch(`${local.url}/slow`);
+
+    const { status, message } = gatewayResponses.INTEGRATION_FAILURE;
+    expect(await (await fetch(`${local.url}/slow`)).json()).toEqual({ data: message, code: status });
+    expect((await fetch(`${local.url}/cookies`)).status).toBe(200);
+
+    release();
+    expect(await running.text()).toBe("first");
+    await expect.poll(async () => (await fetch(`${local.url}/slow`)).status).toBe(201);
+    await local.close();
   });
 
   it("leaves its environment to others when the client has gone before it begins", async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Gateway, startGateway } from "../../../infra/local/gateway.ts";
-import { startLambda } from "../../../infra/local/lambda.ts";
+import { startLambda, TooManyRequests } from "../../../infra/local/lambda.ts";
 import { newKey, signed } from "../../../infra/local/signature.ts";
 import { key } from "../../support/environment.ts";
 import { send, streaming, writeFunctions } from "./fixtures.ts";
@@ -48,6 +48,24 @@ describe("Lambda's Invoke API", () => {
     expect({ status, json }).toEqual({ status: 200, json: { event: { days: 3 } } });
     expect(headers).not.toHaveProperty("x-amz-function-error");
     expect(headers["x-amz-executed-version"]).toBe("$LATEST");
+  });
+
+  it("answers 429 while as many run as are reserved for the function", async () => {
+    const lambda = await startLambda({ ...built, reserved: { "ops-later": 1 } });
+    const release = built.newGate();
+    const running = lambda.invoke("ops-later", {});
+
+    await expect(lambda.invoke("ops-later", {})).rejects.toThrow(TooManyRequests);
+    const { url, close } = await startGateway({ lambda, key, allowedOrigins: [], uploads: false });
+    const headers = signed("lambda", key, new URL(url + pathOf("ops-later")), "POST", Buffer.from("{}"));
+    const refused = await fetch(url + pathOf("ops-later"), { method: "POST", body: "{}", headers });
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get("x-amzn-ErrorType")).toBe("TooManyRequestsException");
+
+    release();
+    await running;
+    await close();
+    await lambda.close();
   });
 
   it("answers 200 with the result of a function that streams, collected", async () => {
