@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import * as z from "zod/mini";
-import * as answers from "../../lib/contract/answers.ts";
+import { answerSchema } from "../../lib/contract/answer-schema.ts";
 import { type Declaration, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { commonErrors, invalidParameter } from "../../lib/contract/errors.ts";
@@ -11,22 +11,6 @@ export function declarationOf(name: string): Declaration {
   const declaration = endpoints.find((each) => stem(each) === name);
   if (!declaration) throw new Error(`There is no endpoint ${name}`);
   return declaration;
-}
-
-/** What a 200 of this endpoint must look like, to the field. */
-export function answerSchema({ answers: given }: Declaration): z.ZodMiniType {
-  if ("message" in given) return z.strictObject({ data: z.literal(given.message), code: z.literal(200) });
-  if ("record" in given) return answers[given.record];
-  const items = z.array(answers[given.list]);
-  if (!given.field) return items;
-  const count = z.int().check(z.nonnegative());
-  return z.strictObject({
-    [given.field]: items,
-    max: count,
-    from: count,
-    to: count,
-    ...(given.count ? { count } : {}),
-  });
 }
 
 /** Fails unless an answer is one that the declaration allows. */
