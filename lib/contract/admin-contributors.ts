@@ -21,7 +21,7 @@ import {
   search,
 } from "./parameters.ts";
 
-/* Administrative contributors (interface, "Administrative contributors"; element shapes: design, "Edits"). */
+/* Administrative contributors (README.md, "Administrative contributors"; element shapes: "Edits"). */
 
 const missing = "Contributor not found";
 const taken = "Contributor with this Name exists already.";

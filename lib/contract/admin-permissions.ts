@@ -1,7 +1,7 @@
 import { declare } from "./declare.ts";
 import { name, requiredShortText, textId } from "./parameters.ts";
 
-/* Permissions (interface, "Permissions"). */
+/* Permissions (README.md, "Permissions"). */
 
 const missing = "Permission not found";
 const taken = "Permission with the same name already exists";

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import { bodyId, list, name, requiredShortText, shortText, textId } from "./parameters.ts";
 
-/* Roles (interface, "Roles"). */
+/* Roles (README.md, "Roles"). */
 
 const missing = "Role not found";
 const taken = "Role with the same name already exists";

@@ -3,7 +3,7 @@ import { declare } from "./declare.ts";
 import { noFileService } from "./errors.ts";
 import { bodyId, flag, image, limit, list, name, offset, order, search, textId } from "./parameters.ts";
 
-/* Users (interface, "Users"). */
+/* Users (README.md, "Users"). */
 
 const missing = { 404: "User not found" } as const;
 const failing = { ...missing, 500: "Internal server error" } as const;

@@ -1,7 +1,7 @@
 import { declare } from "./declare.ts";
 import { id, limit, numericId, offset, optionalText, order, search, slug, userLanguage } from "./parameters.ts";
 
-/* Public contributors (interface, "Public contributors"). */
+/* Public contributors (README.md, "Public contributors (no authentication)"). */
 
 export const listContributors = declare({
   summary: "Lists the published contributors of a client",

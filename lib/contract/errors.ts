@@ -1,4 +1,4 @@
-/** Errors every endpoint can give (interface, "Errors"; design, "Bad input" and "Authentication"). */
+/** Errors every endpoint can give (README.md, "Errors", "Bad input" and "Authentication"). */
 export const commonErrors = {
   400: "Required parameters missing",
   401: "Unauthorized",

@@ -1,6 +1,6 @@
 import type { Declaration } from "./declare.ts";
 
-/** What pages of other origins may read of an answer, beyond what browsers always let them (design, "CORS"). */
+/** What pages of other origins may read of an answer, beyond what browsers always let them (README.md, "CORS"). */
 export const exposedHeaders = "ETag, Retry-After, x-amzn-RequestId";
 
 /** Whether the endpoint gives or changes a record that counts its changes; its version is the `ETag` of the details. */

@@ -1,4 +1,4 @@
-/** The fifteen permissions of the interface, by their immutable keys (interface, "Authentication"). */
+/** The fifteen permissions of the interface, by their immutable keys (README.md, "Authentication"). */
 export const permissions = {
   "view-users": "See users, their roles and who is logged in",
   "edit-users": "Edit users, their roles and images, and log them out",

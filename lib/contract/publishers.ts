@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import { id, limit, numericId, offset, optionalText, order, search, slug, userLanguage } from "./parameters.ts";
 
-/* Public publishers (interface, "Public publishers"). */
+/* Public publishers (README.md, "Public publishers (no authentication)"). */
 
 export const listPublishers = declare({
   summary: "Lists publishers",

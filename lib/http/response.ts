@@ -18,7 +18,7 @@ export interface Exchange {
 
 export const json = { "Content-Type": "application/json" } as const;
 
-/** The response envelope (interface, "Response envelope"). */
+/** The response envelope (lib/contract/README.md, "Response envelope"). */
 export function envelope(code: number, data: string, headers: Readonly<Record<string, string>> = {}): Response {
   return { statusCode: code, headers: { ...json, ...headers }, body: JSON.stringify({ data, code }) };
 }

@@ -1,6 +1,6 @@
 import sql, { type Sql } from "sql-template-tag";
 
-/** The absolute URL of the object with this key; null where there is none (design, "Null and types"). */
+/** The absolute URL of the object with this key; null where there is none (lib/contract/README.md, "Null and types"). */
 export const imageUrl = (key: Sql): Sql => sql`${process.env.IMAGE_BASE_URL ?? ""}::text || '/' || ${key}`;
 
 /** Images to remove whose time has come, in the order of their keys, after a key. */

@@ -2,7 +2,7 @@ import sql, { type Sql } from "sql-template-tag";
 import { released } from "../database/release.ts";
 import { record } from "./json.ts";
 
-/* Edit locks (design, "Edit locks"): they tell who is editing a record, and refuse nothing. */
+/* Edit locks (lib/contract/README.md, "Edit locks"): they tell who is editing a record, and refuse nothing. */
 
 const kinds = {
   user: { locks: sql`user_locks`, reference: sql`user_id` },

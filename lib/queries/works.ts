@@ -14,7 +14,7 @@ export interface WorksInput {
 
 /**
  * The series in a client's scope that a link relates, localised: alias and description in the reader's language, else
- * in English; else the series' name, and any description. The volume is the first with a cover (design, "Languages").
+ * in English; else the series' name, and any description. The volume is the first with a cover (lib/contract/README.md, "Languages").
  * @param link what to join the series with, a table called `link` that has their ids
  * @param related which of the links
  * @param more further fields of each record, a comma after each

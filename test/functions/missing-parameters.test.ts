@@ -8,7 +8,7 @@ import { anAdministrator } from "../support/people.ts";
 import { startStack } from "../support/stack.ts";
 import { startUploads, type UploadStack } from "../support/uploads.ts";
 
-/* A path that ends before its parameter (design, "Bad input"). */
+/* A path that ends before its parameter (lib/contract/README.md, "Bad input"). */
 
 let stack: UploadStack;
 let administrator: string;

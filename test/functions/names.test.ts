@@ -6,7 +6,7 @@ import { aPermission, aRole } from "../support/records.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 import { unchanged } from "../support/unchanged.ts";
 
-/* What names may hold (design, "Bad input"). */
+/* What names may hold (lib/contract/README.md, "Bad input"). */
 
 let stack: Stack;
 let as: string;
