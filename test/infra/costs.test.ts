@@ -1,131 +1,124 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { type Costs, costsOf, fixtures, memoryInMegabytes, type Row, totals } from "../../infra/costs/calculate.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Deployed, limitsOf, mix, monthOf, restOf, type Template } from "../../infra/costs/month.ts";
 import { withCosts } from "../../infra/costs.ts";
 import { type DatabaseSettings, type StageSettings, settings } from "../../infra/stages.ts";
 import { useSynthesis } from "./stacks/synthesis.ts";
 
-const [dev, prod] = settings.stages as [StageSettings, StageSettings];
-const [devDatabase, prodDatabase] = settings.databases as [DatabaseSettings, DatabaseSettings];
+const synthesis = useSynthesis();
 
-const million = ({ requests }: Costs, kind: string): readonly Row[] =>
-  requests.find(({ name }) => name.startsWith(kind))?.rows ?? [];
-const find = (rows: readonly Row[], name: string): Row | undefined => rows.find(({ what }) => what === name);
-const ofProd = (changes: Partial<StageSettings> = {}) => costsOf({ ...prod, ...changes }, prodDatabase);
-const ofDatabase = (changes: Partial<DatabaseSettings>) =>
-  costsOf(prod, { ...prodDatabase, ...changes }).ofDatabase.map(({ what, amounts }) => [what, amounts]);
+/** Prod as it is deployed. */
+let prod: Deployed;
+
+beforeAll(() => {
+  const read = (stack: string): Template => JSON.parse(synthesis.template(stack).text);
+  const [, stage] = settings.stages as [StageSettings, StageSettings];
+  const [, database] = settings.databases as [DatabaseSettings, DatabaseSettings];
+  prod = { stage, database, templates: [read("colophon-prod"), read("colophon-prod-database")] };
+});
+
+const total = (lines: Readonly<Record<string, number>>) => Object.values(lines).reduce((sum, each) => sum + each, 0);
+const template = (...resources: Template["Resources"][string][]): Template => ({
+  Resources: Object.fromEntries(resources.map((each, place) => [`Resource${place}`, each])),
+});
 
 describe("The costs in the operators' README", () => {
-  it("are those of the settings", async () => {
+  it("are those of the settings and of the stacks", async () => {
     const readme = await readFile(join(import.meta.dirname, "../../infra/README.md"), "utf8");
 
-    const isFresh = withCosts(readme, settings) === readme;
+    const isFresh = withCosts(readme, settings, synthesis.directory) === readme;
 
-    expect(isFresh, "the settings or prices have changed: run `npm run costs -- --write`").toBe(true);
+    expect(isFresh, "settings, stacks or prices have changed: run `npm run costs`").toBe(true);
   });
 });
 
-describe("A million requests", () => {
-  it("cost what a calculator says", () => {
-    const list = million(ofProd(), "list");
+describe("A month at rest", () => {
+  it("is counted from the stacks", () => {
+    const [stage, database] = prod.templates as [Template, Template];
+    const instances = synthesis.template("colophon-prod-database").all("RDS::DBInstance").length;
 
-    expect(find(list, "API Gateway")?.amounts).toEqual([3.5, 1]);
-    // 17 ms for the Data API, 7 ms of a vCPU of which 512 MB buy 0.289, and 3 ms for a hundredth of a cold start
-    expect(find(list, "Lambda, time")).toMatchObject({ arithmetic: "1 M × 44 ms × 0.5 GB × $13.3334" });
-    expect(find(list, "Lambda, time")?.amounts[0]).toBeCloseTo(0.293, 3);
-    expect(find(list, "Data API")?.amounts[0]).toBeCloseTo(0.35, 6);
-    expect(find(list, "logs, taken in")?.amounts[0]).toBeCloseTo(0.6, 6);
-    expect(totals(list)[0]).toBeCloseTo(3.5 + 0.2 + 0.2933 + 0.35 + 0.9 + 0.6 + 0.108 + 0.25 + 0.6, 3);
-    expect(totals(list)[1]).toBeCloseTo(1 + 0.2 + 0.2933 + 0.35 + 0.9 + 0.6 + 0.108, 3);
+    expect(restOf(database)["Aurora, `capacityMin` of each instance"]).toBeCloseTo(instances * 0.5 * 730 * 0.12, 6);
+    expect(restOf(database).secrets).toBeGreaterThanOrEqual(0.4);
+    expect(restOf(stage)).toMatchObject({ dashboards: 3, "firewalls and their rules": 7 });
+    expect(total(restOf(stage, database))).toBeCloseTo(total(restOf(stage)) + total(restOf(database)), 6);
   });
 
-  it("are counted by what they carry", () => {
-    const image = million(ofProd(), "image, from");
-    const whole = million(ofProd(), "whole list");
+  it("counts a secret that RDS keeps, and an alarm by its metrics", () => {
+    const cluster = {
+      ManageMasterUserPassword: true,
+      ServerlessV2ScalingConfiguration: { MinCapacity: 0 },
+    };
+    const metrics = [{ Id: "share", Expression: "1" }, { MetricStat: {} }, { MetricStat: {} }];
 
-    expect(find(image, "API Gateway")).toMatchObject({ arithmetic: "1 M × $3.50 or 1 M × 4 × $1.00" });
-    expect(find(image, "Data API")).toMatchObject({ arithmetic: "1 M × 2 × $0.35" });
-    expect(find(whole, "API Gateway")?.amounts).toEqual([14, undefined]);
-    expect(find(whole, "Data API")).toMatchObject({ arithmetic: "1 M × 100 × 15 × $0.35" });
-    expect(totals(whole)[1]).toBeUndefined();
-  });
-
-  it("cost more behind a firewall and with longer memory", () => {
-    const { firewall, ...open } = prod;
-    const kept = (days: StageSettings["logRetentionDays"]) =>
-      find(million(ofProd({ logRetentionDays: days }), "record"), "logs, kept")?.amounts[0];
-
-    const difference =
-      (totals(million(ofProd(), "record"))[0] ?? 0) - (totals(million(costsOf(open, prodDatabase), "record"))[0] ?? 0);
-
-    expect(firewall).toBeDefined();
-    expect(difference).toBeCloseTo(0.6, 6);
-    expect(kept(180)).toBeCloseTo(2 * (kept(90) ?? 0), 6);
-  });
-
-  it("of images exist only where there are uploads", () => {
-    const names = (stage: StageSettings) => costsOf(stage, devDatabase).requests.map(({ name }) => name);
-
-    expect(names(prod).filter((each) => each.startsWith("image"))).toHaveLength(2);
-    expect(names(dev).filter((each) => each.startsWith("image"))).toEqual([]);
-  });
-});
-
-describe("A month", () => {
-  it("costs the capacity of the database, at rest and at its limit", () => {
-    expect(ofDatabase({ capacityMin: 0.5, capacityMax: 8 })).toContainEqual(["Aurora", [43.8, 700.8]]);
-    expect(ofDatabase({ capacityMin: 0, capacityMax: 2 })).toContainEqual(["Aurora", [0, 175.2]]);
-  });
-
-  it("costs backups of more than a day", () => {
-    expect(ofDatabase({ backupDays: 1 })).toContainEqual(["backups", [0, 0]]);
-    expect(find(costsOf(prod, { ...prodDatabase, backupDays: 35 }).ofDatabase, "backups")?.amounts[0]).toBeCloseTo(
-      10 * 35 * 0.01 * 0.021,
-      6,
+    expect(restOf(template({ Type: "AWS::RDS::DBCluster", Properties: cluster }))).toMatchObject({ secrets: 0.4 });
+    const alarms = restOf(
+      template(
+        { Type: "AWS::CloudWatch::Alarm", Properties: { Metrics: metrics } },
+        { Type: "AWS::CloudWatch::Alarm", Properties: { MetricName: "Errors" } },
+      ),
     );
-  });
-
-  it("costs the firewall where there is one", () => {
-    const { firewall, ...open } = prod;
-
-    expect(totals(ofProd().ofStage)[0]).toBeCloseTo(0.8 + 0.6 + 3 + 5 + 2, 6);
-    expect(totals(costsOf(open, prodDatabase).ofStage)[0]).toBeCloseTo(0.8 + 0.6 + 3, 6);
+    expect(alarms.alarms).toBeCloseTo(0.3, 6);
   });
 });
 
-describe("What is counted", () => {
-  const synthesis = useSynthesis();
-
-  const alarmMetrics = (stack: string): number =>
-    synthesis
-      .template(stack)
-      .all("CloudWatch::Alarm")
-      .reduce((sum, { Properties }) => {
-        const metrics: { MetricStat?: unknown }[] = Properties.Metrics ?? [{ MetricStat: Properties.MetricName }];
-        return sum + metrics.filter(({ MetricStat }) => MetricStat !== undefined).length;
-      }, 0);
-
-  it("is what the stacks have", () => {
-    const stage = synthesis.template("colophon-prod");
-
-    expect(alarmMetrics("colophon-prod-database")).toBe(fixtures.databaseAlarmMetrics);
-    expect(alarmMetrics("colophon-dev")).toBe(fixtures.stageAlarmMetrics);
-    expect(alarmMetrics("colophon-prod")).toBe(fixtures.stageAlarmMetrics + fixtures.uploadAlarmMetrics);
-    expect(stage.one("WAFv2::WebACL").Properties.Rules).toHaveLength(fixtures.firewallRules);
-    expect(stage.all("CloudWatch::Dashboard")).toHaveLength(1);
-    expect(stage.all("Logs::MetricFilter")).toHaveLength(fixtures.logMetrics);
+describe("A month of requests", () => {
+  it("is made of all requests", () => {
+    expect(mix.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 12);
   });
 
-  it("is the memory that functions get", () => {
-    const given = settings.stages
-      .flatMap(({ name }) => synthesis.template(`colophon-${name}`).all("Lambda::Function"))
-      .map(({ Properties }) => [Properties.FunctionName, Properties.MemorySize]);
+  it("costs what a calculator says", () => {
+    const month = monthOf(prod, 100, false);
 
-    for (const [name, memory] of given) {
-      const expected = /-update-(image|avatar)$/.test(name) ? memoryInMegabytes.images : memoryInMegabytes.usual;
-      expect([name, memory]).toEqual([name, expected]);
-    }
-    expect(given.length).toBeGreaterThan(50);
+    expect(month["API Gateway, requests"]).toBeCloseTo(350, 6);
+    // 79 MB of records, 200 MB of lists, 0.3 MB of changes for each million
+    expect(month["API Gateway, data sent"]).toBeCloseTo(100 * (0.79 + 2 + 0.003) * 0.09, 6);
+    // 20 ms of waiting, and 5.4 ms of a vCPU of which 512 MB buy 0.289
+    expect(month["Lambda, time"]).toBeCloseTo(100 * (0.02 + 0.0054 * (1769 / 512)) * 0.5 * 13.3334, 4);
+    expect(month["logs, kept"]).toBeCloseTo(100 * 1.2 * 3 * 0.03, 6);
+    expect(month["CloudFront, requests"]).toBe(0);
+  });
+
+  it("costs the origin only what the edge does not answer", () => {
+    const month = monthOf(prod, 100, true);
+
+    // 99 reads of which a twentieth passes, and one change
+    expect(month["API Gateway, requests"]).toBeCloseTo((99 * 0.05 + 1) * 3.5, 6);
+    expect(month["Aurora, writes"]).toBeCloseTo(5 * 0.2, 6);
+    expect(month).toMatchObject({ "CloudFront, requests": 100, "API Gateway, data sent": 0 });
+  });
+
+  it("costs less than half of $669 with an edge, at 100 million", () => {
+    expect(total(monthOf(prod, 100, true))).toBeLessThan(669 / 2);
+    expect(total(monthOf(prod, 100, false))).toBeGreaterThan(600);
+  });
+
+  it("costs the capacity of every instance as it grows", () => {
+    const line = "Aurora above `capacityMin`, each instance";
+    const instances = synthesis.template("colophon-prod-database").all("RDS::DBInstance").length;
+    // 1.141 ms of PostgreSQL a request, 380.5 a second, four units a vCPU that is half busy
+    const units = 0.001141 * 380.5175 * 8;
+
+    expect(monthOf(prod, 1, false)[line]).toBe(0);
+    expect(monthOf(prod, 1_000, false)[line]).toBeCloseTo(instances * (units - 0.5) * 730 * 0.12, 0);
+  });
+});
+
+describe("What breaks first", () => {
+  it("is what the peak of a month fills most, and moves with its setting", () => {
+    const wide = { rate: 1_000_000, burst: 1_000_000 };
+    const opened = { ...prod, stage: { ...prod.stage, throttles: { ...prod.stage.throttles, lists: wide } } };
+    const first = (deployed: Deployed) => limitsOf(deployed, 1_000, false)[0]?.[0];
+
+    expect(first(prod)).toBe("`throttles.lists`");
+    expect(first(opened)).toBe("`throttles.records`");
+    expect(first({ ...opened, database: { ...prod.database, capacityMax: 1 } })).toBe("`capacityMax`");
+  });
+
+  it("comes later behind an edge", () => {
+    const [, share] = limitsOf(prod, 100, false)[0] ?? [];
+    const [, behind] = limitsOf(prod, 100, true)[0] ?? [];
+
+    expect(behind).toBeLessThan((share ?? 0) / 5);
   });
 });

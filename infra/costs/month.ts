@@ -1,0 +1,119 @@
+import type { DatabaseSettings, StageSettings } from "../stages.ts";
+import { prices } from "./prices.ts";
+
+/** Dollars a month, by what they are for. */
+export type Lines = Readonly<Record<string, number>>;
+
+/** A synthesised template, as far as it costs something. */
+export interface Template {
+  // biome-ignore lint/suspicious/noExplicitAny: templates are looked into at every depth
+  readonly Resources: Readonly<Record<string, { readonly Type: string; readonly Properties: any }>>;
+}
+
+export interface Deployed {
+  readonly stage: StageSettings;
+  readonly database: DatabaseSettings;
+  /** Of the stage's stacks and of its database's. */
+  readonly templates: readonly Template[];
+}
+
+/** A month's requests, each with its answer, time of a whole vCPU (`npm run bench`; changes estimated), and writes. */
+export const mix = [
+  { kind: "records", share: 0.79, kilobytes: 1, cpu: 5, databaseCpu: 0.9, writes: 0 },
+  { kind: "lists", share: 0.2, kilobytes: 10, cpu: 7, databaseCpu: 2, writes: 0 },
+  { kind: "changes", share: 0.01, kilobytes: 0.3, cpu: 5, databaseCpu: 3, writes: 5 },
+] as const;
+
+export const assumed = {
+  hits: { value: 0.95, what: "of the reads are answered by the edge" },
+  peak: { value: 3, what: "times the average come in the busiest seconds" },
+  call: { value: 17, what: "ms are a call of the Data API, as others measured it" },
+  cold: { value: 3, what: "ms more are each request's part of cold starts: 300 ms for one in a hundred" },
+  vcpu: { value: 512 / 1_769, what: "of a vCPU belong to a function, which has 512 MB" },
+  units: { value: 4, what: "ACU do the work of a vCPU that never rests (github.com/aws/agent-toolkit-for-aws)" },
+  busy: { value: 0.5, what: "of its capacity is what Aurora uses when it neither grows nor shrinks" },
+  log: { value: 1.2, what: "KB of logs are written for a request: by us, by Lambda, by API Gateway" },
+  traced: { value: 0.05, what: "of the requests that get to the API are traced" },
+  storage: { value: 10, what: "GB are in the database" },
+  hours: { value: 730, what: "hours are a month" },
+} as const;
+
+type Kind = (typeof mix)[number];
+
+/** A sum over those of so many requests that get past the edge. */
+const over = (requests: number, hasEdge: boolean) => (of: (kind: Kind) => number) =>
+  mix.reduce((all, kind) => {
+    return all + of(kind) * requests * kind.share * (hasEdge && kind.kind !== "changes" ? 1 - assumed.hits.value : 1);
+  }, 0);
+
+const billedMilliseconds = ({ cpu }: Kind) => assumed.call.value + assumed.cold.value + cpu / assumed.vcpu.value;
+
+/** Aurora's capacity for so many requests of a kind in a second. */
+const unitsFor = ({ databaseCpu }: Kind) => (databaseCpu / 1_000 / assumed.busy.value) * assumed.units.value;
+
+export const perSecond = (millions: number) => (millions * 1_000_000) / (assumed.hours.value * 3_600);
+
+const all = (templates: readonly Template[], type: string) =>
+  templates.flatMap((each) => Object.values(each.Resources).filter(({ Type }) => Type === `AWS::${type}`));
+
+/** A month of these stacks without any request. */
+export function restOf(...templates: readonly Template[]): Lines {
+  const clusters = all(templates, "RDS::DBCluster").map(({ Properties }) => Properties);
+  const unitsMin =
+    all(templates, "RDS::DBInstance").length * (clusters[0]?.ServerlessV2ScalingConfiguration.MinCapacity ?? 0);
+  const managed = clusters.filter(({ ManageMasterUserPassword }) => ManageMasterUserPassword).length;
+  const firewalls = all(templates, "WAFv2::WebACL");
+  const rules = firewalls.flatMap(({ Properties }) => Properties.Rules).length;
+  const watched = all(templates, "CloudWatch::Alarm").flatMap(({ Properties: { Metrics = [{ MetricStat: {} }] } }) =>
+    Metrics.filter((each: object) => "MetricStat" in each),
+  );
+  return {
+    "Aurora, `capacityMin` of each instance": unitsMin * assumed.hours.value * prices.capacity.dollars,
+    "Aurora, storage": clusters.length * assumed.storage.value * prices.storage.dollars,
+    secrets: (all(templates, "SecretsManager::Secret").length + managed) * prices.secret.dollars,
+    "firewalls and their rules": firewalls.length * prices.firewall.dollars + rules * prices.firewallRule.dollars,
+    alarms: watched.length * prices.alarm.dollars,
+    "metrics read from logs": all(templates, "Logs::MetricFilter").length * prices.metric.dollars,
+    dashboards: all(templates, "CloudWatch::Dashboard").length * prices.dashboard.dollars,
+  };
+}
+
+/** A month of so many million requests, with an edge in front or without. */
+export function monthOf({ stage, database, templates }: Deployed, millions: number, hasEdge: boolean): Lines {
+  const sum = over(millions, hasEdge);
+  const reaching = sum(() => 1);
+  const gigabytes = over(millions, false)(({ kilobytes }) => kilobytes);
+  const logged = reaching * assumed.log.value;
+  const grown = Math.max(0, perSecond(sum(unitsFor)) - database.capacityMin) * all(templates, "RDS::DBInstance").length;
+  return {
+    "at rest": Object.values(restOf(...templates)).reduce((total, each) => total + each, 0),
+    "CloudFront, requests": hasEdge ? millions * prices.edgeRequest.dollars : 0,
+    "CloudFront, data sent": hasEdge ? gigabytes * prices.edgeSent.dollars : 0,
+    "API Gateway, requests": reaching * prices.gateway.dollars,
+    "API Gateway, data sent": hasEdge ? 0 : gigabytes * prices.sent.dollars,
+    "Lambda, requests": reaching * prices.lambdaRequest.dollars,
+    "Lambda, time": (sum(billedMilliseconds) / 1_000) * 0.5 * prices.lambdaTime.dollars,
+    "Data API": reaching * prices.dataApi.dollars,
+    "Aurora above `capacityMin`, each instance": grown * assumed.hours.value * prices.capacity.dollars,
+    "Aurora, writes": sum(({ writes }) => writes) * prices.io.dollars,
+    "logs, taken in": logged * prices.logs.dollars,
+    "logs, kept": logged * (stage.logRetentionDays / 30) * prices.logStorage.dollars,
+    traces: reaching * assumed.traced.value * prices.trace.dollars,
+    "firewall, requests": stage.firewall ? reaching * prices.firewallRequest.dollars : 0,
+  };
+}
+
+/** What share of each limit the peak of such a month takes, fullest first. */
+export function limitsOf({ stage, database }: Deployed, millions: number, hasEdge: boolean) {
+  const sum = over(perSecond(millions) * assumed.peak.value, hasEdge);
+  const ofKind = (kind: Kind["kind"]) => sum((each) => (each.kind === kind ? 1 : 0)) / stage.throttles[kind].rate;
+  const shares = {
+    "`throttles.records`": ofKind("records"),
+    "`throttles.lists`": ofKind("lists"),
+    "`throttles.changes`": ofKind("changes"),
+    "`capacityMax`": sum(unitsFor) / database.capacityMax,
+    "Lambda's concurrency": sum(billedMilliseconds) / 1_000 / 1_000,
+    "API Gateway's 10,000 a second": sum(() => 1) / 10_000,
+  };
+  return Object.entries(shares).sort(([, one], [, other]) => other - one);
+}
