@@ -10,6 +10,7 @@ import { Alarms } from "./alarms.ts";
 import { type Cluster, databaseResource, findCluster } from "./database.ts";
 import { Firewall } from "./firewall.ts";
 import { Images } from "./images.ts";
+import { Invalidation } from "./invalidation.ts";
 import { makeFunctionLog } from "./log.ts";
 import { ReferenceSite } from "./reference-site.ts";
 import { GradualRelease } from "./release.ts";
@@ -71,6 +72,7 @@ export class ApiStack extends Stack {
       new Firewall(this, "Firewall", { name: this.#prefix, protects, ...settings.firewall });
     }
     const removal = images && this.makeRemoval(images);
+    if (images) this.makeInvalidation(images, alarms);
     watch.over({ functionLog: this.#log, accessLog, removal, tidying: this.makeTidying() });
 
     const own = `https://${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
@@ -126,6 +128,11 @@ export class ApiStack extends Stack {
       payload: {},
       log: this.#log,
     }).serviceFunction;
+  }
+
+  private makeInvalidation(images: Images, alarms: Alarms): void {
+    const packaged = this.find("ops-forget-removed-images");
+    new Invalidation(this, "Invalidation", { prefix: this.#prefix, packaged, images, alarms, log: this.#log });
   }
 
   private makeTidying(): ServiceFunction {

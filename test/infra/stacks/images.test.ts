@@ -98,7 +98,8 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
 describe.each(settings.stages)("What is scheduled on stage $name", (stage) => {
   const scheduled = () => {
     const template = synthesis.template(`colophon-${stage.name}`);
-    return template.all("Events::Rule").map((rule) => {
+    const rules = template.all("Events::Rule").filter(({ Properties }) => Properties.ScheduleExpression);
+    return rules.map((rule) => {
       const [target] = rule.Properties.Targets;
       return { template, rule, target, lambda: template.find(target.Arn) };
     });

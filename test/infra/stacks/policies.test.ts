@@ -40,16 +40,20 @@ function rightsOf(template: Template, lambda: Resource): string[] {
   expect(attached).toEqual([]);
   expect(role.Properties.ManagedPolicyArns ?? []).toEqual([]);
   const { LogGroup } = lambda.Properties.LoggingConfig;
-  const { DATABASE_CLUSTER_ARN, DATABASE_SECRET_ARN, IMAGE_BUCKET } = lambda.Properties.Environment.Variables;
+  const { DATABASE_CLUSTER_ARN, DATABASE_SECRET_ARN, IMAGE_BUCKET, IMAGE_DISTRIBUTION } =
+    lambda.Properties.Environment.Variables;
   const words = [
     [`\${${LogGroup.Ref}.Arn}`, "the log"],
     [spell(DATABASE_CLUSTER_ARN), "the cluster"],
     [spell(DATABASE_SECRET_ARN), "the secret"],
     ...(IMAGE_BUCKET ? [[spell(IMAGE_BUCKET).replace("}", ".Arn}"), "the bucket"]] : []),
+    ...(IMAGE_DISTRIBUTION ? [[spell(IMAGE_DISTRIBUTION), "the CDN"]] : []),
+    ...template.all("SQS::Queue").map(({ id }) => [`\${${id}.Arn}`, "the queue"]),
   ] as const;
   return rightsIn({ Statement: role.Properties.Policies.flatMap((each: Properties) => each.PolicyDocument.Statement) })
     .map(({ action, resource }) => {
-      return `${action} ${words.reduce((text, [name, word]) => text.replace(name ?? "", word ?? ""), resource)}`;
+      const named = resource.replace(/^arn:.*:cloudfront:.*:distribution\//, "");
+      return `${action} ${words.reduce((text, [name, word]) => text.replace(name ?? "", word ?? ""), named)}`;
     })
     .sort();
 }
@@ -63,6 +67,14 @@ const images = (folder: string, ...actions: string[]) => actions.map((each) => `
 const more: Readonly<Record<string, readonly string[]>> = {
   "ops-migrate": transactions,
   "migrate-on-deploy": transactions,
+};
+
+/** What has no use for the database, and what it may do instead. */
+const without: Readonly<Record<string, readonly string[]>> = {
+  "ops-forget-removed-images": [
+    "cloudfront:CreateInvalidation the CDN",
+    ...["DeleteMessage", "GetQueueAttributes", "ReceiveMessage"].map((each) => `sqs:${each} the queue`),
+  ],
 };
 
 /** And beyond that where there are uploads. */
@@ -107,7 +119,8 @@ describe.each(stacks)("Of the stack %s", (stack) => {
     const hasUploads = uploadStacks.has(stack);
     for (const [name, lambda] of functions) {
       const itsOwn = [...(more[name] ?? []), ...((hasUploads && moreWithUploads[name]) || [])];
-      expect([name, ...rightsOf(template, lambda)]).toEqual([name, ...[...log, ...database, ...itsOwn].sort()]);
+      const all = [...log, ...(without[name] ?? [...database, ...itsOwn])];
+      expect([name, ...rightsOf(template, lambda)]).toEqual([name, ...all.sort()]);
     }
   });
 

@@ -43,7 +43,11 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
   });
 
   it("has a Lambda for each declaration, and no other but what is scheduled", () => {
-    const names = [...served.map(functionName), "ops-tidy", ...(uploads ? ["ops-remove-images"] : [])];
+    const names = [
+      ...served.map(functionName),
+      "ops-tidy",
+      ...(uploads ? ["ops-forget-removed-images", "ops-remove-images"] : []),
+    ];
     expect(template.all("Lambda::Function").map(byName).sort()).toEqual(
       names.map((each) => `colophon-${name}-${each}`).sort(),
     );

@@ -21,7 +21,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, alarmRecipient }) => {
   });
 
   it("alarms on failing and slow answers, on throttling, and on schedules that fail or are dead", () => {
-    const removal = uploads ? ["removal-dead", "removal-failing"] : [];
+    const removal = uploads ? ["removal-dead", "removal-failing", "removed-images-served"] : [];
     expect(Object.keys(alarmsOf(template, prefix)).sort()).toEqual(
       ["failing-answers", ...removal, "slow-answers", "throttled", "tidying-dead", "tidying-failing"].sort(),
     );

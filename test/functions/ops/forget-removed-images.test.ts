@@ -1,0 +1,151 @@
+import { readFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { type Lambda, startLambda } from "../../../infra/local/lambda.ts";
+import { key } from "../../support/environment.ts";
+
+const distribution = "E2QWRUHAPOMQZL";
+
+interface Asked {
+  readonly path: string;
+  readonly authorization: string;
+  readonly reference: string | undefined;
+  readonly paths: readonly string[];
+}
+
+/** What CloudFront was asked, and what it answers from now on; 201 without an error. */
+let asked: Asked[];
+let error: { readonly status: number; readonly code: string } | undefined;
+
+let cloudFront: Server;
+let lambda: Lambda;
+let withoutCdn: Lambda;
+
+/** As its API Reference has it ("CreateInvalidation"). */
+async function startCloudFront(): Promise<Server> {
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    asked.push({
+      path: `${request.method} ${request.url}`,
+      authorization: request.headers.authorization ?? "",
+      reference: /<CallerReference>(.*?)<\/CallerReference>/.exec(body)?.[1],
+      paths: [...body.matchAll(/<Path>(.*?)<\/Path>/g)].flatMap(([, path]) => path ?? []),
+    });
+    response.writeHead(error?.status ?? 201, { "Content-Type": "text/xml" });
+    response.end(
+      error
+        ? `<ErrorResponse><Error><Type>Sender</Type><Code>${error.code}</Code><Message>No</Message></Error></ErrorResponse>`
+        : `<Invalidation><Id>I2J0I21PCUYOIK</Id><Status>InProgress</Status>${body.replace(/^<\?.*?\?>/, "")}</Invalidation>`,
+    );
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  return server;
+}
+
+beforeAll(async () => {
+  cloudFront = await startCloudFront();
+  const variables = {
+    AWS_REGION: "eu-central-1",
+    AWS_ACCESS_KEY_ID: key.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
+    AWS_ENDPOINT_URL_CLOUDFRONT: `http://127.0.0.1:${(cloudFront.address() as AddressInfo).port}`,
+  };
+  const outdir = inject("outdir");
+  lambda = await startLambda({ outdir, variables: { ...variables, IMAGE_DISTRIBUTION: distribution } });
+  withoutCdn = await startLambda({ outdir, variables });
+});
+
+beforeEach(() => {
+  asked = [];
+  error = undefined;
+});
+
+afterAll(async () => {
+  await lambda.close();
+  await withoutCdn.close();
+  cloudFront.closeAllConnections();
+  cloudFront.close();
+});
+
+const messageOf = (messageId: string, body: unknown) => ({ messageId, body: JSON.stringify(body) });
+const removed = (messageId: string, name: string) => messageOf(messageId, { detail: { object: { key: name } } });
+const bring = (...Records: object[]) => lambda.invoke("ops-forget-removed-images", { Records });
+const sample = async (): Promise<{ Records: { messageId: string; body: string }[] }> =>
+  JSON.parse(await readFile(join(import.meta.dirname, "../../../events/ops/forget-removed-images.json"), "utf8"));
+
+describe("ops-forget-removed-images", () => {
+  it("has CloudFront forget the path of what was removed, and nothing more", async () => {
+    const { Records } = await sample();
+
+    expect(await bring(...Records)).toEqual({ result: { batchItemFailures: [] } });
+
+    expect(asked).toEqual([
+      {
+        path: `POST /2020-05-31/distribution/${distribution}/invalidation`,
+        authorization: expect.stringContaining("/cloudfront/aws4_request"),
+        reference: expect.stringMatching(/^\w{64}$/),
+        paths: ["/avatars/3f1c2f4e-7a55-4a53-9d0e-4d7c9a2b6c11.webp"],
+      },
+    ]);
+  });
+
+  it("tells CloudFront of many at once, of each only once", async () => {
+    await bring(removed("one", "avatars/b.webp"), removed("two", "avatars/a.webp"), removed("again", "avatars/b.webp"));
+
+    expect(asked.map(({ paths }) => paths)).toEqual([["/avatars/a.webp", "/avatars/b.webp"]]);
+  });
+
+  it("says the same of messages that come again, and something else of others", async () => {
+    const [one, two] = [removed("one", "avatars/a.webp"), removed("two", "avatars/a.webp")];
+
+    for (const each of [[one, two], [two, one], [one]]) await bring(...each);
+
+    const [first, second, third] = asked.map(({ reference }) => reference);
+    expect(second).toBe(first);
+    expect(third).not.toBe(first);
+  });
+
+  it("writes keys as browsers do, and none as a pattern", async () => {
+    await bring(removed("one", "avatars/a b&é*"));
+
+    expect(asked[0]?.paths).toEqual(["/avatars/a%20b%26%C3%A9%2A"]);
+  });
+
+  it.each([
+    { status: 400, code: "TooManyInvalidationsInProgress" },
+    { status: 503, code: "ServiceUnavailable" },
+    { status: 403, code: "AccessDenied" },
+  ])("fails for the queue to bring all again when CloudFront answers $code", async (answer) => {
+    error = answer;
+
+    expect(await bring(removed("one", "avatars/a.webp"))).toMatchObject({ error: { errorType: answer.code } });
+
+    error = undefined;
+    expect(await bring(removed("one", "avatars/a.webp"))).toEqual({ result: { batchItemFailures: [] } });
+  });
+
+  it.each(["no JSON", "null", '{"detail":{"object":{}}}', '{"detail":{"object":{"key":""}}}'])(
+    "gives back a message that says %s, and does what the others say",
+    async (body) => {
+      const answer = await bring({ messageId: "odd", body }, removed("one", "avatars/a.webp"));
+
+      expect(answer).toEqual({ result: { batchItemFailures: [{ itemIdentifier: "odd" }] } });
+      expect(asked.map(({ paths }) => paths)).toEqual([["/avatars/a.webp"]]);
+    },
+  );
+
+  it("asks nobody when there is nothing to forget", async () => {
+    expect(await bring()).toEqual({ result: { batchItemFailures: [] } });
+    expect(asked).toEqual([]);
+  });
+
+  it("does nothing where no CDN is", async () => {
+    expect(await withoutCdn.invoke("ops-forget-removed-images", await sample())).toEqual({
+      result: { batchItemFailures: [] },
+    });
+    expect(asked).toEqual([]);
+  });
+});
