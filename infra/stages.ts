@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { endpoints } from "../lib/contract/endpoints.ts";
 
 /*
  * Everything that differs between one deployment and another. The account, domains and certificates below are examples:
@@ -16,11 +17,21 @@ const retentionDays = z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365,
 /** Aurora scales in steps of half an ACU, up to 256. */
 const capacity = z.number().min(0).max(256).multipleOf(0.5);
 
-const accountSettings = z.strictObject({
-  /** The only account that anything is deployed to, whatever credentials are in the shell. */
-  id: z.string().regex(/^\d{12}$/, "twelve digits"),
-  region: z.string().regex(/^[a-z]{2,4}(-[a-z]+)+-\d$/, "a region's code, such as eu-central-1"),
-});
+const accountSettings = z
+  .strictObject({
+    /** The only account that anything is deployed to, whatever credentials are in the shell. */
+    id: z.string().regex(/^\d{12}$/, "twelve digits"),
+    region: z.string().regex(/^[a-z]{2,4}(-[a-z]+)+-\d$/, "a region's code, such as eu-central-1"),
+    /** How many functions run at once at most in account and region, whosever they are (infra/README.md, "Concurrency"). */
+    concurrency: z.int().min(10).optional(),
+    /** Who hears when that is nearly reached. */
+    alarmRecipient: z.email().optional(),
+    /** Of the whole account; who pays hears before and when it is spent. */
+    budget: z.strictObject({ dollarsAMonth: z.number().positive(), recipient: z.email() }).optional(),
+  })
+  .refine((it) => (it.concurrency === undefined) === (it.alarmRecipient === undefined), {
+    error: "concurrency and alarmRecipient go together",
+  });
 
 const databaseSettings = z
   .strictObject({
@@ -75,6 +86,14 @@ const stageSettings = z
       changes: throttle,
       images: throttle,
     }),
+    /** How long a list may take, and how many of each kind at once; without it all that Lambda allows. */
+    streams: z
+      .strictObject({
+        /** Reserved for each function that gives lists: as many always can run, and no more. */
+        concurrent: z.int().positive().optional(),
+        secondsMax: z.int().min(30).max(900),
+      })
+      .optional(),
     /** AWS WAF in front of the API; without it only the throttles protect it. */
     firewall: z.strictObject({ requestsPerAddressIn5Minutes: z.int().min(10).max(2_000_000_000) }).optional(),
     /** New code gets a tenth of the traffic first, and goes back by itself when answers fail. */
@@ -87,6 +106,7 @@ const stageSettings = z
   })
   .refine((it) => it.uploads === (it.imageCertificate !== undefined), "a stage has imageCertificate if it has uploads");
 
+export type AccountSettings = z.infer<typeof accountSettings>;
 export type DatabaseSettings = z.infer<typeof databaseSettings>;
 export type StageSettings = z.infer<typeof stageSettings>;
 export type Throttle = z.infer<typeof throttle>;
@@ -99,6 +119,14 @@ const agreeOn =
   ({ stages }: { readonly stages: readonly StageSettings[] }) =>
     new Set(stages.map((each) => `${each.database} ${each[setting]}`)).size ===
     new Set(stages.map((each) => each.database)).size;
+
+const lists = endpoints.filter(({ answers }) => "list" in answers).length;
+/** What Lambda leaves to all functions that have none reserved (Lambda, "Configuring reserved concurrency"). */
+const unreservedMin = 100;
+
+/** How many functions may run at once that nobody else's can take the place of. */
+const reservedBy = (stages: readonly StageSettings[]): number =>
+  stages.reduce((sum, { streams }) => sum + lists * (streams?.concurrent ?? 0), 0);
 
 /** The certificates in settings, with the path of each. */
 function certificatesIn(value: unknown, path: readonly string[] = []): { path: readonly string[]; arn: string }[] {
@@ -130,6 +158,20 @@ export const settingsSchema = z
       context.addIssue({ code: "custom", path, message: `a certificate in ${region}, not in account.region` });
     }
   })
+  .superRefine(({ account: { concurrency }, stages }, context) => {
+    const reserved = reservedBy(stages);
+    for (const [index, { streams }] of stages.entries()) {
+      const refuse = (path: readonly string[], message: string) =>
+        context.addIssue({ code: "custom", path: ["stages", index, ...path], message });
+      if (streams?.concurrent !== undefined && concurrency === undefined)
+        refuse(["streams", "concurrent"], "needs account.concurrency");
+      if (streams?.concurrent !== undefined && concurrency !== undefined && reserved + unreservedMin > concurrency)
+        refuse(
+          ["streams", "concurrent"],
+          `a concurrency above the account's: ${reserved} for ${lists} kinds of lists and ${unreservedMin} for the rest`,
+        );
+    }
+  })
   .refine(({ databases }) => areUnique(databases.map((each) => each.name)), "two databases have one name")
   .refine(({ stages }) => areUnique(stages.map((each) => each.name)), "two stages have one name")
   .refine(({ databases, stages }) => stages.every((each) => databases.some((it) => it.name === each.database)), {
@@ -146,7 +188,13 @@ export const settingsSchema = z
 export type Settings = z.infer<typeof settingsSchema>;
 
 export const settings: Settings = settingsSchema.parse({
-  account: { id: "123456789012", region: "eu-central-1" },
+  account: {
+    id: "123456789012",
+    region: "eu-central-1",
+    concurrency: 1_000,
+    alarmRecipient: "colophon-alarms@example.com",
+    budget: { dollarsAMonth: 500, recipient: "colophon-alarms@example.com" },
+  },
   databases: [
     {
       name: "dev",
@@ -210,6 +258,7 @@ export const settings: Settings = settingsSchema.parse({
         changes: { rate: 50, burst: 100 },
         images: { rate: 5, burst: 10 },
       },
+      streams: { concurrent: 25, secondsMax: 120 },
       firewall: { requestsPerAddressIn5Minutes: 3_000 },
       releasesGradually: true,
       isProtected: true,

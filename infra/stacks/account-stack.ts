@@ -1,16 +1,27 @@
-import { CfnOutput, Stack, type StackProps } from "aws-cdk-lib";
+import { CfnOutput, Duration, Stack, type StackProps } from "aws-cdk-lib";
 import { CfnAccount } from "aws-cdk-lib/aws-apigateway";
+import { CfnBudget } from "aws-cdk-lib/aws-budgets";
+import { Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { ManagedPolicy, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
+import type { AccountSettings } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
+import { Alarms } from "./alarms.ts";
 
-/** What API Gateway needs once in an account and region before any stage of any API can write logs. */
+export interface AccountStackProps extends Pick<StackProps, "env" | "tags"> {
+  readonly settings: AccountSettings;
+}
+
+/** How much of the account's concurrency may be in use before somebody hears of it. */
+const busyShare = 0.8;
+
+/**
+ * What there is once in an account and region: the role that API Gateway needs before any stage of any API can write
+ * logs, and who watches what all stages share, concurrency and money.
+ */
 export class AccountStack extends Stack {
-  constructor(scope: Construct, id: string, props: Pick<StackProps, "env" | "tags">) {
-    super(scope, id, {
-      ...props,
-      description: "Colophon: API Gateway's role for logs, one for the account and region",
-    });
+  constructor(scope: Construct, id: string, { settings, ...props }: AccountStackProps) {
+    super(scope, id, { ...props, description: "Colophon: what there is once in an account and region" });
     const role = new Role(this, "LogRole", {
       assumedBy: new ServicePrincipal("apigateway.amazonaws.com"),
       managedPolicies: [ManagedPolicy.fromAwsManagedPolicyName("service-role/AmazonAPIGatewayPushToCloudWatchLogs")],
@@ -21,5 +32,37 @@ export class AccountStack extends Stack {
     });
     new CfnAccount(this, "Account", { cloudWatchRoleArn: role.roleArn });
     new CfnOutput(this, "LogRoleArn", { value: role.roleArn });
+    this.watchConcurrency(id, settings);
+    this.watchCosts(settings);
+  }
+
+  private watchConcurrency(prefix: string, { concurrency, alarmRecipient: recipient }: AccountSettings): void {
+    if (concurrency === undefined || recipient === undefined) return;
+    new Alarms(this, "Alarms", { prefix, recipient }).add("at-concurrency", {
+      // Without dimensions it is that of all functions together.
+      metric: new Metric({
+        namespace: "AWS/Lambda",
+        metricName: "ConcurrentExecutions",
+        statistic: Stats.MAXIMUM,
+        period: Duration.minutes(1),
+      }),
+      impact: `Soon no more functions can run, whosever they are, and requests are turned away: ${100 * busyShare} % of the account's ${concurrency} run at once. The dashboards show which.`,
+      threshold: busyShare * concurrency,
+      periods: 3,
+      badPeriods: 2,
+    });
+  }
+
+  private watchCosts({ budget }: AccountSettings): void {
+    if (!budget) return;
+    const { dollarsAMonth: amount, recipient: address } = budget;
+    const notify = (notificationType: "ACTUAL" | "FORECASTED", threshold: number) => ({
+      notification: { notificationType, threshold, comparisonOperator: "GREATER_THAN", thresholdType: "PERCENTAGE" },
+      subscribers: [{ subscriptionType: "EMAIL", address }],
+    });
+    new CfnBudget(this, "Budget", {
+      budget: { budgetType: "COST", timeUnit: "MONTHLY", budgetLimit: { amount, unit: "USD" } },
+      notificationsWithSubscribers: [notify("ACTUAL", 80), notify("ACTUAL", 100), notify("FORECASTED", 100)],
+    });
   }
 }

@@ -16,7 +16,7 @@ import { ReferenceSite } from "./reference-site.ts";
 import { GradualRelease } from "./release.ts";
 import { ColophonApi } from "./rest-api.ts";
 import { ScheduledFunction } from "./scheduled-function.ts";
-import { bufferedTimeout, longTimeout, type Resource, ServiceFunction } from "./service-function.ts";
+import { bufferedTimeout, type Resource, ServiceFunction, streamTimeout } from "./service-function.ts";
 import { Watch } from "./watch.ts";
 
 export interface ApiStackProps extends Pick<StackProps, "env" | "tags"> {
@@ -105,12 +105,15 @@ export class ApiStack extends Stack {
     const packaged = this.find(name);
     const hasImages = declaration.files || declaration.removesImages;
     const imageResource = hasImages && images ? [images.resourceFor([ownerOf(declaration.path)], packaged)] : [];
+    const isStream = "list" in declaration.answers;
+    const concurrent = isStream ? this.#settings.streams?.concurrent : undefined;
     return new ServiceFunction(this, name, {
       prefix: this.#prefix,
       packaged,
       description: declaration.summary,
       resources: [this.surroundings, databaseResource(this.#cluster), ...imageResource],
-      timeout: "list" in declaration.answers ? longTimeout : bufferedTimeout,
+      timeout: isStream ? streamTimeout(this.#settings) : bufferedTimeout,
+      ...(concurrent === undefined ? {} : { concurrent }),
       ...(packaged.processesImages ? { memoryInMegabytes: imageMemoryInMegabytes } : {}),
       log: this.#log,
     });

@@ -1,4 +1,4 @@
-import { Size } from "aws-cdk-lib";
+import { type Duration, Size } from "aws-cdk-lib";
 import {
   AccessLogFormat,
   EndpointType,
@@ -23,7 +23,7 @@ import { acknowledge } from "./acknowledge.ts";
 import { makeLog } from "./log.ts";
 import { mock } from "./mock.ts";
 import { addRefusals } from "./refusals.ts";
-import { longTimeout } from "./service-function.ts";
+import { streamTimeout } from "./service-function.ts";
 
 export interface RestApiProps {
   readonly prefix: string;
@@ -124,7 +124,10 @@ export class ColophonApi extends Construct {
   ): void {
     const resource = this.api.root.resourceForPath(path);
     if (target) {
-      const method = resource.addMethod(declaration.method, integrationOf(declaration, target));
+      const method = resource.addMethod(
+        declaration.method,
+        integrationOf(declaration, target, streamTimeout(settings)),
+      );
       if (path === declaration.path) this.permitFirst(method);
       else this.shareRight(method);
       return;
@@ -204,10 +207,10 @@ export class ColophonApi extends Construct {
 const permissionsOf = (method: Method) => method.node.findAll().filter((it) => it instanceof CfnPermission);
 
 /** Lists have no end, so they are streamed, and streams may take as long as their function. */
-function integrationOf({ answers }: Declaration, target: IFunction): LambdaIntegration {
+function integrationOf({ answers }: Declaration, target: IFunction, timeout: Duration): LambdaIntegration {
   return new LambdaIntegration(target, {
     allowTestInvoke: false,
-    ...("list" in answers ? { responseTransferMode: ResponseTransferMode.STREAM, timeout: longTimeout } : {}),
+    ...("list" in answers ? { responseTransferMode: ResponseTransferMode.STREAM, timeout } : {}),
   });
 }
 

@@ -5,6 +5,7 @@ import { Architecture, Code, Function as Lambda, LoggingFormat, Runtime } from "
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { Packaged } from "../package.ts";
+import type { StageSettings } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
 
 /** Something a function works with: the variables that tell where it is, and the right to use it. */
@@ -33,6 +34,11 @@ export interface ServiceFunctionProps {
    * @default 2, as Lambda does
    */
   readonly retries?: 0 | 1 | 2;
+  /**
+   * How many of it can run at once, whatever else does, and how many at most.
+   * @default what the account has left
+   */
+  readonly concurrent?: number;
   /** Where it writes; functions of a stack share it. */
   readonly log: LogGroup;
 }
@@ -73,6 +79,7 @@ export class ServiceFunction extends Construct {
       role,
       logGroup: log,
       ...(props.retries === undefined ? {} : { retryAttempts: props.retries }),
+      ...(props.concurrent === undefined ? {} : { reservedConcurrentExecutions: props.concurrent }),
       // Lines stay as the functions write them, JSON already; Logs Insights finds their fields.
       loggingFormat: LoggingFormat.TEXT,
       environment: {
@@ -90,5 +97,8 @@ const documents = (policies: Readonly<Record<string, PolicyStatement[]>>) =>
 
 /** API Gateway waits 29 s for a buffered answer. */
 export const bufferedTimeout = Duration.seconds(29);
-/** Streams and operators' functions may take as long as Lambda lets them. */
+/** Operators' functions may take as long as Lambda lets them. */
 export const longTimeout = Duration.minutes(15);
+/** So may streams, where the stage says nothing else. */
+export const streamTimeout = ({ streams }: Pick<StageSettings, "streams">): Duration =>
+  streams ? Duration.seconds(streams.secondsMax) : longTimeout;

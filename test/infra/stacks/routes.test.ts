@@ -29,6 +29,7 @@ const byName = ({ Properties }: Resource) => Properties.FunctionName as string;
 describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throttles, logRetentionDays, ...stage }) => {
   const served = endpoints.filter(({ files }) => uploads || !files);
   let template: Template;
+  const streamSeconds = stage.streams?.secondsMax ?? 900;
   let methods: Map<string, Resource>;
 
   beforeAll(() => {
@@ -64,10 +65,11 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
       expect(method?.Properties).toMatchObject({ AuthorizationType: "NONE", Integration: { Type: "AWS_PROXY" } });
       const { Uri, ResponseTransferMode, TimeoutInMillis } = method?.Properties.Integration ?? {};
       expect({ ResponseTransferMode, TimeoutInMillis }).toEqual(
-        isStreaming ? { ResponseTransferMode: "STREAM", TimeoutInMillis: 900_000 } : {},
+        isStreaming ? { ResponseTransferMode: "STREAM", TimeoutInMillis: 1_000 * streamSeconds } : {},
       );
       expect(spell(Uri)).toMatch(isStreaming ? /\/response-streaming-invocations$/ : /\/invocations$/);
-      expect(lambda.Properties.Timeout).toBe(isStreaming ? 900 : 29);
+      expect(lambda.Properties.Timeout).toBe(isStreaming ? streamSeconds : 29);
+      expect(lambda.Properties.ReservedConcurrentExecutions).toBe(isStreaming ? stage.streams?.concurrent : undefined);
     },
   );
 

@@ -75,14 +75,56 @@ describe("Settings", () => {
     ["alarms for nobody", ({ dev }) => (dev.alarmRecipient = "ops"), /alarmRecipient/],
     ["uploads without a certificate", ({ prod }) => delete prod.imageCertificate, /imageCertificate/],
     ["no backups", ({ prodDatabase }) => (prodDatabase.backupDays = 0), /backupDays/],
+    [
+      "a concurrency above the account's",
+      ({ account, prod }) => {
+        account.concurrency = 299;
+        prod.streams = { concurrent: 25, secondsMax: 120 };
+      },
+      /stages\.1\.streams\.concurrent: a concurrency above the account's/,
+    ],
+    [
+      "a concurrency above the account's, of all stages together",
+      ({ dev, prod }) => {
+        dev.streams = { concurrent: 60, secondsMax: 60 };
+        prod.streams = { concurrent: 60, secondsMax: 60 };
+      },
+      /stages\.1\.streams\.concurrent: a concurrency above the account's/,
+    ],
+    [
+      "a concurrency where nobody says how large the account's is",
+      ({ account }) => {
+        delete account.concurrency;
+        delete account.alarmRecipient;
+      },
+      /stages\.1\.streams\.concurrent: needs account\.concurrency/,
+    ],
+    ["lists of twenty minutes", ({ prod }) => (prod.streams = { secondsMax: 1_200 }), /stages\.1\.streams\.secondsMax/],
+    ["lists of five seconds", ({ prod }) => (prod.streams = { secondsMax: 5 }), /stages\.1\.streams\.secondsMax/],
+    ["an account that runs nine functions", ({ account }) => (account.concurrency = 9), /account\.concurrency/],
+    [
+      "a concurrency that nobody hears of",
+      ({ account }) => delete account.alarmRecipient,
+      /account: concurrency and alarmRecipient go together/,
+    ],
+    [
+      "a budget of nothing",
+      ({ account }) => (account.budget = { dollarsAMonth: 0, recipient: "a@example.com" }),
+      /account\.budget\.dollarsAMonth/,
+    ],
+    [
+      "a budget that nobody hears of",
+      ({ account }) => (account.budget = { dollarsAMonth: 9, recipient: "" }),
+      /account\.budget\.recipient/,
+    ],
     ["a misspelt setting", ({ dev }) => Object.assign(dev, { upload: true }), /upload/],
   ])("refuse %s", (_, change, message) => {
     expect(issuesOf(changed(change))?.join("\n")).toMatch(message);
   });
 
   it("refuse certificates of another account or region, each by its name", () => {
-    const issues = (account: Settings["account"]) =>
-      issuesOf(changed(({ whole }) => Object.assign(whole, { account })));
+    const issues = (account: Partial<Settings["account"]>) =>
+      issuesOf(changed(({ whole }) => Object.assign(whole.account, account)));
 
     expect(issues({ id: "210987654321", region: "eu-central-1" })).toEqual(
       ["imageCertificate", "domain.certificate", "reference.certificate"].map(
@@ -92,6 +134,20 @@ describe("Settings", () => {
     expect(issues({ id: "123456789012", region: "eu-west-1" })).toEqual([
       "stages.1.domain.certificate: a certificate in eu-central-1, not in account.region",
     ]);
+  });
+
+  it("may fill the account with lists but for a hundred functions, or reserve nothing in a small one", () => {
+    const full = changed(({ account, prod }) => {
+      account.concurrency = 300;
+      prod.streams = { concurrent: 25, secondsMax: 120 };
+    });
+    const small = changed(({ account, prod }) => {
+      account.concurrency = 10;
+      prod.streams = { secondsMax: 120 };
+    });
+
+    expect(issuesOf(full)).toBeUndefined();
+    expect(issuesOf(small)).toBeUndefined();
   });
 
   it("refuse two stages with uploads on one database", () => {

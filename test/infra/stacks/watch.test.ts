@@ -137,3 +137,41 @@ describe.each(settings.databases)("The database $name", ({ name, alarmRecipient 
     expect(template.one("SNS::Subscription").Properties.Endpoint).toBe(alarmRecipient);
   });
 });
+
+describe("The account", () => {
+  const { concurrency = 0, alarmRecipient, budget } = settings.account;
+
+  it("alarms when four fifths of its functions run at once, whosever they are", () => {
+    const template = synthesis.template("colophon-account");
+    const { Dimensions, ...alarm } = template.one("CloudWatch::Alarm").Properties;
+
+    expect(Dimensions).toBeUndefined();
+    expect(alarm).toMatchObject({
+      AlarmName: "colophon-account-at-concurrency",
+      Namespace: "AWS/Lambda",
+      MetricName: "ConcurrentExecutions",
+      Statistic: "Maximum",
+      Threshold: 0.8 * concurrency,
+    });
+    expect(template.one("SNS::Subscription").Properties.Endpoint).toBe(alarmRecipient);
+  });
+
+  it("tells who pays when the month's money is nearly spent, spent, or will be", () => {
+    const { Budget, NotificationsWithSubscribers } = synthesis
+      .template("colophon-account")
+      .one("Budgets::Budget").Properties;
+
+    expect(Budget).toMatchObject({ TimeUnit: "MONTHLY", BudgetLimit: { Amount: budget?.dollarsAMonth, Unit: "USD" } });
+    expect(
+      (NotificationsWithSubscribers as Properties[]).map(({ Notification, Subscribers: [{ Address }] }) => [
+        Notification.NotificationType,
+        Notification.Threshold,
+        Address,
+      ]),
+    ).toEqual([
+      ["ACTUAL", 80, budget?.recipient],
+      ["ACTUAL", 100, budget?.recipient],
+      ["FORECASTED", 100, budget?.recipient],
+    ]);
+  });
+});
