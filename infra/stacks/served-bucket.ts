@@ -1,4 +1,4 @@
-import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import { Duration } from "aws-cdk-lib";
 import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
 import {
   Distribution,
@@ -10,11 +10,12 @@ import {
   ViewerProtocolPolicy,
 } from "aws-cdk-lib/aws-cloudfront";
 import { S3BucketOrigin } from "aws-cdk-lib/aws-cloudfront-origins";
-import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket, ObjectOwnership } from "aws-cdk-lib/aws-s3";
+import { Bucket, type IBucket } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
+import { closedBucket, type LogKeeping, logBucket } from "./log-bucket.ts";
 
-export interface ServedBucketProps {
+export interface ServedBucketProps extends LogKeeping {
   readonly domain: string;
   /** In us-east-1, where CloudFront looks for it. */
   readonly certificateArn: string;
@@ -25,8 +26,6 @@ export interface ServedBucketProps {
   readonly isForEverySite: boolean;
   /** What `/` answers with. */
   readonly rootObject?: string;
-  readonly logRetentionDays: number;
-  readonly isProtected: boolean;
 }
 
 /** For how long something deleted or replaced can be brought back. */
@@ -39,21 +38,9 @@ export class ServedBucket extends Construct {
 
   constructor(scope: Construct, id: string, props: ServedBucketProps) {
     super(scope, id);
-    const closed = {
-      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
-      encryption: BucketEncryption.S3_MANAGED,
-      enforceSSL: true,
-      minimumTLSVersion: 1.2,
-      removalPolicy: props.isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
-    } as const;
-    const logs = new Bucket(this, "Logs", {
-      ...closed,
-      // CloudFront delivers its logs by an access control list.
-      objectOwnership: ObjectOwnership.BUCKET_OWNER_PREFERRED,
-      lifecycleRules: [{ expiration: Duration.days(props.logRetentionDays) }],
-    }) as IBucket;
+    const logs = logBucket(this, "Logs", props);
     this.bucket = new Bucket(this, "Bucket", {
-      ...closed,
+      ...closedBucket(props.isProtected),
       versioned: true,
       lifecycleRules: [
         {
