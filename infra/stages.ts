@@ -11,6 +11,10 @@ const domain = z.string().regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/, "a domain without 
 const origin = z.url().refine((url) => url === URL.parse(url)?.origin, "an origin as browsers write it");
 const certificateIn = (region: string) =>
   z.string().regex(new RegExp(`^arn:aws:acm:${region}:\\d{12}:certificate/[\\w-]+$`), "an ACM certificate's ARN");
+/** Addresses as AWS WAF takes them; it knows no "everywhere". */
+const addresses = z
+  .union([z.cidrv4(), z.cidrv6()], "addresses such as 192.0.2.0/24, 192.0.2.1/32 or 2001:db8::/48")
+  .refine((range) => !range.endsWith("/0"), "not everywhere");
 /** The numbers of days that CloudWatch Logs knows. */
 const retentionDays = z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731]);
 
@@ -58,6 +62,21 @@ const databaseSettings = z
 /** Requests a second, and how many may come at once (a token bucket). */
 const throttle = z.strictObject({ rate: z.number().positive(), burst: z.int().positive() });
 
+/** AWS WAF counts the last five minutes. */
+const requestsIn5Minutes = z.int().min(10).max(2_000_000_000);
+
+const firewallSettings = z
+  .strictObject({
+    requestsPerAddressIn5Minutes: requestsIn5Minutes,
+    /** Of requests for lists without a `limit`, or with one above 999: each may take a function for minutes. */
+    wholeListsPerAddressIn5Minutes: requestsIn5Minutes,
+    /** Whose requests are not counted: a website that renders pages on a server, or an office. */
+    trustedAddresses: z.array(addresses).min(1).max(10_000).optional(),
+  })
+  .refine((it) => it.wholeListsPerAddressIn5Minutes <= it.requestsPerAddressIn5Minutes, {
+    error: "wholeListsPerAddressIn5Minutes is above requestsPerAddressIn5Minutes",
+  });
+
 const stageSettings = z
   .strictObject({
     name,
@@ -71,7 +90,12 @@ const stageSettings = z
     uploads: z.boolean(),
     /** For `imageDomain`; CloudFront takes certificates from us-east-1 only. */
     imageCertificate: certificateIn("us-east-1").optional(),
-    /** The API's own domain; without one API Gateway names it. */
+    /** CloudFront before the API, under a domain of its own: it keeps public reads, and passes everything else on. */
+    edge: z.strictObject({ domain, certificate: certificateIn("us-east-1") }).optional(),
+    /**
+     * The domain of API Gateway itself, which otherwise names the API. A stage with an edge needs none, but keeps it
+     * while the edge takes its name over.
+     */
     domain: z.strictObject({ name: domain, certificate: certificateIn("[a-z0-9-]+") }).optional(),
     /** Where the reference of the interface is shown; without one it is shown on developers' machines only. */
     reference: z.strictObject({ domain, certificate: certificateIn("us-east-1") }).optional(),
@@ -95,7 +119,7 @@ const stageSettings = z
       })
       .optional(),
     /** AWS WAF in front of the API; without it only the throttles protect it. */
-    firewall: z.strictObject({ requestsPerAddressIn5Minutes: z.int().min(10).max(2_000_000_000) }).optional(),
+    firewall: firewallSettings.optional(),
     /** New code gets a tenth of the traffic first, and goes back by itself when answers fail. */
     releasesGradually: z.boolean(),
     isProtected: z.boolean(),
@@ -109,6 +133,7 @@ const stageSettings = z
 export type AccountSettings = z.infer<typeof accountSettings>;
 export type DatabaseSettings = z.infer<typeof databaseSettings>;
 export type StageSettings = z.infer<typeof stageSettings>;
+export type FirewallSettings = z.infer<typeof firewallSettings>;
 export type Throttle = z.infer<typeof throttle>;
 
 const areUnique = (names: readonly string[]) => new Set(names).size === names.length;
@@ -134,6 +159,13 @@ function certificatesIn(value: unknown, path: readonly string[] = []): { path: r
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, each]) => certificatesIn(each, [...path, name]));
 }
+
+/** The domains that CloudFront serves for a stage; none can belong to two distributions. */
+const servedByCloudFront = ({ edge, reference, uploads, imageDomain }: StageSettings): string[] => [
+  ...(edge ? [edge.domain] : []),
+  ...(reference ? [reference.domain] : []),
+  ...(uploads ? [imageDomain] : []),
+];
 
 export const settingsSchema = z
   .strictObject({
@@ -176,6 +208,9 @@ export const settingsSchema = z
   .refine(({ stages }) => areUnique(stages.map((each) => each.name)), "two stages have one name")
   .refine(({ databases, stages }) => stages.every((each) => databases.some((it) => it.name === each.database)), {
     error: "a stage names a database that is not there",
+  })
+  .refine(({ stages }) => areUnique(stages.flatMap(servedByCloudFront)), {
+    error: "two of edge.domain, reference.domain and imageDomain are the same",
   })
   // Image keys and notes of images to remove lie in the database, so one bucket and one domain belong to it.
   .refine(({ stages }) => areUnique(stages.filter((each) => each.uploads).map((each) => each.database)), {
@@ -243,9 +278,9 @@ export const settings: Settings = settingsSchema.parse({
       imageDomain: "images.example.com",
       uploads: true,
       imageCertificate: "arn:aws:acm:us-east-1:123456789012:certificate/00000000-0000-4000-8000-000000000001",
-      domain: {
-        name: "api.example.com",
-        certificate: "arn:aws:acm:eu-central-1:123456789012:certificate/00000000-0000-4000-8000-000000000002",
+      edge: {
+        domain: "api.example.com",
+        certificate: "arn:aws:acm:us-east-1:123456789012:certificate/00000000-0000-4000-8000-000000000002",
       },
       reference: {
         domain: "docs.example.com",
@@ -259,7 +294,7 @@ export const settings: Settings = settingsSchema.parse({
         images: { rate: 5, burst: 10 },
       },
       streams: { concurrent: 25, secondsMax: 120 },
-      firewall: { requestsPerAddressIn5Minutes: 3_000 },
+      firewall: { requestsPerAddressIn5Minutes: 3_000, wholeListsPerAddressIn5Minutes: 30 },
       releasesGradually: true,
       isProtected: true,
       logRetentionDays: 90,

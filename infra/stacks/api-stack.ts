@@ -4,10 +4,12 @@ import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
 import { type Declaration, functionName } from "../../lib/contract/declare.ts";
 import type { Owner } from "../../lib/images/keys.ts";
+import { publicReads } from "../edge.ts";
 import type { Packaged } from "../package.ts";
 import type { StageSettings } from "../stages.ts";
 import { Alarms } from "./alarms.ts";
 import { type Cluster, databaseResource, findCluster } from "./database.ts";
+import { Edge, type EdgeProps } from "./edge.ts";
 import { Firewall } from "./firewall.ts";
 import { Images } from "./images.ts";
 import { Invalidation } from "./invalidation.ts";
@@ -67,18 +69,27 @@ export class ApiStack extends Stack {
       ]),
     );
     const { api, accessLog } = new ColophonApi(this, "Rest", { prefix: this.#prefix, endpoints, settings, targets });
+    const { stageName, stageArn } = api.deploymentStage;
+    const host = `${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
+    const edge = settings.edge && this.makeEdge(settings.edge, { host, stageName }, endpoints);
     if (settings.firewall) {
-      const protects = api.deploymentStage.stageArn;
-      new Firewall(this, "Firewall", { name: this.#prefix, protects, ...settings.firewall });
+      new Firewall(this, "Firewall", {
+        name: this.#prefix,
+        settings: settings.firewall,
+        endpoints,
+        protects: stageArn,
+        edge: edge?.mark,
+      });
     }
     const removal = images && this.makeRemoval(images);
     if (images) this.makeInvalidation(images, alarms);
     watch.over({ functionLog: this.#log, accessLog, removal, tidying: this.makeTidying() });
 
-    const own = `https://${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
-    this.makeReference(settings.domain ? `https://${settings.domain.name}` : own);
+    const domain = settings.edge?.domain ?? settings.domain?.name;
+    this.makeReference(`https://${domain ?? host}`);
 
-    new CfnOutput(this, "Url", { value: settings.domain ? `https://${settings.domain.name}` : api.url });
+    new CfnOutput(this, "Url", { value: domain ? `https://${domain}` : api.url });
+    if (edge) new CfnOutput(this, "DirectUrl", { value: api.url });
     if (settings.domain)
       new CfnOutput(this, "DomainTarget", { value: api.domainName?.domainNameAliasDomainName ?? "" });
     if (images) {
@@ -91,6 +102,21 @@ export class ApiStack extends Stack {
     const { uploads, imageDomain: domain, imageCertificate: certificateArn } = this.#settings;
     if (!uploads || !certificateArn) return undefined;
     return new Images(this, "Images", { domain, certificateArn, ...this.keeping });
+  }
+
+  private makeEdge(
+    { domain, certificate: certificateArn }: NonNullable<StageSettings["edge"]>,
+    api: EdgeProps["api"],
+    endpoints: readonly Declaration[],
+  ): Edge {
+    return new Edge(this, "Edge", {
+      domain,
+      certificateArn,
+      api,
+      reads: publicReads(endpoints),
+      tellsAddresses: this.#settings.firewall !== undefined,
+      ...this.keeping,
+    });
   }
 
   private makeReference(api: string): void {

@@ -78,7 +78,8 @@ export class ColophonApi extends Construct {
       minCompressionSize: Size.bytes(compressedBytesMin),
       // The account has one (account-stack.ts).
       cloudWatchRole: false,
-      disableExecuteApiEndpoint: settings.domain !== undefined,
+      // The edge comes by this address.
+      disableExecuteApiEndpoint: settings.domain !== undefined && settings.edge === undefined,
       deployOptions: {
         stageName,
         accessLogDestination: new LogGroupLogDestination(this.accessLog),

@@ -40,7 +40,7 @@ describe("A month at rest", () => {
 
     expect(restOf(database)["Aurora, `capacityMin` of each instance"]).toBeCloseTo(instances * 0.5 * 730 * 0.12, 6);
     expect(restOf(database).secrets).toBeGreaterThanOrEqual(0.4);
-    expect(restOf(stage)).toMatchObject({ dashboards: 3, "firewalls and their rules": 7 });
+    expect(restOf(stage)).toMatchObject({ dashboards: 3, "firewalls and their rules": 10 });
     expect(total(restOf(stage, database))).toBeCloseTo(total(restOf(stage)) + total(restOf(database)), 6);
   });
 

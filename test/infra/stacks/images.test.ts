@@ -133,7 +133,7 @@ describe.each(settings.stages)("What is scheduled on stage $name", (stage) => {
 
 describe("The reference", () => {
   it("is served where a stage has a domain for it, and may talk to that stage's API alone", () => {
-    for (const { name, reference: site, domain } of settings.stages) {
+    for (const { name, reference: site, edge } of settings.stages) {
       const template = synthesis.template(`colophon-${name}`);
       if (!site) {
         expect(template.Outputs).not.toHaveProperty("ReferenceBucket");
@@ -141,7 +141,7 @@ describe("The reference", () => {
       }
       const { DistributionConfig } = cdnOf(template, site.domain).Properties;
       const headers = template.find(DistributionConfig.DefaultCacheBehavior.ResponseHeadersPolicyId).Properties;
-      const { policy } = reference({ base: "", tokens: [], api: `https://${domain?.name}` });
+      const { policy } = reference({ base: "", tokens: [], api: `https://${edge?.domain}` });
 
       expect(DistributionConfig.DefaultRootObject).toBe("index.html");
       expect(DistributionConfig.ViewerCertificate.AcmCertificateArn).toBe(site.certificate);
@@ -154,7 +154,7 @@ describe("The reference", () => {
   });
 
   it("may talk to an API without a domain as well", async () => {
-    const without = settings.stages.map(({ domain: _, ...stage }) => stage);
+    const without = settings.stages.map(({ edge: _, ...stage }) => stage);
     const { template, remove } = await synthesize(synthesis.shipment, { ...settings, stages: without });
     const policies = template("colophon-prod")
       .all("CloudFront::ResponseHeadersPolicy")

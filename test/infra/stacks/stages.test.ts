@@ -42,11 +42,17 @@ describe("Settings", () => {
 
   it("may let several stages share a database, one of them with uploads", () => {
     const shared = changed(({ stages, prod }) => {
-      const { imageCertificate: _, domain: __, ...website } = prod;
+      const { imageCertificate: _, edge: __, reference: ___, ...website } = prod;
       stages.push({ ...website, name: "website", uploads: false });
     });
 
     expect(issuesOf(shared)).toBeUndefined();
+  });
+
+  it("may trust addresses of both kinds", () => {
+    const trustedAddresses = ["192.0.2.1/32", "198.51.100.0/24", "2001:db8::/48"];
+
+    expect(issuesOf(changed(({ prod }) => Object.assign(prod.firewall ?? {}, { trustedAddresses })))).toBeUndefined();
   });
 
   it.each<[string, (draft: Draft) => void, string | RegExp]>([
@@ -74,6 +80,35 @@ describe("Settings", () => {
     ["changes kept for eleven years", ({ dev }) => (dev.changesKeptDays = 4_000), /changesKeptDays/],
     ["alarms for nobody", ({ dev }) => (dev.alarmRecipient = "ops"), /alarmRecipient/],
     ["uploads without a certificate", ({ prod }) => delete prod.imageCertificate, /imageCertificate/],
+    [
+      "an edge whose certificate is elsewhere",
+      ({ prod }) =>
+        Object.assign(prod.edge ?? {}, { certificate: prod.edge?.certificate.replace("us-east-1", "eu-west-1") }),
+      /^stages\.1\.edge\.certificate: an ACM certificate/,
+    ],
+    [
+      "an edge without a certificate",
+      ({ prod }) => Object.assign(prod, { edge: { domain: "a.b.com" } }),
+      /edge\.certificate/,
+    ],
+    [
+      "one domain for the edge and the images",
+      ({ prod }) => Object.assign(prod.edge ?? {}, { domain: prod.imageDomain }),
+      /two of edge\.domain, reference\.domain and imageDomain are the same/,
+    ],
+    ...["office", "192.0.2.1", "192.0.2.0/33", "0.0.0.0/0", "2001:db8::/129", "192.0.2.1/24, 192.0.2.2/32"].map(
+      (address) =>
+        [
+          `${address} for an address`,
+          ({ prod }: Draft) => Object.assign(prod.firewall ?? {}, { trustedAddresses: [address] }),
+          /^stages\.1\.firewall\.trustedAddresses\.0: /,
+        ] as [string, (draft: Draft) => void, RegExp],
+    ),
+    [
+      "more whole lists than requests",
+      ({ prod }) => Object.assign(prod.firewall ?? {}, { wholeListsPerAddressIn5Minutes: 4_000 }),
+      /firewall: wholeListsPerAddressIn5Minutes is above/,
+    ],
     ["no backups", ({ prodDatabase }) => (prodDatabase.backupDays = 0), /backupDays/],
     [
       "a concurrency above the account's",
@@ -127,12 +162,14 @@ describe("Settings", () => {
       issuesOf(changed(({ whole }) => Object.assign(whole.account, account)));
 
     expect(issues({ id: "210987654321", region: "eu-central-1" })).toEqual(
-      ["imageCertificate", "domain.certificate", "reference.certificate"].map(
+      ["imageCertificate", "edge.certificate", "reference.certificate"].map(
         (each) => `stages.1.${each}: a certificate of account 123456789012, not of account.id`,
       ),
     );
-    expect(issues({ id: "123456789012", region: "eu-west-1" })).toEqual([
-      "stages.1.domain.certificate: a certificate in eu-central-1, not in account.region",
+    const certificate = "arn:aws:acm:eu-west-1:123456789012:certificate/00000000-0000-4000-8000-000000000009";
+    const elsewhere = changed(({ prod }) => Object.assign(prod, { domain: { name: "api.example.com", certificate } }));
+    expect(issuesOf(elsewhere)).toEqual([
+      "stages.1.domain.certificate: a certificate in eu-west-1, not in account.region",
     ]);
   });
 
