@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { publicReads } from "../../infra/edge.ts";
+import { type Gateway, startGateway } from "../../infra/local/gateway.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { aContributor, addClients } from "../support/catalogue.ts";
+import { panelOrigin } from "../support/environment.ts";
+import { anAdministrator, type Person } from "../support/people.ts";
+import { type Stack, startStack } from "../support/stack.ts";
+import { hasSharedCache, type SharedCache, startSharedCache } from "./shared-cache.ts";
+
+let stack: Stack;
+let gateway: Gateway;
+let cache: SharedCache;
+let administrator: Person;
+/** What reached the origin. */
+let asked: { readonly url: string; readonly headers: string }[];
+
+beforeAll(async () => {
+  if (!hasSharedCache) return;
+  stack = await startStack();
+  await addClients(stack.sql);
+  administrator = await anAdministrator(stack.sql);
+  gateway = await startGateway({
+    lambda: stack.lambda,
+    allowedOrigins: [panelOrigin],
+    uploads: false,
+    pages: ({ url = "", rawHeaders }) => {
+      asked.push({ url, headers: rawHeaders.join(" ") });
+      return false;
+    },
+  });
+  cache = await startSharedCache(gateway.url, publicReads(endpoints));
+});
+
+afterAll(async () => {
+  await cache?.close();
+  await gateway?.close();
+  await stack?.close();
+});
+
+beforeEach(() => {
+  asked = [];
+});
+
+const urls = () => asked.map(({ url }) => url);
+const cookie = () => ({ Cookie: `refreshToken=${administrator.token}` });
+
+describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () => {
+  it("answers again by itself for a minute, then at once with what it has while it asks anew", async () => {
+    const { id, slug } = await aContributor(stack.sql, { first_name: "Before" });
+    const read = () => cache.ask(`/contributor/slug/${slug}`);
+    const named = (first_name: string) => expect.stringContaining(`"first_name":"${first_name}"`);
+
+    expect(await read()).toMatchObject({ cache: "MISS", status: 200, text: named("Before") });
+    await stack.sql`update contributors set first_name = 'After' where id = ${id}`;
+    await cache.pass(59);
+    expect(await read()).toMatchObject({ cache: "HIT", text: named("Before") });
+    await cache.pass(2);
+    expect(await read()).toMatchObject({ cache: "STALE", text: named("Before") });
+    await expect.poll(async () => (await read()).text).toEqual(named("After"));
+
+    expect(asked).toHaveLength(2);
+  });
+
+  it("asks once when fifty ask for what nobody has asked for yet, and when it has just expired", async () => {
+    const { slug } = await aContributor(stack.sql);
+    const fifty = () => Promise.all(Array.from({ length: 50 }, () => cache.ask(`/contributor/slug/${slug}`)));
+
+    const first = await fifty();
+    expect(first.map(({ status }) => status)).toEqual(Array(50).fill(200));
+    expect(asked).toHaveLength(1);
+
+    await cache.pass(61);
+    const second = await fifty();
+    expect(second.map(({ status }) => status)).toEqual(Array(50).fill(200));
+    await expect.poll(async () => (await cache.ask(`/contributor/slug/${slug}`)).cache).toBe("HIT");
+    expect(asked).toHaveLength(2);
+  });
+
+  it("tells answers apart by the declared parameters, and by gzip, alone", async () => {
+    const read = (search: string, headers = {}) => cache.ask(`/contributors?client=1&limit=5${search}`, { headers });
+    await read("");
+    asked = [];
+
+    for (const search of ["&utm_source=mail", "&LIMIT=7", "&limit_=8", "&callback=x&_=1"])
+      expect(await read(search)).toMatchObject({ cache: "HIT" });
+    for (const headers of [cookie(), { Origin: "https://a.example.com" }, { "X-Forwarded-For": "192.0.2.7" }])
+      expect(await read("", headers)).toMatchObject({ cache: "HIT" });
+    expect(asked).toEqual([]);
+
+    for (const search of ["&offset=1", "&search=a", "&order=name-desc", "&lang=de"])
+      expect(await read(search)).toMatchObject({ cache: "MISS" });
+    expect(await read("", { "Accept-Encoding": "br, gzip" })).toMatchObject({ cache: "MISS" });
+    expect(await read("", { "Accept-Encoding": "gzip, deflate" })).toMatchObject({ cache: "HIT" });
+  });
+
+  it("keeps what one visitor sends from the origin, and so from every other", async () => {
+    const { slug } = await aContributor(stack.sql);
+    const headers = {
+      ...cookie(),
+      Origin: "https://secret.example.com",
+      Referer: "https://secret.example.com/",
+      Authorization: "secret",
+      "User-Agent": "secret",
+      "X-Forwarded-Host": "secret.example.com",
+      "X-Secret": "secret",
+      "If-None-Match": '"secret"',
+    };
+    for (const path of [
+      `/contributor/slug/${slug}?secret=1`,
+      "/publishers?limit=5&secret=1",
+      "/contributor/random?secret=1",
+    ])
+      await cache.ask(path, { headers });
+
+    expect(asked).toHaveLength(3);
+    expect(JSON.stringify(asked)).not.toMatch(/secret|refreshToken/);
+    const other = await cache.ask(`/contributor/slug/${slug}`);
+    expect(other.cache).toBe("HIT");
+    expect(JSON.stringify(other)).not.toContain("secret");
+  });
+
+  it("answers HEAD, and 304 to who has the answer, from what a GET left", async () => {
+    const { slug } = await aContributor(stack.sql);
+    const { headers } = await cache.ask(`/contributor/slug/${slug}`);
+
+    expect(await cache.ask(`/contributor/slug/${slug}`, { method: "HEAD" })).toMatchObject({ status: 200, text: "" });
+    const again = { headers: { "If-None-Match": String(headers.etag) } };
+    expect(await cache.ask(`/contributor/slug/${slug}`, again)).toMatchObject({ status: 304, cache: "HIT" });
+    expect(asked).toHaveLength(1);
+  });
+
+  it("never keeps what is administrative, differs from call to call, or is an error", async () => {
+    const { id, slug } = await aContributor(stack.sql, { first_name: "Administered" });
+    const before = (await cache.kept()).length;
+    const paths = [
+      "/admin-contributors?client=1",
+      `/admin-contributors/id/${id}`,
+      "/admin-users",
+      "/contributor/random?client=1",
+      "/contributor/slug/nobody",
+      "/contributor/slug",
+      "/contributors?limit=x",
+      "/nowhere",
+    ];
+    const answers = [];
+    for (const path of [...paths, ...paths]) answers.push(await cache.ask(path, { headers: cookie() }));
+
+    expect(answers.map(({ status }) => status)).toEqual([
+      200, 200, 200, 200, 404, 400, 400, 404, 200, 200, 200, 200, 404, 400, 400, 404,
+    ]);
+    expect(urls().filter((url) => url.startsWith("/admin-contributors/id"))).toHaveLength(2);
+    for (const { headers } of answers) expect(headers["x-cache"] ?? "MISS").toBe("MISS");
+    expect(await cache.kept()).toHaveLength(before);
+    await cache.ask(`/contributor/slug/${slug}`);
+    const kept = await cache.kept();
+    expect(kept).toHaveLength(before + 1);
+    expect(kept.filter((each) => /no-store|set-cookie|admin-|"code":/i.test(each))).toEqual([]);
+    for (const each of kept) expect(each).toMatch(/Cache-Control: public, max-age=60/);
+  });
+
+  it("passes the panel's requests on, cookie, preflight and all", async () => {
+    const preflight = { method: "OPTIONS", headers: { Origin: panelOrigin, "Access-Control-Request-Method": "POST" } };
+    expect((await cache.ask("/admin-contributors/add", preflight)).headers).toMatchObject({
+      "access-control-allow-origin": panelOrigin,
+      "access-control-allow-credentials": "true",
+    });
+
+    const body = JSON.stringify({ first_name: "Passed" });
+    const headers = { ...cookie(), Origin: panelOrigin, "Content-Type": "application/json", "Idempotency-Key": "once" };
+    for (const _ of [1, 2])
+      expect(await cache.ask("/admin-contributors/add?client=1", { method: "POST", headers, body })).toMatchObject({
+        status: 200,
+      });
+    expect(await stack.sql`select client_id from contributors where first_name = 'Passed'`).toEqual([{ client_id: 1 }]);
+  });
+});

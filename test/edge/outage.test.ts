@@ -1,0 +1,116 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import postgres, { type Sql } from "postgres";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { publicReads } from "../../infra/edge.ts";
+import { type DataApi, startDataApi } from "../../infra/local/data-api/server.ts";
+import { type Gateway, startGateway } from "../../infra/local/gateway.ts";
+import { type Lambda, startLambda } from "../../infra/local/lambda.ts";
+import { type Postgres, startPostgres } from "../../infra/local/postgres.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { aContributor, addClients, aPublisher, aSeries } from "../support/catalogue.ts";
+import { key, panelOrigin, useDatabase } from "../support/environment.ts";
+import { anAdministrator } from "../support/people.ts";
+import { hasSharedCache, type SharedCache, startSharedCache } from "./shared-cache.ts";
+
+let directory: string;
+let server: Postgres;
+let dataApi: DataApi;
+let lambda: Lambda;
+let gateway: Gateway;
+let cache: SharedCache;
+let sql: Sql;
+let token: string;
+
+const start = (port?: number) =>
+  startPostgres({ directory: join(directory, "postgres"), durable: false, ...(port && { port }) });
+
+/** A function stops asking 5 s before its time is over, so that these give up after a second. */
+const impatient = { timeoutInMilliseconds: 6_000, longTimeoutInMilliseconds: 6_000 };
+
+/** A PostgreSQL of its own, since others would not like it to be stopped. */
+beforeAll(async () => {
+  if (!hasSharedCache) return;
+  directory = await mkdtemp(join(tmpdir(), "colophon-outage-"));
+  server = await start();
+  dataApi = await startDataApi({ databaseUrl: server.url, key });
+  useDatabase("postgres", dataApi.url);
+  const migration = await startLambda({ outdir: inject("outdir") });
+  await migration.invoke("ops-migrate", {});
+  await migration.close();
+  lambda = await startLambda({ outdir: inject("outdir"), limits: impatient });
+  gateway = await startGateway({ lambda, allowedOrigins: [panelOrigin], uploads: false });
+  cache = await startSharedCache(gateway.url, publicReads(endpoints));
+  sql = postgres(`${server.url}/postgres`, { max: 1, onnotice: () => {} });
+  await addClients(sql);
+  token = (await anAdministrator(sql)).token;
+});
+
+afterAll(async () => {
+  await cache?.close();
+  await gateway?.close();
+  await lambda?.close();
+  await dataApi?.close();
+  await sql?.end();
+  await server?.stop();
+  if (directory) await rm(directory, { recursive: true });
+});
+
+/** One URL of every public read that may be kept. */
+async function warmUrls(): Promise<string[]> {
+  const contributor = await aContributor(sql);
+  const publisher = await aPublisher(sql);
+  await aSeries(sql, { by: contributor, from: publisher });
+  return [
+    "/contributors?client=1",
+    "/contributors?client=1&limit=50&order=added-desc",
+    `/contributor/slug/${contributor.slug}`,
+    `/contributor/works/${contributor.id}?client=1`,
+    "/publishers?limit=50",
+    `/publisher/slug/${publisher.slug}`,
+    `/publisher/publications/${publisher.id}?client=1&limit=50`,
+  ];
+}
+
+describe.skipIf(!hasSharedCache)("While the database is stopped", () => {
+  it("readers of what was read before see no difference for an hour, and the panel is told to come again", async () => {
+    const urls = await warmUrls();
+    const readAll = () => Promise.all(urls.map((url) => cache.ask(url)));
+    const before = await readAll();
+    expect(before.map(({ status, cache }) => [status, cache])).toEqual(urls.map(() => [200, "MISS"]));
+
+    for (const { headers } of before) expect(headers["cache-control"]).toContain("stale-if-error=86400");
+
+    await sql.end();
+    await server.stop();
+    // What is fresh, what may be shown while it is asked for anew, and what may be shown because that fails.
+    for (const seconds of [30, 300, 600, 1_200, 1_470]) {
+      await cache.pass(seconds);
+      const answers = await readAll();
+      expect(answers.map(({ status }) => status)).toEqual(urls.map(() => 200));
+      expect(answers.map(({ text }) => text)).toEqual(before.map(({ text }) => text));
+    }
+
+    const headers = { Cookie: `refreshToken=${token}` };
+    const refused = [
+      await cache.ask("/admin-contributors?client=1", { headers }),
+      await cache.ask("/contributor/slug/cold"),
+    ];
+    for (const { status, headers } of refused)
+      expect([status, headers["retry-after"], headers["cache-control"]]).toEqual([503, "5", "no-store"]);
+  });
+
+  it("what changes afterwards is seen once it runs again", async () => {
+    server = await start(Number(new URL(server.url).port));
+    sql = postgres(`${server.url}/postgres`, { max: 1, onnotice: () => {} });
+    await aContributor(sql, { first_name: "Afterwards" });
+
+    expect(await cache.ask("/contributors?client=1")).toMatchObject({
+      status: 200,
+      text: expect.stringContaining("Afterwards"),
+    });
+    const headers = { Cookie: `refreshToken=${token}` };
+    expect((await cache.ask("/admin-contributors?client=1", { headers })).status).toBe(200);
+  });
+});

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { publicReads } from "../../infra/edge.ts";
+import { scale } from "../../infra/local/scale.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { anAdministrator } from "../support/people.ts";
+import { type Stack, startStack } from "../support/stack.ts";
+import { hasSharedCache, type SharedCache, startSharedCache } from "./shared-cache.ts";
+
+let stack: Stack;
+let cache: SharedCache;
+let cookie: string;
+let contributors: readonly { readonly id: number; readonly slug: string }[];
+/** Of what a site shows most: 800 contributors, and 200 pages of lists. */
+let records: readonly string[];
+
+const requestsInASecond = 400;
+const seconds = 75;
+
+const pages = ["name-asc", "name-desc", "added-asc", "added-desc"].flatMap((order) =>
+  Array.from({ length: 50 }, (_, n) => `/contributors?client=1&order=${order}&limit=50&offset=${n * 25}`),
+);
+
+beforeAll(async () => {
+  if (!hasSharedCache) return;
+  stack = await startStack();
+  await scale(`${inject("ownerUrl")}/${process.env.DATABASE_NAME}`, 2_000, () => {});
+  contributors = await stack.sql<{ id: number; slug: string }[]>`select id, slug from contributors order by id`;
+  records = contributors.slice(0, 800).map(({ slug }) => `/contributor/slug/${slug}`);
+  cookie = `refreshToken=${(await anAdministrator(stack.sql)).token}`;
+  cache = await startSharedCache(stack.url, publicReads(endpoints));
+});
+
+afterAll(async () => {
+  await cache?.close();
+  await stack?.close();
+});
+
+/** Numbers from 0 to below 1, the same each time (Lehmer, "minstd"). */
+function numbers(): () => number {
+  let state = 20_261_122;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}
+
+const next = numbers();
+const oneOf = <T>(all: readonly T[]): T => all[Math.floor(next() * all.length)] as T;
+
+const change = () =>
+  cache.ask(`/admin-contributors/edit/${oneOf(contributors).id}`, {
+    method: "POST",
+    headers: { Cookie: cookie, "Content-Type": "application/json" },
+    body: JSON.stringify({ first_name: `Changed ${next()}`, public: true }),
+  });
+
+describe.skipIf(!hasSharedCache)("Of 400 requests a second for 1,000 hot URLs", () => {
+  it("the cache answers at least 95 % of the reads, from cold", { timeout: 240_000 }, async () => {
+    const reads: (string | undefined)[] = [];
+    const failures: number[] = [];
+    const visit = async () => {
+      const kind = next();
+      const answer = await (kind < 0.01 ? change() : cache.ask(oneOf(kind < 0.21 ? pages : records)));
+      if (kind >= 0.01) reads.push(answer.cache);
+      if (answer.status !== 200) failures.push(answer.status);
+    };
+    for (let second = 0; second < seconds; second++) {
+      await Promise.all(Array.from({ length: requestsInASecond }, visit));
+      await cache.pass(1);
+    }
+
+    expect(new Set([...records, ...pages]).size).toBe(1_000);
+    const fromCache = reads.filter((each) => each === "HIT" || each === "STALE" || each === "UPDATING").length;
+    console.log(`${((100 * fromCache) / reads.length).toFixed(1)} % of ${reads.length} reads from the cache`);
+    expect(failures).toEqual([]);
+    expect(reads.length).toBeGreaterThan(29_000);
+    expect(fromCache / reads.length).toBeGreaterThanOrEqual(0.95);
+  });
+});
