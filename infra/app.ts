@@ -23,8 +23,12 @@ const operations: Readonly<Record<string, DatabaseUse>> = {
   "ops-list-changes": { transactions: false },
 };
 
-/** Buckets let S3 deliver logs by policy, which AWS recommends over access control lists. */
-const features = { "@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy": true };
+const features = {
+  // Buckets let S3 deliver logs by policy, which AWS recommends over access control lists.
+  "@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy": true,
+  // A third of a template would be blanks, and CloudFormation takes a megabyte of it.
+  "@aws-cdk/core:suppressTemplateIndentation": true,
+};
 
 /** What bills can be split by. CloudFormation hands tags of a stack on to all that it makes. */
 const tagsOf = (part: Readonly<Record<string, string>>) => ({ application: "colophon", ...part });

@@ -1,5 +1,3 @@
-import { type MethodOptions, MockIntegration, PassthroughBehavior } from "aws-cdk-lib/aws-apigateway";
-
 /** The headers of an answer to a page of this origin; without one, what every answer has. */
 export type HeadersFor = (origin: string | undefined) => Readonly<Record<string, string>>;
 
@@ -9,11 +7,6 @@ interface Answer {
   readonly headersFor: HeadersFor;
   /** The origins that get headers of their own. */
   readonly origins: readonly string[];
-}
-
-export interface Mock {
-  readonly integration: MockIntegration;
-  readonly options: MethodOptions;
 }
 
 /**
@@ -33,34 +26,37 @@ const contentTypes = [
   "image/webp",
 ];
 
-/** API Gateway answers by itself, without a Lambda. */
-export function mock({ status, body, headersFor, origins }: Answer): Mock {
+/** An operation that API Gateway answers by itself, without a Lambda. */
+export function mock({ status, body, headersFor, origins }: Answer) {
   const always = headersFor(undefined);
   const names = new Set([undefined, ...origins].flatMap((origin) => Object.keys(headersFor(origin))));
+  // A request without a body counts as JSON.
+  const types = body === "" ? contentTypes.slice(0, 1) : contentTypes;
   return {
-    integration: new MockIntegration({
-      passthroughBehavior: PassthroughBehavior.NEVER,
-      requestTemplates: Object.fromEntries(contentTypes.map((type) => [type, JSON.stringify({ statusCode: status })])),
-      integrationResponses: [
-        {
+    responses: {
+      [status]: {
+        description: "Answered by the gateway",
+        headers: Object.fromEntries([...names].map((name) => [name, { schema: { type: "string" } }])),
+      },
+    },
+    "x-amazon-apigateway-integration": {
+      type: "mock",
+      passthroughBehavior: "never",
+      requestTemplates: Object.fromEntries(types.map((type) => [type, JSON.stringify({ statusCode: status })])),
+      responses: {
+        default: {
           statusCode: String(status),
-          responseParameters: Object.fromEntries(
-            Object.entries(always).map(([name, value]) => [`method.response.header.${name}`, `'${value}'`]),
-          ),
+          responseParameters: constants("method.response.header", always),
           responseTemplates: { "application/json": echoOrigin(headersFor, origins) + body },
         },
-      ],
-    }),
-    options: {
-      methodResponses: [
-        {
-          statusCode: String(status),
-          responseParameters: Object.fromEntries([...names].map((name) => [`method.response.header.${name}`, false])),
-        },
-      ],
+      },
     },
   };
 }
+
+/** Headers of an answer as API Gateway's parameter mappings write them. */
+export const constants = (place: string, headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [`${place}.${name}`, `'${value}'`]));
 
 /**
  * Apache Velocity that adds the headers meant for the page's origin. One origin can be named in

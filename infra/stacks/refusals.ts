@@ -1,6 +1,6 @@
-import { ResponseType, type RestApi } from "aws-cdk-lib/aws-apigateway";
 import { exposedHeaders } from "../../lib/contract/headers.ts";
 import { envelopeOf, type GatewayResponseType, gatewayResponses } from "../gateway-responses.ts";
+import { constants } from "./mock.ts";
 
 /** There is no route, so there is no endpoint whose pages could be told apart. */
 const unknownRoutes: ReadonlySet<string> = new Set<GatewayResponseType>([
@@ -8,6 +8,11 @@ const unknownRoutes: ReadonlySet<string> = new Set<GatewayResponseType>([
   "RESOURCE_NOT_FOUND",
 ]);
 
+const place = "gatewayresponse.header";
+const everyOrigin = constants(place, {
+  "Access-Control-Allow-Origin": "*",
+  "Access-Control-Expose-Headers": exposedHeaders,
+});
 /**
  * Answers of the gateway itself are one for all routes, and their templates know no conditions (API Gateway: "not
  * processed by the VTL engine"), so public and administrative paths cannot be told apart here. The page's origin is
@@ -16,21 +21,20 @@ const unknownRoutes: ReadonlySet<string> = new Set<GatewayResponseType>([
  * Browsers speak HTTP/2 to API Gateway, where names of headers are in lower case.
  */
 const anyOrigin = {
-  "Access-Control-Allow-Origin": "method.request.header.origin",
-  "Access-Control-Allow-Credentials": "'true'",
-  "Access-Control-Expose-Headers": `'${exposedHeaders}'`,
-  Vary: "'Origin'",
+  ...everyOrigin,
+  ...constants(place, { "Access-Control-Allow-Credentials": "true", Vary: "Origin" }),
+  [`${place}.Access-Control-Allow-Origin`]: "method.request.header.origin",
 };
-const everyOrigin = { "Access-Control-Allow-Origin": "'*'", "Access-Control-Expose-Headers": `'${exposedHeaders}'` };
 
-/** Gives all that API Gateway refuses by itself the envelope of the interface. */
-export function addRefusals(api: RestApi): void {
-  for (const [type, response] of Object.entries(gatewayResponses)) {
-    api.addGatewayResponse(type, {
-      type: ResponseType.of(type),
-      statusCode: String(response.status),
-      responseHeaders: unknownRoutes.has(type) ? everyOrigin : anyOrigin,
-      templates: { "application/json": envelopeOf(response) },
-    });
-  }
-}
+/** What API Gateway refuses by itself, in the envelope of the interface. */
+export const refusals = () =>
+  Object.fromEntries(
+    Object.entries(gatewayResponses).map(([type, response]) => [
+      type,
+      {
+        statusCode: String(response.status),
+        responseParameters: unknownRoutes.has(type) ? everyOrigin : anyOrigin,
+        responseTemplates: { "application/json": envelopeOf(response) },
+      },
+    ]),
+  );

@@ -1,29 +1,24 @@
-import { type Duration, Size } from "aws-cdk-lib";
 import {
   AccessLogFormat,
+  ApiDefinition,
   EndpointType,
-  LambdaIntegration,
   LogGroupLogDestination,
-  type Method,
   type MethodDeploymentOptions,
   MethodLoggingLevel,
-  ResponseTransferMode,
-  RestApi,
   SecurityPolicy,
+  SpecRestApi,
 } from "aws-cdk-lib/aws-apigateway";
 import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
-import { CfnPermission, type IFunction } from "aws-cdk-lib/aws-lambda";
+import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
-import { byRoute, type Declaration, functionName, routesOf } from "../../lib/contract/declare.ts";
-import { corsHeaders, envelopeOf, noFileServiceResponse, preflightHeaders } from "../gateway-responses.ts";
+import { type Declaration, routesOf } from "../../lib/contract/declare.ts";
 import type { StageSettings, Throttle } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
+import { definitionOf } from "./definition.ts";
 import { makeLog } from "./log.ts";
-import { mock } from "./mock.ts";
-import { addRefusals } from "./refusals.ts";
-import { streamTimeout } from "./service-function.ts";
 
 export interface RestApiProps {
   readonly prefix: string;
@@ -57,25 +52,23 @@ const accessFormat = JSON.stringify(accessLine).replace(/}$/, ',"milliseconds":$
 /** Enough to see where time goes. X-Ray's own rule takes the first request of each second, whatever it costs. */
 const tracedShare = 0.05;
 
-const compressedBytesMin = 1_024;
-
 /** The first segment of URLs under API Gateway's own domain. */
 const stageName = "v1";
 
-/** The REST API: a route for every declaration, answers to preflights, and refusals in the envelope. */
+/** The REST API: what it does is imported (definition.ts); here is how it is deployed, throttled and watched. */
 export class ColophonApi extends Construct {
-  readonly api: RestApi;
+  readonly api: SpecRestApi;
   readonly accessLog: LogGroup;
 
   constructor(scope: Construct, id: string, props: RestApiProps) {
     super(scope, id);
     const { settings, prefix, endpoints, targets } = props;
     this.accessLog = makeLog(this, "AccessLog", `/colophon/${settings.name}/access`, settings);
-    this.api = new RestApi(this, "Api", {
+    const definition = definitionOf({ ...props, invoker: this.makeInvoker(targets) });
+    this.api = new SpecRestApi(this, "Api", {
       restApiName: prefix,
-      description: `Colophon, stage ${settings.name}`,
+      apiDefinition: ApiDefinition.fromInline(definition),
       endpointTypes: [EndpointType.REGIONAL],
-      minCompressionSize: Size.bytes(compressedBytesMin),
       // The account has one (account-stack.ts).
       cloudWatchRole: false,
       // The edge comes by this address.
@@ -94,20 +87,12 @@ export class ColophonApi extends Construct {
         ),
       },
     });
-    for (const [path, declarations] of byRoute(endpoints)) {
-      this.addPreflight(path, declarations, settings);
-      for (const each of declarations) this.addRoute(path, each, targets.get(functionName(each)), settings);
-    }
-    addRefusals(this.api);
     this.keepErrorLog(settings);
     this.sampleTraces(prefix);
     this.addDomain(settings);
     acknowledge(this.api, {
       "AwsSolutions-APIG2":
         "The functions validate every parameter against the same declarations that make these routes; validation here would answer in other words than the interface.",
-      "AwsSolutions-APIG4":
-        "Public endpoints are public. Administrative ones check the session and the permission inside the very statement that does the work, so that nothing can run without the check.",
-      "AwsSolutions-COG4": "Sessions are opaque tokens that this service keeps itself; there is no Cognito user pool.",
       ...(settings.firewall
         ? {}
         : {
@@ -117,66 +102,25 @@ export class ColophonApi extends Construct {
     });
   }
 
-  private addRoute(
-    path: string,
-    declaration: Declaration,
-    target: IFunction | undefined,
-    settings: StageSettings,
-  ): void {
-    const resource = this.api.root.resourceForPath(path);
-    if (target) {
-      const method = resource.addMethod(
-        declaration.method,
-        integrationOf(declaration, target, streamTimeout(settings)),
-      );
-      if (path === declaration.path) this.permitFirst(method);
-      else this.shareRight(method);
-      return;
-    }
-    if (!declaration.files) throw new Error(`Nothing serves ${declaration.method} ${declaration.path}`);
-    const { allowedOrigins } = settings;
-    const { integration, options } = mock({
-      status: noFileServiceResponse.status,
-      body: envelopeOf(noFileServiceResponse),
-      headersFor: (origin) => corsHeaders(declaration, allowedOrigins, origin),
-      origins: allowedOrigins,
-    });
-    resource.addMethod(declaration.method, integration, options);
-  }
-
   /**
-   * By the time a deployment leads requests to a function, it may be called. The CDK names the stage in the permission,
-   * which therefore came after the deployment, and requests in between failed. The wildcard stands for the parameter
-   * with its slash, so that the right holds for the path that ends before it, too.
+   * The role by which API Gateway calls the functions: these and no others. A permission at each function instead would
+   * cost a resource for each, of the 500 that a template may have.
    */
-  private permitFirst(method: Method): void {
-    const path = method.resource.path.replace(/\/\{\w+\}$/, "*");
-    for (const each of permissionsOf(method)) {
-      each.sourceArn = this.api.arnForExecuteApi(method.httpMethod, path, "*");
-      this.api.latestDeployment?.node.addDependency(each);
-    }
-  }
-
-  /** The function may be called by its endpoint's other path already, and a template has room for 500 resources. */
-  private shareRight(method: Method): void {
-    for (const each of permissionsOf(method)) method.node.tryRemoveChild(each.node.id);
-  }
-
-  private addPreflight(path: string, declarations: readonly Declaration[], { allowedOrigins }: StageSettings): void {
-    const { integration, options } = mock({
-      status: 204,
-      body: "",
-      headersFor: (origin) => preflightHeaders(declarations, allowedOrigins, origin),
-      origins: allowedOrigins,
+  private makeInvoker(targets: ReadonlyMap<string, IFunction>): string {
+    const invoke = new PolicyStatement({
+      actions: ["lambda:InvokeFunction"],
+      resources: [...targets.values()].map(({ functionArn }) => functionArn),
     });
-    this.api.root.resourceForPath(path).addMethod("OPTIONS", integration, options);
+    return new Role(this, "Invoker", {
+      assumedBy: new ServicePrincipal("apigateway.amazonaws.com"),
+      inlinePolicies: { Invoke: new PolicyDocument({ statements: [invoke] }) },
+    }).roleArn;
   }
 
   /** API Gateway writes what went wrong in itself to a log of this name, and would keep it for ever. */
   private keepErrorLog(settings: StageSettings): void {
     const name = `API-Gateway-Execution-Logs_${this.api.restApiId}/${stageName}`;
-    const log = makeLog(this, "ErrorLog", name, settings);
-    this.api.deploymentStage.node.addDependency(log);
+    this.api.deploymentStage.node.addDependency(makeLog(this, "ErrorLog", name, settings));
   }
 
   private sampleTraces(prefix: string): void {
@@ -203,16 +147,6 @@ export class ColophonApi extends Construct {
       securityPolicy: SecurityPolicy.TLS_1_2,
     });
   }
-}
-
-const permissionsOf = (method: Method) => method.node.findAll().filter((it) => it instanceof CfnPermission);
-
-/** Lists have no end, so they are streamed, and streams may take as long as their function. */
-function integrationOf({ answers }: Declaration, target: IFunction, timeout: Duration): LambdaIntegration {
-  return new LambdaIntegration(target, {
-    allowTestInvoke: false,
-    ...("list" in answers ? { responseTransferMode: ResponseTransferMode.STREAM, timeout } : {}),
-  });
 }
 
 function kindOf({ files, method, answers }: Declaration): Exclude<keyof StageSettings["throttles"], "preflights"> {

@@ -6,8 +6,8 @@ import { settings } from "../../../infra/stages.ts";
 import { type Declaration, functionName, routesOf, stem } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { send, streaming, writeFunctions } from "../local/fixtures.ts";
-import { type Answer, mockAnswer, refusal, routeOf } from "./rest-api.ts";
-import { type Resource, type Template, useSynthesis } from "./synthesis.ts";
+import { type Answer, integrationOf, mockAnswer, type Operation, operationsOf, refusal, refusalsOf } from "./rest-api.ts";
+import { type Template, useSynthesis } from "./synthesis.ts";
 
 /* The local gateway and the REST API of every stage answer alike where no function is asked. */
 
@@ -46,12 +46,12 @@ const comparable = ({ status, headers, body }: Answer) => ({ status, headers: co
 describe.each(settings.stages)("The local gateway and the API of stage $name", ({ name, uploads, allowedOrigins }) => {
   const origins = [undefined, ...allowedOrigins, foreign, "null"];
   let template: Template;
-  let methods: Map<string, Resource>;
+  let operations: ReadonlyMap<string, Operation>;
   let gateway: Gateway;
 
   beforeAll(async () => {
     template = synthesis.template(`colophon-${name}`);
-    methods = new Map(template.all("ApiGateway::Method").map((each) => [routeOf(template, each), each]));
+    operations = operationsOf(template);
     const limits = { timeoutInMilliseconds: 200 };
     gateway = await startGateway({ lambda, allowedOrigins, uploads, limits });
   });
@@ -72,34 +72,36 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
 
   it("have the same routes, to the same functions", async () => {
     const named = new Map(routes.map(({ route, declaration }) => [route, functionName(declaration)]));
-    for (const [route, { Properties }] of methods) {
+    for (const [route, operation] of operations) {
       const [method = "", path = ""] = route.split(" ");
-      if (Properties.Integration.Type === "MOCK") continue;
+      if (integrationOf(operation).type === "mock") continue;
       expect(await ask(method, sample(path))).toMatchObject({ status: 200, body: named.get(route) });
     }
     for (const path of new Set(routes.map((each) => each.path))) {
-      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"].filter((it) => !methods.has(`${it} ${path}`))) {
+      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"].filter((it) => !operations.has(`${it} ${path}`))) {
         expect(await ask(method, sample(path))).toMatchObject({ status: 404 });
       }
     }
   });
 
   it("answer preflights alike, whoever asks", async () => {
-    for (const [route, method] of methods) {
+    for (const [route, operation] of operations) {
       const [verb, path = ""] = route.split(" ");
       if (verb !== "OPTIONS") continue;
       for (const origin of origins) {
-        const expected = comparable(mockAnswer(method, from(origin)));
+        const expected = comparable(mockAnswer(operation, from(origin)));
         const { type, ...local } = await ask("OPTIONS", sample(path), from(origin));
         expect({ route, origin, ...local }).toEqual({ route, origin, ...expected });
-        expect(mockAnswer(method, { origin: String(origin) })).toEqual(mockAnswer(method, { Origin: String(origin) }));
+        expect(mockAnswer(operation, { origin: String(origin) })).toEqual(
+          mockAnswer(operation, { Origin: String(origin) }),
+        );
       }
     }
   });
 
   it("answer 503 in the envelope where there is no file service", async () => {
-    const mocks = [...methods].filter(([route, { Properties }]) => {
-      return Properties.Integration.Type === "MOCK" && !route.startsWith("OPTIONS");
+    const mocks = [...operations].filter(([route, operation]) => {
+      return integrationOf(operation).type === "mock" && !route.startsWith("OPTIONS");
     });
     const files = routes.filter(({ declaration }) => declaration.files).map(({ route }) => route);
     expect(mocks.map(([route]) => route).sort()).toEqual(uploads ? [] : files.sort());
@@ -149,8 +151,7 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
   });
 
   it("know the same refusals, each valid JSON in the envelope whatever the request was", () => {
-    const responses = template.all("ApiGateway::GatewayResponse").map(({ Properties }) => Properties.ResponseType);
-    expect(responses.sort()).toEqual(Object.keys(gatewayResponses).sort());
+    expect(Object.keys(refusalsOf(template)).sort()).toEqual(Object.keys(gatewayResponses).sort());
     const hostile = { requestId: '"}', "error.message": '"quoted" \\ and\nbroken', path: "</script>" };
     for (const [type, { status, message }] of Object.entries(gatewayResponses)) {
       for (const context of [{}, hostile]) {

@@ -4,24 +4,17 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { settings } from "../../../infra/stages.ts";
 import { type Declaration, functionName, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { routeOf } from "./rest-api.ts";
+import { integrationOf, invokedBy, type Operation, operationsOf } from "./rest-api.ts";
 import { type Resource, spell, type Template, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
 
 const routesFor = (declaration: Declaration) => routesOf(declaration).map((path) => `${declaration.method} ${path}`);
 
-function routes(template: Template): Map<string, Resource> {
-  const entries = template.all("ApiGateway::Method").map((each) => [routeOf(template, each), each] as const);
-  expect(new Set(entries.map(([route]) => route)).size).toBe(entries.length);
-  return new Map(entries);
-}
-
-/** The function behind a method, through its alias where it has one. */
-function target(template: Template, method: Resource | undefined): Resource {
-  const [id] = spell(method?.Properties.Integration.Uri).match(/(?<=functions\/\$\{)\w+/) ?? [];
-  const found = template.resources.find((each) => each.id === id);
-  return found?.Type === "AWS::Lambda::Alias" ? template.find(found.Properties.FunctionName) : (found as Resource);
+/** The function behind an operation, through its alias where it has one. */
+function target(template: Template, operation: Operation | undefined): Resource {
+  const found = invokedBy(template, operation);
+  return found.Type === "AWS::Lambda::Alias" ? template.find(found.Properties.FunctionName) : found;
 }
 
 const byName = ({ Properties }: Resource) => Properties.FunctionName as string;
@@ -30,16 +23,16 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
   const served = endpoints.filter(({ files }) => uploads || !files);
   let template: Template;
   const streamSeconds = stage.streams?.secondsMax ?? 900;
-  let methods: Map<string, Resource>;
+  let operations: ReadonlyMap<string, Operation>;
 
   beforeAll(() => {
     template = synthesis.template(`colophon-${name}`);
-    methods = routes(template);
+    operations = operationsOf(template);
   });
 
   it("has a route for each declaration, also without its parameter, a preflight for each path, and no other", () => {
     const preflights = new Set(endpoints.flatMap(routesOf).map((path) => `OPTIONS ${path}`));
-    expect([...methods.keys()].sort()).toEqual([...endpoints.flatMap(routesFor), ...preflights].sort());
+    expect([...operations.keys()].sort()).toEqual([...endpoints.flatMap(routesFor), ...preflights].sort());
     expect(endpoints.flatMap(routesFor)).toHaveLength(32 + 21);
   });
 
@@ -57,41 +50,45 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
   it.each(served.flatMap((each) => routesFor(each).map((route) => [route, each] as const)))(
     "serves %s by its function",
     (route, declaration) => {
-      const method = methods.get(route);
-      const lambda = target(template, method);
+      const operation = operations.get(route);
+      const lambda = target(template, operation);
       const isStreaming = "list" in declaration.answers;
 
       expect(byName(lambda)).toBe(`colophon-${name}-${functionName(declaration)}`);
-      expect(method?.Properties).toMatchObject({ AuthorizationType: "NONE", Integration: { Type: "AWS_PROXY" } });
-      const { Uri, ResponseTransferMode, TimeoutInMillis } = method?.Properties.Integration ?? {};
-      expect({ ResponseTransferMode, TimeoutInMillis }).toEqual(
-        isStreaming ? { ResponseTransferMode: "STREAM", TimeoutInMillis: 1_000 * streamSeconds } : {},
+      expect(operation).not.toHaveProperty("security");
+      const { uri, credentials: _, ...integration } = integrationOf(operation);
+      expect(integration).toEqual({
+        type: "aws_proxy",
+        httpMethod: "POST",
+        ...(isStreaming ? { responseTransferMode: "STREAM", timeoutInMillis: 1_000 * streamSeconds } : {}),
+      });
+      expect(spell(uri)).toMatch(
+        isStreaming
+          ? /:lambda:path\/2021-11-15\/functions\/\$\{[\w.]+\}\/response-streaming-invocations$/
+          : /:lambda:path\/2015-03-31\/functions\/\$\{[\w.]+\}\/invocations$/,
       );
-      expect(spell(Uri)).toMatch(isStreaming ? /\/response-streaming-invocations$/ : /\/invocations$/);
       expect(lambda.Properties.Timeout).toBe(isStreaming ? streamSeconds : 29);
       expect(lambda.Properties.ReservedConcurrentExecutions).toBe(isStreaming ? stage.streams?.concurrent : undefined);
     },
   );
 
-  it("lets API Gateway call a function for its own routes alone", () => {
-    const allowed = template
-      .all("Lambda::Permission")
-      .filter(({ Properties }) => Properties.Principal === "apigateway.amazonaws.com")
-      .map(({ Properties }) => spell(Properties.SourceArn).replace(/.*:\$\{\w+Api\w+\}/, ""));
+  it("calls functions as a role that may call these and no others, and nobody else lets API Gateway in", () => {
+    const calling = [...operations.values()].map(integrationOf).filter(({ type }) => type === "aws_proxy");
+    const [role] = new Set(calling.map(({ credentials }) => template.find(credentials)));
+    const { AssumeRolePolicyDocument, Policies, ManagedPolicyArns = [] } = role?.Properties ?? {};
+    const [{ Effect, Action, Resource: allowed }] = Policies[0].PolicyDocument.Statement;
+    const called = calling.map(({ uri }) => spell(uri).match(/(?<=functions\/)[^/]+/)?.[0]);
 
-    expect(allowed.sort()).toEqual(
-      served.map(({ method, path }) => `/*/${method}${path.replace(/\/\{\w+\}/, "*")}`).sort(),
-    );
-  });
-
-  it("leads requests to functions that may be called by then", () => {
-    const permissions = template.all("Lambda::Permission").filter(({ Properties }) => {
-      return Properties.Principal === "apigateway.amazonaws.com";
-    });
-
-    expect(template.one("ApiGateway::Deployment").DependsOn).toEqual(
-      expect.arrayContaining(permissions.map(({ id }) => id)),
-    );
+    for (const { credentials } of calling) expect(template.find(credentials)).toBe(role);
+    expect(AssumeRolePolicyDocument.Statement).toEqual([
+      { Action: "sts:AssumeRole", Effect: "Allow", Principal: { Service: "apigateway.amazonaws.com" } },
+    ]);
+    expect([Policies.length, Policies[0].PolicyDocument.Statement.length, ManagedPolicyArns]).toEqual([1, 1, []]);
+    expect([Effect, Action]).toEqual(["Allow", "lambda:InvokeFunction"]);
+    expect((allowed as unknown[]).map(spell).sort()).toEqual([...new Set(called)].sort());
+    expect(allowed).toHaveLength(served.length);
+    const principals = template.all("Lambda::Permission").map(({ Properties }) => Properties.Principal);
+    expect(principals).not.toContain("apigateway.amazonaws.com");
   });
 
   it("runs Node.js 24 on arm64, with source maps and one log, kept as long as the stage says", () => {
@@ -167,10 +164,9 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
 describe("A stage with gradual releases", () => {
   it("calls functions by an alias, whose traffic goes back when answers fail", () => {
     const template = synthesis.template("colophon-prod");
-    const methods = [...routes(template)].filter(([route]) => !route.startsWith("OPTIONS"));
-    for (const [, method] of methods) {
-      const [id] = spell(method.Properties.Integration.Uri).match(/(?<=functions\/\$\{)\w+/) ?? [];
-      const alias = template.find({ Ref: id });
+    const routes = [...operationsOf(template)].filter(([route]) => !route.startsWith("OPTIONS"));
+    for (const [, operation] of routes) {
+      const alias = invokedBy(template, operation);
       const { ApplicationName, DeploymentGroupName } = alias.UpdatePolicy?.CodeDeployLambdaAliasUpdate ?? {};
       const group = template.find(DeploymentGroupName).Properties;
       const [alarm] = group.AlarmConfiguration.Alarms;
