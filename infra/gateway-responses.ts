@@ -1,4 +1,4 @@
-import type { Declaration } from "../lib/contract/declare.ts";
+import { type Declaration, methodsOf } from "../lib/contract/declare.ts";
 import { commonErrors, noFileService } from "../lib/contract/errors.ts";
 import { exposedHeaders } from "../lib/contract/headers.ts";
 
@@ -65,7 +65,7 @@ export function preflightHeaders(
   if (!isLetIn(headers)) return headers;
   return {
     ...headers,
-    "Access-Control-Allow-Methods": declarations.map(({ method }) => method).join(","),
+    "Access-Control-Allow-Methods": declarations.flatMap(methodsOf).join(","),
     "Access-Control-Allow-Headers": permission ? "Content-Type, If-Match, Idempotency-Key" : "Content-Type",
     "Access-Control-Max-Age": String(preflightSecondsMax),
   };

@@ -33,7 +33,8 @@ export function openApiDocument() {
       summary: manifest.description,
       description:
         "Every error, and every answer to a change, is the envelope `{data, code}`: a message, and the status again. " +
-        "Endpoints under `/admin-` need the cookie `refreshToken` and a permission; the others are for everybody.",
+        "Endpoints under `/admin-` need the cookie `refreshToken` and a permission; the others are for everybody, and " +
+        "answer `HEAD` as `GET`, without a body.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/", description: "Where this document is served" }],

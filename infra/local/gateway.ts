@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { type Declaration, functionName } from "../../lib/contract/declare.ts";
+import { type Declaration, functionName, methodsOf } from "../../lib/contract/declare.ts";
 import { endpoints as interfaceEndpoints } from "../../lib/contract/endpoints.ts";
 import {
   corsHeaders,
@@ -89,7 +89,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     path: string,
     search: string,
   ): Promise<void> => {
-    const declaration = match?.declarations.find(({ method }) => method === request.method);
+    const declaration = match?.declarations.find((each) => methodsOf(each).includes(request.method ?? ""));
     if (!match || !declaration) throw new Refusal("MISSING_AUTHENTICATION_TOKEN");
     const received = await receiveBody(request, limits.bodyBytes);
     if ("refusal" in received) throw new Refusal(received.refusal);

@@ -101,7 +101,9 @@ export async function sendResult(
     body.length >= compressedBytesMin && acceptsGzip(request) && !response.hasHeader("Content-Encoding");
   if (isCompressed) response.setHeader("Content-Encoding", "gzip");
   const content = isCompressed ? await compress(body) : body;
-  if (statusCode !== 204 && statusCode !== 304) response.setHeader("Content-Length", content.length);
+  // Nobody knows how long the body would be that a GET would get.
+  const hasBody = statusCode !== 204 && statusCode !== 304 && request.method !== "HEAD";
+  if (hasBody) response.setHeader("Content-Length", content.length);
   response.end(content);
 }
 

@@ -3,7 +3,7 @@ import { byRoute, type Declaration } from "../../lib/contract/declare.ts";
 export interface Match {
   /** The path as it is declared, or without its last parameter. */
   readonly resource: string;
-  /** The endpoints of the path, one a method. */
+  /** The endpoints of the path. */
   readonly declarations: readonly Declaration[];
   /** As they stand in the path. */
   readonly pathParameters: Readonly<Record<string, string>> | null;

@@ -1,6 +1,6 @@
 import { Aws, type Duration } from "aws-cdk-lib";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
-import { byRoute, type Declaration, functionName } from "../../lib/contract/declare.ts";
+import { byRoute, type Declaration, functionName, methodsOf } from "../../lib/contract/declare.ts";
 import { corsHeaders, envelopeOf, noFileServiceResponse, preflightHeaders } from "../gateway-responses.ts";
 import { mock } from "./mock.ts";
 import { refusals } from "./refusals.ts";
@@ -32,7 +32,9 @@ function operations(declarations: readonly Declaration[], props: DefinitionProps
   const { allowedOrigins: origins } = props.settings;
   const headersFor = (origin: string | undefined) => preflightHeaders(declarations, origins, origin);
   return {
-    ...Object.fromEntries(declarations.map((each) => [each.method.toLowerCase(), operation(each, props)])),
+    ...Object.fromEntries(
+      declarations.flatMap((each) => methodsOf(each).map((method) => [method.toLowerCase(), operation(each, props)])),
+    ),
     options: mock({ status: 204, body: "", headersFor, origins }),
   };
 }

@@ -14,7 +14,7 @@ import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
-import { type Declaration, routesOf } from "../../lib/contract/declare.ts";
+import { type Declaration, methodsOf, routesOf } from "../../lib/contract/declare.ts";
 import type { StageSettings, Throttle } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
 import { definitionOf } from "./definition.ts";
@@ -81,9 +81,10 @@ export class ColophonApi extends Construct {
         tracingEnabled: true,
         ...methodOptions(settings.throttles.preflights),
         methodOptions: Object.fromEntries(
-          endpoints.flatMap((each) =>
-            routesOf(each).map((path) => [`${path}/${each.method}`, methodOptions(settings.throttles[kindOf(each)])]),
-          ),
+          endpoints.flatMap((each) => {
+            const options = methodOptions(settings.throttles[kindOf(each)]);
+            return routesOf(each).flatMap((path) => methodsOf(each).map((method) => [`${path}/${method}`, options]));
+          }),
         ),
       },
     });

@@ -60,6 +60,10 @@ export function routesOf({ path }: Pick<Declaration, "path">): readonly string[]
   return shorter === path ? [path] : [path, shorter];
 }
 
+/** The methods that lead to an endpoint: what everybody may GET changes nothing, and answers HEAD as well. */
+export const methodsOf = ({ method, permission }: Pick<Declaration, "method" | "permission">): readonly string[] =>
+  method === "GET" && !permission ? ["GET", "HEAD"] : [method];
+
 /** The endpoints of each path, one a method. */
 export function byRoute<D extends Pick<Declaration, "path">>(declarations: readonly D[]): ReadonlyMap<string, D[]> {
   const routes = declarations.flatMap((declaration) => routesOf(declaration).map((path) => ({ path, declaration })));

@@ -27,7 +27,10 @@ const shared = {
 };
 const unshared = { ...security, "Cache-Control": "no-store" };
 
-/** Adds security and cache headers; answers 304 to clients that already hold a buffered public answer. */
+/**
+ * Adds security and cache headers; answers 304 to clients that already hold a buffered public answer. To HEAD all of
+ * this is said as it would be of the body, and there is none.
+ */
 export function describe(declaration: Declaration): Middleware {
   const isCacheable = !declaration.permission && !declaration.volatile;
   const describeResponse = ({ event, response }: Exchange) => {
@@ -35,6 +38,7 @@ export function describe(declaration: Declaration): Middleware {
     const mayKeep = isCacheable && response.statusCode === 200;
     Object.assign(response.headers, mayKeep ? shared : unshared);
     if (mayKeep && "record" in declaration.answers) answerUnchanged(event, response);
+    if (event.httpMethod === "HEAD") response.body = "";
   };
   return { after: describeResponse, onError: describeResponse };
 }

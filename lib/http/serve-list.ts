@@ -39,6 +39,8 @@ export function serveList<const D extends ListDeclaration>(declaration: D, work:
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     const guard = guardOf(declaration, event);
     const input = read(event);
+    // Any list that everybody may ask for is there, so nothing has to be read.
+    if (event.httpMethod === "HEAD" && !guard) return { statusCode: 200, headers: { ...uncompressed }, body: "" };
     const query = work(input);
     const slice = isSlice(input.query) ? input.query : everything;
     const first = await readFirstPage(query, { ...slice, after: undefined }, guard, deadlineOf(context));
@@ -118,19 +120,19 @@ async function* logged(
 }
 
 const compressedBytesMin = 1_024;
+const uncompressed = { ...json, Vary: "Accept-Encoding" } as const;
 
 /** API Gateway compresses buffered answers, but passes streams through as they are. */
 function compressed(event: APIGatewayProxyEvent, body: string | Readable): Response {
   const accepts = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(headerOf(event, "accept-encoding") ?? "");
-  const headers = { ...json, Vary: "Accept-Encoding" };
   if (typeof body === "string" && (!accepts || body.length < compressedBytesMin)) {
-    return { statusCode: 200, headers, body };
+    return { statusCode: 200, headers: { ...uncompressed }, body };
   }
-  if (!accepts) return { statusCode: 200, headers, body };
+  if (!accepts) return { statusCode: 200, headers: { ...uncompressed }, body };
   const level = constants.Z_BEST_SPEED;
   return {
     statusCode: 200,
-    headers: { ...headers, "Content-Encoding": "gzip" },
+    headers: { ...uncompressed, "Content-Encoding": "gzip" },
     body:
       typeof body === "string"
         ? Readable.from([gzipSync(body, { level })])

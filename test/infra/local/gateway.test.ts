@@ -97,8 +97,16 @@ describe("routes", () => {
     expect({ status, json }).toEqual({ status: 404, json: notFound });
   });
 
-  it("know no HEAD", async () => {
-    const { status, text, headers } = await send(gateway.url, "/things/random", { method: "HEAD" });
+  it.each(["/things", "/things/random"])("lead HEAD to the function of a public GET: %s", async (path) => {
+    const { status, text, headers } = await send(gateway.url, path, { method: "HEAD" });
+
+    expect({ status, text }).toEqual({ status: 200, text: "" });
+    expect(headers["content-type"]).toBe("application/json");
+    expect(headers).not.toHaveProperty("content-length");
+  });
+
+  it.each(["/things/add", "/admin-things/id/1", "/nowhere"])("know no other HEAD: %s", async (path) => {
+    const { status, text, headers } = await send(gateway.url, path, { method: "HEAD" });
 
     expect({ status, text }).toEqual({ status: 404, text: "" });
     expect(headers["content-type"]).toBe("application/json");

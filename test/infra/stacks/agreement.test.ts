@@ -3,7 +3,7 @@ import { gatewayResponses } from "../../../infra/gateway-responses.ts";
 import { type Gateway, startGateway } from "../../../infra/local/gateway.ts";
 import { type Lambda, startLambda } from "../../../infra/local/lambda.ts";
 import { settings } from "../../../infra/stages.ts";
-import { type Declaration, functionName, routesOf, stem } from "../../../lib/contract/declare.ts";
+import { type Declaration, functionName, methodsOf, routesOf, stem } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { send, streaming, writeFunctions } from "../local/fixtures.ts";
 import { type Answer, integrationOf, mockAnswer, type Operation, operationsOf, refusal, refusalsOf } from "./rest-api.ts";
@@ -28,15 +28,16 @@ beforeAll(async () => {
 
 afterAll(() => built.remove());
 
-/** A function that answers with its own name. */
-const naming = (declaration: Declaration) =>
-  "list" in declaration.answers
-    ? streaming(`start().write(${JSON.stringify(functionName(declaration))}); stream.end();`)
-    : `export const handler = async ({ path }) => {
-         if (path.endsWith("${fails}")) throw new Error("on purpose");
-         if (path.endsWith("${hangs}")) await new Promise((resolve) => setTimeout(resolve, 2_000));
-         return { statusCode: 200, body: "${functionName(declaration)}" };
-       };`;
+/** A function that answers with its own name, to HEAD as well. */
+function naming(declaration: Declaration) {
+  const head = `{ statusCode: 200, headers: { ETag: "${functionName(declaration)}" } }`;
+  if ("list" in declaration.answers) return streaming(`start(${head}); stream.end();`);
+  return `export const handler = async ({ path }) => {
+    if (path.endsWith("${fails}")) throw new Error("on purpose");
+    if (path.endsWith("${hangs}")) await new Promise((resolve) => setTimeout(resolve, 2_000));
+    return ${head};
+  };`;
+}
 
 const compared = /^(access-control-.*|vary)$/;
 const corsOf = (headers: Readonly<Record<string, unknown>>) =>
@@ -61,13 +62,16 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
   async function ask(method: string, path: string, headers: Record<string, string> = {}, body?: string) {
     const given = body === undefined ? {} : { body };
     const { status, headers: got, text } = await send(gateway.url, path, { method, headers, ...given });
-    return { ...comparable({ status, headers: got as Record<string, string>, body: text }), type: got["content-type"] };
+    const { "content-type": type, etag } = got;
+    return { ...comparable({ status, headers: got as Record<string, string>, body: text }), type, etag };
   }
 
   const from = (origin: string | undefined): Record<string, string> => (origin ? { Origin: origin } : {});
   const sample = (path: string) => path.replace(/\{\w+\}/, "1");
   const routes = endpoints.flatMap((each) =>
-    routesOf(each).map((path) => ({ path, route: `${each.method} ${path}`, declaration: each })),
+    routesOf(each).flatMap((path) =>
+      methodsOf(each).map((method) => ({ path, route: `${method} ${path}`, declaration: each })),
+    ),
   );
 
   it("have the same routes, to the same functions", async () => {
@@ -75,10 +79,10 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
     for (const [route, operation] of operations) {
       const [method = "", path = ""] = route.split(" ");
       if (integrationOf(operation).type === "mock") continue;
-      expect(await ask(method, sample(path))).toMatchObject({ status: 200, body: named.get(route) });
+      expect(await ask(method, sample(path))).toMatchObject({ status: 200, etag: named.get(route) });
     }
     for (const path of new Set(routes.map((each) => each.path))) {
-      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"].filter((it) => !operations.has(`${it} ${path}`))) {
+      for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].filter((it) => !operations.has(`${it} ${path}`))) {
         expect(await ask(method, sample(path))).toMatchObject({ status: 404 });
       }
     }
@@ -90,7 +94,7 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
       if (verb !== "OPTIONS") continue;
       for (const origin of origins) {
         const expected = comparable(mockAnswer(operation, from(origin)));
-        const { type, ...local } = await ask("OPTIONS", sample(path), from(origin));
+        const { type, etag, ...local } = await ask("OPTIONS", sample(path), from(origin));
         expect({ route, origin, ...local }).toEqual({ route, origin, ...expected });
         expect(mockAnswer(operation, { origin: String(origin) })).toEqual(
           mockAnswer(operation, { Origin: String(origin) }),
@@ -111,7 +115,7 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
         const request = { ...from(origin), "Content-Type": "application/json" };
         const answer = mockAnswer(mock, request);
         expect(answer.body).toBe('{"data":"This service is not handling file uploads.","code":503}');
-        const { type, ...local } = await ask(method, sample(path), request, "{}");
+        const { type, etag, ...local } = await ask(method, sample(path), request, "{}");
         expect(local).toEqual(comparable(answer));
         expect(type).toBe("application/json");
       }

@@ -2,14 +2,15 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { settings } from "../../../infra/stages.ts";
-import { type Declaration, functionName, routesOf } from "../../../lib/contract/declare.ts";
+import { type Declaration, functionName, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { integrationOf, invokedBy, type Operation, operationsOf } from "./rest-api.ts";
 import { type Resource, spell, type Template, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
 
-const routesFor = (declaration: Declaration) => routesOf(declaration).map((path) => `${declaration.method} ${path}`);
+const routesFor = (declaration: Declaration) =>
+  routesOf(declaration).flatMap((path) => methodsOf(declaration).map((method) => `${method} ${path}`));
 
 /** The function behind an operation, through its alias where it has one. */
 function target(template: Template, operation: Operation | undefined): Resource {
@@ -33,7 +34,7 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
   it("has a route for each declaration, also without its parameter, a preflight for each path, and no other", () => {
     const preflights = new Set(endpoints.flatMap(routesOf).map((path) => `OPTIONS ${path}`));
     expect([...operations.keys()].sort()).toEqual([...endpoints.flatMap(routesFor), ...preflights].sort());
-    expect(endpoints.flatMap(routesFor)).toHaveLength(32 + 21);
+    expect(endpoints.flatMap(routesFor)).toHaveLength(32 + 21 + 8 + 4);
   });
 
   it("has a Lambda for each declaration, and no other but what is scheduled", () => {
@@ -121,10 +122,11 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
       ]),
     );
 
-    expect(Object.keys(limits)).toHaveLength(1 + 32 + 21);
+    expect(Object.keys(limits)).toHaveLength(1 + 32 + 21 + 8 + 4);
     expect(limits).toMatchObject({
       "* *": throttles.preflights,
       "GET /contributors": throttles.lists,
+      "HEAD /contributors": throttles.lists,
       "GET /contributor/slug/{slug}": throttles.records,
       "GET /contributor/slug": throttles.records,
       "POST /admin-roles/edit/{id}": throttles.changes,
