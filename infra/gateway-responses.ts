@@ -2,13 +2,16 @@ import { type Declaration, methodsOf } from "../lib/contract/declare.ts";
 import { commonErrors, noFileService } from "../lib/contract/errors.ts";
 import { exposedHeaders } from "../lib/contract/headers.ts";
 
+/** Buckets of throttles fill up again second by second. */
+const tooManyRequests = { status: 429, message: "Too many requests", retryAfterSeconds: 1 } as const;
+
 /**
  * What API Gateway itself answers, in the envelope of the interface: a status and a message for each of its response
  * types (API Gateway, "Gateway response types"). The stacks and the local gateway both read this table.
  *
  * A type without a row falls to its default, and a default has one status for all of them: API Gateway has no variable
- * for the status in a response's template. So what it calls 502 (the function failed, or its answer has no sense) is
- * 500 here, as in the interface.
+ * for the status in a response's template. So an answer of a function that has no sense is 500 here, as in the
+ * interface, and not 502.
  */
 export const gatewayResponses = {
   BAD_REQUEST_BODY: { status: 400, message: commonErrors[400] },
@@ -21,10 +24,11 @@ export const gatewayResponses = {
   RESOURCE_NOT_FOUND: { status: 404, message: "Not found" },
   REQUEST_TOO_LARGE: { status: 413, message: commonErrors[413] },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: "Unsupported media type" },
-  QUOTA_EXCEEDED: { status: 429, message: "Too many requests" },
-  THROTTLED: { status: 429, message: "Too many requests" },
-  INTEGRATION_FAILURE: { status: 500, message: commonErrors[500] },
-  INTEGRATION_TIMEOUT: { status: 504, message: "Endpoint request timed out" },
+  QUOTA_EXCEEDED: tooManyRequests,
+  THROTTLED: tooManyRequests,
+  // The function gave no answer: all that may run of it at once do (Lambda's 429), Lambda itself fails, or it died.
+  INTEGRATION_FAILURE: { status: 503, message: commonErrors[503], retryAfterSeconds: 5 },
+  INTEGRATION_TIMEOUT: { status: 504, message: "Endpoint request timed out", retryAfterSeconds: 5 },
   DEFAULT_4XX: { status: 400, message: "Bad request" },
   DEFAULT_5XX: { status: 500, message: commonErrors[500] },
 } as const satisfies Record<string, GatewayResponse>;
@@ -32,6 +36,8 @@ export const gatewayResponses = {
 export interface GatewayResponse {
   readonly status: number;
   readonly message: string;
+  /** When it is worth asking again, where that helps. */
+  readonly retryAfterSeconds?: number;
 }
 
 export type GatewayResponseType = keyof typeof gatewayResponses;
@@ -41,6 +47,9 @@ export const noFileServiceResponse: GatewayResponse = { status: 503, message: no
 
 export const envelopeOf = ({ status, message }: GatewayResponse): string =>
   JSON.stringify({ data: message, code: status });
+
+export const retryHeaders = ({ retryAfterSeconds }: GatewayResponse): Record<string, string> =>
+  retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) };
 
 const preflightSecondsMax = 600;
 

@@ -10,6 +10,7 @@ import {
   gatewayResponses,
   noFileServiceResponse,
   preflightHeaders,
+  retryHeaders,
 } from "../gateway-responses.ts";
 import { buffered, Refusal, streamed } from "./integration.ts";
 import { invokeApi } from "./invoke-api.ts";
@@ -120,6 +121,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const body = envelopeOf(refusal);
     response.writeHead(refusal.status, {
       ...corsHeaders(match?.declarations[0] ?? {}, allowedOrigins, headers.origin),
+      ...retryHeaders(refusal),
       "Content-Type": "application/json",
       "Content-Length": Buffer.byteLength(body),
     });

@@ -26,7 +26,7 @@ export async function buffered(
 ): Promise<ProxyResult> {
   const invocation = await inTime(lambda.invoke(name, event), milliseconds);
   // The runtime has logged the error.
-  if ("error" in invocation) throw new Refusal("DEFAULT_5XX");
+  if ("error" in invocation) throw new Refusal("INTEGRATION_FAILURE");
   return resultOf(invocation.result) ?? malformed(name);
 }
 
@@ -45,7 +45,7 @@ export async function streamed(
     work.then(abandon, () => {});
     throw error;
   });
-  if ("error" in invocation) throw new Refusal("DEFAULT_5XX");
+  if ("error" in invocation) throw new Refusal("INTEGRATION_FAILURE");
   const head = headOf(invocation.head);
   if (head) return { head, body: invocation.body };
   abandon(invocation);

@@ -127,6 +127,13 @@ function envelope(code: number, messages: readonly string[]) {
   };
 }
 
+/** What is over after a while, says when to ask again. */
+const passing: ReadonlySet<string> = new Set([
+  commonErrors[503],
+  gatewayResponses.THROTTLED.message,
+  gatewayResponses.INTEGRATION_TIMEOUT.message,
+]);
+
 function failure(status: number, messages: readonly string[]) {
   const { schema, example } = envelope(status, messages);
   const named = messages.map((data, place) => [
@@ -135,7 +142,7 @@ function failure(status: number, messages: readonly string[]) {
   ]);
   return {
     description: messages[0],
-    ...(messages.includes(commonErrors[503]) ? { headers: { "Retry-After": header("RetryAfter") } } : {}),
+    ...(messages.some((each) => passing.has(each)) ? { headers: { "Retry-After": header("RetryAfter") } } : {}),
     content: {
       "application/json": { schema, ...(named.length > 1 ? { examples: Object.fromEntries(named) } : { example }) },
     },

@@ -51,9 +51,7 @@ function operation(declaration: Declaration, { settings, targets, invoker }: Def
 /** Lists have no end, so they are streamed, and streams may take as long as their function. */
 function proxy({ answers }: Declaration, target: IFunction, invoker: string, timeout: Duration) {
   const isStream = "list" in answers;
-  const [version, action] = isStream
-    ? ["2021-11-15", "response-streaming-invocations"]
-    : ["2015-03-31", "invocations"];
+  const [version, action] = isStream ? ["2021-11-15", "response-streaming-invocations"] : ["2015-03-31", "invocations"];
   return {
     // Proxies pass on what the function gives.
     responses: {},

@@ -1,5 +1,11 @@
 import { exposedHeaders } from "../../lib/contract/headers.ts";
-import { envelopeOf, type GatewayResponseType, gatewayResponses } from "../gateway-responses.ts";
+import {
+  envelopeOf,
+  type GatewayResponse,
+  type GatewayResponseType,
+  gatewayResponses,
+  retryHeaders,
+} from "../gateway-responses.ts";
 import { constants } from "./mock.ts";
 
 /** There is no route, so there is no endpoint whose pages could be told apart. */
@@ -29,11 +35,14 @@ const anyOrigin = {
 /** What API Gateway refuses by itself, in the envelope of the interface. */
 export const refusals = () =>
   Object.fromEntries(
-    Object.entries(gatewayResponses).map(([type, response]) => [
+    Object.entries<GatewayResponse>(gatewayResponses).map(([type, response]) => [
       type,
       {
         statusCode: String(response.status),
-        responseParameters: unknownRoutes.has(type) ? everyOrigin : anyOrigin,
+        responseParameters: {
+          ...(unknownRoutes.has(type) ? everyOrigin : anyOrigin),
+          ...constants(place, retryHeaders(response)),
+        },
         responseTemplates: { "application/json": envelopeOf(response) },
       },
     ]),

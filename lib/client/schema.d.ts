@@ -1395,6 +1395,7 @@ export interface components {
         /** @description Too many requests */
         TooManyRequests: {
             headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -1415,6 +1416,7 @@ export interface components {
         /** @description Endpoint request timed out */
         TimedOut: {
             headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {

@@ -192,7 +192,7 @@ describe("GET /contributors", () => {
 
     expect(headers.get("access-control-allow-origin")).toBe("*");
     expect(headers.get("access-control-allow-credentials")).toBeNull();
-    expect(headers.get("access-control-expose-headers")).toBe("ETag, Retry-After, x-amzn-RequestId");
+    expect(headers.get("access-control-expose-headers")).toBe("Age, ETag, Retry-After, x-amzn-RequestId");
     expect(headers.get("cache-control")).toBe("public, max-age=60, stale-while-revalidate=600, stale-if-error=86400");
     expect(headers.get("x-content-type-options")).toBe("nosniff");
   });

@@ -124,15 +124,19 @@ describe("requests that cannot be read", () => {
 
 describe("functions that do not answer", () => {
   it("fail without saying why", async () => {
-    const { status, text: body } = await send(gateway.url, "/admin-things/id/1");
+    const { status, text: body, headers } = await send(gateway.url, "/admin-things/id/1");
 
-    expect({ status, body }).toEqual({ status: 500, body: '{"data":"Internal server error","code":500}' });
+    expect({ status, body }).toEqual({
+      status: 503,
+      body: '{"data":"Service unavailable, try again in a few seconds","code":503}',
+    });
+    expect(headers["retry-after"]).toBe("5");
   });
 
   it("fail when there is no such function", async () => {
     const local = await start({ endpoints: endpoints.map((each) => ({ ...each, path: "/nowhere" })) });
 
-    expect((await send(local.url, "/nowhere")).json).toEqual({ data: "Internal server error", code: 500 });
+    expect((await send(local.url, "/nowhere")).status).toBe(503);
     await local.close();
   });
 
@@ -143,6 +147,7 @@ describe("functions that do not answer", () => {
     expect(await send(local.url, path)).toMatchObject({
       status: 504,
       json: { data: "Endpoint request timed out", code: 504 },
+      headers: { "retry-after": "5" },
     });
     release();
     await local.close();
@@ -254,7 +259,7 @@ describe("preflights", () => {
 });
 
 describe("the gateway's own errors", () => {
-  const expose = { "access-control-expose-headers": "ETag, Retry-After, x-amzn-RequestId" };
+  const expose = { "access-control-expose-headers": "Age, ETag, Retry-After, x-amzn-RequestId" };
 
   it.each([
     ["/things/random", "PUT", other, { "access-control-allow-origin": "*", ...expose }],

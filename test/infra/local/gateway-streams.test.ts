@@ -110,12 +110,16 @@ describe("a streamed answer", () => {
     await expect(body).rejects.toThrow();
   });
 
-  it.each(["fail-early", "bad-status", "buffered"])("is an error when its function fails before: %s", async (name) => {
+  it.each([
+    ["fail-early", 503, "Service unavailable, try again in a few seconds"],
+    ["buffered", 503, "Service unavailable, try again in a few seconds"],
+    ["bad-status", 500, "Internal server error"],
+  ])("is an error when its function fails before: %s", async (name, code, data) => {
     built.newGate()();
 
-    const { status, text } = await send(gateway.url, `/${name}`);
+    const { status, json } = await send(gateway.url, `/${name}`);
 
-    expect({ status, text }).toEqual({ status: 500, text: '{"data":"Internal server error","code":500}' });
+    expect({ status, json }).toEqual({ status: code, json: { data, code } });
   });
 
   it("is written no faster than the client reads, and ended when it leaves", async () => {

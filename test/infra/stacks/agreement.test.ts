@@ -6,7 +6,15 @@ import { settings } from "../../../infra/stages.ts";
 import { type Declaration, functionName, methodsOf, routesOf, stem } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { send, streaming, writeFunctions } from "../local/fixtures.ts";
-import { type Answer, integrationOf, mockAnswer, type Operation, operationsOf, refusal, refusalsOf } from "./rest-api.ts";
+import {
+  type Answer,
+  integrationOf,
+  mockAnswer,
+  type Operation,
+  operationsOf,
+  refusal,
+  refusalsOf,
+} from "./rest-api.ts";
 import { type Template, useSynthesis } from "./synthesis.ts";
 
 /* The local gateway and the REST API of every stage answer alike where no function is asked. */
@@ -34,15 +42,17 @@ function naming(declaration: Declaration) {
   if ("list" in declaration.answers) return streaming(`start(${head}); stream.end();`);
   return `export const handler = async ({ path }) => {
     if (path.endsWith("${fails}")) throw new Error("on purpose");
-    if (path.endsWith("${hangs}")) await new Promise((resolve) => setTimeout(resolve, 2_000));
+    if (path.endsWith("${hangs}")) await new Promise((resolve) => setTimeout(resolve, 5_000));
     return ${head};
   };`;
 }
 
-const compared = /^(access-control-.*|vary)$/;
-const corsOf = (headers: Readonly<Record<string, unknown>>) =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => compared.test(name)));
-const comparable = ({ status, headers, body }: Answer) => ({ status, headers: corsOf(headers), body });
+const compared = /^(access-control-.*|retry-after|vary)$/;
+const comparable = ({ status, headers, body }: Answer) => ({
+  status,
+  headers: Object.fromEntries(Object.entries(headers).filter(([name]) => compared.test(name))),
+  body,
+});
 
 describe.each(settings.stages)("The local gateway and the API of stage $name", ({ name, uploads, allowedOrigins }) => {
   const origins = [undefined, ...allowedOrigins, foreign, "null"];
@@ -53,7 +63,7 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
   beforeAll(async () => {
     template = synthesis.template(`colophon-${name}`);
     operations = operationsOf(template);
-    const limits = { timeoutInMilliseconds: 200 };
+    const limits = { timeoutInMilliseconds: 1_000 };
     gateway = await startGateway({ lambda, allowedOrigins, uploads, limits });
   });
 
@@ -82,7 +92,9 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
       expect(await ask(method, sample(path))).toMatchObject({ status: 200, etag: named.get(route) });
     }
     for (const path of new Set(routes.map((each) => each.path))) {
-      for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].filter((it) => !operations.has(`${it} ${path}`))) {
+      for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].filter(
+        (it) => !operations.has(`${it} ${path}`),
+      )) {
         expect(await ask(method, sample(path))).toMatchObject({ status: 404 });
       }
     }
@@ -134,14 +146,15 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
     const answer = refusal(template, type, {});
 
     expect({ status: local.status, body: local.body }).toEqual({ status: answer.status, body: answer.body });
+    expect(local.headers["retry-after"]).toBe(answer.headers["retry-after"]);
   });
 
   it("let every page read a refusal that it may read locally", async () => {
     for (const path of ["/contributor/slug/%zz", "/admin-roles/id/%zz", "/nowhere"]) {
       for (const origin of [...allowedOrigins, foreign]) {
-        const local = corsOf((await ask("GET", path, from(origin))).headers);
+        const { headers: local } = await ask("GET", path, from(origin));
         const type = path === "/nowhere" ? "MISSING_AUTHENTICATION_TOKEN" : "BAD_REQUEST_PARAMETERS";
-        const aws = corsOf(refusal(template, type, from(origin)).headers);
+        const { headers: aws } = refusal(template, type, from(origin));
         const allowed = local["access-control-allow-origin"];
         if (allowed) expect([allowed, origin]).toContain(aws["access-control-allow-origin"]);
         if (local["access-control-allow-credentials"]) {
@@ -163,7 +176,10 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
         expect(answer.status).toBe(status);
         expect(JSON.parse(answer.body)).toEqual({ data: message, code: status });
         expect(answer.headers).toHaveProperty("access-control-allow-origin");
-        expect(answer.headers).toHaveProperty("access-control-expose-headers", "ETag, Retry-After, x-amzn-RequestId");
+        expect(answer.headers).toHaveProperty(
+          "access-control-expose-headers",
+          "Age, ETag, Retry-After, x-amzn-RequestId",
+        );
       }
     }
   });
@@ -175,5 +191,20 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
     expect(statusOf("REQUEST_TOO_LARGE")).toBe(413);
     expect(statusOf("THROTTLED")).toBe(429);
     expect(statusOf("DEFAULT_5XX")).toBe(500);
+  });
+
+  it("say when to ask again whatever is over after a while", () => {
+    const waits = Object.keys(gatewayResponses).flatMap((type) => {
+      const { "retry-after": wait } = refusal(template, type, {}).headers;
+      return wait === undefined ? [] : [[type, wait]];
+    });
+
+    expect(Object.fromEntries(waits)).toEqual({
+      QUOTA_EXCEEDED: "1",
+      THROTTLED: "1",
+      // Lambda's own 429 as well, when as many of a function run as may (API Gateway has no other type for it).
+      INTEGRATION_FAILURE: "5",
+      INTEGRATION_TIMEOUT: "5",
+    });
   });
 });
