@@ -1,9 +1,6 @@
 import type { Declaration } from "./declare.ts";
 
-/**
- * What pages of other origins may read of an answer, beyond what browsers always let them (README.md, "CORS"): with `Age`
- * also how long a cache has kept it.
- */
+/** What pages of other origins may read of an answer, beyond what browsers always let them (README.md, "CORS"). */
 export const exposedHeaders = "Age, ETag, Retry-After, x-amzn-RequestId";
 
 /** Whether the endpoint gives or changes a record that counts its changes; its version is the `ETag` of the details. */
