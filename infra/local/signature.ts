@@ -12,7 +12,7 @@ export const newKey = (): Key => ({
   secretAccessKey: randomBytes(32).toString("base64url"),
 });
 
-type Service = "rds-data" | "s3" | "lambda";
+type Service = "rds-data" | "s3" | "lambda" | "secretsmanager";
 
 /** What is wrong with a signature; each service has its own words for it. */
 export type Flaw = "missing" | "scope" | "key" | "time" | "signature" | "body";

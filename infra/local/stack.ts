@@ -20,6 +20,7 @@ import { type Lambda, startLambda } from "./lambda.ts";
 import { createOwnedDatabase } from "./owner.ts";
 import type { S3Options } from "./s3.ts";
 import { scale } from "./scale.ts";
+import { secretVariables } from "./secrets.ts";
 import { type Key, newKey } from "./signature.ts";
 import { inThread } from "./thread.ts";
 
@@ -198,8 +199,9 @@ export function setEnvironment(port: number, databaseName: string, dataApiUrl: s
     AWS_ACCESS_KEY_ID: key.accessKeyId,
     AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
     AWS_ENDPOINT_URL_RDS_DATA: dataApiUrl,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: dataApiUrl,
     DATABASE_CLUSTER_ARN: "arn:aws:rds:eu-central-1:123456789012:cluster:colophon",
-    DATABASE_SECRET_ARN: "arn:aws:secretsmanager:eu-central-1:123456789012:secret:colophon",
+    ...secretVariables,
     DATABASE_NAME: databaseName,
     ALLOWED_ORIGINS: origins(port).join(","),
     IMAGE_BASE_URL: `http://localhost:${port}/images`,

@@ -1,3 +1,4 @@
+import { secretVariables } from "../../infra/local/secrets.ts";
 import { newKey } from "../../infra/local/signature.ts";
 
 /** What functions sign with in this process. */
@@ -13,8 +14,9 @@ export function useDatabase(name: string, dataApiUrl: string, allowedOrigins: re
     AWS_ACCESS_KEY_ID: key.accessKeyId,
     AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
     AWS_ENDPOINT_URL_RDS_DATA: dataApiUrl,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: dataApiUrl,
     DATABASE_CLUSTER_ARN: "arn:aws:rds:eu-central-1:123456789012:cluster:colophon",
-    DATABASE_SECRET_ARN: "arn:aws:secretsmanager:eu-central-1:123456789012:secret:colophon",
+    ...secretVariables,
     DATABASE_NAME: name,
     ALLOWED_ORIGINS: allowedOrigins.join(),
     IMAGE_BASE_URL: imageBaseUrl,

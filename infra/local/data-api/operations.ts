@@ -8,7 +8,8 @@ import { type Outcome, run } from "./query.ts";
 import { knownReads } from "./reads.ts";
 import type { Operation, Request } from "./requests.ts";
 import { checkSize, formatRecords, typesOf, writeRecords } from "./results.ts";
-import type { Session, Sessions } from "./sessions.ts";
+import type { SecretsManager } from "./secrets-manager.ts";
+import type { Login, Session, Sessions } from "./sessions.ts";
 import { openTransactions } from "./transactions.ts";
 import { learnTypes, type Types } from "./types.ts";
 
@@ -23,10 +24,16 @@ export type Operations = Record<Operation, (request: Request) => Promise<string>
 const schemaChange = /^(CREATE|ALTER|DROP|DO|CALL)\b/;
 
 /** The five operations, each answering the JSON text of its response. */
-export function createOperations(sessions: Sessions, limits: Limits): Operations {
+export function createOperations(sessions: Sessions, secrets: SecretsManager, limits: Limits): Operations {
   const transactions = openTransactions(sessions, limits);
   const catalogues = new Map<string, Catalogue>();
   const reads = knownReads();
+
+  /** As whom the request's secret says, in the database that it names. */
+  const loginOf = ({ secretArn, database = "postgres" }: Request): Login => ({
+    database,
+    ...secrets.credentialsOf(secretArn),
+  });
 
   /** A transaction sees a schema of its own, which may yet be rolled back. */
   const catalogueFor = ({ transactionId }: Request, database: string) => {
@@ -44,7 +51,7 @@ export function createOperations(sessions: Sessions, limits: Limits): Operations
   /** In the request's transaction, or else on any session. */
   const onSession = async <T>(request: Request, work: (session: Session) => Promise<T>): Promise<T> => {
     if (request.transactionId !== undefined) return transactions.within(request.transactionId, work);
-    const session = await sessions.acquire(databaseOf(request));
+    const session = await sessions.acquire(loginOf(request));
     try {
       return await work(session);
     } finally {
@@ -60,9 +67,9 @@ export function createOperations(sessions: Sessions, limits: Limits): Operations
 
   /** A statement that is known to read keeps its plan, and its session needs no reset. */
   const executeAnywhere = async (request: Request, statement: BoundStatement) => {
-    const database = databaseOf(request);
-    const isRead = reads.has(database, statement.text);
-    const session = await sessions.acquire(database);
+    const login = loginOf(request);
+    const isRead = reads.has(login.database, statement.text);
+    const session = await sessions.acquire(login);
     try {
       const running = isRead
         ? session.statements.run(session.client, statement, limits)
@@ -77,9 +84,9 @@ export function createOperations(sessions: Sessions, limits: Limits): Operations
   const answer = async (session: Session, request: Request, outcome: Outcome) => {
     checkSize(outcome);
     const { columns, rows, tag } = outcome;
-    if (schemaChange.test(tag)) forgetSchema(session.database);
+    if (schemaChange.test(tag)) forgetSchema(session.login.database);
     if (!columns) return `{"generatedFields":[],"numberOfRecordsUpdated":${updatedBy(tag)}}`;
-    const catalogue = catalogueFor(request, session.database);
+    const catalogue = catalogueFor(request, session.login.database);
     const options = request.resultSetOptions ?? {};
     await learnTypes(session.client, columns, catalogue.types);
     const types = typesOf(columns, rows, catalogue.types);
@@ -115,8 +122,7 @@ export function createOperations(sessions: Sessions, limits: Limits): Operations
       });
     },
 
-    BeginTransaction: async (request) =>
-      JSON.stringify({ transactionId: await transactions.begin(databaseOf(request)) }),
+    BeginTransaction: async (request) => JSON.stringify({ transactionId: await transactions.begin(loginOf(request)) }),
 
     CommitTransaction: async ({ transactionId = "" }) => {
       await transactions.commit(transactionId);
@@ -131,8 +137,6 @@ export function createOperations(sessions: Sessions, limits: Limits): Operations
     },
   };
 }
-
-const databaseOf = (request: Request) => request.database ?? "postgres";
 
 function singleStatement({ sql = "" }: Request): string {
   if (isMultistatement(sql)) throw validation("Multistatements aren't supported.");

@@ -27,7 +27,7 @@ export function knownReads(): Reads {
   return {
     has: (database, text) => verdictOn(database, text)?.isRead ?? false,
 
-    async learn({ client, database, running }, text) {
+    async learn({ client, login: { database }, running }, text) {
       if (verdictOn(database, text) || running || client.getTransactionStatus() !== "I") return;
       const seen = schema;
       // A session that is lost meanwhile has nothing to tell.

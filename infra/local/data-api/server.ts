@@ -2,16 +2,20 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isFromPage } from "../loopback.ts";
+import { newSecrets, type Secrets } from "../secrets.ts";
 import { type Key, refusals, verifier } from "../signature.ts";
 import { ServiceError, translate } from "./errors.ts";
 import { type Limits, serviceLimits } from "./limits.ts";
 import { createOperations } from "./operations.ts";
 import { type Operation, parseRequest } from "./requests.ts";
+import { openSecrets, secretsOperationOf } from "./secrets-manager.ts";
 import { openSessions } from "./sessions.ts";
 
 export interface DataApiOptions {
   /** PostgreSQL server without database, `postgres://user:password@host:port`; each request names its database. */
   databaseUrl: string;
+  /** Default: the URL's user is the master, and the passwords of the other roles are made anew. */
+  secrets?: Secrets;
   /** What is not signed with it gets no answer. */
   key: Key;
   /** Default: a free one, on 127.0.0.1. */
@@ -47,7 +51,9 @@ export type Fault =
   | { kind: "delay"; ms: number };
 
 export interface DataApi {
+  /** Of Secrets Manager, too. */
   url: string;
+  secrets: Secrets;
   /** The operations received since the start or since this was last emptied, in order; the latest 10,000 of them. */
   calls: Call[];
   /** Swaps the interception at run time. */
@@ -78,23 +84,37 @@ interface Answer {
   cut?: boolean;
 }
 
-/** Starts an RDS Data API that speaks the service's wire protocol (restJson1) and runs statements on PostgreSQL. */
+/**
+ * Starts an RDS Data API that speaks the service's wire protocol (restJson1) and runs statements on PostgreSQL, each as
+ * whom its secret names, and the Secrets Manager that has these secrets.
+ */
 export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   const limits = { ...serviceLimits, ...options.limits };
   const sessions = openSessions(options.databaseUrl);
-  const operations = createOperations(sessions, limits);
-  const flawOf = verifier("rds-data", options.key);
+  const secrets = options.secrets ?? newSecrets(options.databaseUrl);
+  const secretsManager = openSecrets(secrets);
+  const operations = createOperations(sessions, secretsManager, limits);
+  const flaws = {
+    "rds-data": verifier("rds-data", options.key),
+    secretsmanager: verifier("secretsmanager", options.key),
+  };
   const calls: Call[] = [];
   let intercept = options.intercept;
 
-  /** The answer, or undefined where a fault breaks the connection instead. */
-  const answer = async (request: IncomingMessage): Promise<Answer | undefined> => {
-    const operation = operationOf(request);
+  const bodyOf = async (request: IncomingMessage, service: keyof typeof flaws) => {
     if (isFromPage(request)) throw new ServiceError(403, "AccessDeniedException", "No web page may ask the Data API");
     const received = await receive(request, limits);
-    const flaw = flawOf(request, received);
-    if (flaw) throw new ServiceError(403, ...refusals("rds-data")[flaw]);
-    const body = readJson(received.toString());
+    const flaw = flaws[service](request, received);
+    if (flaw) throw new ServiceError(403, ...refusals(service)[flaw]);
+    return readJson(received.toString());
+  };
+
+  /** The answer, or undefined where a fault breaks the connection instead. */
+  const answer = async (request: IncomingMessage): Promise<Answer | undefined> => {
+    const asked = secretsOperationOf(request);
+    if (asked) return { status: 200, text: secretsManager.answer(asked, await bodyOf(request, "secretsmanager")) };
+    const operation = operationOf(request);
+    const body = await bodyOf(request, "rds-data");
     const call = describeCall(operation, body, (calls.at(-1)?.number ?? 0) + 1, request);
     if (calls.push(call) > callsMax) calls.shift();
     const fault = await intercept?.(call);
@@ -133,6 +153,7 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    secrets,
     calls,
     intercept: (next) => {
       intercept = next;

@@ -1,10 +1,17 @@
 import { Client, type QueryResult } from "pg";
 import { type PreparedStatements, prepareStatements } from "./prepared.ts";
 
+/** Where a session is opened, and as whom. */
+export interface Login {
+  readonly database: string;
+  readonly username: string;
+  readonly password: string;
+}
+
 /** A connection to one database, used by one call or one transaction at a time. */
 export interface Session {
   client: Client;
-  database: string;
+  login: Login;
   processId: number;
   statements: PreparedStatements;
   /** A statement that still runs, although its caller may have been told otherwise. */
@@ -14,9 +21,9 @@ export interface Session {
 
 export interface Sessions {
   /** A session for one call; waits while as many as allowed are in use. */
-  acquire(database: string): Promise<Session>;
+  acquire(login: Login): Promise<Session>;
   /** A session for a transaction, which holds it for long and so does not count against the calls. */
-  dedicate(database: string): Promise<Session>;
+  dedicate(login: Login): Promise<Session>;
   /** Gives a session back, without anything the call left in it. One that only read has left nothing. */
   release(session: Session, hasOnlyRead?: boolean): Promise<void>;
   /** Stops the statement that runs on a session. */
@@ -35,27 +42,28 @@ interface Pool {
 const sharedMax = 20;
 const idleInMilliseconds = 30_000;
 
-/** Sessions on the server at `databaseUrl`, kept open for a while between calls. */
+/** Sessions on the server at `databaseUrl`, kept open for a while between calls of the same login. */
 export function openSessions(databaseUrl: string): Sessions {
   const pools = new Map<string, Pool>();
   const all = new Set<Session>();
   let closed = false;
 
-  const poolOf = (database: string) => {
-    const pool = pools.get(database) ?? { idle: [], shared: new Set(), opening: 0, waiting: [] };
-    pools.set(database, pool);
+  const poolOf = ({ database, username, password }: Login) => {
+    const key = JSON.stringify([database, username, password]);
+    const pool = pools.get(key) ?? { idle: [], shared: new Set(), opening: 0, waiting: [] };
+    pools.set(key, pool);
     return pool;
   };
 
-  const open = async (database: string) => {
-    const session = await connect(databaseUrl, database);
+  const open = async (login: Login) => {
+    const session = await connect(databaseUrl, login);
     all.add(session);
     session.client.on("end", () => forget(session));
     return session;
   };
 
   const forget = (session: Session) => {
-    const pool = poolOf(session.database);
+    const pool = poolOf(session.login);
     session.ended = true;
     all.delete(session);
     pool.idle = pool.idle.filter((entry) => entry.session !== session);
@@ -75,10 +83,10 @@ export function openSessions(databaseUrl: string): Sessions {
     wakeNext(pool);
   };
 
-  const openShared = async (pool: Pool, database: string) => {
+  const openShared = async (pool: Pool, login: Login) => {
     pool.opening += 1;
     try {
-      return await open(database);
+      return await open(login);
     } catch (error) {
       wakeNext(pool);
       throw error;
@@ -88,21 +96,21 @@ export function openSessions(databaseUrl: string): Sessions {
   };
 
   const sessions: Sessions = {
-    async acquire(database) {
-      const pool = poolOf(database);
+    async acquire(login) {
+      const pool = poolOf(login);
       while (pool.idle.length === 0 && pool.shared.size + pool.opening >= sharedMax)
         await new Promise<void>((resume) => pool.waiting.push(resume));
-      const session = takeIdle(pool) ?? (await openShared(pool, database));
+      const session = takeIdle(pool) ?? (await openShared(pool, login));
       pool.shared.add(session);
       return session;
     },
 
-    async dedicate(database) {
-      return takeIdle(poolOf(database)) ?? open(database);
+    async dedicate(login) {
+      return takeIdle(poolOf(login)) ?? open(login);
     },
 
     async release(session, hasOnlyRead = false) {
-      const pool = poolOf(session.database);
+      const pool = poolOf(session.login);
       try {
         await session.running;
         if (!session.ended && !hasOnlyRead) await reset(session);
@@ -115,8 +123,8 @@ export function openSessions(databaseUrl: string): Sessions {
       else keep(pool, session);
     },
 
-    async cancel({ database, processId }) {
-      const other = await sessions.dedicate(database);
+    async cancel({ login, processId }) {
+      const other = await sessions.dedicate(login);
       try {
         await other.client.query("select pg_catalog.pg_cancel_backend($1)", [processId]);
       } finally {
@@ -125,7 +133,7 @@ export function openSessions(databaseUrl: string): Sessions {
     },
 
     async closeDatabase(database) {
-      await Promise.all([...all].filter((session) => session.database === database).map(end));
+      await Promise.all([...all].filter(({ login }) => login.database === database).map(end));
     },
 
     async close() {
@@ -138,14 +146,16 @@ export function openSessions(databaseUrl: string): Sessions {
 
 const wakeNext = (pool: Pool) => pool.waiting.shift()?.();
 
-async function connect(databaseUrl: string, database: string): Promise<Session> {
+async function connect(databaseUrl: string, login: Login): Promise<Session> {
   const url = new URL(databaseUrl);
-  url.pathname = `/${encodeURIComponent(database)}`;
+  url.pathname = `/${encodeURIComponent(login.database)}`;
+  url.username = encodeURIComponent(login.username);
+  url.password = encodeURIComponent(login.password);
   // The service's sessions run in UTC; the rest keeps values in the form that results.ts reads.
   const options = "-c TimeZone=UTC -c DateStyle=ISO -c bytea_output=hex -c extra_float_digits=1";
   const client = new Client({ connectionString: url.href, application_name: "data-api", options });
   const statements = prepareStatements();
-  const session: Session = { client, database, processId: 0, statements, running: undefined, ended: false };
+  const session: Session = { client, login, processId: 0, statements, running: undefined, ended: false };
   client.on("error", () => {
     session.ended = true;
   });

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { databaseError, transactionNotFound, translate } from "./errors.ts";
 import type { Limits } from "./limits.ts";
-import type { Session, Sessions } from "./sessions.ts";
+import type { Login, Session, Sessions } from "./sessions.ts";
 
 interface Transaction {
   session: Session;
@@ -11,7 +11,7 @@ interface Transaction {
 }
 
 export interface Transactions {
-  begin(database: string): Promise<string>;
+  begin(login: Login): Promise<string>;
   /** Runs one statement in the transaction; a second one at the same time is refused. */
   within<T>(id: string, work: (session: Session) => Promise<T>): Promise<T>;
   commit(id: string): Promise<void>;
@@ -62,8 +62,8 @@ export function openTransactions(sessions: Sessions, limits: Limits): Transactio
   };
 
   return {
-    async begin(database) {
-      const session = await sessions.dedicate(database);
+    async begin(login) {
+      const session = await sessions.dedicate(login);
       await session.client.query("begin").catch((error) => {
         void sessions.release(session);
         throw error;

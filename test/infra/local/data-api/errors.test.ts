@@ -115,6 +115,31 @@ describe("refused requests", () => {
   });
 });
 
+describe("a secret", () => {
+  it("that is not there is an error of its own", async () => {
+    expect(await refusal(data.execute("select 1", { secretArn: `${secretArn}-of-nobody` }))).toBe(
+      "SecretsErrorException 400: The secret provided wasn't found.",
+    );
+  });
+
+  it("decides as whom a statement runs, and nothing changes that", async () => {
+    await data.execute("create role reader login password 'read'");
+    const arn = `${secretArn}-reader`;
+    const secrets = { ...data.api.secrets, [arn]: { username: "reader", password: "read" } };
+    const api = await startDataApi({ databaseUrl: data.postgres.url, secrets, key });
+    const as = (secret: string, sql: string) =>
+      clientOf(api.url).send(
+        new ExecuteStatementCommand({ resourceArn, secretArn: secret, sql, database: "postgres" }),
+      );
+
+    expect((await as(arn, "select session_user")).records).toEqual([[{ stringValue: "reader" }]]);
+    expect((await as(secretArn, "select session_user")).records).toEqual([[{ stringValue: "postgres" }]]);
+    for (const sql of ["set role postgres", "set session authorization postgres", "select * from shelf"])
+      expect(await refusal(as(arn, sql))).toMatch(/permission denied.*SQLState: 42501$/);
+    await api.close();
+  });
+});
+
 describe("an unreachable database", () => {
   it("is unavailable while nothing listens", async () => {
     const api = await startDataApi({ databaseUrl: `postgres://u:p@127.0.0.1:${await closedPort()}`, key });

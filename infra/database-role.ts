@@ -1,0 +1,15 @@
+import { functionName } from "../lib/contract/declare.ts";
+import { endpoints } from "../lib/contract/endpoints.ts";
+
+/** As whom a function logs in to PostgreSQL (lib/database/roles.ts). */
+export type DatabaseRole = "public" | "admin" | "master";
+
+const publicFunctions = new Set(endpoints.filter(({ permission }) => !permission).map(functionName));
+/** What makes tables and roles. */
+const masters = new Set(["ops-migrate", "migrate-on-deploy", "ops-rotate-password"]);
+
+/** The least that does. */
+export function databaseRoleOf(name: string): DatabaseRole {
+  if (masters.has(name)) return "master";
+  return publicFunctions.has(name) ? "public" : "admin";
+}
