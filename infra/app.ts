@@ -5,7 +5,6 @@ import { endpoints } from "../lib/contract/endpoints.ts";
 import { type Packaged, packageFunctions } from "./package.ts";
 import { AccountStack } from "./stacks/account-stack.ts";
 import { ApiStack } from "./stacks/api-stack.ts";
-import type { DatabaseUse } from "./stacks/database.ts";
 import { DatabaseStack } from "./stacks/database-stack.ts";
 import { packageMigration } from "./stacks/migration.ts";
 import { type Settings, settings } from "./stages.ts";
@@ -16,12 +15,13 @@ export interface Shipment {
 }
 
 /** What operators run against a database, whichever API uses it. What is scheduled is each API's own (api-stack.ts). */
-const operations: Readonly<Record<string, DatabaseUse>> = {
-  "ops-migrate": { transactions: true },
-  "ops-create-user": { transactions: false },
-  "ops-issue-refresh-token": { transactions: false },
-  "ops-list-changes": { transactions: false },
-};
+const operations = new Set([
+  "ops-migrate",
+  "ops-rotate-password",
+  "ops-create-user",
+  "ops-issue-refresh-token",
+  "ops-list-changes",
+]);
 
 const features = {
   // Buckets let S3 deliver logs by policy, which AWS recommends over access control lists.
@@ -47,10 +47,7 @@ export function makeApp(settings: Settings, shipment: Shipment, outdir: string):
         env,
         tags: tagsOf({ database: each.name }),
         settings: each,
-        operations: shipment.functions.flatMap((packaged) => {
-          const use = operations[packaged.name];
-          return use ? [[packaged, use] as const] : [];
-        }),
+        operations: shipment.functions.filter(({ name }) => operations.has(name)),
         migration: shipment.migration,
       }),
     ]),

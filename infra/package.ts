@@ -10,6 +10,8 @@ export interface Packaged extends BuiltFunction {
   readonly processesImages: boolean;
   /** False where sharp was not at hand: fit to be synthesised, not to be deployed. */
   readonly isComplete: boolean;
+  /** Whether it reads what exceeds a result of the Data API, or migrates. */
+  readonly usesTransactions: boolean;
   /** The environment variables that it reads. */
   readonly variables: ReadonlySet<string>;
 }
@@ -36,7 +38,14 @@ export async function assemble(built: BuiltFunction, modules?: string): Promise<
   const processesImages = /from"sharp"/.test(code);
   if (processesImages && modules) await cp(modules, join(dirname(built.file), "node_modules"), { recursive: true });
   const variables = new Set([...code.matchAll(/process\.env\.([A-Z_]+)/g)].flatMap(([, variable]) => variable ?? []));
-  return { ...built, processesImages, isComplete: !processesImages || modules !== undefined, variables };
+  const usesTransactions = /\bextends [\w$]+\([^()]*"BeginTransaction"/.test(code);
+  return {
+    ...built,
+    processesImages,
+    usesTransactions,
+    isComplete: !processesImages || modules !== undefined,
+    variables,
+  };
 }
 
 /** What Lambda runs: whatever machine this is, npm must not choose for it (sharp, "Cross-platform"). */

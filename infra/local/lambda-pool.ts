@@ -24,7 +24,8 @@ export interface PoolOptions {
   readonly files: ReadonlyMap<string, string>;
   /** Of one function at once; whoever comes then waits for their turn. */
   readonly environmentsMax: number;
-  readonly variables?: Variables;
+  /** The environment variables of a function, whenever one of its environments opens. */
+  readonly variablesOf: (name: string) => Variables;
   /** Where compiled code is kept from one environment to the next. */
   readonly compiled: string;
   /** Boots an environment before there is a function to load. */
@@ -70,7 +71,7 @@ const idleInMilliseconds = 5 * 60_000;
  * Opens environments as they are needed. Only so many are opened at once as there are processors: whoever waits takes
  * what is free first, one that has just been opened or one that somebody has done with.
  */
-export function openPool({ runtime, files, environmentsMax, variables, compiled, keepsSpare }: PoolOptions): Pool {
+export function openPool({ runtime, files, environmentsMax, variablesOf, compiled, keepsSpare }: PoolOptions): Pool {
   const groups = new Map<string, Group>();
   const all = new Set<Environment>();
   const wanted: Group[] = [];
@@ -137,7 +138,7 @@ export function openPool({ runtime, files, environmentsMax, variables, compiled,
     spare = undefined;
     all.add(opened);
     try {
-      const load = { name, file, environment: variables ?? { ...process.env }, compiled };
+      const load = { name, file, environment: variablesOf(name), compiled };
       const { isStreaming } = await opened.load(load);
       release({ name, environment: opened, isStreaming });
     } catch (error) {

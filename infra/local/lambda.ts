@@ -3,16 +3,21 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import { databaseRoleOf } from "../database-role.ts";
 import { type Answer, bundleRuntime, Failure } from "./lambda-environment.ts";
 import type { FunctionError } from "./lambda-messages.ts";
 import { openPool, type Variables } from "./lambda-pool.ts";
 import type { Prelude } from "./lambda-stream.ts";
+import { secretArns } from "./secrets.ts";
 
 export interface LambdaOptions {
   /** Where the built functions are: `<outdir>/<stem>/index.mjs`. */
   readonly outdir: string;
   readonly limits?: Partial<LambdaLimits>;
-  /** The environment variables; without them those that this process has when an environment opens. */
+  /**
+   * The environment variables; without them those that this process has when an environment opens. Each function is
+   * told the database's secret of its role.
+   */
   readonly variables?: Variables;
   /** Makes the first invocation of a function faster, by an environment that is ready before it is known for what. */
   readonly keepsSpare?: boolean;
@@ -91,7 +96,10 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     runtime: await bundleRuntime(options.outdir),
     files,
     environmentsMax: limits.environments,
-    ...(options.variables && { variables: options.variables }),
+    variablesOf: (name) => ({
+      ...(options.variables ?? process.env),
+      DATABASE_SECRET_ARN: secretArns[databaseRoleOf(name)],
+    }),
     compiled: join(options.outdir, ".compiled"),
     keepsSpare: options.keepsSpare ?? false,
   });

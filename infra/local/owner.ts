@@ -6,7 +6,7 @@ export const owner = "colophon";
 
 /**
  * Gives a database to a role that is no superuser, as on Aurora: its statements reach neither the machine's files nor
- * its programs. Role and database are made where they are missing; what is in a database from before comes along.
+ * its programs, but make the roles that functions log in as. Role and database are made where they are missing; what is in a database from before comes along.
  * @param serverUrl a superuser's
  * @returns the server's URL for that role, whose password is made anew
  */
@@ -30,7 +30,7 @@ async function createOwner(sql: Sql, password: string): Promise<void> {
   const [role] = await sql`select 1 from pg_roles where rolname = ${owner}`;
   if (!role) await sql`create role ${sql(owner)}`;
   // The statement takes no parameters.
-  await sql.unsafe(`alter role ${owner} login nosuperuser nocreatedb nocreaterole password '${password}'`);
+  await sql.unsafe(`alter role ${owner} login nosuperuser nocreatedb createrole password '${password}'`);
 }
 
 /** All or nothing: the database is handed over with what is in it. */

@@ -137,7 +137,7 @@ export class ApiStack extends Stack {
       prefix: this.#prefix,
       packaged,
       description: declaration.summary,
-      resources: [this.surroundings, databaseResource(this.#cluster), ...imageResource],
+      resources: [this.surroundings, databaseResource(this.#cluster, packaged), ...imageResource],
       timeout: isStream ? streamTimeout(this.#settings) : bufferedTimeout,
       ...(concurrent === undefined ? {} : { concurrent }),
       ...(packaged.processesImages ? { memoryInMegabytes: imageMemoryInMegabytes } : {}),
@@ -151,7 +151,7 @@ export class ApiStack extends Stack {
       prefix: this.#prefix,
       packaged,
       description: "Removes images that nothing refers to any more",
-      resources: [databaseResource(this.#cluster), images.resourceFor(["users", "contributors"], packaged)],
+      resources: [databaseResource(this.#cluster, packaged), images.resourceFor(["users", "contributors"], packaged)],
       // Often enough for images of deleted people, seldom enough to cost nothing.
       every: Duration.hours(6),
       payload: {},
@@ -165,11 +165,12 @@ export class ApiStack extends Stack {
   }
 
   private makeTidying(): ServiceFunction {
+    const packaged = this.find("ops-tidy");
     return new ScheduledFunction(this, "Tidying", {
       prefix: this.#prefix,
-      packaged: this.find("ops-tidy"),
+      packaged,
       description: "Forgets old changes, sessions and releases",
-      resources: [databaseResource(this.#cluster)],
+      resources: [databaseResource(this.#cluster, packaged)],
       every: Duration.days(1),
       payload: { days: this.#settings.changesKeptDays },
       log: this.#log,

@@ -1,5 +1,6 @@
 import { CfnDeletionPolicy, Duration, Fn, RemovalPolicy, Stack, type StackProps } from "aws-cdk-lib";
 import { FlowLogDestination, type IVpc, SubnetType, Vpc } from "aws-cdk-lib/aws-ec2";
+import { CfnPermission, type Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import {
   AuroraPostgresEngineVersion,
@@ -11,12 +12,14 @@ import {
   DatabaseClusterFromSnapshot,
   type DatabaseClusterProps,
 } from "aws-cdk-lib/aws-rds";
+import { CfnRotationSchedule, Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Construct } from "constructs";
+import { databaseRoleOf } from "../database-role.ts";
 import type { Packaged } from "../package.ts";
 import type { DatabaseSettings } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
 import { Alarms } from "./alarms.ts";
-import { type Cluster, type DatabaseUse, databaseName, databaseResource, publishCluster } from "./database.ts";
+import { databaseName, databaseResource, type OwnCluster, ownResource, publishCluster } from "./database.ts";
 import { makeFunctionLog } from "./log.ts";
 import { Migration } from "./migration.ts";
 import { longTimeout, ServiceFunction } from "./service-function.ts";
@@ -24,10 +27,12 @@ import { longTimeout, ServiceFunction } from "./service-function.ts";
 /** The newest minor version of PostgreSQL 18 on Aurora. AWS retires old ones, so this moves on (README, "Update"). */
 const postgresVersion = AuroraPostgresEngineVersion.VER_18_6;
 
+const rotationDays = 30;
+
 export interface DatabaseStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: DatabaseSettings;
-  /** What operators run against this database, whichever API uses it, and how it uses the database. */
-  readonly operations: readonly (readonly [Packaged, DatabaseUse])[];
+  /** What operators run against this database, whichever API uses it. */
+  readonly operations: readonly Packaged[];
   /** Runs the migrations when CloudFormation asks for it. */
   readonly migration: Packaged;
 }
@@ -42,25 +47,32 @@ export class DatabaseStack extends Stack {
     });
     const prefix = `colophon-${settings.name}`;
     const database = makeCluster(this, settings);
-    const cluster = describe(database);
+    const cluster = describe(this, database);
     publishCluster(this, settings.name, cluster);
 
     const shared = { prefix, log: makeFunctionLog(this, `${settings.name}-database`, settings) };
     const deployment = new Migration(this, "Migration", { ...shared, packaged: migration, cluster, database });
     const functions = operations.map(
-      ([packaged, use]) =>
+      (packaged) =>
         new ServiceFunction(this, packaged.name, {
           ...shared,
           packaged,
           description: `For operators: ${packaged.stem}`,
-          resources: [databaseResource(cluster, use)],
+          resources: [
+            databaseRoleOf(packaged.name) === "master"
+              ? ownResource(cluster, packaged)
+              : databaseResource(cluster, packaged),
+          ],
           timeout: longTimeout,
         }),
     );
     // Nobody is created in a database without tables.
     for (const each of functions) each.node.addDependency(deployment);
+    const rotation = functions.find((_, index) => operations[index]?.name === "ops-rotate-password");
+    if (!rotation) throw new Error("There is no function that rotates passwords");
+    this.rotate([cluster.publicSecretArn, cluster.adminSecretArn], rotation.lambda);
 
-    this.watch(prefix, settings, deployment, database);
+    this.watch(prefix, settings, deployment, rotation, database);
   }
 
   /** Left to CloudFormation; the CDK would ask the account for their names, and synthesis needs none. */
@@ -68,12 +80,44 @@ export class DatabaseStack extends Stack {
     return [0, 1].map((index) => Fn.select(index, Fn.getAzs()));
   }
 
-  private watch(prefix: string, settings: DatabaseSettings, deployment: Migration, database: AuroraCluster): void {
+  private rotate(secretArns: readonly string[], { functionArn: rotationLambdaArn }: Lambda): void {
+    const permission = new CfnPermission(this, "MayRotate", {
+      action: "lambda:InvokeFunction",
+      functionName: rotationLambdaArn,
+      principal: "secretsmanager.amazonaws.com",
+      sourceAccount: this.account,
+    });
+    for (const [index, secretId] of secretArns.entries()) {
+      const schedule = new CfnRotationSchedule(this, `Rotation${index + 1}`, {
+        secretId,
+        rotationLambdaArn,
+        rotationRules: { automaticallyAfterDays: rotationDays },
+        // The password is as new as the secret.
+        rotateImmediatelyOnUpdate: false,
+      });
+      schedule.addResourceDependency(permission);
+    }
+  }
+
+  private watch(
+    prefix: string,
+    settings: DatabaseSettings,
+    deployment: Migration,
+    rotation: ServiceFunction,
+    database: AuroraCluster,
+  ): void {
     const alarms = new Alarms(this, "Alarms", { prefix: `${prefix}-database`, recipient: settings.alarmRecipient });
     alarms.add("migration-failed", {
       metric: deployment.serviceFunction.lambda.metricErrors({ period: Duration.minutes(1) }),
       impact:
         "A migration failed, so the deployment did; the service runs on as before. The stack's events name the file.",
+      threshold: 1,
+      periods: 1,
+    });
+    alarms.add("rotation-failed", {
+      metric: rotation.lambda.metricErrors({ period: Duration.hours(1) }),
+      impact:
+        "A password was not changed. If website or administration cannot log in any more, ops-migrate sets the current one.",
       threshold: 1,
       periods: 1,
     });
@@ -144,8 +188,28 @@ function keepReplacedWriter(cluster: AuroraCluster): void {
   writer.cfnOptions.updateReplacePolicy = CfnDeletionPolicy.RETAIN;
 }
 
-function describe(database: AuroraCluster): Cluster {
+function describe(stack: Stack, database: AuroraCluster): OwnCluster {
   const { clusterArn: arn, clusterIdentifier: identifier, secret } = database;
   if (!secret) throw new Error("The cluster has no secret");
-  return { arn, identifier, secretArn: secret.secretArn };
+  return {
+    arn,
+    identifier,
+    masterSecretArn: secret.secretArn,
+    publicSecretArn: makeSecret(stack, "PublicSecret", "colophon_public").secretArn,
+    adminSecretArn: makeSecret(stack, "AdminSecret", "colophon_admin").secretArn,
+  };
+}
+
+/** The password of a role, which every migration sets in the database: so it holds for a restored cluster, too. */
+function makeSecret(stack: Stack, id: string, username: string): Secret {
+  return new Secret(stack, id, {
+    description: `Password of ${username} in PostgreSQL`,
+    generateSecretString: {
+      secretStringTemplate: JSON.stringify({ username }),
+      generateStringKey: "password",
+      passwordLength: 40,
+      excludePunctuation: true,
+    },
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
 }

@@ -2,6 +2,8 @@ import type { Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
+import { databaseRoleOf } from "../database-role.ts";
+import type { Packaged } from "../package.ts";
 import type { Resource } from "./service-function.ts";
 
 /** The database's name within the cluster. */
@@ -10,8 +12,15 @@ export const databaseName = "colophon";
 /** What others must know of a cluster. */
 export interface Cluster {
   readonly arn: string;
-  readonly secretArn: string;
   readonly identifier: string;
+  /** Of the roles that functions log in as. */
+  readonly publicSecretArn: string;
+  readonly adminSecretArn: string;
+}
+
+/** What its own stack knows besides. */
+export interface OwnCluster extends Cluster {
+  readonly masterSecretArn: string;
 }
 
 /**
@@ -20,48 +29,66 @@ export interface Cluster {
  */
 export const parameterNames = (database: string): Record<keyof Cluster, string> => ({
   arn: `/colophon/${database}/cluster-arn`,
-  secretArn: `/colophon/${database}/secret-arn`,
   identifier: `/colophon/${database}/cluster-identifier`,
+  publicSecretArn: `/colophon/${database}/public-secret-arn`,
+  adminSecretArn: `/colophon/${database}/admin-secret-arn`,
 });
 
 export function publishCluster(scope: Construct, database: string, cluster: Cluster): void {
   const names = parameterNames(database);
-  new StringParameter(scope, "ClusterArn", { parameterName: names.arn, stringValue: cluster.arn });
-  new StringParameter(scope, "SecretArn", { parameterName: names.secretArn, stringValue: cluster.secretArn });
-  new StringParameter(scope, "ClusterIdentifier", { parameterName: names.identifier, stringValue: cluster.identifier });
+  const publish = (id: string, name: keyof Cluster) =>
+    new StringParameter(scope, id, { parameterName: names[name], stringValue: cluster[name] });
+  publish("ClusterArn", "arn");
+  publish("ClusterIdentifier", "identifier");
+  publish("PublicSecretArn", "publicSecretArn");
+  publish("AdminSecretArn", "adminSecretArn");
 }
 
 export function findCluster(stack: Stack, database: string): Cluster {
   const names = parameterNames(database);
+  const find = (name: keyof Cluster) => StringParameter.valueForStringParameter(stack, names[name]);
   return {
-    arn: StringParameter.valueForStringParameter(stack, names.arn),
-    secretArn: StringParameter.valueForStringParameter(stack, names.secretArn),
-    identifier: StringParameter.valueForStringParameter(stack, names.identifier),
+    arn: find("arn"),
+    identifier: find("identifier"),
+    publicSecretArn: find("publicSecretArn"),
+    adminSecretArn: find("adminSecretArn"),
   };
 }
 
 const statement = "rds-data:ExecuteStatement";
 const transaction = ["rds-data:BeginTransaction", "rds-data:CommitTransaction", "rds-data:RollbackTransaction"];
 
-export interface DatabaseUse {
-  /** Whether statements may also run in transactions, as only migrations do. */
-  readonly transactions: boolean;
+/** The database as a function uses it: with the secret of its role, and no right to any other. */
+export function databaseResource(cluster: Cluster, { name, usesTransactions }: Packaged): Resource {
+  const secretArn = databaseRoleOf(name) === "public" ? cluster.publicSecretArn : cluster.adminSecretArn;
+  return resourceOf(cluster, secretArn, usesTransactions);
 }
 
-/** The database as a function uses it: one statement at a time unless said otherwise. */
-export const databaseResource = (cluster: Cluster, use?: DatabaseUse): Resource => ({
-  variables: {
-    DATABASE_CLUSTER_ARN: cluster.arn,
-    DATABASE_SECRET_ARN: cluster.secretArn,
-    DATABASE_NAME: databaseName,
-  },
+const reading = "secretsmanager:GetSecretValue";
+const rotating = ["DescribeSecret", "PutSecretValue", "UpdateSecretVersionStage"].map(
+  (each) => `secretsmanager:${each}`,
+);
+
+/** The database as its master uses it, who makes tables and roles, and sets the passwords that the roles' secrets say. */
+export function ownResource(cluster: OwnCluster, { name }: Packaged): Resource {
+  const { variables, policies } = resourceOf(cluster, cluster.masterSecretArn, true);
+  const secrets = {
+    DATABASE_PUBLIC_SECRET_ARN: cluster.publicSecretArn,
+    DATABASE_ADMIN_SECRET_ARN: cluster.adminSecretArn,
+  };
+  const actions = [reading, ...(name === "ops-rotate-password" ? rotating : [])];
+  return {
+    variables: { ...variables, ...secrets },
+    policies: { ...policies, SetPasswords: [new PolicyStatement({ actions, resources: Object.values(secrets) })] },
+  };
+}
+
+const resourceOf = ({ arn }: Cluster, secretArn: string, usesTransactions: boolean): Resource => ({
+  variables: { DATABASE_CLUSTER_ARN: arn, DATABASE_SECRET_ARN: secretArn, DATABASE_NAME: databaseName },
   policies: {
     UseDatabase: [
-      new PolicyStatement({
-        actions: [statement, ...(use?.transactions ? transaction : [])],
-        resources: [cluster.arn],
-      }),
-      new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources: [cluster.secretArn] }),
+      new PolicyStatement({ actions: [statement, ...(usesTransactions ? transaction : [])], resources: [arn] }),
+      new PolicyStatement({ actions: [reading], resources: [secretArn] }),
     ],
   },
 });

@@ -7,7 +7,7 @@ import { Construct, type IDependable } from "constructs";
 import { build as bundle } from "esbuild";
 import { bundling } from "../build.ts";
 import { assemble, type Packaged } from "../package.ts";
-import { type Cluster, databaseResource } from "./database.ts";
+import { type OwnCluster, ownResource } from "./database.ts";
 import { longTimeout, ServiceFunction } from "./service-function.ts";
 
 /** Builds the function that runs the migrations when CloudFormation asks for it. */
@@ -33,7 +33,7 @@ export async function packageMigration({ outdir }: { readonly outdir: string }):
 export interface MigrationProps {
   readonly packaged: Packaged;
   readonly prefix: string;
-  readonly cluster: Cluster;
+  readonly cluster: OwnCluster;
   /** The migrations wait for it, and for its writer. */
   readonly database: IDependable;
   readonly log: LogGroup;
@@ -54,7 +54,7 @@ export class Migration extends Construct {
       prefix,
       packaged,
       description: "Runs the migrations during a deployment",
-      resources: [databaseResource(props.cluster, { transactions: true })],
+      resources: [ownResource(props.cluster, packaged)],
       timeout: longTimeout,
       // A migration that failed fails again; somebody must look at it.
       retries: 0,

@@ -13,6 +13,9 @@ create function queue_up(request request, is_shared boolean) returns void langua
   end
 $$;
 
+-- Who calls this, and the changes, has a role that may write nothing: here it acts with the rights of the owner, which
+-- ops-migrate gives to the functions that are called from outside, and to no others.
+--
 -- Lets a request of a session in, or decides it: who may not, or was answered before, need not be heard. A request
 -- that was answered is answered alike, even if it has ended its own session.
 create function admitted(asked json) returns request language plpgsql as $$

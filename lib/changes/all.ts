@@ -54,3 +54,13 @@ export const changes = {
   restore_permissions: restorePermissions,
   tidy,
 } as const;
+
+/** What the service's statements call: they open the way, or change something. Everything else is called by these. */
+export const entries = [
+  "admitted",
+  "commanded",
+  "caller",
+  "open_contributor",
+  "open_user",
+  ...Object.keys(changes),
+] as const;

@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
 import sql, { raw } from "sql-template-tag";
+import { inTurn } from "./in-turn.ts";
 import type { Migration } from "./migrations/all.ts";
 import { text } from "./read.ts";
 import { release } from "./release.ts";
-import { type Send, transaction } from "./transaction.ts";
-
-/** Any number that no other lock of the database uses. */
-const migrationLock = 4_702_135;
+import { statements } from "./statements.ts";
+import type { Send } from "./transaction.ts";
 
 /**
  * Applies the migrations that the database does not have, each in a transaction with its row in the ledger. Two runs
@@ -15,11 +14,11 @@ const migrationLock = 4_702_135;
  * @throws when a migration that has been applied was changed since, or when one fails; the message names the file
  */
 export async function migrate(migrations: readonly Migration[]): Promise<string[]> {
-  await transaction(createLedger);
+  await inTurn(createLedger);
   const applied: string[] = [];
   for (const migration of migrations) {
     try {
-      if (await transaction((send) => apply(migration, send))) applied.push(migration.name);
+      if (await inTurn((send) => apply(migration, send))) applied.push(migration.name);
     } catch (error) {
       throw new Error(`Migration ${migration.name} failed: ${error instanceof Error ? error.message : error}`, {
         cause: error,
@@ -30,7 +29,6 @@ export async function migrate(migrations: readonly Migration[]): Promise<string[
 }
 
 async function createLedger(send: Send): Promise<void> {
-  await send(sql`select pg_advisory_xact_lock(${migrationLock}::bigint)::text`);
   await send(sql`
     create table if not exists migrations (
       name text primary key,
@@ -42,7 +40,6 @@ async function createLedger(send: Send): Promise<void> {
 
 async function apply(migration: Migration, send: Send): Promise<boolean> {
   const checksum = createHash("sha256").update(migration.text).digest("hex");
-  await send(sql`select pg_advisory_xact_lock(${migrationLock}::bigint)::text`);
   const [landed] = await send(sql`select checksum from migrations where name = ${migration.name}::text`);
   if (landed) {
     if (text(landed, 0) !== checksum) throw new Error("the file was changed after it had been applied");
@@ -58,10 +55,10 @@ async function apply(migration: Migration, send: Send): Promise<boolean> {
 /**
  * Installs the functions by which this release changes something, unless that has been done. They have a schema of their
  * own, so that earlier releases, which may still be running, go on calling theirs.
+ * @param entries those that are called from outside, with the rights of their owner; the others are called by them
  */
-export async function install(files: readonly string[]): Promise<void> {
-  await transaction(async (send) => {
-    await send(sql`select pg_advisory_xact_lock(${migrationLock}::bigint)::text`);
+export async function install(files: readonly string[], entries: readonly string[]): Promise<void> {
+  await inTurn(async (send) => {
     const [installed] = await send(sql`
       insert into releases as release (schema)
       values (${release}::text)
@@ -74,12 +71,12 @@ export async function install(files: readonly string[]): Promise<void> {
     await send(sql`create schema ${raw(release)}`);
     await send(sql`set local search_path = ${raw(release)}, public`);
     for (const file of files) for (const statement of statements(file)) await send(raw(statement));
-    await send(raw(fixSearchPath));
+    await send(raw(openTo(entries)));
   });
 }
 
-/** Whatever a session has set, the functions that are called find each other, and the tables. */
-const fixSearchPath = `
+/** Whatever a session has set, they find each other, and the tables, and nothing that somebody has put in the way. */
+const openTo = (entries: readonly string[]) => `
   do $$
     declare
       entry text;
@@ -88,16 +85,10 @@ const fixSearchPath = `
         select cast(cast(oid as regprocedure) as text)
         from pg_proc
         where pronamespace = cast('${release}' as regnamespace)
-          and (proname ~ '^(admitted|caller$|commanded|open_)' or prorettype = cast('${release}.outcome' as regtype))
+          and proname in (${entries.map((name) => `'${name}'`).join()})
       loop
-        execute 'alter function ' || entry || ' set search_path = ${release}, public, pg_temp';
+        execute 'alter function ' || entry || ' security definer set search_path = ${release}, public, pg_temp';
       end loop;
     end
   $$
 `;
-
-/**
- * The Data API takes one statement a call. In these files each ends with a semicolon and a blank line, and what follows
- * begins at the margin; the body of a function does not.
- */
-const statements = (file: string): string[] => file.split(/;\s*\n\n+(?=\S)|;\s*$/).filter((each) => each.trim() !== "");

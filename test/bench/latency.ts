@@ -20,7 +20,8 @@ const cluster = {
 
 /** p50 of every administrative endpoint over one call to a Data API that answers 17 ms late. */
 export async function latency(stage: Stage): Promise<Row[]> {
-  const dataApi = await startDataApi({ databaseUrl: stage.databaseUrl, key, latency: callInMilliseconds });
+  const { secrets } = stage.dataApi;
+  const dataApi = await startDataApi({ databaseUrl: stage.databaseUrl, secrets, key, latency: callInMilliseconds });
   const catalogue = await stage.catalogue(10_000);
   const outdir = join(catalogue.outdir, "../latency");
   await build({ outdir });

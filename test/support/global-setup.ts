@@ -8,6 +8,7 @@ import { startDataApi } from "../../infra/local/data-api/server.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
 import { createOwnedDatabase, owner } from "../../infra/local/owner.ts";
 import { startPostgres } from "../../infra/local/postgres.ts";
+import type { Secrets } from "../../infra/local/secrets.ts";
 import { key, useDatabase } from "./environment.ts";
 
 declare module "vitest" {
@@ -16,6 +17,8 @@ declare module "vitest" {
     databaseUrl: string;
     /** The same for the role that functions have there, which is no superuser. */
     ownerUrl: string;
+    /** Its secret, and those of the roles, which all databases have in common. */
+    secrets: Secrets;
     /** The built functions. */
     outdir: string;
     /** Where test files may keep what is there for the whole run. */
@@ -34,7 +37,9 @@ export default async function setup(project: TestProject) {
     build({ outdir }),
   ]);
   try {
-    project.provide("ownerUrl", await makeTemplates(server.url, outdir));
+    const { ownerUrl, secrets } = await makeTemplates(server.url, outdir);
+    project.provide("ownerUrl", ownerUrl);
+    project.provide("secrets", secrets);
   } catch (error) {
     await server.stop();
     throw error;
@@ -48,7 +53,7 @@ export default async function setup(project: TestProject) {
   };
 }
 
-async function makeTemplates(databaseUrl: string, outdir: string): Promise<string> {
+async function makeTemplates(databaseUrl: string, outdir: string): Promise<{ ownerUrl: string; secrets: Secrets }> {
   const sql = postgres(`${databaseUrl}/postgres`, { max: 1 });
   const ownerUrl = await createOwnedDatabase(databaseUrl, "blank");
   const dataApi = await startDataApi({ databaseUrl: ownerUrl, key });
@@ -59,5 +64,5 @@ async function makeTemplates(databaseUrl: string, outdir: string): Promise<strin
   await sql`create database demo template blank owner ${sql(owner)}`;
   await loadDemo(`${ownerUrl}/demo`);
   await sql.end();
-  return ownerUrl;
+  return { ownerUrl, secrets: dataApi.secrets };
 }

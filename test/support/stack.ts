@@ -69,7 +69,7 @@ export async function startStack({
   const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
   await admin`create database ${admin(database)} template ${admin(from)} owner ${admin(owner)}`;
   const sql = postgres(`${ownerUrl}/${database}`, { max: 4, onnotice: () => {}, types: { bigint: integers } });
-  const dataApi = await startDataApi({ databaseUrl: ownerUrl, key, ...options });
+  const dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets: inject("secrets"), key, ...options });
   useDatabase(database, dataApi.url, allowedOrigins);
   const files = uploads ? await startFileService() : undefined;
   const lambda = await startLambda({ outdir: inject("outdir"), limits });

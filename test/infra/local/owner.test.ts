@@ -34,15 +34,17 @@ async function as<Result>(serverUrl: string, database: string, work: (sql: Sql) 
 }
 
 describe("The database's owner", () => {
-  it("can make what migrations make, and is no superuser", async () => {
+  it("can make what migrations make, roles included, and is no superuser", async () => {
     const url = await createOwnedDatabase(server.url, "fresh");
 
     await as(url, "fresh", async (sql) => {
       await sql`create extension pg_trgm`;
       await sql`create schema changes_1`;
       await sql`create table public.things (name text)`;
+      await sql`create role colophon_public login`;
+      await sql`grant select on things to colophon_public`;
       expect(await sql`select rolsuper, rolcreaterole, rolcreatedb from pg_roles where rolname = current_user`).toEqual(
-        [{ rolsuper: false, rolcreaterole: false, rolcreatedb: false }],
+        [{ rolsuper: false, rolcreaterole: true, rolcreatedb: false }],
       );
     });
   });

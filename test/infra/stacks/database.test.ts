@@ -43,14 +43,50 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     });
   });
 
-  it("is encrypted, backed up, and its password rotated by RDS", () => {
+  it("is encrypted, backed up, and its master's password rotated by RDS", () => {
     expect(template.one("RDS::DBCluster").Properties).toMatchObject({
       StorageEncrypted: true,
       BackupRetentionPeriod: given.backupDays,
       ManageMasterUserPassword: true,
     });
     expect(template.one("RDS::DBCluster").Properties).not.toHaveProperty("MasterUserPassword");
-    expect(template.all("SecretsManager::Secret")).toEqual([]);
+  });
+
+  it("has a secret for each role that functions log in as, as the Data API wants it", () => {
+    const secrets = template.all("SecretsManager::Secret").map(({ Properties }) => Properties.GenerateSecretString);
+
+    expect(secrets).toEqual(
+      ["colophon_public", "colophon_admin"].map((username) => ({
+        SecretStringTemplate: JSON.stringify({ username }),
+        GenerateStringKey: "password",
+        PasswordLength: 40,
+        ExcludePunctuation: true,
+      })),
+    );
+  });
+
+  it("has new passwords for them every 30 days, from a function that Secrets Manager may call", () => {
+    const [rotation] = template.all("Lambda::Function").filter(({ Properties }) => {
+      return Properties.FunctionName === `colophon-${given.name}-ops-rotate-password`;
+    });
+    const schedules = template.all("SecretsManager::RotationSchedule").map(({ Properties }) => Properties);
+
+    expect(schedules.map(({ SecretId }) => template.find(SecretId).Type)).toEqual(
+      Array(2).fill("AWS::SecretsManager::Secret"),
+    );
+    expect(new Set(schedules.map(({ SecretId }) => SecretId.Ref)).size).toBe(2);
+    for (const schedule of schedules) {
+      expect(schedule).toMatchObject({
+        RotationRules: { AutomaticallyAfterDays: 30 },
+        RotateImmediatelyOnUpdate: false,
+      });
+      expect(template.find(schedule.RotationLambdaARN)).toBe(rotation);
+    }
+    const [permission] = template.all("Lambda::Permission");
+    expect(permission?.Properties).toMatchObject({
+      Principal: "secretsmanager.amazonaws.com",
+      SourceAccount: settings.account.id,
+    });
   });
 
   it("is protected where its settings say so", () => {
@@ -95,7 +131,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     const operations = template.all("Lambda::Function").filter(({ id }) => waiting.has(id));
 
     expect(operations.map(({ Properties }) => Properties.FunctionName).sort()).toEqual(
-      ["ops-create-user", "ops-issue-refresh-token", "ops-list-changes", "ops-migrate"].map(
+      ["ops-create-user", "ops-issue-refresh-token", "ops-list-changes", "ops-migrate", "ops-rotate-password"].map(
         (name) => `colophon-${given.name}-${name}`,
       ),
     );
@@ -103,7 +139,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
 
   it("tells API stacks where it is by parameters, which they read", () => {
     const names = template.all("SSM::Parameter").map(({ Properties }) => Properties.Name as string);
-    expect(names).toHaveLength(3);
+    expect(names).toHaveLength(4);
     for (const { name } of settings.stages.filter(({ database }) => database === given.name)) {
       const { Parameters } = synthesis.template(`colophon-${name}`);
       const read = Object.values(Parameters).filter(({ Type }) => Type === "AWS::SSM::Parameter::Value<String>");

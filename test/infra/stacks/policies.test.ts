@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { parameterNames } from "../../../infra/stacks/database.ts";
 import { settings } from "../../../infra/stages.ts";
 import { functionName } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
@@ -40,12 +41,20 @@ function rightsOf(template: Template, lambda: Resource): string[] {
   expect(attached).toEqual([]);
   expect(role.Properties.ManagedPolicyArns ?? []).toEqual([]);
   const { LogGroup } = lambda.Properties.LoggingConfig;
-  const { DATABASE_CLUSTER_ARN, DATABASE_SECRET_ARN, IMAGE_BUCKET, IMAGE_DISTRIBUTION } =
-    lambda.Properties.Environment.Variables;
+  const {
+    DATABASE_CLUSTER_ARN,
+    DATABASE_SECRET_ARN,
+    DATABASE_PUBLIC_SECRET_ARN,
+    DATABASE_ADMIN_SECRET_ARN,
+    IMAGE_BUCKET,
+    IMAGE_DISTRIBUTION,
+  } = lambda.Properties.Environment.Variables;
   const words = [
     [`\${${LogGroup.Ref}.Arn}`, "the log"],
     [spell(DATABASE_CLUSTER_ARN), "the cluster"],
     [spell(DATABASE_SECRET_ARN), "the secret"],
+    ...(DATABASE_PUBLIC_SECRET_ARN ? [[spell(DATABASE_PUBLIC_SECRET_ARN), "the public secret"]] : []),
+    ...(DATABASE_ADMIN_SECRET_ARN ? [[spell(DATABASE_ADMIN_SECRET_ARN), "the admin secret"]] : []),
     ...(IMAGE_BUCKET ? [[spell(IMAGE_BUCKET).replace("}", ".Arn}"), "the bucket"]] : []),
     ...(IMAGE_DISTRIBUTION ? [[spell(IMAGE_DISTRIBUTION), "the CDN"]] : []),
     ...template.all("SQS::Queue").map(({ id }) => [`\${${id}.Arn}`, "the queue"]),
@@ -61,12 +70,15 @@ function rightsOf(template: Template, lambda: Resource): string[] {
 const log = ["logs:CreateLogStream the log", "logs:PutLogEvents the log"];
 const database = ["rds-data:ExecuteStatement the cluster", "secretsmanager:GetSecretValue the secret"];
 const transactions = ["Begin", "Commit", "Rollback"].map((each) => `rds-data:${each}Transaction the cluster`);
+const onSecrets = (...actions: string[]) =>
+  ["public", "admin"].flatMap((role) => actions.map((each) => `secretsmanager:${each} the ${role} secret`));
 const images = (folder: string, ...actions: string[]) => actions.map((each) => `s3:${each} the bucket/${folder}/*`);
 
 /** All that functions may do beyond writing their log and asking the database. */
 const more: Readonly<Record<string, readonly string[]>> = {
-  "ops-migrate": transactions,
-  "migrate-on-deploy": transactions,
+  "ops-migrate": onSecrets("GetSecretValue"),
+  "migrate-on-deploy": onSecrets("GetSecretValue"),
+  "ops-rotate-password": onSecrets("GetSecretValue", "DescribeSecret", "PutSecretValue", "UpdateSecretVersionStage"),
 };
 
 /** What has no use for the database, and what it may do instead. */
@@ -76,6 +88,10 @@ const without: Readonly<Record<string, readonly string[]>> = {
     ...["DeleteMessage", "GetQueueAttributes", "ReceiveMessage"].map((each) => `sqs:${each} the queue`),
   ],
 };
+
+/** What reads records or lists, which may exceed a result, and what migrates. */
+const mayTransact = (name: string) =>
+  !/^admin-.*-(add|edit|delete|logout|update-\w+|delete-\w+)$|^ops-(create|issue|tidy|remove)/.test(name);
 
 /** And beyond that where there are uploads. */
 const moreWithUploads: Readonly<Record<string, readonly string[]>> = {
@@ -118,7 +134,11 @@ describe.each(stacks)("Of the stack %s", (stack) => {
   it("each function may do what it does, and nothing else", () => {
     const hasUploads = uploadStacks.has(stack);
     for (const [name, lambda] of functions) {
-      const itsOwn = [...(more[name] ?? []), ...((hasUploads && moreWithUploads[name]) || [])];
+      const itsOwn = [
+        ...(mayTransact(name) ? transactions : []),
+        ...(more[name] ?? []),
+        ...((hasUploads && moreWithUploads[name]) || []),
+      ];
       const all = [...log, ...(without[name] ?? [...database, ...itsOwn])];
       expect([name, ...rightsOf(template, lambda)]).toEqual([name, ...all.sort()]);
     }
@@ -144,6 +164,34 @@ describe.each(stacks)("Of the stack %s", (stack) => {
       const { NODE_OPTIONS, ...variables } = Properties.Environment.Variables;
       for (const each of Object.keys(variables)) expect([name, ...(packaged?.variables ?? [])]).toContain(each);
     }
+  });
+});
+
+describe("The secret of a function", () => {
+  const roleOf = new Map(endpoints.map((each) => [functionName(each), each.permission ? "admin" : "public"]));
+
+  it.each(settings.stages)("of stage $name is that of its role", ({ name, database }) => {
+    const template = synthesis.template(`colophon-${name}`);
+    const names = parameterNames(database);
+    for (const { Properties } of template.all("Lambda::Function")) {
+      const given = Properties.Environment.Variables.DATABASE_SECRET_ARN?.Ref;
+      if (!given) continue;
+      const role = roleOf.get(Properties.FunctionName.replace(`colophon-${name}-`, "")) ?? "admin";
+      expect([Properties.FunctionName, template.Parameters[given].Default]).toEqual([
+        Properties.FunctionName,
+        role === "public" ? names.publicSecretArn : names.adminSecretArn,
+      ]);
+    }
+  });
+
+  it.each(settings.databases)("of database $name is the master's only where tables and roles are made", ({ name }) => {
+    const template = synthesis.template(`colophon-${name}-database`);
+    const masters = template.all("Lambda::Function").filter(({ Properties }) => {
+      return spell(Properties.Environment.Variables.DATABASE_SECRET_ARN).includes("MasterUserSecret");
+    });
+    expect(masters.map(({ Properties }) => Properties.FunctionName).sort()).toEqual(
+      ["migrate-on-deploy", "ops-migrate", "ops-rotate-password"].map((each) => `colophon-${name}-${each}`),
+    );
   });
 });
 

@@ -20,7 +20,7 @@ const sql = postgres(`${inject("databaseUrl")}/${database}`, { max: 2, onnotice:
 
 beforeAll(async () => {
   await admin`create database ${admin(database)} owner ${admin(owner)}`;
-  dataApi = await startDataApi({ databaseUrl: inject("ownerUrl"), key });
+  dataApi = await startDataApi({ databaseUrl: inject("ownerUrl"), secrets: inject("secrets"), key });
   useDatabase(database, dataApi.url);
   lambda = await startLambda({ outdir: inject("outdir") });
 });

@@ -1,0 +1,69 @@
+import { createHmac, hash, pbkdf2Sync, randomBytes } from "node:crypto";
+import {
+  DescribeSecretCommand,
+  GetSecretValueCommand,
+  PutSecretValueCommand,
+  ResourceExistsException,
+  SecretsManagerClient,
+  UpdateSecretVersionStageCommand,
+} from "@aws-sdk/client-secrets-manager";
+import * as z from "zod/mini";
+
+const client = new SecretsManagerClient({});
+
+/** What the Data API wants in a secret. */
+const credentials = z.object({ username: z.string(), password: z.string() });
+export type Credentials = z.infer<typeof credentials>;
+
+/** What a secret holds now, or in the version with this id. */
+export async function credentialsIn(secretArn: string | undefined, version?: string): Promise<Credentials> {
+  const { SecretString = "" } = await client.send(
+    new GetSecretValueCommand({ SecretId: secretArn, VersionId: version }),
+  );
+  return z.parse(credentials, JSON.parse(SecretString));
+}
+
+export const newPassword = (): string => randomBytes(30).toString("base64url");
+
+/** Keeps a version that is to become current. Asked again, it keeps what it has. */
+export async function keepForLater(SecretId: string, version: string, given: Credentials): Promise<void> {
+  const SecretString = JSON.stringify(given);
+  const VersionStages = ["AWSPENDING"];
+  try {
+    await client.send(
+      new PutSecretValueCommand({ SecretId, ClientRequestToken: version, SecretString, VersionStages }),
+    );
+  } catch (error) {
+    if (!(error instanceof ResourceExistsException)) throw error;
+  }
+}
+
+/** From now on the Data API logs in with this version. */
+export async function makeCurrent(SecretId: string, version: string): Promise<void> {
+  const VersionStage = "AWSCURRENT";
+  const { VersionIdsToStages = {} } = await client.send(new DescribeSecretCommand({ SecretId }));
+  const [former] = Object.entries(VersionIdsToStages).find(([, stages]) => stages.includes(VersionStage)) ?? [];
+  if (former === version) return;
+  await client.send(
+    new UpdateSecretVersionStageCommand({
+      SecretId,
+      VersionStage,
+      MoveToVersionId: version,
+      RemoveFromVersionId: former,
+    }),
+  );
+}
+
+const iterations = 4_096;
+
+/**
+ * By which PostgreSQL knows a password without having it: so it stands in no statement and no log (RFC 5802, RFC 7677;
+ * PostgreSQL, "pg_authid"). Passwords that were generated are ASCII, so there is nothing to normalise.
+ */
+export function verifierOf(password: string, salt = randomBytes(16)): string {
+  const salted = pbkdf2Sync(password, salt, iterations, 32, "sha256");
+  const key = (name: string) => createHmac("sha256", salted).update(name).digest();
+  const storedKey = hash("sha256", key("Client Key"), "base64");
+  const serverKey = key("Server Key").toString("base64");
+  return `SCRAM-SHA-256$${iterations}:${salt.toString("base64")}$${storedKey}:${serverKey}`;
+}

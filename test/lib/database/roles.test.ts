@@ -1,0 +1,150 @@
+import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { DatabaseRole } from "../../../infra/database-role.ts";
+import { secretArns } from "../../../infra/local/secrets.ts";
+import { clientOf, resourceArn } from "../../infra/local/data-api/emulator.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+
+/* What each role may do, tried through the Data API with the role's own secret. */
+
+/** Tables that everybody may read, and those that are for administration alone: a new table belongs to one of them. */
+const open = `
+  contributor_aliases contributor_descriptions contributor_links contributor_relations contributors publisher_aliases
+  publisher_descriptions publisher_relations publishers series series_aliases series_contributors series_descriptions
+  series_publishers series_tags tags tallies volumes
+`.match(/\w+/g) as string[];
+const closed = `
+  changes clients contributor_locks images_to_remove migrations permissions refresh_tokens releases role_permissions
+  roles user_locks user_roles users
+`.match(/\w+/g) as string[];
+
+const roles = ["public", "admin", "master"] as const;
+const limited = ["public", "admin"] as const;
+
+let stack: Stack;
+let database: string;
+let schema: string;
+
+beforeAll(async () => {
+  stack = await startStack();
+  // A database made from a template has none of the template's own rights.
+  expect(await stack.lambda.invoke("ops-migrate", {})).toMatchObject({ result: { applied: [] } });
+  database = `${process.env.DATABASE_NAME}`;
+  const [release] = await stack.sql`select schema from releases`;
+  schema = release?.schema;
+});
+
+afterAll(() => stack.close());
+
+/** PostgreSQL's word on a statement: whether the role may, whatever else is wrong. */
+async function attempt(role: DatabaseRole, sql: string): Promise<"may" | "may not"> {
+  const command = new ExecuteStatementCommand({ resourceArn, secretArn: secretArns[role], database, sql });
+  const error = await clientOf(stack.dataApi.url)
+    .send(command)
+    .catch((error: Error) => error);
+  return error instanceof Error && /SQLState: 42501$/.test(error.message) ? "may not" : "may";
+}
+
+const verbs: Readonly<Record<string, (table: string, column: string) => string>> = {
+  select: (table) => `select from ${table}`,
+  insert: (table) => `insert into ${table} default values`,
+  update: (table, column) => `update ${table} set ${column} = default where false`,
+  delete: (table) => `delete from ${table} where false`,
+  truncate: (table) => `truncate ${table}`,
+};
+
+describe("Of every table", () => {
+  it("it is decided who may read it", async () => {
+    const tables = await stack.sql`select tablename from pg_tables where schemaname = 'public' order by 1`;
+
+    expect(tables.map(({ tablename }) => tablename)).toEqual([...open, ...closed].sort());
+  });
+
+  it.each([...open, ...closed])("nobody may do more than that: %s", async (table) => {
+    const [first] = await stack.sql`
+      select attname from pg_attribute where attrelid = ${table}::regclass and attnum = 1
+    `;
+    const may: Record<string, string[]> = {};
+    for (const role of roles) {
+      may[role] = [];
+      for (const [verb, statement] of Object.entries(verbs))
+        if ((await attempt(role, statement(table, first?.attname))) === "may") may[role].push(verb);
+    }
+
+    expect(may).toEqual({
+      public: open.includes(table) ? ["select"] : [],
+      admin: ["select"],
+      master: Object.keys(verbs),
+    });
+  });
+});
+
+describe("Of the functions", () => {
+  const callOf = ({ name, types }: { name: string; types: string[] }) =>
+    `select ${name}(${types.map((type) => `cast(null as ${type})`).join()})`;
+
+  const functionsOf = (schemaName: string) => stack.sql<{ name: string; types: string[] }[]>`
+    select
+      format('%I.%I', nspname, proname) as name,
+      array(select format_type(type, null) from unnest(cast(proargtypes as oid[])) as type) as types
+    from pg_proc join pg_namespace on pg_namespace.oid = pronamespace
+    where
+      nspname = ${schemaName}
+      and prorettype <> 'trigger'::regtype
+      and not exists (select from pg_depend where objid = pg_proc.oid and deptype = 'e')
+    order by proname
+  `;
+
+  async function calledBy(role: DatabaseRole, schemaName: string): Promise<string[]> {
+    const called: string[] = [];
+    for (const each of await functionsOf(schemaName))
+      if ((await attempt(role, callOf(each))) === "may") called.push(each.name.replace(`${schemaName}.`, ""));
+    return called;
+  }
+
+  it("of a release, administration may call those that open the way or change something, and nobody else any", async () => {
+    expect(await calledBy("public", schema)).toEqual([]);
+    expect(await calledBy("admin", schema)).toEqual(
+      `
+        add_contributor add_permission add_role admitted announce_image caller clear_image commanded create_user
+        delete_contributor delete_permission delete_role delete_user edit_contributor edit_permission edit_role edit_user
+        forget_images log_out_user open_contributor open_session open_user replace_image restore_permissions tidy
+      `.match(/\w+/g),
+    );
+    expect(await calledBy("master", schema)).toEqual(
+      (await functionsOf(schema)).map(({ name }) => name.replace(`${schema}.`, "")),
+    );
+  });
+
+  it.each(limited)("of the tables, %s may call those that names are searched by", async (role) => {
+    expect(await calledBy(role, "public")).toEqual(["containing", "identity_key", "name_key"]);
+  });
+
+  it("none that acts with its owner's rights finds anything that a caller has put in its way", async () => {
+    const paths = await stack.sql`
+      select distinct proconfig from pg_proc where prosecdef and pronamespace <> 'pg_catalog'::regnamespace
+    `;
+
+    expect(paths).toEqual([{ proconfig: [`search_path=${schema}, public, pg_temp`] }]);
+  });
+});
+
+describe.each(limited)("The role %s", (role) => {
+  it.each([
+    "create table made ()",
+    "create temporary table made ()",
+    "create schema made",
+    "create function made() returns int language sql return 1",
+    "create role made",
+    "create extension citext",
+    "alter role colophon_admin createrole",
+    "alter table tags add column made int",
+    "drop table tags",
+    "set role colophon",
+    "set session authorization colophon",
+    "copy tags to program 'true'",
+    "select pg_read_file('postgresql.conf')",
+  ])("may not %s", async (statement) => {
+    expect(await attempt(role, statement)).toBe("may not");
+  });
+});
