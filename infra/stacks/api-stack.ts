@@ -60,7 +60,7 @@ export class ApiStack extends Stack {
       .filter(({ files }) => settings.uploads || !files)
       .map((declaration) => ({ declaration, endpoint: this.makeEndpoint(declaration, images) }));
     const release = settings.releasesGradually
-      ? new GradualRelease(this, "Release", { alarm: watch.failingAnswers })
+      ? new GradualRelease(this, "Release", { alarms: watch.failures })
       : undefined;
     const targets = new Map<string, IFunction>(
       served.map(({ declaration, endpoint: { lambda } }) => [

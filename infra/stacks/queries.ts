@@ -23,6 +23,11 @@ export const queries: readonly SavedQuery[] = [
     of: "functions",
   },
   {
+    name: "lists",
+    text: "filter transfer = 'STREAMED'\n| stats count(*) as requests, pct(firstByte, 50) as begins, pct(firstByte, 99) as beginsLate, pct(milliseconds, 99) as endsLate, max(bytes) as longest by route\n| sort beginsLate desc",
+    of: "access",
+  },
+  {
     name: "cold-starts",
     text: "filter @type = 'REPORT' and ispresent(@initDuration)\n| parse @logStream /(?<name>[\\w-]+)\\[/\n| stats count(*) as starts, avg(@initDuration) as milliseconds, max(@initDuration) as worst by name",
     of: "functions",

@@ -6,17 +6,17 @@ import { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
 
 /**
- * Moves traffic to a function's new version step by step: a tenth for five minutes, then all of it. When the alarm fires
- * meanwhile, CodeDeploy moves the traffic back and the deployment fails, so CloudFormation takes back the rest as well.
+ * Moves traffic to a function's new version step by step: a tenth for five minutes, then all of it. When one of the alarms
+ * fires meanwhile, CodeDeploy moves the traffic back and the deployment fails, so CloudFormation takes back the rest as well.
  */
 export class GradualRelease extends Construct {
   readonly #application: LambdaApplication;
   readonly #role: Role;
-  readonly #alarm: Alarm;
+  readonly #alarms: readonly Alarm[];
 
-  constructor(scope: Construct, id: string, { alarm }: { readonly alarm: Alarm }) {
+  constructor(scope: Construct, id: string, { alarms }: { readonly alarms: readonly Alarm[] }) {
     super(scope, id);
-    this.#alarm = alarm;
+    this.#alarms = alarms;
     this.#application = new LambdaApplication(this, "Application");
     this.#role = new Role(this, "Role", { assumedBy: new ServicePrincipal("codedeploy.amazonaws.com") });
     acknowledge(this.#role, {
@@ -32,7 +32,7 @@ export class GradualRelease extends Construct {
       application: this.#application,
       alias,
       role: this.#role,
-      alarms: [this.#alarm],
+      alarms: [...this.#alarms],
       deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
     });
     return alias;

@@ -39,6 +39,7 @@ const accessLine = {
   status: "$context.status",
   bytes: "$context.responseLength",
   transfer: "$context.integration.responseTransferMode",
+  firstByte: "$context.integration.timeToFirstContent",
   integrationStatus: "$context.integrationStatus",
   integrationMilliseconds: "$context.integrationLatency",
   refusal: "$context.error.responseType",

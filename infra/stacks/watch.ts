@@ -35,27 +35,41 @@ interface Watched {
   readonly tidying: ServiceFunction;
 }
 
-/** Of an answer that is not streamed, since lists may be as long as one likes; cold starts and a database that grows are below it. */
+/** Until an answer begins, since lists may be as long as one likes; cold starts and a database that grows are below it. */
 const slowMilliseconds = 3_000;
+/** In a minute: of fewer, one that failed is more than one in a hundred. */
 const requestsMin = 20;
+/** In five minutes: fewer happen. */
+const failuresMin = 3;
+
+/** Where our own metrics are. */
+const namespace = "Colophon";
 
 /** Alarms, a dashboard and saved queries of an API. */
 export class Watch extends Construct {
-  /** Answers fail for more than one request in a hundred: also the sign to take a release back. */
-  readonly failingAnswers: Alarm;
+  /** Answers fail, in a rate that many requests show, or in a number that few do: the signs to take a release back. */
+  readonly failures: readonly Alarm[];
   readonly #props: WatchProps;
 
   constructor(scope: Construct, id: string, props: WatchProps) {
     super(scope, id);
     this.#props = props;
-    this.failingAnswers = props.alarms.add("failing-answers", {
-      metric: this.failureRate(Duration.minutes(1)),
-      impact:
-        "Website and admin panel get 5xx answers, more than one in a hundred. A release under way is taken back. See the saved query `errors`.",
-      threshold: 1,
-      periods: 3,
-      badPeriods: 2,
-    });
+    this.failures = [
+      props.alarms.add("failing-answers", {
+        metric: this.failureRate(Duration.minutes(1)),
+        impact:
+          "Website and admin panel get 5xx answers, more than one in a hundred. A release under way is taken back. See the saved query `errors`.",
+        threshold: 1,
+        periods: 3,
+        badPeriods: 2,
+      }),
+      props.alarms.add("three-failures", {
+        metric: this.severalFailures(),
+        impact: `At least ${failuresMin} answers were 5xx, or lists that broke off, within five minutes, and one in a thousand: few visitors see it, or few there are. A release under way is taken back. See the saved query \`errors\`.`,
+        threshold: 0.1,
+        periods: 1,
+      }),
+    ];
   }
 
   over(watched: Watched): void {
@@ -64,32 +78,47 @@ export class Watch extends Construct {
     this.addQueries(watched);
   }
 
-  private addAlarms({ accessLog, removal, tidying }: Watched): void {
-    const { alarms, prefix } = this.#props;
-    const latency = accessLog.addMetricFilter("Latency", {
-      filterPattern: FilterPattern.stringValue("$.transfer", "=", "BUFFERED"),
-      metricNamespace: "Colophon",
-      metricName: `${prefix}-latency`,
+  private addAlarms({ accessLog, functionLog, removal, tidying }: Watched): void {
+    const { alarms } = this.#props;
+    accessLog.addMetricFilter("Latency", {
+      ...this.named("latency"),
+      filterPattern: FilterPattern.all(
+        FilterPattern.stringValue("$.transfer", "=", "BUFFERED"),
+        FilterPattern.exists("$.milliseconds"),
+      ),
       metricValue: "$.milliseconds",
     });
     alarms.add("slow-answers", {
-      metric: latency.metric({ statistic: Stats.percentile(99), period: Duration.minutes(5) }),
+      metric: this.own("latency", Stats.percentile(99)),
       impact: `One answer in a hundred takes more than ${slowMilliseconds / 1_000} s. See the saved query \`slow\`, and the database's capacity.`,
       threshold: slowMilliseconds,
       periods: 3,
     });
-    const refused = accessLog.addMetricFilter("Throttled", {
+    this.addListAlarms(functionLog);
+    accessLog.addMetricFilter("Throttled", {
+      ...this.named("throttled"),
       filterPattern: FilterPattern.stringValue("$.status", "=", "429"),
-      metricNamespace: "Colophon",
-      metricName: `${prefix}-throttled`,
       defaultValue: 0,
     });
     alarms.add("throttled", {
-      metric: refused.metric({ statistic: Stats.SUM, period: Duration.minutes(5) }),
+      metric: this.own("throttled", Stats.SUM),
       impact:
         "Visitors are turned away with 429. Either somebody floods the API, or the throttles of this stage have become too tight.",
       threshold: 50,
       periods: 2,
+    });
+    // What Lambda itself answers API Gateway is not what the visitor is told.
+    accessLog.addMetricFilter("Full", {
+      ...this.named("full"),
+      filterPattern: FilterPattern.stringValue("$.integrationStatus", "=", "429"),
+      defaultValue: 0,
+    });
+    alarms.add("functions-full", {
+      metric: this.own("full", Stats.SUM),
+      impact:
+        "Visitors are turned away because as many functions run as may run at once: those of lists (streams.concurrent), or all of the account. The dashboard shows which; see the saved query `refused-by-the-gateway`.",
+      threshold: 10,
+      periods: 1,
     });
     alarms.add("tidying-dead", {
       metric: tidying.lambda.metricInvocations({ period: Duration.days(1) }),
@@ -120,6 +149,34 @@ export class Watch extends Construct {
     });
   }
 
+  private addListAlarms(functionLog: LogGroup): void {
+    const isError = FilterPattern.stringValue("$.level", "=", "error");
+    functionLog.addMetricFilter("FirstByte", {
+      ...this.named("first-byte"),
+      filterPattern: FilterPattern.all(
+        FilterPattern.booleanValue("$.streamed", true),
+        FilterPattern.exists("$.durationInMilliseconds"),
+      ),
+      metricValue: "$.durationInMilliseconds",
+    });
+    this.#props.alarms.add("slow-lists", {
+      metric: this.own("first-byte", Stats.percentile(99)),
+      impact: `One list in a hundred takes more than ${slowMilliseconds / 1_000} s to begin. See the saved queries \`slow\` and \`lists\`, and the database's capacity.`,
+      threshold: slowMilliseconds,
+      periods: 3,
+    });
+    functionLog.addMetricFilter("BrokenLists", {
+      ...this.named("broken-lists"),
+      filterPattern: FilterPattern.all(isError, FilterPattern.booleanValue("$.broken", true)),
+      defaultValue: 0,
+    });
+    functionLog.addMetricFilter("Failures", {
+      ...this.named("failures"),
+      filterPattern: isError,
+      dimensions: { endpoint: "$.endpoint" },
+    });
+  }
+
   private addDashboard({ functionLog }: Watched): void {
     const { prefix } = this.#props;
     const half = (title: string, left: IMetric[], right: IMetric[] = []) =>
@@ -145,12 +202,22 @@ export class Watch extends Construct {
           half(
             "Latency",
             [50, 90, 99].map((each) => this.api("Latency", Stats.percentile(each))),
+            [this.own("first-byte", Stats.percentile(99)).with({ label: "lists until they begin, p99" })],
           ),
           half("Latency by endpoint, p99", [this.everyFunction("Duration", "p99")]),
         ],
         [
-          half("Failures by function", [this.everyFunction("Errors", "Sum"), this.everyFunction("Throttles", "Sum")]),
-          count("Cold starts", "filter cold = 1 | stats count(*) by endpoint"),
+          // What functions answer is no error of theirs to Lambda: their log counts it. Lambda counts those that end.
+          half(
+            "Failures by function",
+            [searching(`SEARCH('{${namespace},endpoint} MetricName="${prefix}-failures"', 'Sum', 300)`, "failures")],
+            [this.everyFunction("Errors", "Sum")],
+          ),
+          half(
+            "Functions at once, and turned away",
+            [this.everyFunction("ConcurrentExecutions", "Maximum")],
+            [this.everyFunction("Throttles", "Sum")],
+          ),
         ],
         [
           // A request is one call of the Data API, in all but a few endpoints.
@@ -158,7 +225,10 @@ export class Watch extends Construct {
           half("Database", [this.database("ACUUtilization")], [this.database("DatabaseConnections")]),
         ],
         [
+          count("Cold starts", "filter cold = 1 | stats count(*) by endpoint"),
           half("Capacity and resumes from a pause", [this.database("ServerlessDatabaseCapacity")], [this.resumes()]),
+        ],
+        [
           half(
             "What costs: requests, milliseconds of functions, bytes of logs",
             [this.api("Count", Stats.SUM), this.total("AWS/Lambda", "FunctionName", "Duration")],
@@ -181,6 +251,16 @@ export class Watch extends Construct {
     }
   }
 
+  private named(name: string) {
+    return { metricNamespace: namespace, metricName: `${this.#props.prefix}-${name}` };
+  }
+
+  /** What the filters of our logs find. */
+  private own(name: string, statistic: string): Metric {
+    const { metricNamespace, metricName } = this.named(name);
+    return new Metric({ namespace: metricNamespace, metricName, statistic, period: Duration.minutes(5) });
+  }
+
   /** Of the whole API, whichever stage: naming the stage would make it wait for its own alarms. */
   private api(metricName: string, statistic: string, period = Duration.minutes(5)): Metric {
     const dimensionsMap = { ApiName: this.#props.prefix };
@@ -196,6 +276,21 @@ export class Watch extends Construct {
         requests: this.api("Count", Stats.SUM, period),
       },
       period,
+    });
+  }
+
+  /** The share of answers that fail, in percent, as soon as they are several. */
+  private severalFailures(): MathExpression {
+    const failed = "(FILL(failures, 0) + FILL(broken, 0))";
+    return new MathExpression({
+      label: "5xx and broken lists, percent",
+      expression: `IF(${failed} >= ${failuresMin}, 100 * ${failed} / requests, 0)`,
+      usingMetrics: {
+        failures: this.api("5XXError", Stats.SUM),
+        broken: this.own("broken-lists", Stats.SUM),
+        requests: this.api("Count", Stats.SUM),
+      },
+      period: Duration.minutes(5),
     });
   }
 

@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
+import { type Declaration, functionName } from "../contract/declare.ts";
 import type { Exchange, Middleware } from "./response.ts";
 
 let cold = true;
@@ -27,8 +28,13 @@ export function described(error: unknown): Fields {
   return { name, message, stack, ...(cause === undefined ? {} : { cause: described(cause) }) };
 }
 
-/** Logs every request once it is answered: what was asked, the status, how long it took. */
-export function logRequests(endpoint: string): Middleware {
+/**
+ * Logs every request once it is answered: what was asked, the status, how long it took. A list is answered when its
+ * first page is there, and the rest is yet to be read.
+ */
+export function logRequests(declaration: Declaration): Middleware {
+  const endpoint = functionName(declaration);
+  const streamed = "list" in declaration.answers ? { streamed: true } : {};
   const started = new WeakMap<object, number>();
   const answered = ({ event, response }: Exchange) => {
     const now = performance.now();
@@ -37,6 +43,7 @@ export function logRequests(endpoint: string): Middleware {
       status: response?.statusCode,
       durationInMilliseconds: Math.round(10 * (now - (started.get(event) ?? now))) / 10,
       cold,
+      ...streamed,
     });
     cold = false;
   };

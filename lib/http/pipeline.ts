@@ -1,5 +1,5 @@
 import cors from "@middy/http-cors";
-import { type Declaration, functionName } from "../contract/declare.ts";
+import type { Declaration } from "../contract/declare.ts";
 import { commonErrors } from "../contract/errors.ts";
 import { exposedHeaders } from "../contract/headers.ts";
 import { Unavailable } from "../persist.ts";
@@ -15,7 +15,7 @@ export const untimed = { timeoutEarlyInMillis: 0 } as const;
 /** What every endpoint's handler goes through. The last one is the first to see an error, and turns it into an answer. */
 export function pipeline(declaration: Declaration): Middleware[] {
   return [
-    logRequests(functionName(declaration)),
+    logRequests(declaration),
     describe(declaration),
     cors({
       ...(declaration.permission ? { origins: [...allowedOrigins], credentials: true } : { origin: "*" }),

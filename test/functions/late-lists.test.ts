@@ -47,6 +47,10 @@ describe("A list that takes longer than its function may", () => {
     await expect(body).rejects.toThrow();
     expect(response.status).toBe(200);
     expect(broken()).toEqual(["warn"]);
+    // Until the first page was there, and not until the list was over.
+    const answered = lines.map((each) => JSON.parse(each)).find(({ streamed }) => streamed);
+    expect(answered).toMatchObject({ level: "info", endpoint: "contributors-list", status: 200 });
+    expect(answered.durationInMilliseconds).toBeLessThan(4_000);
     expect(lines.join()).not.toContain("Task timed out");
     stack.dataApi.intercept(undefined);
   });

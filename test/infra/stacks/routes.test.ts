@@ -171,12 +171,15 @@ describe("A stage with gradual releases", () => {
       const alias = invokedBy(template, operation);
       const { ApplicationName, DeploymentGroupName } = alias.UpdatePolicy?.CodeDeployLambdaAliasUpdate ?? {};
       const group = template.find(DeploymentGroupName).Properties;
-      const [alarm] = group.AlarmConfiguration.Alarms;
+      const alarms = group.AlarmConfiguration.Alarms;
 
       expect(alias.Type).toBe("AWS::Lambda::Alias");
       expect(template.find(alias.Properties.FunctionVersion).Type).toBe("AWS::Lambda::Version");
       expect(group.ApplicationName).toEqual(ApplicationName);
-      expect(template.find(alarm.Name).Properties.AlarmName).toBe("colophon-prod-failing-answers");
+      expect(alarms.map(({ Name }: Resource["Properties"]) => template.find(Name).Properties.AlarmName)).toEqual([
+        "colophon-prod-failing-answers",
+        "colophon-prod-three-failures",
+      ]);
       expect(group.AutoRollbackConfiguration).toEqual({
         Enabled: true,
         Events: ["DEPLOYMENT_FAILURE", "DEPLOYMENT_STOP_ON_ALARM"],

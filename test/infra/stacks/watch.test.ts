@@ -12,6 +12,12 @@ const alarmsOf = (template: Template, prefix: string) =>
 
 const stages: Settings["stages"] = settings.stages;
 
+/** What CloudWatch's functions do, as JavaScript. */
+const formula = `
+  const FILL = (value, other) => value ?? other;
+  const IF = (condition, value, other) => condition ? value : other;
+`;
+
 describe.each(stages)("Stage $name", ({ name, uploads, alarmRecipient }) => {
   const prefix = `colophon-${name}`;
   let template: Template;
@@ -22,8 +28,9 @@ describe.each(stages)("Stage $name", ({ name, uploads, alarmRecipient }) => {
 
   it("alarms on failing and slow answers, on throttling, and on schedules that fail or are dead", () => {
     const removal = uploads ? ["removal-dead", "removal-failing", "removed-images-served"] : [];
+    const answers = ["failing-answers", "three-failures", "slow-answers", "slow-lists", "throttled", "functions-full"];
     expect(Object.keys(alarmsOf(template, prefix)).sort()).toEqual(
-      ["failing-answers", ...removal, "slow-answers", "throttled", "tidying-dead", "tidying-failing"].sort(),
+      [...answers, ...removal, "tidying-dead", "tidying-failing"].sort(),
     );
   });
 
@@ -61,16 +68,61 @@ describe.each(stages)("Stage $name", ({ name, uploads, alarmRecipient }) => {
     expect({ Threshold, TreatMissingData }).toEqual({ Threshold: 1, TreatMissingData: "notBreaching" });
   });
 
+  it("counts as failing also three answers in five minutes, or lists that break off, once they are one in a thousand", () => {
+    const { Metrics, Threshold, EvaluationPeriods } = alarmsOf(template, prefix)["three-failures"]?.Properties ?? {};
+    const expression: string = (Metrics as Properties[]).find((each) => each.Expression)?.Expression;
+    const compute = new Function("failures", "broken", "requests", `${formula} return ${expression}`);
+
+    expect(EvaluationPeriods).toBe(1);
+    const fires = (...counts: [failures: number | undefined, broken: number | undefined, requests: number]) =>
+      compute(...counts) >= Threshold;
+    expect(fires(2, 0, 2)).toBe(false);
+    expect(fires(3, 0, 3)).toBe(true);
+    expect(fires(0, 3, 40)).toBe(true);
+    expect(fires(2, 1, 2_999)).toBe(true);
+    expect(fires(3, undefined, 3_000)).toBe(true);
+    expect(fires(3, 0, 3_001)).toBe(false);
+    expect(fires(120, 0, 120_000)).toBe(true);
+    for (const { MetricStat } of (Metrics as Properties[]).filter((each) => each.MetricStat))
+      expect(MetricStat).toMatchObject({ Period: 300, Stat: "Sum" });
+  });
+
+  it("counts what functions log as failed, for each endpoint", () => {
+    const filters = template.all("Logs::MetricFilter").map(({ Properties }) => Properties);
+    const filter = filters.find(({ MetricTransformations: [{ MetricName }] }) => MetricName === `${prefix}-failures`);
+
+    expect(filter?.FilterPattern).toBe('{ $.level = "error" }');
+    expect(filter?.MetricTransformations[0].Dimensions).toEqual([{ Key: "endpoint", Value: "$.endpoint" }]);
+    expect(template.find(filter?.LogGroupName).Properties.LogGroupName).toBe(`/colophon/${name}/functions`);
+    expect(spell(template.one("CloudWatch::Dashboard").Properties.DashboardBody).replaceAll("\\", "")).toContain(
+      `SEARCH('{Colophon,endpoint} MetricName="${prefix}-failures"', 'Sum', 300)`,
+    );
+  });
+
   it.each([
-    ["throttled", '{ $.status = "429" }', { MetricValue: "1" }, { Statistic: "Sum" }],
-    ["slow-answers", '{ $.transfer = "BUFFERED" }', { MetricValue: "$.milliseconds" }, { ExtendedStatistic: "p99" }],
-  ])("reads from the access log what is %s", (alarm, pattern, value, statistic) => {
+    ["throttled", "access", '{ $.status = "429" }', { MetricValue: "1" }, { Statistic: "Sum" }],
+    ["functions-full", "access", '{ $.integrationStatus = "429" }', { MetricValue: "1" }, { Statistic: "Sum" }],
+    [
+      "slow-answers",
+      "access",
+      '{ ($.transfer = "BUFFERED") && ($.milliseconds = "*") }',
+      { MetricValue: "$.milliseconds" },
+      { ExtendedStatistic: "p99" },
+    ],
+    [
+      "slow-lists",
+      "functions",
+      '{ ($.streamed IS TRUE) && ($.durationInMilliseconds = "*") }',
+      { MetricValue: "$.durationInMilliseconds" },
+      { ExtendedStatistic: "p99" },
+    ],
+  ])("reads from a log what is %s", (alarm, log, pattern, value, statistic) => {
     const filters = template.all("Logs::MetricFilter").map(({ Properties }) => Properties);
     const filter = filters.find(({ FilterPattern }) => FilterPattern === pattern);
     const [metric] = filter?.MetricTransformations ?? [];
 
     expect(metric).toMatchObject(value);
-    expect(template.find(filter?.LogGroupName).Properties.LogGroupName).toBe(`/colophon/${name}/access`);
+    expect(template.find(filter?.LogGroupName).Properties.LogGroupName).toBe(`/colophon/${name}/${log}`);
     expect(alarmsOf(template, prefix)[alarm]?.Properties).toMatchObject({
       Namespace: metric.MetricNamespace,
       MetricName: metric.MetricName,
@@ -95,9 +147,11 @@ describe.each(stages)("Stage $name", ({ name, uploads, alarmRecipient }) => {
 
     expect(searches.length).toBeGreaterThan(3);
     // In quotes stands what must be the whole of a name (CloudWatch, "Search expression syntax").
-    for (const each of searches) {
+    for (const each of searches.filter((it) => !it.includes("{Colophon,"))) {
       expect(each.replaceAll("\\", "")).toMatch(
-        new RegExp(`\\{[\\w/]+,(\\w+)\\} MetricName="(Duration|Errors|Throttles|IncomingBytes)" \\1=${prefix}'$`),
+        new RegExp(
+          `\\{[\\w/]+,(\\w+)\\} MetricName="(ConcurrentExecutions|Duration|Errors|Throttles|IncomingBytes)" \\1=${prefix}'$`,
+        ),
       );
     }
   });
@@ -115,7 +169,9 @@ describe.each(stages)("Stage $name", ({ name, uploads, alarmRecipient }) => {
   it("saves queries over logs that exist", () => {
     const saved = template.all("Logs::QueryDefinition");
     expect(saved.map(({ Properties }) => Properties.Name).sort()).toEqual(
-      ["cold-starts", "errors", "one-request", "refused-by-the-gateway", "slow"].map((each) => `${prefix}/${each}`),
+      ["cold-starts", "errors", "lists", "one-request", "refused-by-the-gateway", "slow"].map(
+        (each) => `${prefix}/${each}`,
+      ),
     );
     for (const { Properties } of saved) {
       expect(Properties.LogGroupNames.length).toBeGreaterThan(0);
