@@ -118,6 +118,8 @@ const stageSettings = z
         secondsMax: z.int().min(30).max(900),
       })
       .optional(),
+    /** Asks the stage's own API what everybody may ask, time and again, and tells when an answer is wrong. */
+    smoke: z.strictObject({ everyMinutes: z.int().min(1).max(60) }).optional(),
     /** AWS WAF in front of the API; without it only the throttles protect it. */
     firewall: firewallSettings.optional(),
     /** New code gets a tenth of the traffic first, and goes back by itself when answers fail. */
@@ -190,9 +192,9 @@ export const settingsSchema = z
       context.addIssue({ code: "custom", path, message: `a certificate in ${region}, not in account.region` });
     }
   })
-  .superRefine(({ account: { concurrency }, stages }, context) => {
+  .superRefine(({ account: { concurrency }, databases, stages }, context) => {
     const reserved = reservedBy(stages);
-    for (const [index, { streams }] of stages.entries()) {
+    for (const [index, { streams, smoke, database }] of stages.entries()) {
       const refuse = (path: readonly string[], message: string) =>
         context.addIssue({ code: "custom", path: ["stages", index, ...path], message });
       if (streams?.concurrent !== undefined && concurrency === undefined)
@@ -202,6 +204,8 @@ export const settingsSchema = z
           ["streams", "concurrent"],
           `a concurrency above the account's: ${reserved} for ${lists} kinds of lists and ${unreservedMin} for the rest`,
         );
+      if (smoke && databases.some(({ name, capacityMin }) => name === database && capacityMin === 0))
+        refuse(["smoke"], "would keep a database awake that is to pause");
     }
   })
   .refine(({ databases }) => areUnique(databases.map((each) => each.name)), "two databases have one name")
@@ -294,6 +298,7 @@ export const settings: Settings = settingsSchema.parse({
         images: { rate: 5, burst: 10 },
       },
       streams: { concurrent: 25, secondsMax: 120 },
+      smoke: { everyMinutes: 5 },
       firewall: { requestsPerAddressIn5Minutes: 3_000, wholeListsPerAddressIn5Minutes: 30 },
       releasesGradually: true,
       isProtected: true,

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Context } from "aws-lambda";
-import * as z from "zod/mini";
+import type * as z from "zod/mini";
 import { type ChangeName, command } from "./database/change.ts";
+import { payloadOf } from "./payload.ts";
 
 /** What an operator's function has: its own entry in the ledger. */
 export interface Tools {
@@ -27,17 +28,13 @@ export function operate<S extends z.ZodMiniType, Result>(
   work: (input: z.output<S>, tools: Tools) => Promise<Result>,
 ): (event: unknown, context?: Context) => Promise<Result> {
   return async (event, context) => {
-    const result = z.safeParse(payload, event);
-    if (!result.success) throw new TypeError(`Unfit payload: ${describe(result.error.issues)}`);
+    const input = payloadOf(payload, event);
     const change: Tools["change"] = async (name, asked = {}, digest = "") => {
       // Each change is one of its own: what Lambda invokes again has another token, or other images, to tell of.
       const key = randomUUID();
       const { status, body } = await command(name, { key, id: context?.awsRequestId ?? key, endpoint, asked, digest });
       return { status, answer: JSON.parse(body ?? "null") };
     };
-    return await work(result.data, { change });
+    return await work(input, { change });
   };
 }
-
-const describe = (issues: readonly z.core.$ZodIssue[]) =>
-  issues.map(({ path, message }) => `${path.join(".") || "payload"}: ${message}`).join("; ");

@@ -205,6 +205,7 @@ export function setEnvironment(port: number, databaseName: string, dataApiUrl: s
     DATABASE_NAME: databaseName,
     ALLOWED_ORIGINS: origins(port).join(","),
     IMAGE_BASE_URL: `http://localhost:${port}/images`,
+    API_URL: `http://localhost:${port}`,
   });
 }
 

@@ -13,6 +13,8 @@ export interface AlarmProps {
   /** It fires at this value, or below it where `isFloor`. */
   readonly threshold: number;
   readonly isFloor?: true;
+  /** Also when there is nothing to be seen; a floor is always so. */
+  readonly missingIsBad?: true;
   /** Of the last so many periods, how many must be bad. */
   readonly periods: number;
   readonly badPeriods?: number;
@@ -43,7 +45,10 @@ export class Alarms extends Construct {
     );
   }
 
-  add(name: string, { metric, impact, threshold, isFloor, periods, badPeriods = periods }: AlarmProps): Alarm {
+  add(
+    name: string,
+    { metric, impact, threshold, isFloor, missingIsBad, periods, badPeriods = periods }: AlarmProps,
+  ): Alarm {
     const alarm = new Alarm(this, name, {
       alarmName: `${this.#prefix}-${name}`,
       alarmDescription: impact,
@@ -55,7 +60,7 @@ export class Alarms extends Construct {
       evaluationPeriods: periods,
       datapointsToAlarm: badPeriods,
       // What should come and does not is bad; where nothing fails there is nothing to count.
-      treatMissingData: isFloor ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
+      treatMissingData: isFloor || missingIsBad ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
     });
     const notify = new SnsAction(this.#topic);
     alarm.addAlarmAction(notify);

@@ -6,6 +6,7 @@ import { type Declaration, functionName } from "../../lib/contract/declare.ts";
 import type { Owner } from "../../lib/images/keys.ts";
 import { publicReads } from "../edge.ts";
 import type { Packaged } from "../package.ts";
+import { smokeRequests } from "../smoke-requests.ts";
 import type { StageSettings } from "../stages.ts";
 import { Alarms } from "./alarms.ts";
 import { type Cluster, databaseResource, findCluster } from "./database.ts";
@@ -19,7 +20,7 @@ import { GradualRelease } from "./release.ts";
 import { ColophonApi } from "./rest-api.ts";
 import { ScheduledFunction } from "./scheduled-function.ts";
 import { bufferedTimeout, type Resource, ServiceFunction, streamTimeout } from "./service-function.ts";
-import { Watch } from "./watch.ts";
+import { type Scheduled, Watch } from "./watch.ts";
 
 export interface ApiStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: StageSettings;
@@ -83,7 +84,9 @@ export class ApiStack extends Stack {
     }
     const removal = images && this.makeRemoval(images);
     if (images) this.makeInvalidation(images, alarms);
-    watch.over({ functionLog: this.#log, accessLog, removal, tidying: this.makeTidying() });
+    // Past the edge, which would go on answering with what it keeps.
+    const smoke = this.makeSmoke(settings.domain && !settings.edge ? `https://${settings.domain.name}` : api.url);
+    watch.over({ functionLog: this.#log, accessLog, removal, tidying: this.makeTidying(), smoke });
 
     const domain = settings.edge?.domain ?? settings.domain?.name;
     this.makeReference(`https://${domain ?? host}`);
@@ -175,6 +178,24 @@ export class ApiStack extends Stack {
       payload: { days: this.#settings.changesKeptDays },
       log: this.#log,
     }).serviceFunction;
+  }
+
+  private makeSmoke(url: string): Scheduled | undefined {
+    const { smoke } = this.#settings;
+    if (!smoke) return undefined;
+    const every = Duration.minutes(smoke.everyMinutes);
+    const { serviceFunction } = new ScheduledFunction(this, "Smoke", {
+      prefix: this.#prefix,
+      packaged: this.find("ops-smoke"),
+      description: "Asks the stage what visitors ask, and fails when an answer is not as declared",
+      resources: [{ variables: { API_URL: url }, policies: {} }],
+      every,
+      payload: { requests: smokeRequests("public") },
+      // It comes again by itself, and each failure counts once.
+      retries: 0,
+      log: this.#log,
+    });
+    return { serviceFunction, every };
   }
 
   /** What the stage is, to all of its functions. */

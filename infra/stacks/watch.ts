@@ -33,6 +33,13 @@ interface Watched {
   readonly removal: ServiceFunction | undefined;
   /** The scheduled forgetting of what nobody needs any more. */
   readonly tidying: ServiceFunction;
+  /** The scheduled questions to the API, where there are any. */
+  readonly smoke: Scheduled | undefined;
+}
+
+export interface Scheduled {
+  readonly serviceFunction: ServiceFunction;
+  readonly every: Duration;
 }
 
 /** Until an answer begins, since lists may be as long as one likes; cold starts and a database that grows are below it. */
@@ -78,7 +85,7 @@ export class Watch extends Construct {
     this.addQueries(watched);
   }
 
-  private addAlarms({ accessLog, functionLog, removal, tidying }: Watched): void {
+  private addAlarms({ accessLog, functionLog, removal, tidying, smoke }: Watched): void {
     const { alarms } = this.#props;
     accessLog.addMetricFilter("Latency", {
       ...this.named("latency"),
@@ -120,6 +127,17 @@ export class Watch extends Construct {
       threshold: 10,
       periods: 1,
     });
+    if (smoke) {
+      alarms.add("smoke-failing", {
+        metric: smoke.serviceFunction.lambda.metricErrors({ period: smoke.every }),
+        impact:
+          "An answer that visitors get is wrong or missing, or nobody looks any more: ops-smoke fails, or does not run. Its log says which answer.",
+        threshold: 1,
+        missingIsBad: true,
+        periods: 3,
+        badPeriods: 2,
+      });
+    }
     alarms.add("tidying-dead", {
       metric: tidying.lambda.metricInvocations({ period: Duration.days(1) }),
       impact: "What was changed and by whom is kept for longer than promised: ops-tidy has not run for two days.",

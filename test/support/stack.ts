@@ -75,6 +75,7 @@ export async function startStack({
   const lambda = await startLambda({ outdir: inject("outdir"), limits });
   const pages = files ? { pages: imagePages(files.s3.url, key) } : {};
   const gateway = await startGateway({ lambda, key, allowedOrigins, uploads, ...pages });
+  process.env.API_URL = gateway.url;
   return {
     url: gateway.url,
     sql: sql as unknown as Sql,

@@ -83,6 +83,7 @@ const more: Readonly<Record<string, readonly string[]>> = {
 
 /** What has no use for the database, and what it may do instead. */
 const without: Readonly<Record<string, readonly string[]>> = {
+  "ops-smoke": [],
   "ops-forget-removed-images": [
     "cloudfront:CreateInvalidation the CDN",
     ...["DeleteMessage", "GetQueueAttributes", "ReceiveMessage"].map((each) => `sqs:${each} the queue`),
@@ -215,8 +216,8 @@ describe("Every function that needs a variable", () => {
     for (const stack of stacks) {
       // Without it whoever deletes a record leaves its image to the stage that has the bucket.
       const ours = uploadStacks.has(stack)
-        ? /^(DATABASE_\w+|ALLOWED_ORIGINS|IMAGE_\w+)$/
-        : /^(DATABASE_\w+|ALLOWED_ORIGINS|IMAGE_BASE_URL)$/;
+        ? /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|IMAGE_\w+)$/
+        : /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|IMAGE_BASE_URL)$/;
       for (const { Properties } of synthesis.template(stack).all("Lambda::Function")) {
         const packaged = [...synthesis.shipment.functions, synthesis.shipment.migration].find(({ name }) => {
           return Properties.FunctionName.endsWith(`-${name}`);

@@ -42,6 +42,7 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
       ...served.map(functionName),
       "ops-tidy",
       ...(uploads ? ["ops-forget-removed-images", "ops-remove-images"] : []),
+      ...(stage.smoke ? ["ops-smoke"] : []),
     ];
     expect(template.all("Lambda::Function").map(byName).sort()).toEqual(
       names.map((each) => `colophon-${name}-${each}`).sort(),

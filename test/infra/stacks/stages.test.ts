@@ -152,6 +152,12 @@ describe("Settings", () => {
       ({ account }) => (account.budget = { dollarsAMonth: 9, recipient: "" }),
       /account\.budget\.recipient/,
     ],
+    ["questions without end", ({ prod }) => (prod.smoke = { everyMinutes: 0 }), /stages\.1\.smoke\.everyMinutes/],
+    [
+      "questions to a database that pauses",
+      ({ dev }) => (dev.smoke = { everyMinutes: 5 }),
+      /stages\.0\.smoke: would keep a database awake/,
+    ],
     ["a misspelt setting", ({ dev }) => Object.assign(dev, { upload: true }), /upload/],
   ])("refuse %s", (_, change, message) => {
     expect(issuesOf(changed(change))?.join("\n")).toMatch(message);

@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Settings, settings } from "../../../infra/stages.ts";
+import { stem } from "../../../lib/contract/declare.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { type Properties, spell, type Template, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
@@ -11,6 +13,7 @@ const alarmsOf = (template: Template, prefix: string) =>
   );
 
 const stages: Settings["stages"] = settings.stages;
+const publicReads = endpoints.filter(({ method, permission }) => method === "GET" && !permission);
 
 /** What CloudWatch's functions do, as JavaScript. */
 const formula = `
@@ -18,7 +21,7 @@ const formula = `
   const IF = (condition, value, other) => condition ? value : other;
 `;
 
-describe.each(stages)("Stage $name", ({ name, uploads, alarmRecipient }) => {
+describe.each(stages)("Stage $name", ({ name, uploads, smoke, alarmRecipient }) => {
   const prefix = `colophon-${name}`;
   let template: Template;
 
@@ -30,7 +33,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, alarmRecipient }) => {
     const removal = uploads ? ["removal-dead", "removal-failing", "removed-images-served"] : [];
     const answers = ["failing-answers", "three-failures", "slow-answers", "slow-lists", "throttled", "functions-full"];
     expect(Object.keys(alarmsOf(template, prefix)).sort()).toEqual(
-      [...answers, ...removal, "tidying-dead", "tidying-failing"].sort(),
+      [...answers, ...removal, ...(smoke ? ["smoke-failing"] : []), "tidying-dead", "tidying-failing"].sort(),
     );
   });
 
@@ -97,6 +100,28 @@ describe.each(stages)("Stage $name", ({ name, uploads, alarmRecipient }) => {
     expect(spell(template.one("CloudWatch::Dashboard").Properties.DashboardBody).replaceAll("\\", "")).toContain(
       `SEARCH('{Colophon,endpoint} MetricName="${prefix}-failures"', 'Sum', 300)`,
     );
+  });
+
+  it.runIf(smoke)("tells when nobody asks any more, as well as when an answer is wrong", () => {
+    const { Dimensions, ...alarm } = alarmsOf(template, prefix)["smoke-failing"]?.Properties ?? {};
+    const lambda = template.find(Dimensions[0].Value);
+
+    expect(alarm).toMatchObject({
+      MetricName: "Errors",
+      Threshold: 1,
+      Period: 60 * (smoke?.everyMinutes ?? 0),
+      TreatMissingData: "breaching",
+    });
+    expect(lambda.Properties.FunctionName).toBe(`${prefix}-ops-smoke`);
+    const rule = template.all("Events::Rule").find(({ Properties }) => {
+      return template.find(Properties.Targets[0].Arn).id === lambda.id;
+    });
+    const { requests } = JSON.parse(rule?.Properties.Targets[0].Input);
+    const asked = requests.map(({ endpoint }: Properties) => endpoint);
+    expect(asked.sort()).toEqual(publicReads.map(stem).sort());
+    // EventBridge takes no more (EventBridge, "PutTargets").
+    expect(rule?.Properties.Targets[0].Input.length).toBeLessThan(8_192);
+    expect(template.one("Lambda::EventInvokeConfig").Properties.MaximumRetryAttempts).toBe(0);
   });
 
   it.each([

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { smokeRequests } from "../../../infra/smoke-requests.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startStack({ from: "demo" });
+});
+
+afterAll(() => stack.close());
+
+const smoke = (payload: object) => stack.lambda.invoke("ops-smoke", payload);
+
+describe("ops-smoke", () => {
+  it("asks what everybody may ask, and says how long it took", async () => {
+    const requests = smokeRequests("public");
+
+    expect(await smoke({ requests })).toEqual({
+      result: { asked: requests.length, slowestInMilliseconds: expect.any(Number) },
+    });
+    expect(requests.length).toBeGreaterThanOrEqual(8);
+  });
+
+  it("fails when an answer is not as declared, and names it", async () => {
+    stack.dataApi.intercept(({ sql }) =>
+      sql?.includes("publishers") ? { kind: "error", status: 400, type: "BadRequestException" } : undefined,
+    );
+
+    const invocation = await smoke({ requests: smokeRequests("public") });
+
+    stack.dataApi.intercept(undefined);
+    const { errorMessage = "" } = "error" in invocation ? invocation.error : {};
+    expect(errorMessage).toContain("GET /publishers?order=name-asc&limit=20: 500 ");
+    expect(errorMessage).not.toContain("GET /contributors");
+  });
+
+  it.each([{}, { requests: [] }, { requests: [{ endpoint: "publishers/list", target: "//example.com" }] }])(
+    "refuses the payload %j",
+    async (payload) => {
+      expect(await smoke(payload)).toMatchObject({
+        error: { errorMessage: expect.stringContaining("Unfit payload: requests") },
+      });
+    },
+  );
+
+  it.each(["admin-roles/add", "nothing/list"])(
+    "asks for nothing but what only shows something: %s",
+    async (endpoint) => {
+      expect(await smoke({ requests: [{ endpoint, target: "/publishers" }] })).toMatchObject({
+        error: { errorMessage: `There is no GET ${endpoint}` },
+      });
+    },
+  );
+});
