@@ -1,4 +1,4 @@
-import { Aws, type Duration } from "aws-cdk-lib";
+import type { Duration } from "aws-cdk-lib";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import { byRoute, type Declaration, functionName, methodsOf } from "../../lib/contract/declare.ts";
 import { corsHeaders, envelopeOf, noFileServiceResponse, preflightHeaders } from "../gateway-responses.ts";
@@ -51,6 +51,7 @@ function operation(declaration: Declaration, { settings, targets, invoker }: Def
 /** Lists have no end, so they are streamed, and streams may take as long as their function. */
 function proxy({ answers }: Declaration, target: IFunction, invoker: string, timeout: Duration) {
   const isStream = "list" in answers;
+  const { partition, region } = target.stack;
   const [version, action] = isStream ? ["2021-11-15", "response-streaming-invocations"] : ["2015-03-31", "invocations"];
   return {
     // Proxies pass on what the function gives.
@@ -58,7 +59,7 @@ function proxy({ answers }: Declaration, target: IFunction, invoker: string, tim
     "x-amazon-apigateway-integration": {
       type: "aws_proxy",
       httpMethod: "POST",
-      uri: `arn:${Aws.PARTITION}:apigateway:${Aws.REGION}:lambda:path/${version}/functions/${target.functionArn}/${action}`,
+      uri: `arn:${partition}:apigateway:${region}:lambda:path/${version}/functions/${target.functionArn}/${action}`,
       credentials: invoker,
       ...(isStream ? { responseTransferMode: "STREAM", timeoutInMillis: timeout.toMilliseconds() } : {}),
     },

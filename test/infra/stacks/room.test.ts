@@ -15,12 +15,13 @@ const further = Array.from({ length: 40 }, (_, number) =>
   declare({ ...editContributor, path: `/admin-further-records-${number}/edit/{id}` }),
 );
 
+const [everything] = settings.stages.filter(({ uploads, releasesGradually }) => uploads && releasesGradually);
+
 describe("A stage that has everything, and forty endpoints more", () => {
   let template: Properties;
   let resources: Properties[];
 
   beforeAll(async () => {
-    const everything = settings.stages.find(({ uploads, releasesGradually }) => uploads && releasesGradually);
     const edit = synthesis.shipment.functions.find(({ name }) => name === functionName(editContributor));
     if (!everything || !edit) throw new Error("No stage has everything");
     const outdir = await mkdtemp(join(inject("cache"), "room-"));
@@ -39,6 +40,14 @@ describe("A stage that has everything, and forty endpoints more", () => {
     expect(resources.filter(({ Type }) => Type === "AWS::Lambda::Alias")).toHaveLength(endpoints.length + 40);
     expect(resources.length).toBeLessThanOrEqual(500);
     expect(JSON.stringify(template).length).toBeLessThanOrEqual(1_000_000);
+  });
+
+  it("is deployed anew, since it leads to more", () => {
+    const { id } = synthesis.template(`colophon-${everything?.name}`).one("ApiGateway::Deployment");
+    const deployments = Object.keys(template.Resources).filter((each) => each.startsWith(id.slice(0, -32)));
+
+    expect(deployments).toHaveLength(1);
+    expect(deployments).not.toEqual([id]);
   });
 
   it("lets the API's role name every function within what IAM takes", () => {
