@@ -7,13 +7,16 @@ import { digestOf } from "../../lib/token.ts";
 const tokenBytes = 32;
 const daysMax = 365;
 
-/** Opens a session for a user. The token is shown once; the database keeps only its hash. */
+/**
+ * Opens a session for a user. The token is shown once; the database keeps only its hash. Lambda does not say who invokes
+ * a function, so the ledger has whom the operator names in `by`, and CloudTrail who it was.
+ */
 export const handler = operate(
   "ops/issue-refresh-token",
-  z.object({ username: name, days: z.int().check(z.minimum(1), z.maximum(daysMax)) }),
-  async ({ username, days }, { change }) => {
+  z.object({ username: name, days: z.int().check(z.minimum(1), z.maximum(daysMax)), by: z.optional(name) }),
+  async ({ username, days, by }, { change }) => {
     const refreshToken = randomBytes(tokenBytes).toString("base64url");
-    const { status, answer } = await change("open_session", { username, days }, digestOf(refreshToken));
+    const { status, answer } = await change("open_session", { username, days, by }, digestOf(refreshToken));
     if (status === 404) throw new Error("There is no such user");
     return { refreshToken, expires: new Date(String(answer)).toISOString() };
   },
