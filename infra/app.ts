@@ -5,6 +5,7 @@ import { endpoints } from "../lib/contract/endpoints.ts";
 import { type Packaged, packageFunctions } from "./package.ts";
 import { AccountStack } from "./stacks/account-stack.ts";
 import { ApiStack } from "./stacks/api-stack.ts";
+import { BackupStack } from "./stacks/backup-copies.ts";
 import { DatabaseStack } from "./stacks/database-stack.ts";
 import { packageMigration } from "./stacks/migration.ts";
 import { type Settings, settings } from "./stages.ts";
@@ -40,29 +41,32 @@ export function makeApp(settings: Settings, shipment: Shipment, outdir: string):
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app, { verbose: true }));
   const env = { account: settings.account.id, region: settings.account.region };
   const account = new AccountStack(app, "colophon-account", { env, tags: tagsOf({}), settings: settings.account });
-  const databases = new Map(
-    settings.databases.map((each) => [
-      each.name,
-      new DatabaseStack(app, `colophon-${each.name}-database`, {
-        env,
-        tags: tagsOf({ database: each.name }),
-        settings: each,
-        operations: shipment.functions.filter(({ name }) => operations.has(name)),
-        migration: shipment.migration,
-      }),
-    ]),
-  );
-  for (const each of settings.stages) {
-    const api = new ApiStack(app, `colophon-${each.name}`, {
+  for (const each of settings.databases) {
+    const tags = tagsOf({ database: each.name });
+    const database = new DatabaseStack(app, `colophon-${each.name}-database`, {
       env,
-      tags: tagsOf({ stage: each.name }),
+      tags,
       settings: each,
-      endpoints,
-      packages: shipment.functions,
+      operations: shipment.functions.filter(({ name }) => operations.has(name)),
+      migration: shipment.migration,
     });
-    api.addStackDependency(account);
-    const database = databases.get(each.database);
-    if (database) api.addStackDependency(database);
+    if (each.backupRegion) {
+      const place = { env: { ...env, region: each.backupRegion }, tags };
+      const copies = new BackupStack(app, `colophon-${each.name}-backup`, { ...place, settings: each });
+      database.addStackDependency(copies);
+    }
+    for (const stage of settings.stages.filter((it) => it.database === each.name)) {
+      const api = new ApiStack(app, `colophon-${stage.name}`, {
+        env,
+        tags: tagsOf({ stage: stage.name }),
+        settings: stage,
+        snapshot: each.snapshot,
+        endpoints,
+        packages: shipment.functions,
+      });
+      api.addStackDependency(account);
+      api.addStackDependency(database);
+    }
   }
   return app;
 }

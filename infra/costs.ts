@@ -23,7 +23,7 @@ function costs({ databases, stages }: Settings, folder: string): string {
     const deployed = { stage, database, templates: own.flatMap((name) => stacks.get(name) ?? []) };
     return [monthTable(deployed), limitTable(deployed)];
   });
-  const rest = [...stacks].map(([name, each]) => [name, month.restOf(each)] as const);
+  const rest = [...stacks].map(([name, each]) => [name.replace("colophon-", ""), month.restOf(each)] as const);
   return [sheet("### At rest, a month", rest), ...months, assumptions, priceTable].join("\n\n");
 }
 

@@ -21,11 +21,13 @@ const retentionDays = z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365,
 /** Aurora scales in steps of half an ACU, up to 256. */
 const capacity = z.number().min(0).max(256).multipleOf(0.5);
 
+const region = z.string().regex(/^[a-z]{2,4}(-[a-z]+)+-\d$/, "a region's code, such as eu-central-1");
+
 const accountSettings = z
   .strictObject({
     /** The only account that anything is deployed to, whatever credentials are in the shell. */
     id: z.string().regex(/^\d{12}$/, "twelve digits"),
-    region: z.string().regex(/^[a-z]{2,4}(-[a-z]+)+-\d$/, "a region's code, such as eu-central-1"),
+    region,
     /** How many functions run at once at most in account and region, whosever they are (infra/README.md, "Concurrency"). */
     concurrency: z.int().min(10).optional(),
     /** Who hears when that is nearly reached. */
@@ -45,13 +47,19 @@ const databaseSettings = z
     capacityMax: capacity.min(1),
     /** A database that may fall to 0 does so after this time without a request; the next one waits for some 15 s. */
     pausesAfterMinutes: z.int().min(5).max(1_440).optional(),
+    /** A second instance in another zone, which takes over when the first fails or is restarted. */
+    standby: z.boolean(),
     /** How far back the database can be restored to any second. */
     backupDays: z.int().min(1).max(35),
+    /** Another region, to which a backup is copied each night; it is kept there for as long. */
+    backupRegion: region.optional(),
     /** Nobody deletes it by accident, and its data outlive the stack. */
     isProtected: z.boolean(),
     /** The snapshot that the cluster began from; once set, it stays (README, "Restore"). */
     snapshot: z.string().min(1).optional(),
     logRetentionDays: retentionDays,
+    /** For how long CloudTrail tells who invoked operators' functions; without it, it does not. */
+    trailKeptDays: z.int().min(1).max(3_650).optional(),
     alarmRecipient: z.email(),
   })
   .refine((it) => it.capacityMin <= it.capacityMax, "capacityMin is above capacityMax")
@@ -59,8 +67,8 @@ const databaseSettings = z
     error: "a database pauses exactly when its capacityMin is 0",
   });
 
-/** Requests a second, and how many may come at once (a token bucket). */
-const throttle = z.strictObject({ rate: z.number().positive(), burst: z.int().positive() });
+/** Requests a second, and how many may come at once (a token bucket); 0 of both refuses all. */
+const throttle = z.strictObject({ rate: z.number().min(0), burst: z.int().min(0) });
 
 /** AWS WAF counts the last five minutes. */
 const requestsIn5Minutes = z.int().min(10).max(2_000_000_000);
@@ -185,6 +193,11 @@ export const settingsSchema = z
         message: `a certificate of account ${owner}, not of account.id`,
       });
     }
+    for (const [index, { backupRegion }] of given.databases.entries()) {
+      if (backupRegion !== given.account.region) continue;
+      const path = ["databases", index, "backupRegion"];
+      context.addIssue({ code: "custom", path, message: "copies of backups in the region of the database itself" });
+    }
     for (const [index, { domain }] of given.stages.entries()) {
       const region = domain?.certificate.split(":")[3];
       if (region === undefined || region === given.account.region) continue;
@@ -240,6 +253,7 @@ export const settings: Settings = settingsSchema.parse({
       capacityMin: 0,
       capacityMax: 2,
       pausesAfterMinutes: 10,
+      standby: false,
       backupDays: 1,
       isProtected: false,
       logRetentionDays: 14,
@@ -249,9 +263,12 @@ export const settings: Settings = settingsSchema.parse({
       name: "prod",
       capacityMin: 0.5,
       capacityMax: 8,
+      standby: true,
       backupDays: 14,
+      backupRegion: "eu-west-1",
       isProtected: true,
       logRetentionDays: 90,
+      trailKeptDays: 400,
       alarmRecipient: "colophon-alarms@example.com",
     },
   ],

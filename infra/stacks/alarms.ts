@@ -2,7 +2,7 @@ import { Stack } from "aws-cdk-lib";
 import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
 import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
 import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { Topic } from "aws-cdk-lib/aws-sns";
+import { type ITopic, Topic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import { Construct } from "constructs";
 
@@ -22,7 +22,7 @@ export interface AlarmProps {
 
 /** The alarms of a stack, and the topic that mails them. */
 export class Alarms extends Construct {
-  readonly #topic: Topic;
+  readonly topic: ITopic;
   readonly #prefix: string;
 
   constructor(
@@ -32,14 +32,19 @@ export class Alarms extends Construct {
   ) {
     super(scope, id);
     this.#prefix = prefix;
-    this.#topic = new Topic(this, "Topic", { displayName: `${prefix} alarms`, enforceSSL: true });
-    this.#topic.addSubscription(new EmailSubscription(recipient));
+    this.topic = new Topic(this, "Topic", { displayName: `${prefix} alarms`, enforceSSL: true }) as ITopic;
+    this.topic.addSubscription(new EmailSubscription(recipient));
     // A policy of our own replaces the one that lets the account in, CloudWatch included.
-    this.#topic.addToResourcePolicy(
+    this.letPublish("cloudwatch.amazonaws.com");
+  }
+
+  /** Lets a service of AWS mail what happens in this account. */
+  letPublish(service: string): void {
+    this.topic.addToResourcePolicy(
       new PolicyStatement({
-        principals: [new ServicePrincipal("cloudwatch.amazonaws.com")],
+        principals: [new ServicePrincipal(service)],
         actions: ["sns:Publish"],
-        resources: [this.#topic.topicArn],
+        resources: [this.topic.topicArn],
         conditions: { StringEquals: { "aws:SourceAccount": Stack.of(this).account } },
       }),
     );
@@ -62,7 +67,7 @@ export class Alarms extends Construct {
       // What should come and does not is bad; where nothing fails there is nothing to count.
       treatMissingData: isFloor || missingIsBad ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
     });
-    const notify = new SnsAction(this.#topic);
+    const notify = new SnsAction(this.topic);
     alarm.addAlarmAction(notify);
     alarm.addOkAction(notify);
     return alarm;

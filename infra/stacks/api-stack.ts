@@ -24,6 +24,8 @@ import { type Scheduled, Watch } from "./watch.ts";
 
 export interface ApiStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: StageSettings;
+  /** What its database began from. */
+  readonly snapshot?: string | undefined;
   readonly endpoints: readonly Declaration[];
   readonly packages: readonly Packaged[];
 }
@@ -42,7 +44,7 @@ export class ApiStack extends Stack {
   readonly #prefix: string;
   readonly #log: LogGroup;
 
-  constructor(scope: Construct, id: string, { settings, endpoints, packages, ...place }: ApiStackProps) {
+  constructor(scope: Construct, id: string, { settings, snapshot, endpoints, packages, ...place }: ApiStackProps) {
     super(scope, id, {
       ...place,
       description: `Colophon: the API of stage ${settings.name}`,
@@ -61,7 +63,7 @@ export class ApiStack extends Stack {
       .filter(({ files }) => settings.uploads || !files)
       .map((declaration) => ({ declaration, endpoint: this.makeEndpoint(declaration, images) }));
     const release = settings.releasesGradually
-      ? new GradualRelease(this, "Release", { alarms: watch.failures })
+      ? new GradualRelease(this, "Release", { alarms: watch.failures, snapshot })
       : undefined;
     const targets = new Map<string, IFunction>(
       served.map(({ declaration, endpoint: { lambda } }) => [

@@ -1,31 +1,26 @@
-import { CfnDeletionPolicy, Duration, Fn, RemovalPolicy, Stack, type StackProps } from "aws-cdk-lib";
-import { FlowLogDestination, type IVpc, SubnetType, Vpc } from "aws-cdk-lib/aws-ec2";
+import { Duration, Fn, RemovalPolicy, Stack, type StackProps } from "aws-cdk-lib";
 import { CfnPermission, type Function as Lambda } from "aws-cdk-lib/aws-lambda";
-import { LogGroup } from "aws-cdk-lib/aws-logs";
-import {
-  AuroraPostgresEngineVersion,
-  type CfnDBInstance,
-  ClusterInstance,
-  Credentials,
-  DatabaseCluster,
-  DatabaseClusterEngine,
-  DatabaseClusterFromSnapshot,
-  type DatabaseClusterProps,
-} from "aws-cdk-lib/aws-rds";
+import { CfnQueryDefinition } from "aws-cdk-lib/aws-logs";
+import { CfnEventSubscription } from "aws-cdk-lib/aws-rds";
 import { CfnRotationSchedule, Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Construct } from "constructs";
 import { databaseRoleOf } from "../database-role.ts";
 import type { Packaged } from "../package.ts";
 import type { DatabaseSettings } from "../stages.ts";
-import { acknowledge } from "./acknowledge.ts";
 import { Alarms } from "./alarms.ts";
-import { databaseName, databaseResource, type OwnCluster, ownResource, publishCluster } from "./database.ts";
+import { BackupCopies } from "./backup-copies.ts";
+import { type AuroraCluster, makeCluster, postgresLogName } from "./cluster.ts";
+import { databaseResource, type OwnCluster, ownResource, publishCluster } from "./database.ts";
 import { makeFunctionLog } from "./log.ts";
 import { Migration } from "./migration.ts";
+import { OperatorsTrail } from "./operators-trail.ts";
 import { longTimeout, ServiceFunction } from "./service-function.ts";
 
-/** The newest minor version of PostgreSQL 18 on Aurora. AWS retires old ones, so this moves on (README, "Update"). */
-const postgresVersion = AuroraPostgresEngineVersion.VER_18_6;
+const slowStatements = `filter @message like /duration: |still waiting for |canceling statement/
+| parse @message /duration: (?<milliseconds>[0-9.]+) ms/
+| sort @timestamp desc
+| limit 100
+| display @timestamp, milliseconds, @message`;
 
 const rotationDays = 30;
 
@@ -72,7 +67,19 @@ export class DatabaseStack extends Stack {
     if (!rotation) throw new Error("There is no function that rotates passwords");
     this.rotate([cluster.publicSecretArn, cluster.adminSecretArn], rotation.lambda);
 
-    this.watch(prefix, settings, deployment, rotation, database);
+    if (settings.trailKeptDays !== undefined) {
+      new OperatorsTrail(this, "Trail", {
+        database: settings.name,
+        functions: functions.map(({ lambda }) => lambda),
+        keptDays: settings.trailKeptDays,
+        logRetentionDays: settings.logRetentionDays,
+        isProtected: settings.isProtected,
+      });
+    }
+    const alarms = this.watch(prefix, settings, deployment, rotation, database);
+    if (settings.backupRegion) {
+      new BackupCopies(this, "Copies", { settings, backupRegion: settings.backupRegion, database, alarms });
+    }
   }
 
   /** Left to CloudFormation; the CDK would ask the account for their names, and synthesis needs none. */
@@ -105,7 +112,7 @@ export class DatabaseStack extends Stack {
     deployment: Migration,
     rotation: ServiceFunction,
     database: AuroraCluster,
-  ): void {
+  ): Alarms {
     const alarms = new Alarms(this, "Alarms", { prefix: `${prefix}-database`, recipient: settings.alarmRecipient });
     alarms.add("migration-failed", {
       metric: deployment.serviceFunction.lambda.metricErrors({ period: Duration.minutes(1) }),
@@ -127,65 +134,21 @@ export class DatabaseStack extends Stack {
       threshold: 95,
       periods: 3,
     });
+    // Told as they happen, since a failover is over before an alarm would have counted to one.
+    alarms.letPublish("events.rds.amazonaws.com");
+    new CfnEventSubscription(this, "Events", {
+      snsTopicArn: alarms.topic.topicArn,
+      sourceType: "db-cluster",
+      sourceIds: [database.clusterIdentifier],
+      eventCategories: ["failover", "failure", "maintenance"],
+    });
+    new CfnQueryDefinition(this, "SlowStatements", {
+      name: `${prefix}-database/slow-statements`,
+      queryString: slowStatements,
+      logGroupNames: [postgresLogName(settings)],
+    });
+    return alarms;
   }
-}
-
-/** A network that leads nowhere: the Data API reaches the cluster from within AWS, and nothing else has to. */
-function makeNetwork(stack: Stack, { logRetentionDays }: DatabaseSettings): Vpc {
-  const network = new Vpc(stack, "Network", {
-    maxAzs: 2,
-    natGateways: 0,
-    subnetConfiguration: [{ name: "database", subnetType: SubnetType.PRIVATE_ISOLATED, cidrMask: 24 }],
-  });
-  const log = new LogGroup(stack, "FlowLog", { retention: logRetentionDays, removalPolicy: RemovalPolicy.DESTROY });
-  network.addFlowLog("Flow", { destination: FlowLogDestination.toCloudWatchLogs(log) });
-  return network;
-}
-
-type AuroraCluster = DatabaseCluster | DatabaseClusterFromSnapshot;
-
-function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraCluster {
-  const { snapshot, isProtected, pausesAfterMinutes } = settings;
-  const props = {
-    engine: DatabaseClusterEngine.auroraPostgres({ version: postgresVersion }),
-    // The pinned version stays what runs; AWS would only move on without telling the template.
-    writer: ClusterInstance.serverlessV2("Writer", { autoMinorVersionUpgrade: false }),
-    serverlessV2MinCapacity: settings.capacityMin,
-    serverlessV2MaxCapacity: settings.capacityMax,
-    ...(pausesAfterMinutes ? { serverlessV2AutoPauseDuration: Duration.minutes(pausesAfterMinutes) } : {}),
-    vpc: makeNetwork(stack, settings) as IVpc,
-    vpcSubnets: { subnetType: SubnetType.PRIVATE_ISOLATED },
-    enableDataApi: true,
-    // RDS keeps the secret and changes it every seven days; a function of ours would need a way out of the network.
-    manageMasterUserPassword: true,
-    storageEncrypted: true,
-    backup: { retention: Duration.days(settings.backupDays) },
-    copyTagsToSnapshot: true,
-    deletionProtection: isProtected,
-    removalPolicy: isProtected ? RemovalPolicy.SNAPSHOT : RemovalPolicy.DESTROY,
-  } satisfies DatabaseClusterProps;
-  const cluster = snapshot
-    ? new DatabaseClusterFromSnapshot(stack, "Cluster", { ...props, snapshotIdentifier: snapshot })
-    : new DatabaseCluster(stack, "Cluster", {
-        ...props,
-        defaultDatabaseName: databaseName,
-        credentials: Credentials.fromUsername("colophon"),
-      });
-  if (isProtected) keepReplacedWriter(cluster);
-  acknowledge(cluster, {
-    "AwsSolutions-RDS6":
-      "Nobody logs in to PostgreSQL over the network. The Data API asks IAM for every call (rds-data on this cluster) and takes the password from the secret that RDS rotates.",
-    "AwsSolutions-RDS11":
-      "No security group lets anybody in, and the subnets have no route out; another port would hide nothing.",
-    ...(isProtected ? {} : { "AwsSolutions-RDS10": "This database holds demonstration data and goes with its stack." }),
-  });
-  return cluster;
-}
-
-/** Stages use the cluster that a restored one replaces until they are deployed; its protection is not its writer's. */
-function keepReplacedWriter(cluster: AuroraCluster): void {
-  const writer = cluster.node.findChild("Writer").node.defaultChild as CfnDBInstance;
-  writer.cfnOptions.updateReplacePolicy = CfnDeletionPolicy.RETAIN;
 }
 
 function describe(stack: Stack, database: AuroraCluster): OwnCluster {

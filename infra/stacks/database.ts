@@ -1,4 +1,4 @@
-import type { Stack } from "aws-cdk-lib";
+import { ArnFormat, type Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
@@ -9,6 +9,9 @@ import type { Resource } from "./service-function.ts";
 /** The database's name within the cluster. */
 export const databaseName = "colophon";
 
+/** What the name of each cluster begins with that a database has had. */
+export const clusterNames = (database: string) => `colophon-${database}-database`;
+
 /** What others must know of a cluster. */
 export interface Cluster {
   readonly arn: string;
@@ -16,6 +19,15 @@ export interface Cluster {
   /** Of the roles that functions log in as. */
   readonly publicSecretArn: string;
   readonly adminSecretArn: string;
+}
+
+/** As an API stack finds it. */
+export interface FoundCluster extends Cluster {
+  /**
+   * Of all clusters that the database has had, as a pattern: while a release goes on by steps, old versions of functions
+   * still use the cluster that a restored one takes the place of.
+   */
+  readonly arnsOfAll: string;
 }
 
 /** What its own stack knows besides. */
@@ -44,10 +56,16 @@ export function publishCluster(scope: Construct, database: string, cluster: Clus
   publish("AdminSecretArn", "adminSecretArn");
 }
 
-export function findCluster(stack: Stack, database: string): Cluster {
+export function findCluster(stack: Stack, database: string): FoundCluster {
   const names = parameterNames(database);
   const find = (name: keyof Cluster) => StringParameter.valueForStringParameter(stack, names[name]);
   return {
+    arnsOfAll: stack.formatArn({
+      service: "rds",
+      resource: "cluster",
+      resourceName: `${clusterNames(database)}*`,
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    }),
     arn: find("arn"),
     identifier: find("identifier"),
     publicSecretArn: find("publicSecretArn"),
@@ -59,7 +77,7 @@ const statement = "rds-data:ExecuteStatement";
 const transaction = ["rds-data:BeginTransaction", "rds-data:CommitTransaction", "rds-data:RollbackTransaction"];
 
 /** The database as a function uses it: with the secret of its role, and no right to any other. */
-export function databaseResource(cluster: Cluster, { name, usesTransactions }: Packaged): Resource {
+export function databaseResource(cluster: Cluster | FoundCluster, { name, usesTransactions }: Packaged): Resource {
   const secretArn = databaseRoleOf(name) === "public" ? cluster.publicSecretArn : cluster.adminSecretArn;
   return resourceOf(cluster, secretArn, usesTransactions);
 }
@@ -83,12 +101,22 @@ export function ownResource(cluster: OwnCluster, { name }: Packaged): Resource {
   };
 }
 
-const resourceOf = ({ arn }: Cluster, secretArn: string, usesTransactions: boolean): Resource => ({
-  variables: { DATABASE_CLUSTER_ARN: arn, DATABASE_SECRET_ARN: secretArn, DATABASE_NAME: databaseName },
-  policies: {
-    UseDatabase: [
-      new PolicyStatement({ actions: [statement, ...(usesTransactions ? transaction : [])], resources: [arn] }),
-      new PolicyStatement({ actions: [reading], resources: [secretArn] }),
-    ],
-  },
-});
+function resourceOf(cluster: Cluster | FoundCluster, secretArn: string, usesTransactions: boolean): Resource {
+  const arns = "arnsOfAll" in cluster ? cluster.arnsOfAll : cluster.arn;
+  return {
+    variables: { DATABASE_CLUSTER_ARN: cluster.arn, DATABASE_SECRET_ARN: secretArn, DATABASE_NAME: databaseName },
+    policies: {
+      UseDatabase: [
+        new PolicyStatement({ actions: [statement, ...(usesTransactions ? transaction : [])], resources: [arns] }),
+        new PolicyStatement({ actions: [reading], resources: [secretArn] }),
+      ],
+    },
+    reasons: "arnsOfAll" in cluster ? { [finding(arns)]: patternReason } : {},
+  };
+}
+
+const finding = (arn: string) =>
+  `AwsSolutions-IAM5[Resource::${arn.replace(/\$\{Token\[AWS\.Partition.*?\]\}/, "<AWS::Partition>")}]`;
+
+const patternReason =
+  "A cluster restored from a backup has another name. Until a release by steps is through, functions use both, and no other cluster is called so.";

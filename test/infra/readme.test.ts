@@ -3,18 +3,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { settings } from "../../infra/stages.ts";
-import { type Template, useSynthesis } from "./stacks/synthesis.ts";
+import { stacks, type Template, useSynthesis } from "./stacks/synthesis.ts";
 
 const root = join(import.meta.dirname, "../..");
 
 let readme: string;
 let templates: Template[];
-
-const stacks = [
-  "colophon-account",
-  ...settings.databases.map(({ name }) => `colophon-${name}-database`),
-  ...settings.stages.map(({ name }) => `colophon-${name}`),
-];
 
 const synthesis = useSynthesis();
 

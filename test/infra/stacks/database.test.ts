@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DatabaseSettings, settings } from "../../../infra/stages.ts";
-import { spell, synthesize, type Template, useSynthesis } from "./synthesis.ts";
+import { type Properties, type Synthesis, spell, synthesize, type Template, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
 
@@ -36,11 +36,129 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
       MaxCapacity: given.capacityMax,
       ...(given.pausesAfterMinutes ? { SecondsUntilAutoPause: 60 * given.pausesAfterMinutes } : {}),
     });
-    expect(template.one("RDS::DBInstance").Properties).toMatchObject({
-      DBInstanceClass: "db.serverless",
-      PubliclyAccessible: false,
-      AutoMinorVersionUpgrade: false,
+    for (const { Properties } of template.all("RDS::DBInstance")) {
+      expect(Properties).toMatchObject({
+        DBInstanceClass: "db.serverless",
+        PubliclyAccessible: false,
+        AutoMinorVersionUpgrade: false,
+      });
+    }
+  });
+
+  it("has a standby in another zone where its settings say so", () => {
+    const [writer, ...others] = template.all("RDS::DBInstance").map(({ Properties }) => Properties);
+    expect(others).toHaveLength(given.standby ? 1 : 0);
+    // In tiers 0 and 1 instances grow with the writer.
+    expect([writer, ...others].map((each) => each?.PromotionTier)).toEqual(given.standby ? [0, 1] : [0]);
+    const zones = [writer, ...others].map((each) => JSON.stringify(each?.AvailabilityZone));
+    expect(zones).toEqual(
+      template
+        .all("EC2::Subnet")
+        .slice(0, zones.length)
+        .map(({ Properties }) => JSON.stringify(Properties.AvailabilityZone)),
+    );
+    expect(new Set(zones).size).toBe(zones.length);
+  });
+
+  it("has a key of its own, which outlives it where it is protected, for its snapshots are under it", () => {
+    const key = template.find(template.one("RDS::DBCluster").Properties.KmsKeyId);
+
+    expect(key).toMatchObject({ Type: "AWS::KMS::Key", Properties: { EnableKeyRotation: true } });
+    expect(key.DeletionPolicy).toBe(given.isProtected ? "RetainExceptOnCreate" : "Delete");
+  });
+
+  it("ends statements that nobody waits for, and logs slow ones without what they are about", () => {
+    const cluster = template.one("RDS::DBCluster").Properties;
+
+    expect(template.find(cluster.DBClusterParameterGroupName).Properties).toMatchObject({
+      Family: "aurora-postgresql18",
+      Parameters: {
+        statement_timeout: "45000",
+        log_min_duration_statement: "500",
+        log_lock_waits: "1",
+        log_error_verbosity: "terse",
+      },
     });
+    expect(cluster.EnableCloudwatchLogsExports).toEqual(["postgresql"]);
+    // Databases that rest are not watched.
+    expect(cluster.DatabaseInsightsMode).toBe(given.pausesAfterMinutes ? undefined : "standard");
+    expect(cluster.PerformanceInsightsEnabled).toBe(given.pausesAfterMinutes ? undefined : true);
+  });
+
+  it("writes to a log that is there before it, and is not kept for ever", () => {
+    const { DependsOn, Properties } = template.one("RDS::DBCluster");
+    const name = `/aws/rds/cluster/${Properties.DBClusterIdentifier}/postgresql`;
+    const log = template.all("Logs::LogGroup").find((each) => each.Properties.LogGroupName === name);
+
+    expect(log?.Properties.RetentionInDays).toBe(given.logRetentionDays);
+    expect(DependsOn).toContain(log?.id);
+    const query = template.one("Logs::QueryDefinition").Properties;
+    expect(query.Name).toBe(`colophon-${given.name}-database/slow-statements`);
+    expect(query.LogGroupNames).toEqual([name]);
+  });
+
+  it("mails failovers and failures to whom its alarms go", () => {
+    const events = template.one("RDS::EventSubscription").Properties;
+
+    expect(events).toMatchObject({ SourceType: "db-cluster", EventCategories: ["failover", "failure", "maintenance"] });
+    expect(spell(events.SnsTopicArn)).toBe(spell({ Ref: template.one("SNS::Topic").id }));
+    const publishers = template
+      .one("SNS::TopicPolicy")
+      .Properties.PolicyDocument.Statement.flatMap(({ Effect, Principal }: Properties) =>
+        Effect === "Allow" ? [Principal.Service] : [],
+      );
+    expect(publishers).toContain("events.rds.amazonaws.com");
+  });
+
+  it("is copied to another region each night where its settings say so", () => {
+    const plans = template.all("Backup::BackupPlan");
+    expect(plans).toHaveLength(given.backupRegion ? 1 : 0);
+    if (!given.backupRegion) return;
+
+    const there = synthesis.template(`colophon-${given.name}-backup`);
+    const vault = there.one("Backup::BackupVault").Properties;
+    const [rule, ...others] = plans[0]?.Properties.BackupPlan.BackupPlanRule ?? [];
+    expect(others).toEqual([]);
+    expect(rule.ScheduleExpression).toBe("cron(0 2 * * ? *)");
+    expect(rule.CopyActions.map(({ DestinationBackupVaultArn: arn }: Properties) => spell(arn))).toEqual([
+      `arn:\${AWS::Partition}:backup:${given.backupRegion}:123456789012:backup-vault:${vault.BackupVaultName}`,
+    ]);
+    expect(rule.CopyActions[0].Lifecycle).toEqual({ DeleteAfterDays: given.backupDays });
+    const { Resources } = template.one("Backup::BackupSelection").Properties.BackupSelection;
+    expect(Resources.map(spell)).toEqual([
+      `arn:\${AWS::Partition}:rds:eu-central-1:123456789012:cluster:\${${template.one("RDS::DBCluster").id}}`,
+    ]);
+    expect(there.find(vault.EncryptionKeyArn)).toMatchObject({
+      Type: "AWS::KMS::Key",
+      DeletionPolicy: "RetainExceptOnCreate",
+    });
+    expect(template.one("Backup::BackupVault").Properties.Notifications.BackupVaultEvents).toEqual([
+      "BACKUP_JOB_FAILED",
+      "COPY_JOB_FAILED",
+    ]);
+  });
+
+  it("has its operators' invocations in CloudTrail where its settings say so, and nothing else", () => {
+    const trails = template.all("CloudTrail::Trail");
+    expect(trails).toHaveLength(given.trailKeptDays ? 1 : 0);
+    if (!given.trailKeptDays) return;
+
+    const [trail] = trails;
+    expect(trail?.Properties).toMatchObject({ EnableLogFileValidation: true, IsLogging: true });
+    const [selector, ...others] = trail?.Properties.EventSelectors ?? [];
+    expect(others).toEqual([]);
+    expect(selector.IncludeManagementEvents).toBe(false);
+    expect(selector.DataResources.map(({ Type }: Properties) => Type)).toEqual(["AWS::Lambda::Function"]);
+    const recorded = selector.DataResources[0].Values.map(
+      (each: unknown) => template.find(each).Properties.FunctionName,
+    );
+    expect(recorded.sort()).toEqual(
+      ["ops-create-user", "ops-issue-refresh-token", "ops-list-changes", "ops-migrate", "ops-rotate-password"].map(
+        (name) => `colophon-${given.name}-${name}`,
+      ),
+    );
+    const { Rules } = template.find(trail?.Properties.S3BucketName).Properties.LifecycleConfiguration;
+    expect(Rules).toMatchObject([{ ExpirationInDays: given.trailKeptDays, Status: "Enabled" }]);
   });
 
   it("is encrypted, backed up, and its master's password rotated by RDS", () => {
@@ -100,7 +218,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
 
   it("answers on when it is protected and a restored one takes its place", () => {
     const kept = given.isProtected ? "Retain" : "Delete";
-    expect(template.one("RDS::DBInstance").UpdateReplacePolicy).toBe(kept);
+    for (const each of template.all("RDS::DBInstance")) expect(each.UpdateReplacePolicy).toBe(kept);
   });
 
   it("lies in a network that leads nowhere", () => {
@@ -160,15 +278,53 @@ describe("An API stack", () => {
 });
 
 describe("A database restored from a snapshot", () => {
-  it("takes the old one's place, with another name and a password of its own", async () => {
-    const [dev, ...others] = settings.databases;
-    const snapshot = "arn:aws:rds:eu-central-1:123456789012:cluster-snapshot:before-the-accident";
-    const restored = { ...settings, databases: [{ ...(dev as DatabaseSettings), snapshot }, ...others] };
-    const { template, remove } = await synthesize(synthesis.shipment, restored);
-    const cluster = template("colophon-dev-database").one("RDS::DBCluster");
-    await remove();
+  const snapshot = "arn:aws:rds:eu-central-1:123456789012:cluster-snapshot:before-the-accident";
+  let restored: Synthesis;
 
-    expect(cluster.Properties).toMatchObject({ SnapshotIdentifier: snapshot, ManageMasterUserPassword: true });
-    expect(cluster.Properties).not.toHaveProperty("DatabaseName");
+  beforeAll(async () => {
+    const databases = settings.databases.map((each) => ({ ...each, snapshot }));
+    restored = await synthesize(synthesis.shipment, { ...settings, databases });
+  });
+
+  afterAll(() => restored.remove());
+
+  it("takes the old one's place, with another name and a password of its own", () => {
+    const cluster = restored.template("colophon-dev-database").one("RDS::DBCluster").Properties;
+    const old = synthesis.template("colophon-dev-database").one("RDS::DBCluster").Properties;
+
+    expect(cluster).toMatchObject({ SnapshotIdentifier: snapshot, ManageMasterUserPassword: true });
+    expect(cluster).not.toHaveProperty("DatabaseName");
+    expect(old.DBClusterIdentifier).toBe("colophon-dev-database");
+    expect(cluster.DBClusterIdentifier).toMatch(/^colophon-dev-database-[0-9a-f]{8}$/);
+  });
+
+  it("is taken over by every function of a stage that is released gradually", () => {
+    const versionsOf = ({ template }: Pick<Synthesis, "template">) =>
+      new Map(
+        template("colophon-prod")
+          .all("Lambda::Version")
+          .map(({ id, Properties }) => [Properties.FunctionName.Ref, id]),
+      );
+    const before = versionsOf(synthesis);
+    const after = versionsOf(restored);
+
+    expect([...after.keys()]).toEqual([...before.keys()]);
+    expect(after.size).toBeGreaterThan(30);
+    expect([...after].filter(([lambda, version]) => before.get(lambda) === version)).toEqual([]);
+  });
+
+  it("leaves the old one open to versions that still run", () => {
+    const stage = restored.template("colophon-prod");
+    const [role] = stage.all("IAM::Role").filter(({ id }) => id.startsWith("contributorslist"));
+    const allowed = role?.Properties.Policies.flatMap((each: Properties) => each.PolicyDocument.Statement).find(
+      ({ Action }: Properties) => [Action].flat().includes("rds-data:ExecuteStatement"),
+    );
+    const pattern = new RegExp(`:${spell(allowed.Resource).split(":").at(-1)?.replace("*", ".*")}$`);
+
+    for (const { template } of [synthesis, restored]) {
+      const name = template("colophon-prod-database").one("RDS::DBCluster").Properties.DBClusterIdentifier;
+      expect(`:${name}`).toMatch(pattern);
+      expect(`:other-${name}`).not.toMatch(pattern);
+    }
   });
 });

@@ -3,15 +3,9 @@ import { parameterNames } from "../../../infra/stacks/database.ts";
 import { settings } from "../../../infra/stages.ts";
 import { functionName } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { type Properties, type Resource, spell, type Template, useSynthesis } from "./synthesis.ts";
+import { type Properties, type Resource, spell, stacks, type Template, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
-
-const stacks = [
-  "colophon-account",
-  ...settings.databases.map(({ name }) => `colophon-${name}-database`),
-  ...settings.stages.map(({ name }) => `colophon-${name}`),
-];
 
 interface Right {
   readonly action: string;
@@ -31,6 +25,8 @@ function rightsIn(document: Properties): Right[] {
     );
   });
 }
+
+const clusters = `arn:\${AWS::Partition}:rds:eu-central-1:123456789012:cluster:`;
 
 /** The rights of a function, with the names of the log, of the cluster, its secret and the bucket put in words. */
 function rightsOf(template: Template, lambda: Resource): string[] {
@@ -52,6 +48,7 @@ function rightsOf(template: Template, lambda: Resource): string[] {
   const words = [
     [`\${${LogGroup.Ref}.Arn}`, "the log"],
     [spell(DATABASE_CLUSTER_ARN), "the cluster"],
+    ...settings.databases.map(({ name }) => [`${clusters}colophon-${name}-database*`, `clusters of ${name}`] as const),
     [spell(DATABASE_SECRET_ARN), "the secret"],
     ...(DATABASE_PUBLIC_SECRET_ARN ? [[spell(DATABASE_PUBLIC_SECRET_ARN), "the public secret"]] : []),
     ...(DATABASE_ADMIN_SECRET_ARN ? [[spell(DATABASE_ADMIN_SECRET_ARN), "the admin secret"]] : []),
@@ -68,8 +65,17 @@ function rightsOf(template: Template, lambda: Resource): string[] {
 }
 
 const log = ["logs:CreateLogStream the log", "logs:PutLogEvents the log"];
-const database = ["rds-data:ExecuteStatement the cluster", "secretsmanager:GetSecretValue the secret"];
-const transactions = ["Begin", "Commit", "Rollback"].map((each) => `rds-data:${each}Transaction the cluster`);
+/** A stage also has those whose place a restored cluster takes; what belongs to the database has but its own. */
+const clusterOf = (stack: string) => {
+  const stage = settings.stages.find(({ name }) => stack === `colophon-${name}`);
+  return stage ? `clusters of ${stage.database}` : "the cluster";
+};
+const databaseOf = (stack: string) => [
+  `rds-data:ExecuteStatement ${clusterOf(stack)}`,
+  "secretsmanager:GetSecretValue the secret",
+];
+const transactionsOf = (stack: string) =>
+  ["Begin", "Commit", "Rollback"].map((each) => `rds-data:${each}Transaction ${clusterOf(stack)}`);
 const onSecrets = (...actions: string[]) =>
   ["public", "admin"].flatMap((role) => actions.map((each) => `secretsmanager:${each} the ${role} secret`));
 const images = (folder: string, ...actions: string[]) => actions.map((each) => `s3:${each} the bucket/${folder}/*`);
@@ -136,11 +142,11 @@ describe.each(stacks)("Of the stack %s", (stack) => {
     const hasUploads = uploadStacks.has(stack);
     for (const [name, lambda] of functions) {
       const itsOwn = [
-        ...(mayTransact(name) ? transactions : []),
+        ...(mayTransact(name) ? transactionsOf(stack) : []),
         ...(more[name] ?? []),
         ...((hasUploads && moreWithUploads[name]) || []),
       ];
-      const all = [...log, ...(without[name] ?? [...database, ...itsOwn])];
+      const all = [...log, ...(without[name] ?? [...databaseOf(stack), ...itsOwn])];
       expect([name, ...rightsOf(template, lambda)]).toEqual([name, ...all.sort()]);
     }
   });

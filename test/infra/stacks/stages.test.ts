@@ -158,6 +158,15 @@ describe("Settings", () => {
       ({ dev }) => (dev.smoke = { everyMinutes: 5 }),
       /stages\.0\.smoke: would keep a database awake/,
     ],
+    [
+      "copies of backups where the database is",
+      ({ prodDatabase }) => (prodDatabase.backupRegion = "eu-central-1"),
+      /databases\.1\.backupRegion: copies of backups in the region/,
+    ],
+    ["copies of backups nowhere", ({ devDatabase }) => (devDatabase.backupRegion = "Dublin"), /backupRegion: a region/],
+    ["half a standby", ({ devDatabase }) => (devDatabase.standby = 1 as never), /databases\.0\.standby/],
+    ["a trail for no day", ({ devDatabase }) => (devDatabase.trailKeptDays = 0), /trailKeptDays/],
+    ["a throttle below nothing", ({ dev }) => (dev.throttles.changes.rate = -1), /throttles\.changes\.rate/],
     ["a misspelt setting", ({ dev }) => Object.assign(dev, { upload: true }), /upload/],
   ])("refuse %s", (_, change, message) => {
     expect(issuesOf(changed(change))?.join("\n")).toMatch(message);

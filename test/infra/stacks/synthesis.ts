@@ -42,6 +42,16 @@ export interface Synthesis {
   remove(): Promise<void>;
 }
 
+/** The names of the stacks that the settings make. */
+export const stacks: readonly string[] = [
+  "colophon-account",
+  ...settings.databases.flatMap(({ name, backupRegion }) => [
+    `colophon-${name}-database`,
+    ...(backupRegion ? [`colophon-${name}-backup`] : []),
+  ]),
+  ...settings.stages.map(({ name }) => `colophon-${name}`),
+];
+
 /** What `npm run synth` gives, for a whole test file or describe block; it is there in hooks and tests. */
 export function useSynthesis(): Pick<Synthesis, "directory" | "template"> & { readonly shipment: Shipment } {
   const directory = join(inject("cache"), "synthesis");
