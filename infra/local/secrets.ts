@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, scryptSync } from "node:crypto";
 import type { DatabaseRole } from "../database-role.ts";
 
 /** What a secret of the database holds. */
@@ -26,15 +26,21 @@ export const secretVariables = {
 };
 
 /**
- * The secrets of a database that migrations reach as whom its server's URL names. The other passwords are made anew, and
- * hold once the migrations have run.
+ * The secrets of a database that migrations reach as whom its server's URL names. Roles are those of the whole server, so
+ * all who use it have to agree on their passwords, which hold once the migrations have run: they follow from a password
+ * that nobody else has, or nobody at all.
+ * @param known by default the one in the URL
  */
-export function newSecrets(databaseUrl: string): Secrets {
+export function newSecrets(databaseUrl: string, known = decodeURIComponent(new URL(databaseUrl).password)): Secrets {
   const { username, password } = new URL(databaseUrl);
-  const anew = () => randomBytes(24).toString("base64url");
+  const passwordOf = (role: string) =>
+    (known === "" ? randomBytes(passwordBytes) : scryptSync(known, role, passwordBytes)).toString("base64url");
+  const ofRole = (role: string) => ({ username: role, password: passwordOf(role) });
   return {
     [secretArns.master]: { username: decodeURIComponent(username), password: decodeURIComponent(password) },
-    [secretArns.public]: { username: "colophon_public", password: anew() },
-    [secretArns.admin]: { username: "colophon_admin", password: anew() },
+    [secretArns.public]: ofRole("colophon_public"),
+    [secretArns.admin]: ofRole("colophon_admin"),
   };
 }
+
+const passwordBytes = 24;

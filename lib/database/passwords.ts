@@ -8,8 +8,9 @@ import {
   UpdateSecretVersionStageCommand,
 } from "@aws-sdk/client-secrets-manager";
 import * as z from "zod/mini";
+import { attempts } from "../persist.ts";
 
-const client = new SecretsManagerClient({});
+const client = new SecretsManagerClient({ requestHandler: attempts });
 
 /** What the Data API wants in a secret. */
 const credentials = z.object({ username: z.string(), password: z.string() });

@@ -8,7 +8,7 @@ import { startDataApi } from "../../infra/local/data-api/server.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
 import { createOwnedDatabase, owner } from "../../infra/local/owner.ts";
 import { startPostgres } from "../../infra/local/postgres.ts";
-import type { Secrets } from "../../infra/local/secrets.ts";
+import { newSecrets, type Secrets } from "../../infra/local/secrets.ts";
 import { key, useDatabase } from "./environment.ts";
 
 declare module "vitest" {
@@ -56,7 +56,9 @@ export default async function setup(project: TestProject) {
 async function makeTemplates(databaseUrl: string, outdir: string): Promise<{ ownerUrl: string; secrets: Secrets }> {
   const sql = postgres(`${databaseUrl}/postgres`, { max: 1 });
   const ownerUrl = await createOwnedDatabase(databaseUrl, "blank");
-  const dataApi = await startDataApi({ databaseUrl: ownerUrl, key });
+  // Whoever comes as the superuser sets the passwords that follow from the superuser's.
+  const secrets = newSecrets(ownerUrl, new URL(databaseUrl).password);
+  const dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets, key });
   useDatabase("blank", dataApi.url);
   const { handler } = await import(join(outdir, "ops/migrate/index.mjs"));
   await handler({});
@@ -64,5 +66,5 @@ async function makeTemplates(databaseUrl: string, outdir: string): Promise<{ own
   await sql`create database demo template blank owner ${sql(owner)}`;
   await loadDemo(`${ownerUrl}/demo`);
   await sql.end();
-  return { ownerUrl, secrets: dataApi.secrets };
+  return { ownerUrl, secrets };
 }

@@ -14,7 +14,7 @@ import { openSessions } from "./sessions.ts";
 export interface DataApiOptions {
   /** PostgreSQL server without database, `postgres://user:password@host:port`; each request names its database. */
   databaseUrl: string;
-  /** Default: the URL's user is the master, and the passwords of the other roles are made anew. */
+  /** Default: the URL's user is the master, and the passwords of the other roles follow from the URL's. */
   secrets?: Secrets;
   /** What is not signed with it gets no answer. */
   key: Key;

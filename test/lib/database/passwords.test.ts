@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import postgres from "postgres";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { type DataApi, startDataApi } from "../../../infra/local/data-api/server.ts";
 import { type Invocation, type Lambda, startLambda } from "../../../infra/local/lambda.ts";
 import { createOwnedDatabase } from "../../../infra/local/owner.ts";
@@ -34,7 +34,10 @@ afterAll(async () => {
 });
 
 /** A Data API with these secrets, and the functions over it. */
-async function useSecrets(secrets: Secrets = newSecrets(ownerUrl), databaseUrl = ownerUrl): Promise<void> {
+async function useSecrets(
+  secrets: Secrets = newSecrets(ownerUrl, randomUUID()),
+  databaseUrl = ownerUrl,
+): Promise<void> {
   dataApi = await startDataApi({ databaseUrl, secrets, key });
   useDatabase("colophon", dataApi.url);
   lambda = await startLambda({ outdir: inject("outdir") });
@@ -71,6 +74,18 @@ describe("The passwords of the roles", () => {
       expect(await whoIs(secretArns.admin)).toBe("colophon_admin");
       await close();
     }
+  });
+
+  it("may change under a visitor, who waits for a moment", async () => {
+    await useSecrets();
+    const event = JSON.parse(await readFile(join(import.meta.dirname, "../../../events/publishers/list.json"), "utf8"));
+
+    const visit = lambda.invoke("publishers-list", event);
+    await vi.waitUntil(() => dataApi.calls.length > 0, { timeout: 20_000 });
+    expect(await migrate()).toMatchObject(succeeded);
+
+    expect(await visit).toMatchObject({ result: { statusCode: 200 } });
+    await close();
   });
 
   it("travel in no statement", async () => {

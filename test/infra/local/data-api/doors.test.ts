@@ -1,4 +1,5 @@
 import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
+import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Key, newKey } from "../../../../infra/local/signature.ts";
 import { key } from "../../../support/environment.ts";
@@ -94,4 +95,56 @@ describe("the Data API", () => {
       ]);
     },
   );
+});
+
+describe("Secrets Manager", () => {
+  const readingOf = (credentials: Key = key) =>
+    captured((requestHandler) =>
+      new SecretsManagerClient({ endpoint: data.api.url, region: "eu-central-1", credentials, requestHandler }).send(
+        new GetSecretValueCommand({ SecretId: secretArn }),
+      ),
+    );
+
+  it("tells a secret to whoever signs by the key of its start", async () => {
+    const { status, text } = await send(data.api.url, "/", await readingOf());
+
+    expect({ status, secret: JSON.parse(JSON.parse(text).SecretString) }).toEqual({
+      status: 200,
+      secret: data.api.secrets[secretArn],
+    });
+  });
+
+  it.each([
+    ["another key", async () => readingOf(newKey()), "UnrecognizedClientException"],
+    ["no signature", async () => without("authorization"), "MissingAuthenticationTokenException"],
+    ["a signature for the Data API", async () => ofAnotherService(), "InvalidSignatureException"],
+    ["a page in a browser", async () => fromPage(), "AccessDeniedException"],
+  ])("refuses %s", async (_, reading, type) => {
+    const { status, headers, text } = await send(data.api.url, "/", await reading());
+
+    expect([status, headers["x-amzn-errortype"]]).toEqual([403, type]);
+    expect(text).not.toContain("password");
+  });
+
+  async function without(name: string) {
+    const reading = await readingOf();
+    return {
+      ...reading,
+      headers: Object.fromEntries(Object.entries(reading.headers).filter(([each]) => each !== name)),
+    };
+  }
+
+  async function ofAnotherService() {
+    const reading = await readingOf();
+    const { authorization = "" } = reading.headers;
+    return {
+      ...reading,
+      headers: { ...reading.headers, authorization: authorization.replace("secretsmanager", "rds-data") },
+    };
+  }
+
+  async function fromPage() {
+    const reading = await readingOf();
+    return { ...reading, headers: { ...reading.headers, origin: "https://evil.example.com" } };
+  }
 });
