@@ -47,6 +47,12 @@ describe.each(open.map((each) => [each.path, each] as const))("HEAD %s", (_, dec
     expect(head).toEqual({ ...shown, body: "" });
   });
 
+  it("is what a preflight allows beside GET", async () => {
+    const { headers } = await ask("OPTIONS", declaration.path.replace(/\{\w+\}/, "1"));
+
+    expect(headers).toHaveProperty("access-control-allow-methods", "GET,HEAD");
+  });
+
   it("answers what its GET refuses alike", async () => {
     const wrong = `${declaration.path.replace(/\{\w+\}/, "nothing-of-this-name")}?limit=-1`;
     for (const path of [wrong, ...routesOf(declaration)]) {
