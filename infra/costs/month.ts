@@ -88,6 +88,8 @@ export function monthOf({ stage, database, templates }: Deployed, millions: numb
   return {
     "at rest": Object.values(restOf(...templates)).reduce((total, each) => total + each, 0),
     "CloudFront, requests": hasEdge ? millions * prices.edgeRequest.dollars : 0,
+    // It tells the firewall whose a request is (stacks/edge.ts).
+    "CloudFront, functions": hasEdge && stage.firewall ? millions * prices.edgeFunction.dollars : 0,
     "CloudFront, data sent": hasEdge ? gigabytes * prices.edgeSent.dollars : 0,
     "API Gateway, requests": reaching * prices.gateway.dollars,
     "API Gateway, data sent": hasEdge ? 0 : gigabytes * prices.sent.dollars,

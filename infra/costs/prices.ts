@@ -15,6 +15,7 @@ export const prices = {
   sent: quoted(0.09, "GB", "data that API Gateway sends to the internet", "apigatewaycost.com/aws"),
   edgeRequest: quoted(1, "M", "CloudFront, requests", "wring.co"),
   edgeSent: aws(0.085, "GB", "CloudFront, data sent in Europe and America", "aws.amazon.com/cloudfront/pricing"),
+  edgeFunction: quoted(0.1, "M", "CloudFront, calls of a function of its own", "cur.vantage.sh"),
   lambdaRequest: aws(0.2, "M", "Lambda, requests", "aws.amazon.com/lambda/pricing"),
   lambdaTime: quoted(13.3334, "M GB-s", "Lambda on arm64, memory for a time", "cloudchipr.com"),
   dataApi: quoted(0.35, "M", "Data API, requests, by 32 KB", "several repositories"),

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ interface Question {
 
 export interface SharedCache {
   ask(path: string, question?: Question): Promise<Answer>;
-  /** Moves its clock forward; the origin's stays as it is. */
+  /** Moves its clock, which stands still otherwise, forward; the origin's stays as it is. */
   pass(seconds: number): Promise<void>;
   /** Everything that it keeps: keys, headers and bodies. */
   kept(): Promise<string[]>;
@@ -48,13 +48,15 @@ export async function startSharedCache(origin: string, reads: readonly PublicRea
   const socket = join(directory, "socket");
   const time = join(directory, "time");
   await mkdir(join(directory, "kept"));
-  await writeFile(time, "+0");
+  let now = Date.now();
+  await writeFile(time, clockTime(now));
   await writeFile(join(directory, "nginx.conf"), configuration({ directory, socket, origin, reads }));
   const server = spawn(nginx, ["-c", join(directory, "nginx.conf"), "-e", join(directory, "errors"), "-p", directory], {
     env: {
       LD_PRELOAD: clock,
       FAKETIME_TIMESTAMP_FILE: time,
       FAKETIME_NO_CACHE: "1",
+      TZ: "UTC",
       // Timers run by the monotonic clock, and shall not all go off at once.
       FAKETIME_DONT_FAKE_MONOTONIC: "1",
     },
@@ -62,12 +64,13 @@ export async function startSharedCache(origin: string, reads: readonly PublicRea
   });
   await untilReady(server, socket, join(directory, "errors"));
   const agent = new Agent({ keepAlive: true });
-  let passed = 0;
   return {
     ask: (path, question = {}) => ask(agent, socket, path, question),
     async pass(seconds) {
-      passed += seconds;
-      await writeFile(time, `+${passed}`);
+      now += seconds * 1_000;
+      // Renamed, so that nobody reads an empty file, which would be the time of day.
+      await writeFile(`${time}.next`, clockTime(now));
+      await rename(`${time}.next`, time);
     },
     async kept() {
       const files = await readdir(join(directory, "kept"));
@@ -81,6 +84,9 @@ export async function startSharedCache(origin: string, reads: readonly PublicRea
     },
   };
 }
+
+/** As libfaketime reads a time at which the clock stands. */
+const clockTime = (milliseconds: number) => new Date(milliseconds).toISOString().slice(0, 19).replace("T", " ");
 
 async function untilReady(server: ChildProcess, socket: string, errors: string): Promise<void> {
   await vi.waitUntil(() => existsSync(socket) || server.exitCode !== null, { timeout: 10_000, interval: 20 });
