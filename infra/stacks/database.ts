@@ -115,8 +115,9 @@ function resourceOf(cluster: Cluster | FoundCluster, secretArn: string, usesTran
   };
 }
 
+/** As cdk-nag writes a finding. */
 const finding = (arn: string) =>
-  `AwsSolutions-IAM5[Resource::${arn.replace(/\$\{Token\[AWS\.Partition.*?\]\}/, "<AWS::Partition>")}]`;
+  `AwsSolutions-IAM5[Resource::${arn.replace(/\$\{Token\[AWS\.(\w+)\.\d+\]\}/g, "<AWS::$1>")}]`;
 
 const patternReason =
   "A cluster restored from a backup has another name. Until a release by steps is through, functions use both, and no other cluster is called so.";
