@@ -40,7 +40,7 @@ export function makeApp(settings: Settings, shipment: Shipment, outdir: string):
   const app = new App({ outdir, analyticsReporting: false, treeMetadata: false, context: features });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app, { verbose: true }));
   const env = { account: settings.account.id, region: settings.account.region };
-  const account = new AccountStack(app, "colophon-account", { env, tags: tagsOf({}), settings: settings.account });
+  const account = new AccountStack(app, "colophon-account", { env, tags: tagsOf({}), settings });
   for (const each of settings.databases) {
     const tags = tagsOf({ database: each.name });
     const database = new DatabaseStack(app, `colophon-${each.name}-database`, {

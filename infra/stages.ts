@@ -23,6 +23,18 @@ const capacity = z.number().min(0).max(256).multipleOf(0.5);
 
 const region = z.string().regex(/^[a-z]{2,4}(-[a-z]+)+-\d$/, "a region's code, such as eu-central-1");
 
+const pipelineSettings = z.strictObject({
+  /** As the subjects of its tokens name it: since July 2026 new repositories have their numbers in there. */
+  repository: z
+    .string()
+    .regex(/^([\w.-]+\/[\w.-]+|[\w.-]+@\d+\/[\w.-]+@\d+)$/, "owner/name, or owner@number/name@number"),
+  /** The account's provider for GitHub's tokens, where there is one already: an account has no two. */
+  provider: z
+    .string()
+    .regex(/^arn:aws:iam::\d{12}:oidc-provider\/token\.actions\.githubusercontent\.com$/, "GitHub's provider in IAM")
+    .optional(),
+});
+
 const accountSettings = z
   .strictObject({
     /** The only account that anything is deployed to, whatever credentials are in the shell. */
@@ -34,9 +46,15 @@ const accountSettings = z
     alarmRecipient: z.email().optional(),
     /** Of the whole account; who pays hears before and when it is spent. */
     budget: z.strictObject({ dollarsAMonth: z.number().positive(), recipient: z.email() }).optional(),
+    /** Whose workflows on GitHub may deploy (infra/README.md, "Pipeline"). */
+    pipeline: pipelineSettings.optional(),
   })
   .refine((it) => (it.concurrency === undefined) === (it.alarmRecipient === undefined), {
     error: "concurrency and alarmRecipient go together",
+  })
+  .refine(({ id, pipeline }) => !pipeline?.provider || pipeline.provider.split(":")[4] === id, {
+    path: ["pipeline", "provider"],
+    error: "a provider of another account",
   });
 
 const databaseSettings = z
@@ -141,6 +159,7 @@ const stageSettings = z
   .refine((it) => it.uploads === (it.imageCertificate !== undefined), "a stage has imageCertificate if it has uploads");
 
 export type AccountSettings = z.infer<typeof accountSettings>;
+export type PipelineSettings = z.infer<typeof pipelineSettings>;
 export type DatabaseSettings = z.infer<typeof databaseSettings>;
 export type StageSettings = z.infer<typeof stageSettings>;
 export type FirewallSettings = z.infer<typeof firewallSettings>;

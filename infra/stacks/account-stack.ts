@@ -4,12 +4,13 @@ import { CfnBudget } from "aws-cdk-lib/aws-budgets";
 import { Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { ManagedPolicy, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
-import type { AccountSettings } from "../stages.ts";
+import type { AccountSettings, Settings } from "../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
 import { Alarms } from "./alarms.ts";
+import { Pipeline } from "./pipeline.ts";
 
 export interface AccountStackProps extends Pick<StackProps, "env" | "tags"> {
-  readonly settings: AccountSettings;
+  readonly settings: Settings;
 }
 
 /** How much of the account's concurrency may be in use before somebody hears of it. */
@@ -17,7 +18,7 @@ const busyShare = 0.8;
 
 /**
  * What there is once in an account and region: the role that API Gateway needs before any stage of any API can write
- * logs, and who watches what all stages share, concurrency and money.
+ * logs, who watches what all stages share, concurrency and money, and the roles of the pipeline.
  */
 export class AccountStack extends Stack {
   constructor(scope: Construct, id: string, { settings, ...props }: AccountStackProps) {
@@ -32,8 +33,10 @@ export class AccountStack extends Stack {
     });
     new CfnAccount(this, "Account", { cloudWatchRoleArn: role.roleArn });
     new CfnOutput(this, "LogRoleArn", { value: role.roleArn });
-    this.watchConcurrency(id, settings);
-    this.watchCosts(settings);
+    const { account } = settings;
+    this.watchConcurrency(id, account);
+    this.watchCosts(account);
+    if (account.pipeline) new Pipeline(this, "Pipeline", { ...account.pipeline, settings });
   }
 
   private watchConcurrency(prefix: string, { concurrency, alarmRecipient: recipient }: AccountSettings): void {

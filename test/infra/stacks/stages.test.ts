@@ -25,6 +25,10 @@ function changed(change: (draft: Draft) => void): unknown {
   return draft;
 }
 
+const pipelineOf = (repository: string, provider?: string) => (draft: Draft) => {
+  Object.assign(draft.account, { pipeline: { repository, ...(provider ? { provider } : {}) } });
+};
+
 const issuesOf = (given: unknown) =>
   settingsSchema.safeParse(given).error?.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
 
@@ -60,6 +64,14 @@ describe("Settings", () => {
     ["an account by its number", ({ account }) => (account.id = 123456789012 as never), /account\.id/],
     ["a region that is none", ({ account }) => (account.region = "Frankfurt"), /account\.region: a region's code/],
     ["no account", (draft) => delete (draft.whole as Partial<Settings>).account, /account/],
+    ["a repository that is a URL", pipelineOf("https://github.com/a/b"), /account\.pipeline\.repository: owner\/name/],
+    ["a repository with one number", pipelineOf("a@1/b"), /account\.pipeline\.repository: owner\/name/],
+    ["a provider that is none", pipelineOf("a/b", "arn:aws:iam::123456789012:role/a"), /pipeline\.provider: GitHub's/],
+    [
+      "a provider of another account",
+      pipelineOf("a/b", "arn:aws:iam::210987654321:oidc-provider/token.actions.githubusercontent.com"),
+      "account.pipeline.provider: a provider of another account",
+    ],
     ["an origin with a path", ({ dev }) => dev.allowedOrigins.push("https://a.example.com/"), /an origin/],
     ["any origin", ({ dev }) => dev.allowedOrigins.push("*"), /stages\.0\.allowedOrigins/],
     ["no origin", ({ dev }) => dev.allowedOrigins.splice(0), /allowedOrigins/],
