@@ -12,7 +12,7 @@ export function withCosts(text: string, settings: Settings, folder: string): str
   return text.replace(place, (_, start, end) => `${start}\n${costs(settings, folder)}\n\n${end}`);
 }
 
-function costs({ databases, stages }: Settings, folder: string): string {
+function costs({ account, databases, stages }: Settings, folder: string): string {
   const files = readdirSync(folder).filter((file) => /^colophon-.*\.template\.json$/.test(file));
   const read = (file: string): month.Template => JSON.parse(readFileSync(join(folder, file), "utf8"));
   const stacks = new Map(files.map((file) => [file.replace(/\..*/, ""), read(file)]));
@@ -20,7 +20,7 @@ function costs({ databases, stages }: Settings, folder: string): string {
     const database = databases.find(({ name }) => name === stage.database);
     if (!database || !stage.isProtected) return [];
     const own = [`colophon-${stage.name}`, `colophon-${database.name}-database`];
-    const deployed = { stage, database, templates: own.flatMap((name) => stacks.get(name) ?? []) };
+    const deployed = { account, stage, database, templates: own.flatMap((name) => stacks.get(name) ?? []) };
     return [monthTable(deployed), limitTable(deployed)];
   });
   const rest = [...stacks].map(([name, each]) => [name.replace("colophon-", ""), month.restOf(each)] as const);

@@ -1,4 +1,4 @@
-import type { DatabaseSettings, StageSettings } from "../stages.ts";
+import type { AccountSettings, DatabaseSettings, StageSettings } from "../stages.ts";
 import { prices } from "./prices.ts";
 
 /** Dollars a month, by what they are for. */
@@ -11,6 +11,7 @@ export interface Template {
 }
 
 export interface Deployed {
+  readonly account: AccountSettings;
   readonly stage: StageSettings;
   readonly database: DatabaseSettings;
   /** Of the stage's stacks and of its database's. */
@@ -106,15 +107,16 @@ export function monthOf({ stage, database, templates }: Deployed, millions: numb
 }
 
 /** What share of each limit the peak of such a month takes, fullest first. */
-export function limitsOf({ stage, database }: Deployed, millions: number, hasEdge: boolean) {
+export function limitsOf({ account, stage, database }: Deployed, millions: number, hasEdge: boolean) {
   const sum = over(perSecond(millions) * assumed.peak.value, hasEdge);
-  const ofKind = (kind: Kind["kind"]) => sum((each) => (each.kind === kind ? 1 : 0)) / stage.throttles[kind].rate;
+  const ofKind = (name: Kind["kind"], of = (_: Kind) => 1) => sum((each) => (each.kind === name ? of(each) : 0));
   const shares = {
-    "`throttles.records`": ofKind("records"),
-    "`throttles.lists`": ofKind("lists"),
-    "`throttles.changes`": ofKind("changes"),
+    "`throttles.records`": ofKind("records") / stage.throttles.records.rate,
+    "`throttles.lists`": ofKind("lists") / stage.throttles.lists.rate,
+    "`throttles.changes`": ofKind("changes") / stage.throttles.changes.rate,
+    "`streams.concurrent`": ofKind("lists", billedMilliseconds) / 1_000 / (stage.streams?.concurrent ?? Infinity),
     "`capacityMax`": sum(unitsFor) / database.capacityMax,
-    "Lambda's concurrency": sum(billedMilliseconds) / 1_000 / 1_000,
+    "`account.concurrency`": sum(billedMilliseconds) / 1_000 / (account.concurrency ?? 1_000),
     "API Gateway's 10,000 a second": sum(() => 1) / 10_000,
   };
   return Object.entries(shares).sort(([, one], [, other]) => other - one);

@@ -15,7 +15,12 @@ beforeAll(() => {
   const read = (stack: string): Template => JSON.parse(synthesis.template(stack).text);
   const [, stage] = settings.stages as [StageSettings, StageSettings];
   const [, database] = settings.databases as [DatabaseSettings, DatabaseSettings];
-  prod = { stage, database, templates: [read("colophon-prod"), read("colophon-prod-database")] };
+  prod = {
+    account: settings.account,
+    stage,
+    database,
+    templates: [read("colophon-prod"), read("colophon-prod-database")],
+  };
 });
 
 const total = (lines: Readonly<Record<string, number>>) => Object.values(lines).reduce((sum, each) => sum + each, 0);
@@ -113,6 +118,10 @@ describe("What breaks first", () => {
     expect(first(prod)).toBe("`throttles.lists`");
     expect(first(opened)).toBe("`throttles.records`");
     expect(first({ ...opened, database: { ...prod.database, capacityMax: 1 } })).toBe("`capacityMax`");
+    expect(first({ ...opened, account: { ...prod.account, concurrency: 10 } })).toBe("`account.concurrency`");
+    expect(first({ ...opened, stage: { ...opened.stage, streams: { concurrent: 1, secondsMax: 60 } } })).toBe(
+      "`streams.concurrent`",
+    );
   });
 
   it("comes later behind an edge", () => {
