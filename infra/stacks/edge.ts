@@ -66,7 +66,7 @@ const keepaliveTimeout = Duration.seconds(60);
 const errors = [400, 403, 404, 405, 414, 500, 501, 502, 503];
 const errorResponses: ErrorResponse[] = [
   ...errors.map((httpStatus) => ({ httpStatus, ttl: Duration.seconds(0) })),
-  // It is CloudFront's own, since functions give up before API Gateway does.
+  // It is CloudFront's own word for a silent origin: functions give up before API Gateway does, and say 503.
   { httpStatus: 504, ttl: silenceKept },
 ];
 

@@ -136,7 +136,7 @@ describe("The firewall", () => {
   });
 
   it("fits what AWS WAF takes", () => {
-    const regexes = prod.text.match(/(?<="RegexString": ").*(?=")/g) ?? [];
+    const regexes = prod.text.match(/(?<="RegexString": ?").*?(?=")/g) ?? [];
 
     expect(regexes.length).toBeGreaterThan(3);
     for (const each of regexes) expect(each.length).toBeLessThanOrEqual(512);
