@@ -1,4 +1,4 @@
-import { ArnFormat, type Stack } from "aws-cdk-lib";
+import { ArnFormat, CfnParameter, type Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
@@ -58,7 +58,9 @@ export function publishCluster(scope: Construct, database: string, cluster: Clus
 
 export function findCluster(stack: Stack, database: string): FoundCluster {
   const names = parameterNames(database);
-  const find = (name: keyof Cluster) => StringParameter.valueForStringParameter(stack, names[name]);
+  // Every function refers to them, so they have short names, which the CDK's are not.
+  const find = (id: string, name: keyof Cluster) =>
+    new CfnParameter(stack, id, { type: "AWS::SSM::Parameter::Value<String>", default: names[name] }).valueAsString;
   return {
     arnsOfAll: stack.formatArn({
       service: "rds",
@@ -66,10 +68,10 @@ export function findCluster(stack: Stack, database: string): FoundCluster {
       resourceName: `${clusterNames(database)}*`,
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     }),
-    arn: find("arn"),
-    identifier: find("identifier"),
-    publicSecretArn: find("publicSecretArn"),
-    adminSecretArn: find("adminSecretArn"),
+    arn: find("ClusterArn", "arn"),
+    identifier: find("ClusterIdentifier", "identifier"),
+    publicSecretArn: find("PublicSecretArn", "publicSecretArn"),
+    adminSecretArn: find("AdminSecretArn", "adminSecretArn"),
   };
 }
 
