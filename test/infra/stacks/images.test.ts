@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { reference } from "../../../infra/reference.ts";
+import { smokeRequests } from "../../../infra/smoke-requests.ts";
 import { settings } from "../../../infra/stages.ts";
 import { type Properties, spell, synthesize, type Template, useSynthesis } from "./synthesis.ts";
 
@@ -105,15 +106,18 @@ describe.each(settings.stages)("What is scheduled on stage $name", (stage) => {
     });
   };
 
-  it("is to tidy once a day, and to remove images where there are uploads", () => {
+  it("is to tidy once a day, to remove images where there are uploads, and to ask the stage where it says so", () => {
     const runs = scheduled().map(({ rule, target, lambda }) => [
       lambda.Properties.FunctionName,
       rule.Properties.ScheduleExpression,
       JSON.parse(target.Input),
     ]);
 
+    const { everyMinutes } = stage.smoke ?? {};
+    const questions = { requests: smokeRequests("public") };
     expect(runs.sort()).toEqual([
       ...(stage.uploads ? [[`colophon-${stage.name}-ops-remove-images`, "rate(6 hours)", {}]] : []),
+      ...(stage.smoke ? [[`colophon-${stage.name}-ops-smoke`, `rate(${everyMinutes} minutes)`, questions]] : []),
       [`colophon-${stage.name}-ops-tidy`, "rate(1 day)", { days: stage.changesKeptDays }],
     ]);
   });
