@@ -1,0 +1,85 @@
+import {
+  Dashboard,
+  GraphWidget,
+  type IMetric,
+  LogQueryVisualizationType,
+  LogQueryWidget,
+  PeriodOverride,
+  Stats,
+} from "aws-cdk-lib/aws-cloudwatch";
+import type { LogGroup } from "aws-cdk-lib/aws-logs";
+import type { Construct } from "constructs";
+import type { Metrics } from "./metrics.ts";
+
+interface DashboardProps {
+  readonly name: string;
+  readonly metrics: Metrics;
+  /** The log of all functions. */
+  readonly functionLog: LogGroup;
+}
+
+/** Traffic, errors, latency, the database and what costs, on one page. */
+export function addDashboard(scope: Construct, { name, metrics, functionLog }: DashboardProps): void {
+  const half = (title: string, left: IMetric[], right: IMetric[] = []) =>
+    new GraphWidget({ title, left, right, width: 12, height: 6 });
+  const count = (title: string, query: string) =>
+    new LogQueryWidget({
+      title,
+      logGroupNames: [functionLog.logGroupName],
+      queryString: query,
+      view: LogQueryVisualizationType.BAR,
+      width: 12,
+      height: 6,
+    });
+  new Dashboard(scope, "Dashboard", {
+    dashboardName: name,
+    periodOverride: PeriodOverride.AUTO,
+    widgets: [
+      [
+        half("Traffic", [metrics.api("Count", Stats.SUM)]),
+        half(
+          "Errors",
+          [metrics.api("4XXError", Stats.SUM), metrics.api("5XXError", Stats.SUM)],
+          [metrics.failureRate()],
+        ),
+      ],
+      [
+        half(
+          "Latency",
+          [50, 90, 99].map((each) => metrics.api("Latency", Stats.percentile(each))),
+          [metrics.own("first-byte", Stats.percentile(99)).with({ label: "lists until they begin, p99" })],
+        ),
+        half("Latency by endpoint, p99", [metrics.everyFunction("Duration", "p99")]),
+      ],
+      [
+        // What functions answer is no error of theirs to Lambda: their log counts it. Lambda counts those that end.
+        half("Failures by function", [metrics.failuresByEndpoint()], [metrics.everyFunction("Errors", "Sum")]),
+        half(
+          "Functions at once, and turned away",
+          [metrics.everyFunction("ConcurrentExecutions", "Maximum")],
+          [metrics.everyFunction("Throttles", "Sum")],
+        ),
+      ],
+      [
+        // A request is one call of the Data API, in all but a few endpoints.
+        count("Requests that called the Data API, by endpoint", "filter status != 401 | stats count(*) by endpoint"),
+        half("Database", [metrics.database("ACUUtilization")], [metrics.database("DatabaseConnections")]),
+      ],
+      [
+        count("Cold starts", "filter cold = 1 | stats count(*) by endpoint"),
+        half(
+          "Capacity and resumes from a pause",
+          [metrics.database("ServerlessDatabaseCapacity")],
+          [metrics.resumes()],
+        ),
+      ],
+      [
+        half(
+          "What costs: requests, milliseconds of functions, bytes of logs",
+          [metrics.api("Count", Stats.SUM), metrics.total("AWS/Lambda", "FunctionName", "Duration")],
+          [metrics.total("AWS/Logs", "LogGroupName", "IncomingBytes")],
+        ),
+      ],
+    ],
+  });
+}
