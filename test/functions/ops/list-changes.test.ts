@@ -136,6 +136,24 @@ describe("ops-list-changes", () => {
     expect(everything).not.toContain(image.slice(30, 60));
   });
 
+  it("tells who made a user and opened a session, where they said so", async () => {
+    const by = "arn:aws:sts::123456789012:assumed-role/Operators/ada";
+    await stack.lambda.invoke("ops-create-user", { username: "Mary", roles: [], by });
+    await stack.lambda.invoke("ops-issue-refresh-token", { username: "Mary", days: 1, by });
+    await stack.lambda.invoke("ops-issue-refresh-token", { username: "Mary", days: 1 });
+
+    const { changes } = await list({ limit: 3 });
+
+    expect(changes.map(({ endpoint, asked }) => [endpoint, asked])).toEqual([
+      ["ops/issue-refresh-token", { username: "Mary", days: 1 }],
+      ["ops/issue-refresh-token", { username: "Mary", days: 1, by }],
+      ["ops/create-user", expect.objectContaining({ username: "Mary", by })],
+    ]);
+    // Lambda's own id of the invocation, which CloudTrail knows as well.
+    const ids = await stack.sql`select request_id from changes order by id desc limit 3`;
+    expect(new Set(ids.map(({ request_id: id }) => id)).size).toBe(3);
+  });
+
   it("shows a change that exceeds a result of the Data API", async () => {
     const contributor = await aContributor(stack.sql);
     await stack.sql`
