@@ -132,6 +132,8 @@ function sendChunk(chunk: Buffer): void {
 }
 
 for (const level of logLevels) console[level] = (...values) => say({ kind: "log", level, text: format(...values) });
+// As NODE_OPTIONS says on AWS: stacks name the lines of the TypeScript.
+process.setSourceMapsEnabled(true);
 provideAwsLambda();
 void serve();
 

@@ -131,3 +131,13 @@ describe("ops-issue-refresh-token", () => {
     expect(await issue(payload)).toHaveProperty("error");
   });
 });
+
+describe("A function that fails", () => {
+  it("tells the line of its TypeScript", async () => {
+    const failed = await createUser({ username: "Grace", roles: ["none of ours"] });
+
+    expect(failed).toMatchObject({
+      error: { trace: expect.arrayContaining([expect.stringMatching(/functions\/ops\/create-user\.ts:12:\d+\)?$/)]) },
+    });
+  });
+});
