@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import { type BuildOptions, build as bundle } from "esbuild";
+import { type BuildFailure, type BuildOptions, build as bundle, formatMessages } from "esbuild";
 import { stem } from "../lib/contract/declare.ts";
 import { endpoints } from "../lib/contract/endpoints.ts";
 
@@ -34,47 +34,66 @@ function releaseSchema(): string {
   return `changes_${hash.digest("hex").slice(0, 12)}`;
 }
 
-/** How esbuild makes something for Lambda. */
-export const bundling = {
-  bundle: true,
-  minify: true,
-  format: "esm",
-  platform: "node",
-  target: "node24",
-  // Packages' ES module builds are a third smaller than what Node would choose, and load twice as fast.
-  mainFields: ["module", "main"],
-  external: ["sharp"],
-  alias: { "@aws-sdk/credential-provider-node": join(import.meta.dirname, "lambda-credentials.ts") },
-  banner: { js: banner },
-  loader: { ".sql": "text" },
-  define: { "process.env.RELEASE_SCHEMA": JSON.stringify(releaseSchema()) },
-  legalComments: "none",
-} satisfies BuildOptions;
+/** How esbuild makes something for Lambda of the code as it is now. */
+export const bundling = () =>
+  ({
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    // Packages' ES module builds are a third smaller than what Node would choose, and load twice as fast.
+    mainFields: ["module", "main"],
+    external: ["sharp"],
+    alias: { "@aws-sdk/credential-provider-node": join(import.meta.dirname, "lambda-credentials.ts") },
+    banner: { js: banner },
+    loader: { ".sql": "text" },
+    define: { "process.env.RELEASE_SCHEMA": JSON.stringify(releaseSchema()) },
+    legalComments: "none",
+  }) satisfies BuildOptions;
 
-/** Bundles every function to `<outdir>/<stem>/index.mjs`, with its source map beside it. */
+const functions = join(root, "functions");
+
+/** How functions are bundled to `<outdir>/<stem>/index.mjs`, each with its source map beside it. */
+const bundlingOf = (stems: readonly string[], outdir: string) =>
+  ({
+    entryPoints: stems.map((stem) => ({ in: join(functions, `${stem}.ts`), out: `${stem}/index` })),
+    outdir: resolve(outdir),
+    outExtension: { ".js": ".mjs" },
+    absWorkingDir: root,
+    ...bundling(),
+    sourcemap: "linked",
+    sourcesContent: false,
+    metafile: true,
+  }) satisfies BuildOptions;
+
+/** Bundles every function. */
 export async function build(options: { readonly outdir: string }): Promise<BuiltFunction[]> {
   const outdir = resolve(options.outdir);
-  const functions = join(root, "functions");
   const entries = (await readdir(functions, { recursive: true })).filter((file) => file.endsWith(".ts")).sort();
   const stems = entries.map((file) => file.replace(/\.ts$/, "").replaceAll("\\", "/"));
   await rm(outdir, { recursive: true, force: true });
   await mkdir(outdir, { recursive: true });
-  const { metafile } = await bundle({
-    entryPoints: stems.map((stem) => ({ in: join(functions, `${stem}.ts`), out: `${stem}/index` })),
-    outdir,
-    outExtension: { ".js": ".mjs" },
-    absWorkingDir: root,
-    ...bundling,
-    sourcemap: "linked",
-    sourcesContent: false,
-    metafile: true,
-    logLevel: "warning",
-  });
+  const { metafile } = await bundle({ ...bundlingOf(stems, outdir), logLevel: "warning" });
   const outputs = new Map(Object.entries(metafile.outputs).map(([file, { bytes }]) => [join(root, file), bytes]));
   return stems.map((stem) => {
     const file = join(outdir, stem, "index.mjs");
     return { name: stem.replaceAll("/", "-"), stem, file, bytes: outputs.get(file) ?? 0 };
   });
+}
+
+/**
+ * Bundles one function.
+ * @throws with what esbuild has to say, places included, when the code is broken
+ */
+export async function buildAgain(stem: string, outdir: string): Promise<void> {
+  try {
+    await bundle({ ...bundlingOf([stem], outdir), logLevel: "silent" });
+  } catch (error) {
+    const { errors } = error as Partial<BuildFailure>;
+    if (!errors) throw error;
+    throw new Error((await formatMessages(errors, { kind: "error" })).join("").trim(), { cause: error });
+  }
 }
 
 /** What a function may weigh, minified; most of it is the SDK, of which functions of the file service need two clients. */

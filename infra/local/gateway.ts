@@ -12,7 +12,7 @@ import {
   preflightHeaders,
   retryHeaders,
 } from "../gateway-responses.ts";
-import { buffered, Refusal, streamed } from "./integration.ts";
+import { buffered, Refusal, streamed, Unbuilt } from "./integration.ts";
 import { invokeApi } from "./invoke-api.ts";
 import { type Lambda, RequestTooLarge, TooManyRequests } from "./lambda.ts";
 import { listen } from "./listen.ts";
@@ -79,7 +79,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     } catch (error) {
       // Too late for an answer: a broken connection tells the client that half a list is no list.
       if (response.headersSent || request.errored) return void response.destroy();
-      refuse(request, response, match, gatewayResponses[refusalOf(error)]);
+      refuse(request, response, match, responseTo(error));
     }
   };
 
@@ -139,6 +139,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     },
     refuse: refuseUnreadable,
   });
+}
+
+function responseTo(error: unknown): GatewayResponse {
+  return error instanceof Unbuilt ? { status: 500, message: error.message } : gatewayResponses[refusalOf(error)];
 }
 
 function refusalOf(error: unknown): GatewayResponseType {

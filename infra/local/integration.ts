@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import type { GatewayResponseType } from "../gateway-responses.ts";
 import type { Lambda, StreamedInvocation } from "./lambda.ts";
+import type { FunctionError } from "./lambda-messages.ts";
 import { headOf, type ProxyResult, type ResultHead, resultOf } from "./proxy-result.ts";
 
 /** The gateway answers by itself, with one of its response types. */
@@ -14,6 +15,15 @@ export class Refusal extends Error {
   }
 }
 
+/** The function's code is broken; on AWS it would not have been deployed. */
+export class Unbuilt extends Error {
+  override readonly name = "Unbuilt";
+}
+
+/** What the gateway makes of a function that has failed; the runtime has logged why. */
+const failed = ({ errorType, errorMessage }: FunctionError) =>
+  errorType === "BuildFailure" ? new Unbuilt(errorMessage) : new Refusal("INTEGRATION_FAILURE");
+
 /**
  * Lambda proxy integration with ResponseTransferMode BUFFERED.
  * @throws {Refusal}
@@ -25,8 +35,7 @@ export async function buffered(
   milliseconds: number,
 ): Promise<ProxyResult> {
   const invocation = await inTime(lambda.invoke(name, event), milliseconds);
-  // The runtime has logged the error.
-  if ("error" in invocation) throw new Refusal("INTEGRATION_FAILURE");
+  if ("error" in invocation) throw failed(invocation.error);
   return resultOf(invocation.result) ?? malformed(name);
 }
 
@@ -45,7 +54,7 @@ export async function streamed(
     work.then(abandon, () => {});
     throw error;
   });
-  if ("error" in invocation) throw new Refusal("INTEGRATION_FAILURE");
+  if ("error" in invocation) throw failed(invocation.error);
   const head = headOf(invocation.head);
   if (head) return { head, body: invocation.body };
   abandon(invocation);

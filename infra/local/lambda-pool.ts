@@ -12,6 +12,8 @@ export interface Pool {
   release(loaded: Loaded): void;
   /** Has so many environments of a function ready, and no more. */
   provision(name: string, count: number): Promise<void>;
+  /** Lets no invocation begin in an environment that is open by now: functions have changed. */
+  renew(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -30,12 +32,16 @@ export interface PoolOptions {
   readonly compiled: string;
   /** Boots an environment before there is a function to load. */
   readonly keepsSpare: boolean;
+  /** What comes before a function is loaded; when it fails, so does the loading. */
+  readonly prepare?: ((name: string) => Promise<void>) | undefined;
 }
 
 export interface Loaded {
   readonly name: string;
   readonly environment: Environment;
   readonly isStreaming: boolean;
+  /** How often functions had been renewed when it was loaded. */
+  readonly renewals: number;
   timer?: NodeJS.Timeout;
 }
 
@@ -71,11 +77,20 @@ const idleInMilliseconds = 5 * 60_000;
  * Opens environments as they are needed. Only so many are opened at once as there are processors: whoever waits takes
  * what is free first, one that has just been opened or one that somebody has done with.
  */
-export function openPool({ runtime, files, environmentsMax, variablesOf, compiled, keepsSpare }: PoolOptions): Pool {
+export function openPool({
+  runtime,
+  files,
+  environmentsMax,
+  variablesOf,
+  compiled,
+  keepsSpare,
+  prepare,
+}: PoolOptions): Pool {
   const groups = new Map<string, Group>();
   const all = new Set<Environment>();
   const wanted: Group[] = [];
   let opening = 0;
+  let renewals = 0;
   let spare = keepsSpare ? openEnvironment(runtime) : undefined;
 
   const groupOf = (name: string) => {
@@ -133,14 +148,16 @@ export function openPool({ runtime, files, environmentsMax, variablesOf, compile
   const open = async (group: Group) => {
     const { name } = group;
     const file = files.get(name) ?? "";
-    await keepNative(file);
+    const loaded = renewals;
     const opened = spare ?? openEnvironment(runtime);
     spare = undefined;
     all.add(opened);
     try {
+      await prepare?.(name);
+      await keepNative(file);
       const load = { name, file, environment: variablesOf(name), compiled };
       const { isStreaming } = await opened.load(load);
-      release({ name, environment: opened, isStreaming });
+      release({ name, environment: opened, isStreaming, renewals: loaded });
     } catch (error) {
       group.count -= 1;
       all.delete(opened);
@@ -152,8 +169,9 @@ export function openPool({ runtime, files, environmentsMax, variablesOf, compile
 
   const release = (loaded: Loaded) => {
     const group = groupOf(loaded.name);
-    if (loaded.environment.hasEnded) {
+    if (loaded.environment.hasEnded || loaded.renewals < renewals) {
       forget(loaded);
+      void loaded.environment.end();
       return want(group, true);
     }
     const next = group.waiting.shift();
@@ -182,6 +200,11 @@ export function openPool({ runtime, files, environmentsMax, variablesOf, compile
       await Promise.all(idle.slice(count).map(end));
       const ready = await Promise.all(Array.from({ length: count }, () => acquire(name, true)));
       for (const loaded of ready) release(loaded);
+    },
+
+    async renew() {
+      renewals += 1;
+      await Promise.all([...groups.values()].flatMap(({ idle }) => [...idle]).map(end));
     },
 
     async close() {

@@ -21,6 +21,8 @@ export interface LambdaOptions {
   readonly variables?: Variables;
   /** Makes the first invocation of a function faster, by an environment that is ready before it is known for what. */
   readonly keepsSpare?: boolean;
+  /** What comes before a function is loaded, such as building it again; when it fails, so does the invocation. */
+  readonly prepare?: (name: string) => Promise<void>;
   /** Reserved concurrency, by function: whoever comes while so many run is turned away. */
   readonly reserved?: Readonly<Record<string, number>>;
 }
@@ -74,6 +76,8 @@ export interface Lambda {
   stream(name: string, event: unknown): Promise<StreamedInvocation>;
   /** Has so many environments of a function ready, as provisioned concurrency does, and no more. */
   provision(name: string, environments: number): Promise<void>;
+  /** Has every function loaded anew before its next invocation, as a deployment does. */
+  renew(): Promise<void>;
   /** Ends all environments, whatever they are doing. */
   close(): Promise<void>;
 }
@@ -102,6 +106,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     }),
     compiled: join(options.outdir, ".compiled"),
     keepsSpare: options.keepsSpare ?? false,
+    prepare: options.prepare,
   });
 
   const running = new Map<string, number>();
@@ -142,7 +147,8 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
       return await read(await run.answer);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      log(error.reason);
+      // Who builds has said it already.
+      if (error.reason.errorType !== "BuildFailure") log(error.reason);
       return { error: error.reason };
     }
   };
@@ -159,6 +165,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
         throw new Failure(noStream);
       }),
     provision: pool.provision,
+    renew: pool.renew,
     close: pool.close,
   };
 }

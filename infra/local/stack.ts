@@ -12,6 +12,7 @@ import { loadDemo, readDemo } from "./demo/load.ts";
 import { validTokens } from "./demo/tokens.ts";
 import type { Series } from "./demo/types.ts";
 import { docs } from "./docs.ts";
+import { openEdits } from "./edits.ts";
 import { startGateway } from "./gateway.ts";
 import { hasImage, imageBucket } from "./image-bucket.ts";
 import { imagePages } from "./images.ts";
@@ -65,14 +66,19 @@ export async function startStack(options: StackOptions): Promise<LocalStack> {
     for (const each of closing.splice(0).reverse()) await each();
   };
   try {
-    const [{ serverUrl, name, dataApiUrl }, files] = await Promise.all([
+    const [{ serverUrl, name, dataApiUrl }, files, built] = await Promise.all([
       startDatabase(options, key, closing),
       options.uploads ? startFileService(join(directory, "s3"), key, closing, died) : undefined,
       build({ outdir }),
     ]);
     setEnvironment(port, name, dataApiUrl, key);
     await writeCredentials(directory, key);
-    const lambda = await startLambda({ outdir, keepsSpare: true });
+    const edits = openEdits({
+      outdir,
+      stems: new Map(built.map((each) => [each.name, each.stem])),
+      report: options.report,
+    });
+    const lambda = await startLambda({ outdir, keepsSpare: true, prepare: edits.prepare });
     closing.push(lambda.close);
     const databaseUrl = `${serverUrl}/${encodeURIComponent(name)}`;
     await fill(lambda, databaseUrl, options);
@@ -88,6 +94,8 @@ export async function startStack(options: StackOptions): Promise<LocalStack> {
       pages,
     });
     closing.push(gateway.close);
+    edits.follow(lambda);
+    closing.push(async () => edits.close());
     closing.push(schedule(lambda, "ops-tidy", day));
     if (files) closing.push(schedule(lambda, "ops-remove-images", 10 * minute));
     return { url: `http://localhost:${port}`, tokens, close };

@@ -15,7 +15,7 @@ export async function packageMigration({ outdir }: { readonly outdir: string }):
   const file = join(outdir, "migrate-on-deploy", "index.mjs");
   const entry = join(import.meta.dirname, "migrate-on-deploy.ts");
   await bundle({
-    ...bundling,
+    ...bundling(),
     entryPoints: [entry],
     outfile: file,
     sourcemap: "linked",

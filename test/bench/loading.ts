@@ -38,8 +38,8 @@ async function measure(outdir: string): Promise<Row[]> {
     `,
     resolveDir: import.meta.dirname,
   };
-  await bundle({ ...bundling, alias: {}, stdin, outfile: whole });
-  await bundle({ ...bundling, stdin, outfile: trimmed });
+  await bundle({ ...bundling(), alias: {}, stdin, outfile: whole });
+  await bundle({ ...bundling(), stdin, outfile: trimmed });
   const starter = join(outdir, "starter.mjs");
   await writeFile(
     starter,

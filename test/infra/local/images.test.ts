@@ -21,7 +21,14 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-images-"));
   s3 = await startS3({ directory, key });
   const nothing = () => Promise.reject();
-  const lambda = { names: new Set<string>(), invoke: nothing, stream: nothing, provision: nothing, close: nothing };
+  const lambda = {
+    names: new Set<string>(),
+    invoke: nothing,
+    stream: nothing,
+    provision: nothing,
+    renew: nothing,
+    close: nothing,
+  };
   gateway = await startGateway({ lambda, allowedOrigins: [], uploads: true, pages: imagePages(s3.url, key) });
   await put("avatars/one.webp", Buffer.from("an image"));
 });
