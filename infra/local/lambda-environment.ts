@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { rename, writeFile } from "node:fs/promises";
+import inspector from "node:inspector";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
@@ -77,12 +78,15 @@ export async function bundleRuntime(directory: string): Promise<string> {
 /** AWS, "Understanding the Lambda execution environment lifecycle": as long as loading a function may take. */
 const loadingInMilliseconds = 10_000;
 
+/** Whether this process was started with `--inspect`: whoever is at a breakpoint may take their time. */
+export const isDebugged = inspector.url() !== undefined;
+
 /** Boots a runtime, which stands still until a function is loaded. */
 export function openEnvironment(runtime: string): Environment {
   const { port1: port, port2 } = new MessageChannel();
   const sent = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(runtime, {
-    workerData: { port: port2, sent } satisfies Start,
+    workerData: { port: port2, sent, isDebugged } satisfies Start,
     transferList: [port2],
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: memoryInMegabytes },
@@ -110,10 +114,12 @@ export function openEnvironment(runtime: string): Environment {
   worker.unref();
 
   const begin = (message: Load | Invoke, timeoutInMilliseconds: number, next: Work) => {
-    const timer = setTimeout(() => {
-      void end();
-      next.fail(timedOut(next.requestId, timeoutInMilliseconds));
-    }, timeoutInMilliseconds);
+    const timer = isDebugged
+      ? undefined
+      : setTimeout(() => {
+          void end();
+          next.fail(timedOut(next.requestId, timeoutInMilliseconds));
+        }, timeoutInMilliseconds);
     work = next;
     port.ref();
     send(message);

@@ -13,6 +13,8 @@ export interface Start {
   readonly port: MessagePort;
   /** Counts the invocations that were sent; the runtime stands still until it is further than what it has taken. */
   readonly sent: Int32Array;
+  /** A debugger sets its breakpoints between invocations, so the runtime must not stand still. */
+  readonly isDebugged: boolean;
 }
 
 export interface Load {

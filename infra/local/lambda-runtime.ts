@@ -17,7 +17,7 @@ import { isStreamingHandler, named, openResponse, provideAwsLambda, ResponseStre
 
 type Handler = (event: unknown, ...rest: unknown[]) => unknown;
 
-const { port, sent }: Start = workerData;
+const { port, sent, isDebugged }: Start = workerData;
 let taken = 0;
 const received: ToRuntime[] = [];
 /** Where the reader of a stream is heard. */
@@ -29,8 +29,9 @@ const say = (message: FromRuntime) => port.postMessage(message);
  * Stands still until there is something to do, as AWS freezes an environment: no timer fires meanwhile, and nothing
  * that was left running runs on.
  */
-function next(): Load | Invoke {
-  Atomics.wait(sent, 0, taken);
+async function next(): Promise<Load | Invoke> {
+  if (isDebugged) await somethingSent();
+  else Atomics.wait(sent, 0, taken);
   for (;;) {
     const message: ToRuntime = received.shift() ?? receiveMessageOnPort(port)?.message;
     // What was meant for a stream that is over comes to nothing.
@@ -38,6 +39,12 @@ function next(): Load | Invoke {
     taken += 1;
     return message;
   }
+}
+
+async function somethingSent(): Promise<void> {
+  port.ref();
+  await Atomics.waitAsync(sent, 0, taken).value;
+  port.unref();
 }
 
 port.on("message", (message: ToRuntime) => {
@@ -138,12 +145,12 @@ provideAwsLambda();
 void serve();
 
 async function serve(): Promise<void> {
-  const loading = next();
+  const loading = await next();
   if (loading.kind !== "load") throw new Error("A function is loaded before it is invoked");
   const run = await load(loading).catch((error) => say({ kind: "failed", error: describe(error) }));
   while (run) {
     await settle();
-    const invoke = next();
+    const invoke = await next();
     if (invoke.kind === "invoke") await run(invoke);
   }
 }

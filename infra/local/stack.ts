@@ -18,6 +18,7 @@ import { hasImage, imageBucket } from "./image-bucket.ts";
 import { imagePages } from "./images.ts";
 import { keepPostgres } from "./kept-postgres.ts";
 import { type Lambda, startLambda } from "./lambda.ts";
+import { isDebugged } from "./lambda-environment.ts";
 import { createOwnedDatabase } from "./owner.ts";
 import type { S3Options } from "./s3.ts";
 import { scale } from "./scale.ts";
@@ -92,6 +93,7 @@ export async function startStack(options: StackOptions): Promise<LocalStack> {
       allowedOrigins: origins(port),
       uploads: options.uploads,
       pages,
+      ...(isDebugged && { limits: { timeoutInMilliseconds: hour } }),
     });
     closing.push(gateway.close);
     edits.follow(lambda);
@@ -162,7 +164,8 @@ async function startFileService(
 }
 
 const minute = 60_000;
-const day = 24 * 60 * minute;
+const hour = 60 * minute;
+const day = 24 * hour;
 
 /** Does what the schedules of a deployed stack do: a minute after the start, and then time and again. */
 function schedule(lambda: Lambda, name: string, everyInMilliseconds: number): () => Promise<void> {
