@@ -1,3 +1,4 @@
+import { globSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
@@ -6,6 +7,13 @@ export default defineConfig({
     globalSetup: "test/support/global-setup.ts",
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // Most of the time a test waits: for PostgreSQL, for a process, for what it has broken.
+    maxWorkers: "100%",
+    // Tests reach functions through their bundles, of which the test runner knows nothing.
+    watchTriggerPatterns: [
+      { pattern: /\/functions\/(.+)\.ts$/, testsToRun: (_, [, stem]) => `test/functions/${stem}.test.ts` },
+      { pattern: /\/lib\/.+\.(ts|sql)$/, testsToRun: () => globSync("test/{functions,lib}/**/*.test.ts") },
+    ],
     // Functions log a line a request, and faults that tests ask for; only failing tests show theirs.
     silent: "passed-only",
     onConsoleLog: (log) => !log.startsWith('{"level":"info"'),

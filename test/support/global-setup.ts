@@ -1,6 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import postgres from "postgres";
 import type { TestProject } from "vitest/node";
 import { build } from "../../infra/build.ts";
@@ -37,9 +39,13 @@ export default async function setup(project: TestProject) {
     build({ outdir }),
   ]);
   try {
-    const { ownerUrl, secrets } = await makeTemplates(server.url, outdir);
-    project.provide("ownerUrl", ownerUrl);
-    project.provide("secrets", secrets);
+    const access = await makeTemplates(server.url, outdir);
+    project.provide("ownerUrl", access.ownerUrl);
+    project.provide("secrets", access.secrets);
+    project.onTestsRerun(async () => {
+      await build({ outdir });
+      for (const template of ["blank", "demo"]) await migrate(template, access, outdir);
+    });
   } catch (error) {
     await server.stop();
     throw error;
@@ -53,18 +59,28 @@ export default async function setup(project: TestProject) {
   };
 }
 
-async function makeTemplates(databaseUrl: string, outdir: string): Promise<{ ownerUrl: string; secrets: Secrets }> {
+interface Access {
+  readonly ownerUrl: string;
+  readonly secrets: Secrets;
+}
+
+async function makeTemplates(databaseUrl: string, outdir: string): Promise<Access> {
   const sql = postgres(`${databaseUrl}/postgres`, { max: 1 });
   const ownerUrl = await createOwnedDatabase(databaseUrl, "blank");
   // Whoever comes as the superuser sets the passwords that follow from the superuser's.
   const secrets = newSecrets(ownerUrl, new URL(databaseUrl).password);
-  const dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets, key });
-  useDatabase("blank", dataApi.url);
-  const { handler } = await import(join(outdir, "ops/migrate/index.mjs"));
-  await handler({});
-  await dataApi.close();
+  await migrate("blank", { ownerUrl, secrets }, outdir);
   await sql`create database demo template blank owner ${sql(owner)}`;
   await loadDemo(`${ownerUrl}/demo`);
   await sql.end();
   return { ownerUrl, secrets };
+}
+
+/** Runs the migrations as they have been built last. */
+async function migrate(database: string, { ownerUrl, secrets }: Access, outdir: string): Promise<void> {
+  const dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets, key });
+  useDatabase(database, dataApi.url);
+  const { handler } = await import(`${pathToFileURL(join(outdir, "ops/migrate/index.mjs"))}?${randomUUID()}`);
+  await handler({});
+  await dataApi.close();
 }
