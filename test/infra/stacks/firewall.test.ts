@@ -54,11 +54,14 @@ describe("The firewall", () => {
   });
 
   it("believes nobody who names an address but CloudFront", () => {
-    const named = { "x-colophon-visitor": "192.0.2.1", "x-forwarded-for": "192.0.2.1" };
-    for (const headers of [named, { ...named, "x-colophon-edge": "" }, { ...named, "x-colophon-edge": "guess" }])
-      expect(countedBy(prod, { address: visitor, path: "/v1/publishers", query: "limit=5", headers })).toEqual({
-        rate: visitor,
-      });
+    // A trusted one, not to be counted, or somebody else's, for that one to be.
+    for (const address of ["192.0.2.1", "203.0.113.50"]) {
+      const named = { "x-colophon-visitor": address, "x-forwarded-for": address };
+      for (const headers of [named, { ...named, "x-colophon-edge": "" }, { ...named, "x-colophon-edge": "guess" }])
+        expect(countedBy(prod, { address: visitor, path: "/v1/publishers", query: "limit=5", headers })).toEqual({
+          rate: visitor,
+        });
+    }
   });
 
   it("counts no trusted address, however it comes", () => {
