@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type DatabaseSettings, settings } from "../../../infra/stages.ts";
+import { type DatabaseSettings, settings, settingsSchema } from "../../../infra/stages.ts";
 import { type Properties, type Synthesis, spell, synthesize, type Template, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
@@ -283,7 +283,12 @@ describe("A database restored from a snapshot", () => {
 
   beforeAll(async () => {
     const databases = settings.databases.map((each) => ({ ...each, snapshot }));
-    restored = await synthesize(synthesis.shipment, { ...settings, databases });
+    const none = { rate: 0, burst: 0 };
+    const stages = settings.stages.map((each) => ({
+      ...each,
+      throttles: { ...each.throttles, changes: none, images: none },
+    }));
+    restored = await synthesize(synthesis.shipment, settingsSchema.parse({ ...settings, databases, stages }));
   });
 
   afterAll(() => restored.remove());
@@ -311,6 +316,20 @@ describe("A database restored from a snapshot", () => {
     expect([...after.keys()]).toEqual([...before.keys()]);
     expect(after.size).toBeGreaterThan(30);
     expect([...after].filter(([lambda, version]) => before.get(lambda) === version)).toEqual([]);
+  });
+
+  it("takes no changes while its stages have throttles of 0", () => {
+    const { MethodSettings } = restored.template("colophon-prod").one("ApiGateway::Stage").Properties;
+    const limitsOf = (method: string) =>
+      MethodSettings.filter(({ HttpMethod }: Properties) => HttpMethod === method).map(
+        ({ ThrottlingRateLimit: rate, ThrottlingBurstLimit: burst }: Properties) => ({ rate, burst }),
+      );
+
+    expect(limitsOf("POST").length).toBeGreaterThan(10);
+    expect(new Set(limitsOf("POST").map((each: object) => JSON.stringify(each)))).toEqual(
+      new Set(['{"rate":0,"burst":0}']),
+    );
+    for (const { rate } of limitsOf("GET")) expect(rate).toBeGreaterThan(0);
   });
 
   it("leaves the old one open to versions that still run", () => {
