@@ -146,7 +146,12 @@ describe("a streamed answer", () => {
     const running = await fetch(`${local.url}/slow`);
 
     const { status, message } = gatewayResponses.INTEGRATION_FAILURE;
-    expect(await (await fetch(`${local.url}/slow`)).json()).toEqual({ data: message, code: status });
+    const refused = await fetch(`${local.url}/slow`);
+    expect(await refused.json()).toEqual({ data: message, code: status });
+    expect({ status: refused.status, again: refused.headers.get("Retry-After") }).toEqual({
+      status: 503,
+      again: expect.stringMatching(/^\d+$/),
+    });
     expect((await fetch(`${local.url}/cookies`)).status).toBe(200);
 
     release();
