@@ -19,7 +19,7 @@ function costs({ account, databases, stages }: Settings, folder: string): string
   const months = stages.flatMap((stage) => {
     const database = databases.find(({ name }) => name === stage.database);
     if (!database || !stage.isProtected) return [];
-    const own = [`colophon-${stage.name}`, `colophon-${database.name}-database`];
+    const own = [`colophon-${stage.name}`, `colophon-${database.name}-database`, `colophon-${database.name}-backup`];
     const deployed = { account, stage, database, templates: own.flatMap((name) => stacks.get(name) ?? []) };
     return [monthTable(deployed), limitTable(deployed)];
   });

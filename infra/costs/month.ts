@@ -28,8 +28,7 @@ export const mix = [
 export const assumed = {
   hits: { value: 0.95, what: "of the reads are answered by the edge" },
   peak: { value: 3, what: "times the average come in the busiest seconds" },
-  call: { value: 17, what: "ms are a call of the Data API, as others measured it" },
-  cold: { value: 3, what: "ms more are each request's part of cold starts: 300 ms for one in a hundred" },
+  wait: { value: 20, what: "ms are for the Data API (17, as others measured it) and cold starts (300 for one in 100)" },
   vcpu: { value: 512 / 1_769, what: "of a vCPU belong to a function, which has 512 MB" },
   units: { value: 4, what: "ACU do the work of a vCPU that never rests (github.com/aws/agent-toolkit-for-aws)" },
   busy: { value: 0.5, what: "of its capacity is what Aurora uses when it neither grows nor shrinks" },
@@ -47,7 +46,7 @@ const over = (requests: number, hasEdge: boolean) => (of: (kind: Kind) => number
     return all + of(kind) * requests * kind.share * (hasEdge && kind.kind !== "changes" ? 1 - assumed.hits.value : 1);
   }, 0);
 
-const billedMilliseconds = ({ cpu }: Kind) => assumed.call.value + assumed.cold.value + cpu / assumed.vcpu.value;
+const billedMilliseconds = ({ cpu }: Kind) => assumed.wait.value + cpu / assumed.vcpu.value;
 
 /** Aurora's capacity for so many requests of a kind in a second. */
 const unitsFor = ({ databaseCpu }: Kind) => (databaseCpu / 1_000 / assumed.busy.value) * assumed.units.value;
@@ -72,6 +71,7 @@ export function restOf(...templates: readonly Template[]): Lines {
     "Aurora, `capacityMin` of each instance": unitsMin * assumed.hours.value * prices.capacity.dollars,
     "Aurora, storage": clusters.length * assumed.storage.value * prices.storage.dollars,
     secrets: (all(templates, "SecretsManager::Secret").length + managed) * prices.secret.dollars,
+    keys: all(templates, "KMS::Key").length * prices.key.dollars,
     "firewalls and their rules": firewalls.length * prices.firewall.dollars + rules * prices.firewallRule.dollars,
     alarms: watched.length * prices.alarm.dollars,
     "metrics read from logs": all(templates, "Logs::MetricFilter").length * prices.metric.dollars,
@@ -89,7 +89,6 @@ export function monthOf({ stage, database, templates }: Deployed, millions: numb
   return {
     "at rest": Object.values(restOf(...templates)).reduce((total, each) => total + each, 0),
     "CloudFront, requests": hasEdge ? millions * prices.edgeRequest.dollars : 0,
-    // It tells the firewall whose a request is (stacks/edge.ts).
     "CloudFront, functions": hasEdge && stage.firewall ? millions * prices.edgeFunction.dollars : 0,
     "CloudFront, data sent": hasEdge ? gigabytes * prices.edgeSent.dollars : 0,
     "API Gateway, requests": reaching * prices.gateway.dollars,
@@ -111,9 +110,7 @@ export function limitsOf({ account, stage, database }: Deployed, millions: numbe
   const sum = over(perSecond(millions) * assumed.peak.value, hasEdge);
   const ofKind = (name: Kind["kind"], of = (_: Kind) => 1) => sum((each) => (each.kind === name ? of(each) : 0));
   const shares = {
-    "`throttles.records`": ofKind("records") / stage.throttles.records.rate,
-    "`throttles.lists`": ofKind("lists") / stage.throttles.lists.rate,
-    "`throttles.changes`": ofKind("changes") / stage.throttles.changes.rate,
+    ...Object.fromEntries(mix.map(({ kind }) => [`\`throttles.${kind}\``, ofKind(kind) / stage.throttles[kind].rate])),
     "`streams.concurrent`": ofKind("lists", billedMilliseconds) / 1_000 / (stage.streams?.concurrent ?? Infinity),
     "`capacityMax`": sum(unitsFor) / database.capacityMax,
     "`account.concurrency`": sum(billedMilliseconds) / 1_000 / (account.concurrency ?? 1_000),

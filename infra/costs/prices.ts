@@ -2,8 +2,7 @@
 const aws = (dollars: number, per: string, what: string, source: string) => ({ dollars, per, what, source });
 
 /** Where somebody else is the source, who quotes AWS. */
-const quoted = (...[dollars, per, what, source]: Parameters<typeof aws>) =>
-  aws(dollars, per, what, `not AWS: ${source}`);
+const quoted = (...[dollars, per, what, by]: Parameters<typeof aws>) => aws(dollars, per, what, `not AWS: ${by}`);
 
 export const pricesOf = "us-east-1, looked up on 2026-11-22";
 
@@ -21,6 +20,7 @@ export const prices = {
   dataApi: quoted(0.35, "M", "Data API, requests, by 32 KB", "several repositories"),
   secretRead: quoted(5, "M", "Secrets Manager, reads of a secret", "hivebook.wiki"),
   secret: quoted(0.4, "month", "Secrets Manager, a secret", "hivebook.wiki"),
+  key: aws(1, "month", "KMS, a key", "aws.amazon.com/kms/pricing"),
   capacity: aws(0.12, "ACU-h", "Aurora Serverless v2, capacity", toolkit),
   storage: aws(0.1, "GB-month", "Aurora Standard, storage", toolkit),
   io: aws(0.2, "M", "Aurora Standard, reads and writes of storage", toolkit),
