@@ -94,7 +94,8 @@ export function openEdits({ outdir, stems, report }: EditsOptions): Edits {
         const watcher = watch(join(root, directory), { recursive: true }, (_, file) => {
           if (file) notice(lambda, join(directory, file));
         });
-        watchers.push(watcher.unref());
+        watcher.unref();
+        watchers.push(watcher);
       }
     },
 

@@ -4,14 +4,16 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { parseArgs } from "node:util";
-import type { APIGatewayProxyEvent } from "aws-lambda";
+import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
 import { escapeLiteral } from "pg";
 import { format } from "sql-formatter";
 import * as z from "zod/mini";
 import { build } from "../build.ts";
+import { openSecrets, secretsOperationOf } from "./data-api/secrets-manager.ts";
 import { startLambda } from "./lambda.ts";
 import { planOf, type Statement } from "./plan.ts";
 import { runningPostgres } from "./postgres.ts";
+import { newSecrets } from "./secrets.ts";
 import { newKey } from "./signature.ts";
 import { builds, database, setEnvironment } from "./stack.ts";
 
@@ -56,11 +58,14 @@ function withRequest(event: APIGatewayProxyEvent, { path, query, body, as }: z.o
   };
 }
 
-/** Runs functions over a Data API that refuses whatever it is sent, and keeps it. */
+/** Runs functions over a Data API that refuses whatever it is sent, and keeps it; secrets are told. */
 export async function startRecorder(outdir: string) {
   let sent: Statement | undefined;
+  const secrets = openSecrets(newSecrets("postgres://colophon@127.0.0.1"));
   const server = createServer(async (incoming, response) => {
     const body = await json(incoming);
+    const asked = secretsOperationOf(incoming);
+    if (asked) return response.end(secrets.answer(asked, body));
     if (incoming.url === "/Execute") sent ??= body as Statement;
     // No function takes this for a failure that may pass. A transaction may begin, for its first statement's sake.
     const [status, answer] =
@@ -76,13 +81,15 @@ export async function startRecorder(outdir: string) {
       sent = undefined;
       const invocation = await lambda.invoke(name.replaceAll("/", "-"), event);
       if (sent) return sent;
-      const answer =
-        "error" in invocation ? invocation.error.errorMessage : (invocation.result as { body: string }).body;
+      const answer = "error" in invocation ? invocation.error.errorMessage : textOf(invocation.result);
       throw new Error(`No statement is sent: ${answer}`);
     },
     close: () => new Promise((resolve) => server.close(resolve)),
   };
 }
+
+/** An endpoint's answer, or what an operator's function gives back. */
+const textOf = (result: unknown): string => (result as Partial<APIGatewayProxyResult>).body ?? JSON.stringify(result);
 
 export function readable({ sql, parameters }: Statement): string {
   const text = format(sql, { language: "postgresql", paramTypes: { numbered: [":"] } });

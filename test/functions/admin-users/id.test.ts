@@ -194,7 +194,7 @@ describe("GET /admin-users/id/{id}", () => {
 /** Waits until a statement waits for another's lock. */
 async function untilBlocked(): Promise<void> {
   const blocked = () => stack.sql`
-    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+    select from pg_locks join pg_stat_activity using (pid) where datname = current_database() and not granted
   `;
   while ((await blocked()).length === 0) await sleep(10);
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
@@ -11,6 +11,10 @@ const root = join(import.meta.dirname, "../../..");
 const functions = readdirSync(join(root, "functions"), { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".ts"))
   .map((file) => file.slice(0, -".ts".length).replaceAll("\\", "/"));
+// A rotation's first step, the sample event's, makes a password and leaves the database alone.
+const rotation = "ops/rotate-password";
+const asksDatabase = (name: string) =>
+  name !== rotation && readFileSync(join(inject("outdir"), name, "index.mjs"), "utf8").includes("DATABASE_CLUSTER_ARN");
 
 const database = `sql_${randomUUID().replaceAll("-", "")}`;
 const databaseUrl = `${inject("databaseUrl")}/${database}`;
@@ -32,7 +36,7 @@ afterAll(async () => {
 const statementOf = async (name: string, payload?: string) => recorder.statementOf(name, await eventOf(name, payload));
 
 describe("The statement of", () => {
-  it.each(functions)("%s can be read, and planned", async (name) => {
+  it.each(functions.filter(asksDatabase))("%s can be read, and planned", async (name) => {
     const statement = await statementOf(name);
 
     expect(readable(statement)).toMatch(/^(with|select)\n/);
@@ -76,6 +80,7 @@ describe("A payload", () => {
       'No statement is sent: {"data":"Required parameters missing","code":400}',
     );
     await expect(statementOf("ops/tidy", '{"days": 0}')).rejects.toThrow("No statement is sent: Unfit payload: days: ");
+    await expect(statementOf(rotation)).rejects.toThrow("No statement is sent: {}");
   });
 });
 
@@ -95,7 +100,7 @@ describe("A plan", () => {
 
   it("is shown to users that are no superusers, too", async () => {
     const user = `reader_${randomUUID()}`;
-    await admin`create role ${admin(user)} login password 'reads' in role pg_read_all_data`;
+    await admin`create role ${admin(user)} login password 'reads' in role colophon_admin`;
     const url = Object.assign(new URL(databaseUrl), { username: user, password: "reads" });
 
     expect(await planOf(await statementOf("admin-roles/list"), url.href)).toMatch(/\nExecution Time: .*$/);
