@@ -2,12 +2,12 @@ import { join } from "node:path";
 import { App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { endpoints } from "../lib/contract/endpoints.ts";
-import { type Packaged, packageFunctions } from "./package.ts";
+import { type Packaged, packageFunctions } from "./build/package.ts";
 import { AccountStack } from "./stacks/account-stack.ts";
 import { ApiStack } from "./stacks/api-stack.ts";
-import { BackupStack } from "./stacks/backup-copies.ts";
+import { BackupStack } from "./stacks/backup-stack.ts";
+import { packageMigration } from "./stacks/database/migration.ts";
 import { DatabaseStack } from "./stacks/database-stack.ts";
-import { packageMigration } from "./stacks/migration.ts";
 import { type Settings, settings } from "./stages.ts";
 
 export interface Shipment {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { CloudFrontClient, CreateInvalidationCommand } from "@aws-sdk/client-cloudfront";
 import type { Context, SQSBatchResponse } from "aws-lambda";
 import * as z from "zod/mini";
-import { attempts } from "../../lib/persist.ts";
+import { attempts } from "../../lib/retry.ts";
 
 const client = new CloudFrontClient({ maxAttempts: 2, requestHandler: attempts });
 

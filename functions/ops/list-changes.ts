@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { name } from "../../lib/contract/parameters.ts";
 import { readPage } from "../../lib/database/list.ts";
 import { operate } from "../../lib/operate.ts";
-import { patient } from "../../lib/persist.ts";
 import * as changes from "../../lib/queries/changes.ts";
+import { patient } from "../../lib/retry.ts";
 
 const limitDefault = 50;
 const limitMax = 1_000;

@@ -3,7 +3,7 @@ import { execute } from "../../lib/database/client.ts";
 import { integer, text } from "../../lib/database/read.ts";
 import { removedImagesMax, removeImages } from "../../lib/images/store.ts";
 import { operate, type Tools } from "../../lib/operate.ts";
-import * as images from "../../lib/queries/images.ts";
+import * as images from "../../lib/queries/fragments/images.ts";
 
 /**
  * Removes the images listed for it whose time has come: `removed` counts them, `kept` those listed still, for whom it

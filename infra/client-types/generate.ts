@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import openapiTypescript, { astToString, type OpenAPI3 } from "openapi-typescript";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { openApiDocument } from "../openapi.ts";
+import { openApiDocument } from "../openapi/document.ts";
 
 /** Where the client's types are kept. */
 export const typesFile = join(import.meta.dirname, "../../lib/client/schema.d.ts");

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readCredentials } from "./credentials.ts";
-import { signed } from "./signature.ts";
+import { signed } from "./http/signature.ts";
 
 const usage =
   "npm run invoke -- NAME [payload.json] [--url http://localhost:3000] [--data .local], NAME as admin-roles/list";

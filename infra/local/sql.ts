@@ -8,14 +8,14 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
 import { escapeLiteral } from "pg";
 import { format } from "sql-formatter";
 import * as z from "zod/mini";
-import { build } from "../build.ts";
+import { build } from "../build/build.ts";
+import { newSecrets } from "./data-api/secrets.ts";
 import { openSecrets, secretsOperationOf } from "./data-api/secrets-manager.ts";
-import { startLambda } from "./lambda.ts";
+import { newKey } from "./http/signature.ts";
+import { startLambda } from "./lambda/lambda.ts";
 import { planOf, type Statement } from "./plan.ts";
-import { runningPostgres } from "./postgres.ts";
-import { newSecrets } from "./secrets.ts";
-import { newKey } from "./signature.ts";
-import { builds, database, setEnvironment } from "./stack.ts";
+import { runningPostgres } from "./postgres/server.ts";
+import { builds, database, setEnvironment } from "./service.ts";
 
 const usage =
   "npm run sql -- NAME [payload] [--explain] [--data DIR] [--database postgres://…], NAME as contributors/list";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { keepCompiled } from "./compiled.ts";
 import { demoTokens } from "./demo/tokens.ts";
-import type { StackOptions } from "./stack.ts";
+import type { StackOptions } from "./service.ts";
 
 const usage =
   "npm start -- [--port N] [--data DIR] [--database postgres://…] [--no-uploads] [--empty] [--scale N]\n" +
@@ -81,7 +81,7 @@ function died(why: string): void {
 
 const options = optionsOrUsage();
 keepCompiled();
-const { startStack } = await import("./stack.ts");
+const { startStack } = await import("./service.ts");
 const stack = await startStack(options).catch((error: unknown) => fail(messageOf(error)));
 
 end = async (code) => {

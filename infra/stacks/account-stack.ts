@@ -5,9 +5,9 @@ import { Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { ManagedPolicy, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import type { AccountSettings, Settings } from "../stages.ts";
-import { acknowledge } from "./acknowledge.ts";
-import { Alarms } from "./alarms.ts";
 import { Pipeline } from "./pipeline.ts";
+import { acknowledge } from "./shared/acknowledge.ts";
+import { Alarms } from "./shared/alarms.ts";
 
 export interface AccountStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: Settings;

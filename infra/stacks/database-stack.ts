@@ -4,17 +4,17 @@ import { CfnQueryDefinition } from "aws-cdk-lib/aws-logs";
 import { CfnEventSubscription } from "aws-cdk-lib/aws-rds";
 import { CfnRotationSchedule, Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Construct } from "constructs";
+import type { Packaged } from "../build/package.ts";
 import { databaseRoleOf } from "../database-role.ts";
-import type { Packaged } from "../package.ts";
 import type { DatabaseSettings } from "../stages.ts";
-import { Alarms } from "./alarms.ts";
-import { BackupCopies } from "./backup-copies.ts";
-import { type AuroraCluster, makeCluster, postgresLogName } from "./cluster.ts";
-import { databaseResource, type OwnCluster, ownResource, publishCluster } from "./database.ts";
-import { makeFunctionLog } from "./log.ts";
-import { Migration } from "./migration.ts";
-import { OperatorsTrail } from "./operators-trail.ts";
-import { longTimeout, ServiceFunction } from "./service-function.ts";
+import { BackupCopies } from "./backup-stack.ts";
+import { type AuroraCluster, makeCluster, postgresLogName } from "./database/cluster.ts";
+import { databaseResource, type OwnCluster, ownResource, publishCluster } from "./database/database.ts";
+import { Migration } from "./database/migration.ts";
+import { OperatorsTrail } from "./database/operators-trail.ts";
+import { Alarms } from "./shared/alarms.ts";
+import { makeFunctionLog } from "./shared/log.ts";
+import { longTimeout, ServiceFunction } from "./shared/service-function.ts";
 
 const slowStatements = `filter @message like /duration: |still waiting for |canceling statement/
 | parse @message /duration: (?<milliseconds>[0-9.]+) ms/

@@ -1,6 +1,6 @@
 import { ExecuteStatementCommand, type Field, RDSDataClient, type SqlParameter } from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
-import { attempts, isFault, patient, persist } from "../persist.ts";
+import { attempts, isFault, patient, persist } from "../retry.ts";
 import { sqlStateOf } from "./errors.ts";
 import { unreleased } from "./release.ts";
 

@@ -8,7 +8,7 @@ import {
   UpdateSecretVersionStageCommand,
 } from "@aws-sdk/client-secrets-manager";
 import * as z from "zod/mini";
-import { attempts } from "../persist.ts";
+import { attempts } from "../retry.ts";
 
 const client = new SecretsManagerClient({ requestHandler: attempts });
 

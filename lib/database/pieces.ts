@@ -1,5 +1,5 @@
 import sql, { raw, type Sql } from "sql-template-tag";
-import { endedBy, persist } from "../persist.ts";
+import { endedBy, persist } from "../retry.ts";
 import { execute, mayPass, type Row } from "./client.ts";
 import { integer, integerOrNull, text, textOrNull } from "./read.ts";
 import { transaction } from "./transaction.ts";

@@ -1,6 +1,6 @@
 import { raw, type Sql } from "sql-template-tag";
 
-/** The schema of the release that this bundle belongs to: the build puts its name in (infra/build.ts). */
+/** The schema of the release that this bundle belongs to: the build puts its name in (infra/build/build.ts). */
 export const release = process.env.RELEASE_SCHEMA ?? "";
 
 /** A database function of this release. */

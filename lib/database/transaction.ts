@@ -6,7 +6,7 @@ import {
   RollbackTransactionCommand,
 } from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
-import { type Attempt, attempts, persist } from "../persist.ts";
+import { type Attempt, attempts, persist } from "../retry.ts";
 import { client, database, parameter, type Row } from "./client.ts";
 
 export type Send = (statement: Sql) => Promise<readonly Row[]>;

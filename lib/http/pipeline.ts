@@ -2,7 +2,7 @@ import cors from "@middy/http-cors";
 import type { Declaration } from "../contract/declare.ts";
 import { commonErrors } from "../contract/errors.ts";
 import { exposedHeaders } from "../contract/headers.ts";
-import { Unavailable } from "../persist.ts";
+import { Unavailable } from "../retry.ts";
 import { ContractError, messageOf } from "./errors.ts";
 import { describe } from "./headers.ts";
 import { described, log, logRequests } from "./log.ts";

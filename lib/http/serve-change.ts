@@ -5,7 +5,7 @@ import { type Declaration, stem } from "../contract/declare.ts";
 import { invalidParameter } from "../contract/errors.ts";
 import type { Permission } from "../contract/permissions.ts";
 import { type ChangeName, change } from "../database/change.ts";
-import { deadlineOf } from "../persist.ts";
+import { deadlineOf } from "../retry.ts";
 import { idempotencyKeyOf, versionsOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
 import { type Input, reader } from "./input.ts";

@@ -6,7 +6,7 @@ import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import type { Answer, AnswerName, Declaration } from "../contract/declare.ts";
 import type { Permission } from "../contract/permissions.ts";
 import { type GuardedListQuery, type ListPage, type ListQuery, readFirstPage, readPage } from "../database/list.ts";
-import { deadlineOf, patient } from "../persist.ts";
+import { deadlineOf, patient } from "../retry.ts";
 import { ContractError } from "./errors.ts";
 import { headerOf } from "./headers.ts";
 import { type Input, reader } from "./input.ts";

@@ -3,7 +3,7 @@ import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import type { Answer, AnswerName, Declaration } from "../contract/declare.ts";
 import type { Permission } from "../contract/permissions.ts";
 import { type GuardedQuery, type PublicQuery, run } from "../database/query.ts";
-import { deadlineOf } from "../persist.ts";
+import { deadlineOf } from "../retry.ts";
 import { tagOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
 import { type Input, reader } from "./input.ts";

@@ -1,5 +1,5 @@
 import { DeleteObjectsCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import { attempts, isFault, patient, persist } from "../persist.ts";
+import { attempts, isFault, patient, persist } from "../retry.ts";
 import { scaledKey } from "./keys.ts";
 import type { Rendition } from "./render.ts";
 

@@ -3,10 +3,10 @@ import type { Answer } from "../contract/declare.ts";
 import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
 import { aliasesOf, descriptionsOf, linksOf, pickScoped, relationsOf } from "./contributors.ts";
-import { catalogueOrder } from "./filters.ts";
-import { imageUrl } from "./images.ts";
-import { record } from "./json.ts";
-import { opened, otherEditor } from "./locks.ts";
+import { catalogueOrder } from "./fragments/filters.ts";
+import { imageUrl } from "./fragments/images.ts";
+import { record } from "./fragments/json.ts";
+import { opened, otherEditor } from "./fragments/locks.ts";
 
 interface ListInput {
   readonly client: number;

@@ -10,10 +10,10 @@ import {
   named,
   type Picks,
   type TableOrder,
-} from "./filters.ts";
-import { imageUrl } from "./images.ts";
-import { recordOf, records } from "./json.ts";
-import { randomSlug } from "./random.ts";
+} from "./fragments/filters.ts";
+import { imageUrl } from "./fragments/images.ts";
+import { recordOf, records } from "./fragments/json.ts";
+import { randomSlug } from "./fragments/random.ts";
 import { relatedWorks, type WorksInput } from "./works.ts";
 
 interface ListInput {

@@ -2,10 +2,17 @@ import sql, { empty } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
 import type { ListQuery } from "../database/list.ts";
 import type { PublicQuery } from "../database/query.ts";
-import { type CatalogueOrder, catalogueOrder, fromFew, named, type Picks, type TableOrder } from "./filters.ts";
-import { imageUrl } from "./images.ts";
-import { recordOf, records } from "./json.ts";
-import { randomSlug } from "./random.ts";
+import {
+  type CatalogueOrder,
+  catalogueOrder,
+  fromFew,
+  named,
+  type Picks,
+  type TableOrder,
+} from "./fragments/filters.ts";
+import { imageUrl } from "./fragments/images.ts";
+import { recordOf, records } from "./fragments/json.ts";
+import { randomSlug } from "./fragments/random.ts";
 import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
 
 interface ListInput {

@@ -2,10 +2,10 @@ import sql, { empty, type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
 import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
-import { ascending, descending, findsFew, fromFew, named, type Picks, type TableOrder } from "./filters.ts";
-import { imageUrl } from "./images.ts";
-import { record, records } from "./json.ts";
-import { opened, otherEditor } from "./locks.ts";
+import { ascending, descending, findsFew, fromFew, named, type Picks, type TableOrder } from "./fragments/filters.ts";
+import { imageUrl } from "./fragments/images.ts";
+import { record, records } from "./fragments/json.ts";
+import { opened, otherEditor } from "./fragments/locks.ts";
 
 type Id = number | null;
 

@@ -1,9 +1,9 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
 import type { ListQuery } from "../database/list.ts";
-import { type CatalogueOrder, catalogueOrder, fromFew, named } from "./filters.ts";
-import { imageUrl } from "./images.ts";
-import { record, records } from "./json.ts";
+import { type CatalogueOrder, catalogueOrder, fromFew, named } from "./fragments/filters.ts";
+import { imageUrl } from "./fragments/images.ts";
+import { record, records } from "./fragments/json.ts";
 
 export interface WorksInput {
   readonly client: number;

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { builds } from "../../infra/local/stack.ts";
+import { builds } from "../../infra/local/service.ts";
 import { messageOf } from "./child.ts";
 import type { FloorRoute } from "./floor.ts";
 import { comparison, type Load, type Server } from "./load.ts";

@@ -3,7 +3,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { build as bundle } from "esbuild";
-import { build, bundling } from "../../infra/build.ts";
+import { build, bundling } from "../../infra/build/build.ts";
 import { stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { type Row, sideBySide } from "./measure.ts";

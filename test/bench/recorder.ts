@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { signed } from "../../infra/local/signature.ts";
+import { signed } from "../../infra/local/http/signature.ts";
 import { key } from "../support/environment.ts";
 
 export interface Recorder {

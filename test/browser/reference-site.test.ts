@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { reference } from "../../infra/reference.ts";
-import { writeReferenceSite } from "../../infra/reference-site.ts";
+import { reference } from "../../infra/reference/page.ts";
+import { writeReferenceSite } from "../../infra/reference/site.ts";
 import { hasBrowser, startBrowser } from "../support/browser.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 

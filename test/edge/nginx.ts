@@ -9,7 +9,7 @@ interface Place {
 }
 
 /**
- * A shared cache in nginx's words that does what CloudFront does (infra/stacks/edge.ts): the key is the path, the
+ * A shared cache in nginx's words that does what CloudFront does (infra/stacks/edge/edge.ts): the key is the path, the
  * declared parameters, and whether the visitor takes gzip; nothing else of a public read reaches the origin. Answers are
  * kept as their Cache-Control says, `stale-while-revalidate` and `stale-if-error` included.
  */

@@ -1,5 +1,5 @@
-import { secretVariables } from "../../infra/local/secrets.ts";
-import { newKey } from "../../infra/local/signature.ts";
+import { secretVariables } from "../../infra/local/data-api/secrets.ts";
+import { newKey } from "../../infra/local/http/signature.ts";
 
 /** What functions sign with in this process. */
 export const key = newKey();

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import postgres from "postgres";
 import type { TestProject } from "vitest/node";
-import { build } from "../../infra/build.ts";
+import { build } from "../../infra/build/build.ts";
+import { newSecrets, type Secrets } from "../../infra/local/data-api/secrets.ts";
 import { startDataApi } from "../../infra/local/data-api/server.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
-import { createOwnedDatabase, owner } from "../../infra/local/owner.ts";
-import { startPostgres } from "../../infra/local/postgres.ts";
-import { newSecrets, type Secrets } from "../../infra/local/secrets.ts";
+import { createOwnedDatabase, owner } from "../../infra/local/postgres/owner.ts";
+import { startPostgres } from "../../infra/local/postgres/server.ts";
 import { key, useDatabase } from "./environment.ts";
 
 declare module "vitest" {

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import postgres, { type Sql } from "postgres";
 import { inject } from "vitest";
 import { type DataApi, type DataApiOptions, startDataApi } from "../../infra/local/data-api/server.ts";
-import { startGateway } from "../../infra/local/gateway.ts";
-import { imageBucket } from "../../infra/local/image-bucket.ts";
-import { imagePages } from "../../infra/local/images.ts";
-import { type Lambda, type LambdaLimits, startLambda } from "../../infra/local/lambda.ts";
-import { owner } from "../../infra/local/owner.ts";
-import { type S3, startS3 } from "../../infra/local/s3.ts";
+import { imagePages } from "../../infra/local/gateway/images.ts";
+import { startGateway } from "../../infra/local/gateway/server.ts";
+import { type Lambda, type LambdaLimits, startLambda } from "../../infra/local/lambda/lambda.ts";
+import { owner } from "../../infra/local/postgres/owner.ts";
+import { imageBucket } from "../../infra/local/s3/image-bucket.ts";
+import { type S3, startS3 } from "../../infra/local/s3/server.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
 import { key, panelOrigin, useDatabase } from "./environment.ts";
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import * as z from "zod/mini";
-import type { Credentials, Secrets } from "../secrets.ts";
 import { ServiceError, validation } from "./errors.ts";
+import type { Credentials, Secrets } from "./secrets.ts";
 
 /*
  * Secrets Manager, as far as functions ask it (AWS JSON 1.1). It is here because the Data API reads the same secrets: a

@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isFromPage } from "../loopback.ts";
-import { newSecrets, type Secrets } from "../secrets.ts";
-import { type Key, refusals, verifier } from "../signature.ts";
+import { isFromPage } from "../http/loopback.ts";
+import { type Key, refusals, verifier } from "../http/signature.ts";
 import { ServiceError, translate } from "./errors.ts";
 import { type Limits, serviceLimits } from "./limits.ts";
 import { createOperations } from "./operations.ts";
 import { type Operation, parseRequest } from "./requests.ts";
+import { newSecrets, type Secrets } from "./secrets.ts";
 import { openSecrets, secretsOperationOf } from "./secrets-manager.ts";
 import { openSessions } from "./sessions.ts";
 

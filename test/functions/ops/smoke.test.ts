@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { smokeRequests } from "../../../infra/smoke-requests.ts";
+import { smokeRequests } from "../../../infra/smoke/requests.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 
 let stack: Stack;

@@ -3,8 +3,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
-import { type Gateway, startGateway } from "../../../infra/local/gateway.ts";
-import { startLambda } from "../../../infra/local/lambda.ts";
+import { type Gateway, startGateway } from "../../../infra/local/gateway/server.ts";
+import { startLambda } from "../../../infra/local/lambda/lambda.ts";
 import { key } from "../../support/environment.ts";
 import { echo, writeFunctions } from "./fixtures.ts";
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { parameterNames } from "../../../infra/stacks/database.ts";
+import { parameterNames } from "../../../infra/stacks/database/database.ts";
 import { settings } from "../../../infra/stages.ts";
 import { functionName } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { deserialize, serialize } from "node:v8";
 import { beforeAll, inject, vi } from "vitest";
 import { makeApp, type Shipment } from "../../../infra/app.ts";
-import { packageFunctions } from "../../../infra/package.ts";
-import { packageMigration } from "../../../infra/stacks/migration.ts";
+import { packageFunctions } from "../../../infra/build/package.ts";
+import { packageMigration } from "../../../infra/stacks/database/migration.ts";
 import { type Settings, settings } from "../../../infra/stages.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: templates are looked into at every depth

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { type DataApi, startDataApi } from "../../../infra/local/data-api/server.ts";
-import { type Lambda, startLambda } from "../../../infra/local/lambda.ts";
-import { owner } from "../../../infra/local/owner.ts";
+import { type Lambda, startLambda } from "../../../infra/local/lambda/lambda.ts";
+import { owner } from "../../../infra/local/postgres/owner.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 
 const migrations = (await readdir(join(import.meta.dirname, "../../../lib/database/migrations")))

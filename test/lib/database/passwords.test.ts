@@ -6,11 +6,11 @@ import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { newSecrets, type Secrets, secretArns } from "../../../infra/local/data-api/secrets.ts";
 import { type DataApi, startDataApi } from "../../../infra/local/data-api/server.ts";
-import { type Invocation, type Lambda, startLambda } from "../../../infra/local/lambda.ts";
-import { createOwnedDatabase } from "../../../infra/local/owner.ts";
-import { type Postgres, startPostgres } from "../../../infra/local/postgres.ts";
-import { newSecrets, type Secrets, secretArns } from "../../../infra/local/secrets.ts";
+import { type Invocation, type Lambda, startLambda } from "../../../infra/local/lambda/lambda.ts";
+import { createOwnedDatabase } from "../../../infra/local/postgres/owner.ts";
+import { type Postgres, startPostgres } from "../../../infra/local/postgres/server.ts";
 import { clientOf, refusal, resourceArn } from "../../infra/local/data-api/emulator.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 

@@ -1,7 +1,7 @@
 import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DatabaseRole } from "../../../infra/database-role.ts";
-import { secretArns } from "../../../infra/local/secrets.ts";
+import { secretArns } from "../../../infra/local/data-api/secrets.ts";
 import { clientOf, resourceArn } from "../../infra/local/data-api/emulator.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 

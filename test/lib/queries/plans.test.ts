@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import sql, { empty, type Sql } from "sql-template-tag";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { lateRole, scale, scaleUsers } from "../../../infra/local/scale.ts";
+import { lateRole, scale, scaleUsers } from "../../../infra/local/demo/scale.ts";
 import type { ListQuery, Slice } from "../../../lib/database/list.ts";
 import * as contributors from "../../../lib/queries/contributors.ts";
 import * as publishers from "../../../lib/queries/publishers.ts";

@@ -14,7 +14,7 @@ import {
   type SqlParameter,
 } from "@aws-sdk/client-rds-data";
 import { type DataApiOptions, startDataApi } from "../../../../infra/local/data-api/server.ts";
-import { startPostgres } from "../../../../infra/local/postgres.ts";
+import { startPostgres } from "../../../../infra/local/postgres/server.ts";
 import { key } from "../../../support/environment.ts";
 
 export const resourceArn = "arn:aws:rds:eu-central-1:123456789012:cluster:colophon";

@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdir, readdir, rm } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { type BuildFailure, type BuildOptions, build as bundle, formatMessages } from "esbuild";
+import { stem } from "../../lib/contract/declare.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+
+export interface BuiltFunction {
+  /** The Lambda's name without a stack's prefix: `admin-roles-list`. */
+  readonly name: string;
+  /** `admin-roles/list` */
+  readonly stem: string;
+  readonly file: string;
+  readonly bytes: number;
+}
+
+const root = join(import.meta.dirname, "../..");
+
+/**
+ * Bundles that are ES modules still meet CommonJS packages that call `require`. The minifier does not look in here, so
+ * the name must be longer than any that it makes.
+ */
+const banner = "import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);";
+
+const changes = join(root, "lib/changes");
+
+/** The schema of the database functions of this release (lib/changes), named after their content. */
+function releaseSchema(): string {
+  const hash = createHash("sha256");
+  for (const file of readdirSync(changes).sort()) {
+    if (file.endsWith(".sql")) hash.update(readFileSync(join(changes, file)));
+  }
+  return `changes_${hash.digest("hex").slice(0, 12)}`;
+}
+
+/** How esbuild makes something for Lambda of the code as it is now. */
+export const bundling = () =>
+  ({
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    // Packages' ES module builds are a third smaller than what Node would choose, and load twice as fast.
+    mainFields: ["module", "main"],
+    external: ["sharp"],
+    alias: { "@aws-sdk/credential-provider-node": join(import.meta.dirname, "lambda-credentials.ts") },
+    banner: { js: banner },
+    loader: { ".sql": "text" },
+    define: { "process.env.RELEASE_SCHEMA": JSON.stringify(releaseSchema()) },
+    legalComments: "none",
+  }) satisfies BuildOptions;
+
+const functions = join(root, "functions");
+
+/** How functions are bundled to `<outdir>/<stem>/index.mjs`, each with its source map beside it. */
+const bundlingOf = (stems: readonly string[], outdir: string) =>
+  ({
+    entryPoints: stems.map((stem) => ({ in: join(functions, `${stem}.ts`), out: `${stem}/index` })),
+    outdir: resolve(outdir),
+    outExtension: { ".js": ".mjs" },
+    absWorkingDir: root,
+    ...bundling(),
+    sourcemap: "linked",
+    sourcesContent: false,
+    metafile: true,
+  }) satisfies BuildOptions;
+
+/** Bundles every function. */
+export async function build(options: { readonly outdir: string }): Promise<BuiltFunction[]> {
+  const outdir = resolve(options.outdir);
+  const entries = (await readdir(functions, { recursive: true })).filter((file) => file.endsWith(".ts")).sort();
+  const stems = entries.map((file) => file.replace(/\.ts$/, "").replaceAll("\\", "/"));
+  await rm(outdir, { recursive: true, force: true });
+  await mkdir(outdir, { recursive: true });
+  const { metafile } = await bundle({ ...bundlingOf(stems, outdir), logLevel: "warning" });
+  const outputs = new Map(Object.entries(metafile.outputs).map(([file, { bytes }]) => [join(root, file), bytes]));
+  return stems.map((stem) => {
+    const file = join(outdir, stem, "index.mjs");
+    return { name: stem.replaceAll("/", "-"), stem, file, bytes: outputs.get(file) ?? 0 };
+  });
+}
+
+/**
+ * Bundles one function.
+ * @throws with what esbuild has to say, places included, when the code is broken
+ */
+export async function buildAgain(stem: string, outdir: string): Promise<void> {
+  try {
+    await bundle({ ...bundlingOf([stem], outdir), logLevel: "silent" });
+  } catch (error) {
+    const { errors } = error as Partial<BuildFailure>;
+    if (!errors) throw error;
+    throw new Error((await formatMessages(errors, { kind: "error" })).join("").trim(), { cause: error });
+  }
+}
+
+/** What a function may weigh, minified; most of it is the SDK, of which functions of the file service need two clients. */
+const bytesMax = 360_000;
+const fileServiceBytesMax = 420_000;
+
+const fileService = new Set(endpoints.filter(({ files, removesImages }) => files || removesImages).map(stem));
+
+const isHeavy = (each: BuiltFunction) => each.bytes > (fileService.has(each.stem) ? fileServiceBytesMax : bytesMax);
+
+if (import.meta.main) {
+  const built = await build({ outdir: join(root, "dist") });
+  for (const { name, bytes, file } of built) {
+    console.log(`${name.padEnd(36)} ${(bytes / 1000).toFixed(0).padStart(5)} kB  ${relative(root, file)}`);
+  }
+  const heavy = built.filter(isHeavy);
+  if (heavy.length > 0) {
+    console.error(`Over the size budget: ${heavy.map(({ name }) => name).join(", ")}`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,111 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import lock from "../../package-lock.json" with { type: "json" };
+import { type BuiltFunction, build } from "./build.ts";
+
+export interface Packaged extends BuiltFunction {
+  /** Whether sharp and its native code are to be shipped along. */
+  readonly processesImages: boolean;
+  /** False where sharp was not at hand: fit to be synthesised, not to be deployed. */
+  readonly isComplete: boolean;
+  /** Whether it reads what exceeds a result of the Data API, or migrates. */
+  readonly usesTransactions: boolean;
+  /** The environment variables that it reads. */
+  readonly variables: ReadonlySet<string>;
+}
+
+export interface PackagingOptions {
+  readonly outdir: string;
+  /** Do with what an earlier run has left, and ask no registry. */
+  readonly offline?: boolean;
+}
+
+/**
+ * Builds every function and makes its folder ready to be uploaded: sharp, which no bundle can hold, goes beside the
+ * functions that load it, in the build for Lambda's machines. The first run needs the npm registry.
+ */
+export async function packageFunctions({ outdir, offline = false }: PackagingOptions): Promise<Packaged[]> {
+  const built = await build({ outdir });
+  const modules = offline ? await keptSharp() : await installSharp();
+  return await Promise.all(built.map((each) => assemble(each, modules)));
+}
+
+/** Puts the modules beside a bundle that needs them, and tells what it needs besides. */
+export async function assemble(built: BuiltFunction, modules?: string): Promise<Packaged> {
+  const code = await readFile(built.file, "utf8");
+  const processesImages = /from"sharp"/.test(code);
+  if (processesImages && modules) await cp(modules, join(dirname(built.file), "node_modules"), { recursive: true });
+  const variables = new Set([...code.matchAll(/process\.env\.([A-Z_]+)/g)].flatMap(([, variable]) => variable ?? []));
+  const usesTransactions = /\bextends [\w$]+\([^()]*"BeginTransaction"/.test(code);
+  return {
+    ...built,
+    processesImages,
+    usesTransactions,
+    isComplete: !processesImages || modules !== undefined,
+    variables,
+  };
+}
+
+/** What Lambda runs: whatever machine this is, npm must not choose for it (sharp, "Cross-platform"). */
+const platform = { os: "linux", cpu: "arm64", libc: "glibc" } as const;
+
+const root = join(import.meta.dirname, "../..");
+const versionOfSharp = lock.packages["node_modules/sharp"].version;
+const kept = join(root, "node_modules/.cache/colophon", `sharp-${versionOfSharp}-${Object.values(platform).join("-")}`);
+const keptModules = join(kept, "node_modules");
+
+const keptSharp = async () => ((await stat(keptModules).catch(() => undefined)) ? keptModules : undefined);
+
+const run = promisify(execFile);
+
+/**
+ * Installs what the lock file says, byte for byte, so that a function stays the same until the lock file changes.
+ * @returns the node_modules that has it
+ */
+async function installSharp(): Promise<string> {
+  if (await keptSharp()) return keptModules;
+  const draft = `${kept}-${process.pid}`;
+  await mkdir(draft, { recursive: true });
+  await writeFile(join(draft, "package.json"), JSON.stringify({ dependencies: { sharp: versionOfSharp } }));
+  await writeFile(join(draft, "package-lock.json"), JSON.stringify(lockOfSharp()));
+  const flags = Object.entries(platform).map(([name, value]) => `--${name}=${value}`);
+  await run("npm", ["ci", ...flags, "--ignore-scripts", "--no-audit", "--no-fund", "--no-bin-links"], { cwd: draft });
+  // npm's own notes are no part of a function.
+  await rm(join(draft, "node_modules/.package-lock.json"));
+  await rename(draft, kept).catch((error) => keepFirst(error, draft));
+  return keptModules;
+}
+
+/** Another run may have been faster. */
+async function keepFirst(error: unknown, draft: string): Promise<void> {
+  await rm(draft, { recursive: true });
+  if (!(await keptSharp())) throw error;
+}
+
+interface Locked {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/** What this project's lock file says of sharp and of all it needs, on whatever machine; npm takes those of Lambda's. */
+function lockOfSharp(): object {
+  const all = lock.packages as Readonly<Record<string, Locked>>;
+  const needed: Record<string, Locked> = {};
+  const take = (name: string, parent: string) => {
+    const path = [`${parent}/node_modules/${name}`, `node_modules/${name}`].find((each) => each in all) ?? "";
+    const found = all[path];
+    if (!found || path in needed) return;
+    needed[path] = found;
+    for (const each in { ...found.dependencies, ...found.optionalDependencies }) take(each, path);
+  };
+  take("sharp", "");
+  const packages = { "": { dependencies: { sharp: versionOfSharp } }, ...needed };
+  return { lockfileVersion: lock.lockfileVersion, packages };
+}
+
+if (import.meta.main) {
+  const packaged = await packageFunctions({ outdir: join(root, "dist") });
+  for (const { name } of packaged.filter(({ processesImages }) => processesImages)) console.log(`${name} ships sharp`);
+}

@@ -1,0 +1,170 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { type Declaration, functionName, methodsOf } from "../../../lib/contract/declare.ts";
+import { endpoints as interfaceEndpoints } from "../../../lib/contract/endpoints.ts";
+import {
+  corsHeaders,
+  envelopeOf,
+  type GatewayResponse,
+  type GatewayResponseType,
+  gatewayResponses,
+  noFileServiceResponse,
+  preflightHeaders,
+  retryHeaders,
+} from "../../gateway-responses.ts";
+import { listen } from "../http/listen.ts";
+import { isForThisMachine } from "../http/loopback.ts";
+import { receiveBody } from "../http/request-body.ts";
+import type { Key } from "../http/signature.ts";
+import { type Lambda, RequestTooLarge, TooManyRequests } from "../lambda/lambda.ts";
+import { buffered, Refusal, streamed, Unbuilt } from "./integration.ts";
+import { invokeApi } from "./invoke-api.ts";
+import { proxyEvent, Unreadable } from "./proxy-event.ts";
+import { sendResult, sendStream } from "./proxy-result.ts";
+import { type Match, router } from "./routes.ts";
+
+export interface GatewayOptions {
+  readonly port?: number;
+  readonly endpoints?: readonly Declaration[];
+  readonly lambda: Lambda;
+  readonly allowedOrigins: readonly string[];
+  /** Without uploads the routes of the file service answer 503 by themselves. */
+  readonly uploads: boolean;
+  /** What the Invoke API asks for, which is not there without it. */
+  readonly key?: Key;
+  /** What else the local server serves, tried first; true when it has answered. */
+  readonly pages?: (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
+  readonly limits?: Partial<GatewayLimits>;
+}
+
+export interface GatewayLimits {
+  readonly bodyBytes: number;
+  /** For a buffered answer, or for the head of a streamed one. */
+  readonly timeoutInMilliseconds: number;
+  readonly compressedBytesMin: number;
+  /** Of the request line and all headers together. */
+  readonly headerBytes: number;
+}
+
+/** API Gateway, "Quotas for configuring and running a REST API". */
+const quotas: GatewayLimits = {
+  bodyBytes: 10 * 1_048_576,
+  timeoutInMilliseconds: 29_000,
+  compressedBytesMin: 1_024,
+  headerBytes: 10_240,
+};
+
+export interface Gateway {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Starts a server that answers as the REST API does, from the same declarations. */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { endpoints = interfaceEndpoints, lambda, allowedOrigins } = options;
+  const limits = { ...quotas, ...options.limits };
+  const find = router(endpoints);
+  const invoke = options.key ? invokeApi(lambda, options.key) : async () => false;
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (!isForThisMachine(request)) return refuse(request, response, undefined, gatewayResponses.ACCESS_DENIED);
+    if (await options.pages?.(request, response)) return;
+    // Paths are compared as they came; a URL object would resolve `..` and `//`.
+    const [path = "", search = ""] = (request.url ?? "").split(/\?(.*)/s);
+    if (await invoke(path, request, response)) return;
+    const match = find(path);
+    if (match && request.method === "OPTIONS") return preflight(request, response, match);
+    try {
+      await serve(request, response, match, path, search);
+    } catch (error) {
+      // Too late for an answer: a broken connection tells the client that half a list is no list.
+      if (response.headersSent || request.errored) return void response.destroy();
+      refuse(request, response, match, responseTo(error));
+    }
+  };
+
+  const serve = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    match: Match | undefined,
+    path: string,
+    search: string,
+  ): Promise<void> => {
+    const declaration = match?.declarations.find((each) => methodsOf(each).includes(request.method ?? ""));
+    if (!match || !declaration) throw new Refusal("MISSING_AUTHENTICATION_TOKEN");
+    const received = await receiveBody(request, limits.bodyBytes);
+    if ("refusal" in received) throw new Refusal(received.refusal);
+    if (declaration.files && !options.uploads) return refuse(request, response, match, noFileServiceResponse);
+    const { resource, pathParameters } = match;
+    const event = proxyEvent({ request, path, search, ...received, resource, pathParameters });
+    response.setHeader("x-amzn-RequestId", event.requestContext.requestId);
+    const name = functionName(declaration);
+    if ("list" in declaration.answers) {
+      const { head, body: content } = await streamed(lambda, name, event, limits.timeoutInMilliseconds);
+      await sendStream(response, head, content);
+    } else {
+      const result = await buffered(lambda, name, event, limits.timeoutInMilliseconds);
+      await sendResult(request, response, result, limits.compressedBytesMin);
+    }
+  };
+
+  const preflight = ({ headers }: IncomingMessage, response: ServerResponse, { declarations }: Match) => {
+    response.writeHead(204, preflightHeaders(declarations, allowedOrigins, headers.origin)).end();
+  };
+
+  const refuse = (
+    { headers }: IncomingMessage,
+    response: ServerResponse,
+    match: Match | undefined,
+    refusal: GatewayResponse,
+  ) => {
+    const body = envelopeOf(refusal);
+    response.writeHead(refusal.status, {
+      ...corsHeaders(match?.declarations[0] ?? {}, allowedOrigins, headers.origin),
+      ...retryHeaders(refusal),
+      "Content-Type": "application/json",
+      "Content-Length": Buffer.byteLength(body),
+    });
+    response.end(body);
+  };
+
+  return await listen({
+    port: options.port ?? 0,
+    headerBytesMax: limits.headerBytes,
+    answer: (request, response) => {
+      answer(request, response).catch((error: unknown) => {
+        console.error(error);
+        response.destroy();
+      });
+    },
+    refuse: refuseUnreadable,
+  });
+}
+
+function responseTo(error: unknown): GatewayResponse {
+  return error instanceof Unbuilt ? { status: 500, message: error.message } : gatewayResponses[refusalOf(error)];
+}
+
+function refusalOf(error: unknown): GatewayResponseType {
+  if (error instanceof Refusal) return error.type;
+  if (error instanceof RequestTooLarge) return "REQUEST_TOO_LARGE";
+  // API Gateway takes what Lambda turns away for an integration that failed.
+  if (error instanceof TooManyRequests) return "INTEGRATION_FAILURE";
+  if (error instanceof Unreadable) return "BAD_REQUEST_PARAMETERS";
+  console.error(error);
+  return "DEFAULT_5XX";
+}
+
+/** Answers what is no HTTP, or has more headers than API Gateway reads. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const isTooLong = error.code === "HPE_HEADER_OVERFLOW";
+  const refusal = isTooLong
+    ? { status: 431, message: "Request header fields too large" }
+    : gatewayResponses.DEFAULT_4XX;
+  const body = envelopeOf(refusal);
+  socket.end(
+    `HTTP/1.1 ${refusal.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
+      `Access-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

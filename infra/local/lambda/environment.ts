@@ -1,0 +1,222 @@
+import { randomUUID } from "node:crypto";
+import { rename, writeFile } from "node:fs/promises";
+import inspector from "node:inspector";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
+import { build } from "esbuild";
+import { memoryInMegabytes } from "./context.ts";
+import {
+  describe,
+  type FromRuntime,
+  type FunctionError,
+  type Invoke,
+  type Load,
+  type Start,
+  type ToRuntime,
+} from "./messages.ts";
+import type { Prelude } from "./stream.ts";
+
+/** An execution environment: a thread with one function, or none yet, that serves one invocation at a time. */
+export interface Environment {
+  /** @throws {Failure} */
+  load(load: Omit<Load, "kind">): Promise<{ readonly isStreaming: boolean }>;
+  run(invoke: Omit<Invoke, "kind">, logLate: (error: FunctionError) => void): Run;
+  readonly hasEnded: boolean;
+  end(): Promise<void>;
+}
+
+export interface Run {
+  /** What there is when the function has answered, or begun to. @throws {Failure} */
+  readonly answer: Promise<Answer>;
+  /** When the environment can serve another invocation, or has ended. */
+  readonly over: Promise<void>;
+}
+
+/** The result as JSON text, or a stream. */
+export type Answer = { readonly text: string } | { readonly head: Prelude; readonly body: Readable };
+
+/** What Lambda says of a function that has failed. */
+export class Failure extends Error {
+  override readonly name = "Failure";
+  readonly reason: FunctionError;
+
+  constructor(reason: FunctionError) {
+    super(reason.errorMessage);
+    this.reason = reason;
+  }
+}
+
+interface Work {
+  readonly requestId: string;
+  hear(message: FromRuntime): void;
+  /** The environment has ended before the work was done. */
+  fail(reason: FunctionError): void;
+}
+
+/**
+ * Writes the runtime as one plain module: each thread would strip the types anew, and take twice as long to boot.
+ * @returns its file
+ */
+export async function bundleRuntime(directory: string): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [join(import.meta.dirname, "runtime.ts")],
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+  });
+  const file = join(directory, "runtime.mjs");
+  // Renamed, since others may be booting from what is there.
+  const unfinished = join(directory, `runtime-${randomUUID()}.mjs`);
+  await writeFile(unfinished, outputFiles[0]?.text ?? "");
+  await rename(unfinished, file);
+  return file;
+}
+
+/** AWS, "Understanding the Lambda execution environment lifecycle": as long as loading a function may take. */
+const loadingInMilliseconds = 10_000;
+
+/** Whether this process was started with `--inspect`: whoever is at a breakpoint may take their time. */
+export const isDebugged = inspector.url() !== undefined;
+
+/** Boots a runtime, which stands still until a function is loaded. */
+export function openEnvironment(runtime: string): Environment {
+  const { port1: port, port2 } = new MessageChannel();
+  const sent = new Int32Array(new SharedArrayBuffer(4));
+  const worker = new Worker(runtime, {
+    workerData: { port: port2, sent, isDebugged } satisfies Start,
+    transferList: [port2],
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: memoryInMegabytes },
+  });
+  let work: Work | undefined;
+  let hasEnded = false;
+  let cause: Error | undefined;
+
+  const hear = (message: FromRuntime) => {
+    if (message.kind === "log") console[message.level](message.text);
+    else work?.hear(message);
+  };
+  port.on("message", hear);
+  worker.once("error", (error) => {
+    cause = error;
+  });
+  worker.once("exit", (code) => {
+    for (let left = receiveMessageOnPort(port); left; left = receiveMessageOnPort(port)) hear(left.message);
+    hasEnded = true;
+    port.close();
+    work?.fail(endOf(work.requestId, code, cause));
+  });
+  // An environment that waits for an invocation keeps no process alive.
+  port.unref();
+  worker.unref();
+
+  const begin = (message: Load | Invoke, timeoutInMilliseconds: number, next: Work) => {
+    const timer = isDebugged
+      ? undefined
+      : setTimeout(() => {
+          void end();
+          next.fail(timedOut(next.requestId, timeoutInMilliseconds));
+        }, timeoutInMilliseconds);
+    work = next;
+    port.ref();
+    send(message);
+    Atomics.add(sent, 0, 1);
+    Atomics.notify(sent, 0);
+    return () => {
+      clearTimeout(timer);
+      work = undefined;
+      port.unref();
+    };
+  };
+
+  const send = (message: ToRuntime) => port.postMessage(message);
+
+  const end = async () => {
+    hasEnded = true;
+    await worker.terminate();
+  };
+
+  return {
+    load(load) {
+      const { promise, resolve, reject } = Promise.withResolvers<{ isStreaming: boolean }>();
+      const finish = begin({ kind: "load", ...load }, loadingInMilliseconds, {
+        requestId: "",
+        hear: (message) => {
+          if (message.kind === "loaded") resolve(message);
+          if (message.kind === "failed") reject(new Failure(message.error));
+        },
+        fail: (reason) => reject(new Failure(reason)),
+      });
+      return promise.finally(finish);
+    },
+
+    run(invoke, logLate) {
+      const answer = Promise.withResolvers<Answer>();
+      const over = Promise.withResolvers<void>();
+      const body = new Readable({
+        read: () => send({ kind: "pull" }),
+        destroy(error, callback) {
+          if (work === current) send({ kind: "abandon" });
+          callback(error);
+        },
+      });
+      const fail = (reason: FunctionError) => {
+        const failure = new Failure(reason);
+        answer.reject(failure);
+        // The answer has told whoever has no body yet.
+        body.on("error", () => {}).destroy(failure);
+      };
+      const finish = () => {
+        done();
+        over.resolve();
+      };
+      const current: Work = {
+        requestId: invoke.requestId,
+        hear(message) {
+          if (message.kind === "head") answer.resolve({ head: message.head, body });
+          else if (message.kind === "chunk") body.push(message.bytes);
+          else if (message.kind === "end") body.push(null);
+          else if (message.kind === "failed-late") logLate(message.error);
+          else if (message.kind === "failed" || message.kind === "broken") fail(message.error);
+          else if (message.kind === "result") answer.resolve({ text: message.text });
+          if (message.kind === "result" || message.kind === "done") finish();
+        },
+        fail(reason) {
+          fail(reason);
+          finish();
+        },
+      };
+      const done = begin({ kind: "invoke", ...invoke }, invoke.timeoutInMilliseconds, current);
+      return { answer: answer.promise, over: over.promise };
+    },
+
+    get hasEnded() {
+      return hasEnded;
+    },
+
+    end,
+  };
+}
+
+const timedOut = (requestId: string, milliseconds: number): FunctionError => ({
+  errorType: "Sandbox.Timedout",
+  errorMessage: `RequestId: ${requestId} Error: Task timed out after ${(milliseconds / 1000).toFixed(2)} seconds`,
+});
+
+/** In Lambda's words, why an environment has ended by itself. */
+function endOf(requestId: string, code: number, cause: Error | undefined): FunctionError {
+  const isOutOfMemory = cause && "code" in cause && cause.code === "ERR_WORKER_OUT_OF_MEMORY";
+  if (cause && !isOutOfMemory) return describe(cause);
+  const why = isOutOfMemory
+    ? "with error: signal: killed"
+    : code === 0
+      ? "without providing a reason"
+      : `with error: exit status ${code}`;
+  return {
+    errorType: isOutOfMemory ? "Runtime.OutOfMemory" : "Runtime.ExitError",
+    errorMessage: `RequestId: ${requestId} Error: Runtime exited ${why}`,
+  };
+}

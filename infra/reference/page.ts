@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+/** Where the OpenAPI document is kept. */
+export const documentFile = join(import.meta.dirname, "../../lib/contract/openapi.json");
+
+/** The page's only script from elsewhere: Scalar, whole, from its package. */
+export const scalarFile = createRequire(import.meta.url)
+  .resolve("@scalar/api-reference")
+  .replace(/index\.js$/, "browser/standalone.js");
+
+export interface ReferenceOptions {
+  /** Where `openapi.json` and `scalar.js` lie: a path with a slash at its end, or nothing where they lie beside the page. */
+  readonly base: string;
+  /** Tokens that requests can be sent with; without any, they are sent with the cookie that the browser has. */
+  readonly tokens: readonly string[];
+  /** The origin that requests go to, as Content Security Policies name it. */
+  readonly api: string;
+}
+
+export interface Reference {
+  readonly html: string;
+  /** Its Content Security Policy: nothing is loaded from elsewhere, and nothing sent but to the API. */
+  readonly policy: string;
+}
+
+/** The page that shows the whole interface, where requests can be tried. */
+export function reference({ base, tokens, api }: ReferenceOptions): Reference {
+  const script = `${tokens.length > 0 ? choosing : ""}${showing(base)}`;
+  const policy = [
+    "default-src 'none'",
+    `script-src 'self' ${hash(script)}`,
+    "style-src 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    `connect-src ${[...new Set(["'self'", api])].join(" ")}`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join("; ");
+  return { html: page(base, tokens, script), policy };
+}
+
+const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+/** The cookie of whoever is chosen; it outlives the page. */
+const choosing = `
+const choice = document.querySelector("select");
+const known = document.cookie.match(/(?:^|; )refreshToken=([^;]*)/);
+if (known) choice.value = known[1];
+choice.addEventListener("change", () => {
+  const age = choice.value ? 31536000 : 0;
+  document.cookie = "refreshToken=" + choice.value + "; path=/; SameSite=Strict; max-age=" + age;
+});`;
+
+const showing = (base: string) => `
+Scalar.createApiReference("#reference", {
+  url: "${base}openapi.json",
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  telemetry: false,
+  withDefaultFonts: false,
+  showDeveloperTools: "never",
+  hideClientButton: true,
+  documentDownloadType: "json",
+  defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+});
+`;
+
+const style = (hasHeader: boolean) => `
+body { margin: 0 }
+:root { --scalar-custom-header-height: ${hasHeader ? 44 : 0}px }
+.caller {
+  position: sticky; top: 0; z-index: 10; box-sizing: border-box; height: 44px; padding: 0 24px;
+  display: flex; gap: 10px; align-items: center; font: 14px system-ui, sans-serif;
+  color: var(--scalar-color-1, #1b1b1b); background: var(--scalar-background-1, #fff);
+  border-bottom: 1px solid var(--scalar-border-color, #ddd);
+}
+.caller select { font: inherit; padding: 3px 6px }
+`;
+
+const chooser = (tokens: readonly string[]) => `
+<label class="caller">Requests are sent as
+<select>
+<option value="">nobody</option>
+${tokens.map((token) => `<option value="${token}">${token.replace("local-", "")}</option>`).join("\n")}
+</select>
+</label>`;
+
+const page = (base: string, tokens: readonly string[], script: string) => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Colophon: the interface</title>
+<link rel="icon" href="data:,">
+<style>${style(tokens.length > 0)}</style>
+</head>
+<body>${tokens.length > 0 ? chooser(tokens) : ""}
+<div id="reference"></div>
+<script src="${base}scalar.js"></script>
+<script>${script}</script>
+</body>
+</html>
+`;

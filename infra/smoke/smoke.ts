@@ -1,0 +1,73 @@
+import { readFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { type Finding, smoke } from "../../lib/smoke.ts";
+import { smokeRequests } from "./requests.ts";
+
+const usage =
+  "npm run smoke -- URL [--token-from VARIABLE|FILE]\n" +
+  "  --token-from  an environment variable, or else a file, that has the refresh token of a session\n" +
+  "                with which the administration is asked, too; without it that has to refuse";
+
+/**
+ * Asks a running stage what its sample events ask, as far as that changes nothing, and holds the answers against their
+ * declarations.
+ */
+export async function smokeTest(
+  args: readonly string[],
+): Promise<{ readonly report: string; readonly isFine: boolean }> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    options: { "token-from": { type: "string" } },
+    allowPositionals: true,
+  });
+  const [given, ...others] = positionals;
+  if (given === undefined || others.length > 0 || !URL.canParse(given)) throw new Error(usage);
+  const token = values["token-from"] === undefined ? undefined : await tokenFrom(values["token-from"]);
+  if (token !== undefined && !isPrivate(new URL(given))) throw new Error("A token travels by https alone");
+  const findings = await smoke(given, smokeRequests("all"), token);
+  return { report: tableOf(findings), isFine: findings.every(({ flaw }) => flaw === undefined) };
+}
+
+/** Whoever is on this machine sees the arguments of its processes, so they hold no token. */
+async function tokenFrom(source: string): Promise<string> {
+  const token = (process.env[source] ?? (await readFile(source, "utf8").catch(() => ""))).trim();
+  if (token === "") throw new Error(`Neither an environment variable nor a file ${source} holds a token`);
+  return token;
+}
+
+const isPrivate = ({ protocol, hostname }: URL) =>
+  protocol === "https:" || ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+
+function tableOf(findings: readonly Finding[]): string {
+  const rows = findings.map(({ endpoint, status, expected, milliseconds, flaw }) => [
+    endpoint,
+    `${status ?? "none"}`,
+    expected.join(" or "),
+    `${milliseconds}`,
+    flaw ?? "as declared",
+  ]);
+  const table = [["endpoint", "status", "expected", "ms", ""], ...rows];
+  const widths = table.reduce<number[]>(
+    (widest, row) => row.map((each, at) => Math.max(each.length, widest[at] ?? 0)),
+    [],
+  );
+  const lines = table.map((row) =>
+    row
+      .map((each, at) => (at === 3 ? each.padStart(widths[at] ?? 0) : each.padEnd(widths[at] ?? 0)))
+      .join("  ")
+      .trimEnd(),
+  );
+  const wrong = findings.filter(({ flaw }) => flaw !== undefined).length;
+  return `${lines.join("\n")}\n\n${findings.length} asked, ${wrong === 0 ? "all as declared" : `${wrong} not as declared`}`;
+}
+
+if (import.meta.main) {
+  try {
+    const { report, isFine } = await smokeTest(process.argv.slice(2));
+    console.log(report);
+    process.exitCode = isFine ? 0 : 1;
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,41 @@
+import { handler as migrate } from "../../../functions/ops/migrate.ts";
+
+/** What CloudFormation sends to a custom resource (CloudFormation, "Custom resource reference"). */
+export interface DeploymentEvent {
+  readonly RequestType: "Create" | "Update" | "Delete";
+  readonly ResponseURL: string;
+  readonly StackId: string;
+  readonly RequestId: string;
+  readonly LogicalResourceId: string;
+}
+
+/** CloudFormation reads 4,096 bytes of an answer. */
+const reasonLengthMax = 2_000;
+
+/**
+ * Makes a handler that does the work when a stack is created or updated, and tells CloudFormation how it went. What the
+ * work throws is the reason that the deployment fails with; it is thrown on, so that Lambda counts the failure.
+ */
+export const onDeployment = (work: () => Promise<unknown>) => async (event: DeploymentEvent) => {
+  const failure = event.RequestType === "Delete" ? undefined : await failureOf(work);
+  const { StackId, RequestId, LogicalResourceId } = event;
+  const outcome = failure
+    ? { Status: "FAILED", Reason: failure.message.slice(0, reasonLengthMax) }
+    : { Status: "SUCCESS" };
+  const body = JSON.stringify({ ...outcome, PhysicalResourceId: "migrations", StackId, RequestId, LogicalResourceId });
+  // The URL is signed for a request without a content type.
+  const answer = await fetch(event.ResponseURL, { method: "PUT", body, headers: { "content-type": "" } });
+  if (!answer.ok) throw new Error(`CloudFormation did not take the answer: ${answer.status}`);
+  if (failure) throw failure;
+};
+
+async function failureOf(work: () => Promise<unknown>): Promise<Error | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+export const handler = onDeployment(() => migrate({}));

@@ -1,0 +1,75 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { CustomResource } from "aws-cdk-lib";
+import type { LogGroup } from "aws-cdk-lib/aws-logs";
+import { Construct, type IDependable } from "constructs";
+import { build as bundle } from "esbuild";
+import { bundling } from "../../build/build.ts";
+import { assemble, type Packaged } from "../../build/package.ts";
+import { longTimeout, ServiceFunction } from "../shared/service-function.ts";
+import { type OwnCluster, ownResource } from "./database.ts";
+
+/** Builds the function that runs the migrations when CloudFormation asks for it. */
+export async function packageMigration({ outdir }: { readonly outdir: string }): Promise<Packaged> {
+  const file = join(outdir, "migrate-on-deploy", "index.mjs");
+  const entry = join(import.meta.dirname, "./migrate-on-deploy.ts");
+  await bundle({
+    ...bundling(),
+    entryPoints: [entry],
+    outfile: file,
+    sourcemap: "linked",
+    sourcesContent: false,
+    logLevel: "warning",
+  });
+  return await assemble({
+    name: "migrate-on-deploy",
+    stem: "migrate-on-deploy",
+    file,
+    bytes: readFileSync(file).length,
+  });
+}
+
+export interface MigrationProps {
+  readonly packaged: Packaged;
+  readonly prefix: string;
+  readonly cluster: OwnCluster;
+  /** The migrations wait for it, and for its writer. */
+  readonly database: IDependable;
+  readonly log: LogGroup;
+}
+
+/**
+ * Brings the database up to date in every deployment that changes the migrations or the code that runs them. API stacks
+ * depend on this stack, so their functions change afterwards; when a migration fails, so does the deployment, with the
+ * name of its file as the reason, and no function changes.
+ */
+export class Migration extends Construct {
+  readonly serviceFunction: ServiceFunction;
+
+  constructor(scope: Construct, id: string, props: MigrationProps) {
+    super(scope, id);
+    const { packaged, prefix, log } = props;
+    this.serviceFunction = new ServiceFunction(this, "Function", {
+      prefix,
+      packaged,
+      description: "Runs the migrations during a deployment",
+      resources: [ownResource(props.cluster, packaged)],
+      timeout: longTimeout,
+      // A migration that failed fails again; somebody must look at it.
+      retries: 0,
+      log,
+    });
+    const run = new CustomResource(this, "Run", {
+      resourceType: "Custom::Migration",
+      serviceToken: this.serviceFunction.lambda.functionArn,
+      // CloudFormation asks again when a property changes; a cluster restored from a backup may lack migrations.
+      properties: {
+        Code: createHash("sha256").update(readFileSync(packaged.file)).digest("hex"),
+        Cluster: props.cluster.arn,
+      },
+      serviceTimeout: longTimeout,
+    });
+    run.node.addDependency(props.database);
+  }
+}

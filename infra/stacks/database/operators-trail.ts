@@ -1,0 +1,59 @@
+import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import { ReadWriteType, Trail } from "aws-cdk-lib/aws-cloudtrail";
+import type { IFunction } from "aws-cdk-lib/aws-lambda";
+import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from "aws-cdk-lib/aws-s3";
+import { Construct } from "constructs";
+import { acknowledge } from "../shared/acknowledge.ts";
+import { type LogSettings, makeLog } from "../shared/log.ts";
+
+export interface OperatorsTrailProps extends LogSettings {
+  readonly database: string;
+  /** Every invocation of these is recorded, with who asked for it, and nothing else. */
+  readonly functions: readonly IFunction[];
+  /** In the bucket; the log, which is easier to search, keeps it for as long as any other log. */
+  readonly keptDays: number;
+}
+
+/**
+ * CloudTrail's record of who invoked operators' functions. Lambda does not tell a function who calls it; the request's id
+ * is in the ledger and in this record.
+ */
+export class OperatorsTrail extends Construct {
+  constructor(scope: Construct, id: string, props: OperatorsTrailProps) {
+    super(scope, id);
+    const bucket = new Bucket(this, "Bucket", {
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      encryption: BucketEncryption.S3_MANAGED,
+      enforceSSL: true,
+      minimumTLSVersion: 1.2,
+      versioned: true,
+      lifecycleRules: [
+        {
+          expiration: Duration.days(props.keptDays),
+          noncurrentVersionExpiration: Duration.days(props.keptDays),
+        },
+      ],
+      removalPolicy: props.isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
+    });
+    acknowledge(bucket, {
+      "AwsSolutions-S1":
+        "It is a record of access itself, which CloudTrail writes and signs; what is changed in it does not fit the signature any more.",
+    });
+    const log = makeLog(this, "Log", `/colophon/${props.database}-database/operators`, props);
+    const trail = new Trail(this, "Trail", {
+      trailName: `colophon-${props.database}-operators`,
+      bucket: bucket as IBucket,
+      sendToCloudWatchLogs: true,
+      cloudWatchLogGroup: log,
+      enableFileValidation: true,
+      // These functions are in this region, and events of managing the account are another trail's.
+      isMultiRegionTrail: false,
+      includeGlobalServiceEvents: false,
+      managementEvents: ReadWriteType.NONE,
+    });
+    trail.addLambdaEventSelector([...props.functions], {
+      includeManagementEvents: false,
+      readWriteType: ReadWriteType.ALL,
+    });
+  }
+}

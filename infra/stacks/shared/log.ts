@@ -1,0 +1,28 @@
+import { RemovalPolicy } from "aws-cdk-lib";
+import { LogGroup } from "aws-cdk-lib/aws-logs";
+import type { Construct } from "constructs";
+import type { StageSettings } from "../../stages.ts";
+
+/** How long logs are kept, and whether they outlive their stack. */
+export type LogSettings = Pick<StageSettings, "logRetentionDays" | "isProtected">;
+
+/** A log group of this name, which CloudWatch would otherwise make by itself and keep for ever. */
+export function makeLog(
+  scope: Construct,
+  id: string,
+  logGroupName: string,
+  { logRetentionDays, isProtected }: LogSettings,
+): LogGroup {
+  return new LogGroup(scope, id, {
+    logGroupName,
+    retention: logRetentionDays,
+    removalPolicy: isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
+  });
+}
+
+/**
+ * The log of all functions of a stack: one search finds a request, whichever function answered it, and Logs Insights
+ * reads at most fifty groups at once. The names of its streams begin with the day and the function's name.
+ */
+export const makeFunctionLog = (stack: Construct, owner: string, settings: LogSettings): LogGroup =>
+  makeLog(stack, "Log", `/colophon/${owner}/functions`, settings);

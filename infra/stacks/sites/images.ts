@@ -1,0 +1,51 @@
+import { Stack } from "aws-cdk-lib";
+import type { Distribution } from "aws-cdk-lib/aws-cloudfront";
+import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import type { CfnBucket, IBucket } from "aws-cdk-lib/aws-s3";
+import { Construct } from "constructs";
+import { folders, type Owner } from "../../../lib/images/keys.ts";
+import type { Packaged } from "../../build/package.ts";
+import { ServedBucket, type ServedBucketProps } from "../shared/served-bucket.ts";
+import type { Resource } from "../shared/service-function.ts";
+
+export type ImagesProps = Pick<ServedBucketProps, "domain" | "certificateArn" | "logRetentionDays" | "isProtected">;
+
+/** The images, which only their functions and CloudFront reach. */
+export class Images extends Construct {
+  readonly bucket: IBucket;
+  readonly distribution: Distribution;
+
+  constructor(scope: Construct, id: string, props: ImagesProps) {
+    super(scope, id);
+    const { bucket, distribution } = new ServedBucket(this, "Served", {
+      ...props,
+      content: "Images",
+      // As on the local machine (infra/local/gateway/images.ts).
+      contentSecurityPolicy: "default-src 'none'; sandbox",
+      isForEverySite: true,
+    });
+    this.bucket = bucket;
+    this.distribution = distribution;
+  }
+
+  /** The images of these owners: to remove, and to write for whoever makes images. */
+  resourceFor(owners: readonly Owner[], { processesImages }: Pick<Packaged, "processesImages">): Resource {
+    const names = owners.map((owner) => folders[owner]);
+    const statement = new PolicyStatement({
+      actions: ["s3:DeleteObject", ...(processesImages ? ["s3:PutObject"] : [])],
+      resources: names.map((folder) => this.bucket.arnForObjects(`${folder}/*`)),
+    });
+    const reason =
+      "Images get random names inside a folder, so no narrower resource can be written down. The folder holds nothing but the images that this function is for.";
+    return {
+      variables: { IMAGE_BUCKET: this.bucket.bucketName },
+      policies: { KeepImages: [statement] },
+      reasons: Object.fromEntries(names.map((folder) => [this.finding(folder), reason])),
+    };
+  }
+
+  private finding(folder: string): string {
+    const bucket = Stack.of(this).getLogicalId(this.bucket.node.defaultChild as CfnBucket);
+    return `AwsSolutions-IAM5[Resource::<${bucket}.Arn>/${folder}/*]`;
+  }
+}

@@ -1,0 +1,116 @@
+import { Duration } from "aws-cdk-lib";
+import { MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
+import { Rule } from "aws-cdk-lib/aws-events";
+import { SqsQueue } from "aws-cdk-lib/aws-events-targets";
+import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { EventSourceMapping } from "aws-cdk-lib/aws-lambda";
+import { CfnBucket } from "aws-cdk-lib/aws-s3";
+import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
+import { Construct } from "constructs";
+import type { Alarms } from "../shared/alarms.ts";
+import {
+  bufferedTimeout,
+  type Resource,
+  ServiceFunction,
+  type ServiceFunctionProps,
+} from "../shared/service-function.ts";
+import type { Images } from "./images.ts";
+
+export interface InvalidationProps extends Omit<ServiceFunctionProps, "description" | "resources" | "timeout"> {
+  readonly images: Images;
+  readonly alarms: Alarms;
+}
+
+/** Six times as long as the function may take (Lambda, "Using Lambda with Amazon SQS"). */
+const pause = Duration.minutes(3);
+/** An hour, in which CloudFront has long done what it was asked before. */
+const attemptsMax = 20;
+const lateMinutes = 15;
+
+/**
+ * What leaves the bucket leaves the CDN: the bucket's events wait in a queue for a function that has CloudFront forget
+ * their paths, and wait again when CloudFront refuses. It takes 3,000 files at a time ("Concurrent invalidation request
+ * maximum"), so many events are told it at once.
+ */
+export class Invalidation extends Construct {
+  constructor(scope: Construct, id: string, { images, alarms, ...props }: InvalidationProps) {
+    super(scope, id);
+    const closed = { encryption: QueueEncryption.SQS_MANAGED, enforceSSL: true, retentionPeriod: Duration.days(14) };
+    const dead = new Queue(this, "Dead", closed);
+    const queue = new Queue(this, "Queue", {
+      ...closed,
+      visibilityTimeout: pause,
+      deadLetterQueue: { queue: dead, maxReceiveCount: attemptsMax },
+    });
+    listen(images, queue);
+    const { lambda } = new ServiceFunction(this, "Function", {
+      ...props,
+      description: "Has the CDN forget images that were removed",
+      resources: [messagesOf(queue), distributionOf(images)],
+      timeout: bufferedTimeout,
+    });
+    new EventSourceMapping(this, "Mapping", {
+      target: lambda,
+      eventSourceArn: queue.queueArn,
+      batchSize: 1_000,
+      maxBatchingWindow: Duration.seconds(10),
+      maxConcurrency: 2,
+      reportBatchItemFailures: true,
+    });
+    alarms.add("removed-images-served", {
+      metric: new MathExpression({
+        expression: `FILL(waiting, 0) / ${lateMinutes * 60} + FILL(given_up, 0)`,
+        label: "events that are late, or given up",
+        usingMetrics: {
+          waiting: queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM }),
+          given_up: dead.metricApproximateNumberOfMessagesVisible({ statistic: Stats.MAXIMUM }),
+        },
+        period: Duration.minutes(5),
+      }),
+      impact: `Images that were removed are still served by the CDN, for ${lateMinutes} minutes or for good: \`ops-forget-removed-images\` fails. Its log says why.`,
+      threshold: 1,
+      periods: 1,
+    });
+  }
+}
+
+/**
+ * By way of EventBridge, since a bucket that names the queue and a queue that lets in the bucket would wait for each
+ * other. Old versions that expire are no removal: their images left long ago.
+ */
+function listen({ bucket }: Images, queue: Queue): void {
+  const resource = bucket.node.defaultChild;
+  if (!(resource instanceof CfnBucket)) throw new Error("The bucket of images is none of this stack");
+  // The CDK's own way to say so is a function that may change the notifications of every bucket.
+  resource.notificationConfiguration = { eventBridgeConfiguration: { eventBridgeEnabled: true } };
+  new Rule(queue, "Removed", {
+    description: "Images that were removed",
+    eventPattern: {
+      source: ["aws.s3"],
+      detailType: ["Object Deleted"],
+      detail: { bucket: { name: [bucket.bucketName] }, reason: ["DeleteObject"] },
+    },
+    targets: [new SqsQueue(queue)],
+  });
+}
+
+const messagesOf = ({ queueArn }: Queue): Resource => ({
+  variables: {},
+  policies: {
+    TakeMessages: [
+      new PolicyStatement({
+        actions: ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
+        resources: [queueArn],
+      }),
+    ],
+  },
+});
+
+const distributionOf = ({ distribution }: Images): Resource => ({
+  variables: { IMAGE_DISTRIBUTION: distribution.distributionId },
+  policies: {
+    ForgetImages: [
+      new PolicyStatement({ actions: ["cloudfront:CreateInvalidation"], resources: [distribution.distributionArn] }),
+    ],
+  },
+});

@@ -1,0 +1,58 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type BuiltFunction, build } from "../../../infra/build/build.ts";
+
+const run = promisify(execFile);
+let directory: string;
+let built: BuiltFunction[];
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "colophon-build-"));
+  built = await build({ outdir: join(directory, "first") });
+});
+
+afterAll(() => rm(directory, { recursive: true }));
+
+const contentOf = ({ file }: BuiltFunction) => readFile(file, "utf8");
+
+describe("build", () => {
+  it("names functions after their place", () => {
+    const migrate = built.find(({ name }) => name === "ops-migrate");
+
+    expect(migrate).toMatchObject({ stem: "ops/migrate", file: join(directory, "first/ops/migrate/index.mjs") });
+    expect(built.map(({ name }) => name)).toContain("admin-roles-list");
+  });
+
+  it("tells what each weighs", async () => {
+    for (const each of built) {
+      expect(each.bytes, each.name).toBe((await stat(each.file)).size);
+      expect(each.bytes, each.name).toBeGreaterThan(0);
+    }
+  });
+
+  it("gives modules that Node.js can parse", async () => {
+    for (const { file } of built) await run(process.execPath, ["--check", file]);
+  });
+
+  it("gives the same bytes each time, wherever they go", async () => {
+    const again = await build({ outdir: join(directory, "elsewhere/second") });
+
+    const digest = (text: string) => createHash("sha256").update(text).digest("hex");
+    const digests = (all: BuiltFunction[]) => Promise.all(all.map(async (each) => digest(await contentOf(each))));
+    expect(await digests(again)).toEqual(await digests(built));
+  });
+
+  it("takes the migrations along as text, and no sources", async () => {
+    const migrate = built.find(({ name }) => name === "ops-migrate");
+    if (!migrate) throw new Error("ops-migrate was not built");
+
+    expect(await contentOf(migrate)).toContain("create table contributors");
+    const map = JSON.parse(await readFile(`${migrate.file}.map`, "utf8"));
+    expect(map).not.toHaveProperty("sourcesContent");
+  });
+});

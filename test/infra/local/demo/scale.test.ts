@@ -1,0 +1,57 @@
+import { randomUUID } from "node:crypto";
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { scale } from "../../../../infra/local/demo/scale.ts";
+
+const database = `scale_${randomUUID().replaceAll("-", "")}`;
+const url = `${inject("databaseUrl")}/${database}`;
+const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
+const db = postgres(url, { max: 1 });
+
+beforeAll(async () => {
+  await admin`create database ${admin(database)} template demo`;
+});
+
+afterAll(async () => {
+  await db.end();
+  await admin`drop database ${admin(database)} with (force)`;
+  await admin.end();
+});
+
+/** All that a table is but its rows: the names and definitions of its indexes and constraints. */
+const structure = () => db`
+  select indexdef as definition from pg_indexes where schemaname = 'public'
+  union all
+  select conrelid::regclass || conname || pg_get_constraintdef(oid) from pg_constraint where convalidated
+  union all
+  select tgrelid::regclass || tgname || tgenabled::text from pg_trigger where not tgisinternal
+  order by definition
+`;
+
+const countOf = async (table: string) => Number((await db`select count(*) from ${db(table)}`)[0]?.count);
+
+describe("scale", () => {
+  it("adds as many as it is told, each time, and leaves the tables as they were", async () => {
+    const before = { structure: await structure(), contributors: await countOf("contributors") };
+
+    await scale(url, 400, () => undefined);
+    await scale(url, 400, () => undefined);
+
+    expect(await countOf("contributors")).toBe(before.contributors + 800);
+    expect(await structure()).toEqual(before.structure);
+  });
+
+  it("leaves out a contributor whose name is taken, and counts them exactly", async () => {
+    const [taker] = await db`insert into contributors (first_name, slug) values ('Taker', 'taker') returning id`;
+    await scale(url, 10, () => undefined);
+    const [made] = await db`delete from contributors where id > ${taker?.id} returning first_name, last_name`;
+    await db`update contributors set ${db({ ...made })} where id = ${taker?.id}`;
+    const before = await countOf("contributors");
+
+    await scale(url, 2_000, () => undefined);
+    const [tally] = await db`select sum(tally) from tallies where subject = 'contributors'`;
+
+    expect(await countOf("contributors")).toBe(before + 1_999);
+    expect(Number(tally?.sum)).toBe(before + 1_999);
+  });
+});

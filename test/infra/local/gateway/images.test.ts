@@ -1,0 +1,126 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import sharp from "sharp";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeCovers } from "../../../../infra/local/demo/covers.ts";
+import type { Series } from "../../../../infra/local/demo/types.ts";
+import { imagePages } from "../../../../infra/local/gateway/images.ts";
+import { startGateway } from "../../../../infra/local/gateway/server.ts";
+import { signed } from "../../../../infra/local/http/signature.ts";
+import { hasImage, imageBucket } from "../../../../infra/local/s3/image-bucket.ts";
+import { type S3, startS3 } from "../../../../infra/local/s3/server.ts";
+import { key } from "../../../support/environment.ts";
+
+let directory: string;
+let s3: S3;
+let gateway: Awaited<ReturnType<typeof startGateway>>;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "colophon-images-"));
+  s3 = await startS3({ directory, key });
+  const nothing = () => Promise.reject();
+  const lambda = {
+    names: new Set<string>(),
+    invoke: nothing,
+    stream: nothing,
+    provision: nothing,
+    renew: nothing,
+    close: nothing,
+  };
+  gateway = await startGateway({ lambda, allowedOrigins: [], uploads: true, pages: imagePages(s3.url, key) });
+  await put("avatars/one.webp", Buffer.from("an image"));
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await s3.close();
+  await rm(directory, { recursive: true });
+});
+
+async function put(name: string, body: Buffer): Promise<void> {
+  const url = new URL(`${s3.url}/${imageBucket}/${name}`);
+  const headers = {
+    ...signed("s3", key, url, "PUT", body),
+    "Content-Type": "image/webp",
+    "Cache-Control": "public, max-age=31536000, immutable",
+  };
+  const { status } = await fetch(url, { method: "PUT", headers, body });
+  if (status !== 200) throw new Error(`S3 answered ${status} to ${name}`);
+}
+
+const get = (path: string, init?: RequestInit) => fetch(`${gateway.url}${path}`, init);
+
+describe("GET /images/{key}", () => {
+  it("answers with the headers of a CDN", async () => {
+    const response = await get("/images/avatars/one.webp");
+
+    expect(await response.text()).toBe("an image");
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "image/webp",
+      "content-length": "8",
+      "cache-control": "public, max-age=31536000, immutable",
+      "x-content-type-options": "nosniff",
+      "cross-origin-resource-policy": "cross-origin",
+    });
+  });
+
+  it("answers 304 to who has it, and HEAD without a body", async () => {
+    const etag = (await get("/images/avatars/one.webp")).headers.get("etag") ?? "";
+
+    expect((await get("/images/avatars/one.webp", { headers: { "If-None-Match": etag } })).status).toBe(304);
+    const head = await get("/images/avatars/one.webp", { method: "HEAD" });
+    expect([head.status, head.headers.get("content-length")]).toEqual([200, "8"]);
+  });
+
+  it.each([
+    "/images/avatars/two.webp",
+    "/images/avatars/.keep",
+    "/images/avatars/one.webp._S3rver_object",
+    "/images/avatars/..%2fone.webp",
+    "/images/avatars/../avatars/one.webp",
+    "/images/?list-type=2",
+    "/images/one.webp",
+  ])("answers 404 to %s, for nobody to keep", async (path) => {
+    // fetch would resolve the dots
+    const { status, headers } = await new Promise<{ status: number | undefined; headers: object }>((resolve, reject) =>
+      request(`${gateway.url}/`, { path }, (response) => {
+        response.resume();
+        resolve({ status: response.statusCode, headers: response.headers });
+      })
+        .on("error", reject)
+        .end(),
+    );
+
+    expect(status).toBe(404);
+    expect(headers).toMatchObject({ "cache-control": "no-store" });
+  });
+});
+
+describe("makeCovers", () => {
+  it("draws every cover of the demo data, small and in its shape, and only once", async () => {
+    const file = join(import.meta.dirname, "../../../../infra/local/demo/series.json");
+    const series: Series[] = JSON.parse(await readFile(file, "utf8")).slice(0, 12);
+    const wanted = series.flatMap(({ key, volumes }) =>
+      volumes
+        .filter(({ cover = true }) => cover)
+        .map(({ number, aspect_ratio = 0.7 }) => [`covers/${key}-${number}.webp`, aspect_ratio] as const),
+    );
+
+    const has = (key: string) => hasImage(directory, key);
+    await makeCovers(put, series, has);
+
+    for (const [key, aspectRatio] of wanted) {
+      const bytes = Buffer.from(await (await get(`/images/${key}`)).arrayBuffer());
+      const { format, width, height } = await sharp(bytes).metadata();
+      expect(format).toBe("webp");
+      expect(width / height).toBeCloseTo(aspectRatio, 2);
+      expect(bytes.length).toBeLessThan(10_000);
+    }
+    s3.requests.length = 0;
+    await makeCovers(put, series, has);
+    expect(s3.requests.filter((each) => each.startsWith("PUT"))).toEqual([]);
+  });
+});

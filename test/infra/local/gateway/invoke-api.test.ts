@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Gateway, startGateway } from "../../../../infra/local/gateway/server.ts";
+import { newKey, signed } from "../../../../infra/local/http/signature.ts";
+import { startLambda, TooManyRequests } from "../../../../infra/local/lambda/lambda.ts";
+import { key } from "../../../support/environment.ts";
+import { send, streaming, writeFunctions } from "../fixtures.ts";
+
+let built: Awaited<ReturnType<typeof writeFunctions>>;
+let gateway: Gateway;
+
+beforeAll(async () => {
+  built = await writeFunctions({
+    "ops/echo": "export const handler = async (event) => { tell(event); return { event }; };",
+    "ops/fail": "export const handler = async () => { throw new RangeError('too far'); };",
+    "ops/later": "export const handler = async () => { await gate(); tell('done'); };",
+    "things/list": streaming(`start({ statusCode: 200, headers: { "X-Kind": "list" } }).write("[]"); stream.end();`),
+  });
+  const lambda = await startLambda(built);
+  gateway = await startGateway({ lambda, key, allowedOrigins: ["https://panel.example.com"], uploads: false });
+});
+
+afterAll(async () => {
+  await gateway.close();
+  await built.remove();
+});
+
+beforeEach(() => {
+  built.forget();
+  vi.spyOn(console, "error").mockImplementation(() => {});
+});
+
+const pathOf = (name: string) => `/2015-03-31/functions/${name}/invocations`;
+
+function invoke(name: string, body: string | Buffer = "{}", headers = {}, signing = key) {
+  const url = new URL(gateway.url + pathOf(name));
+  const signature = signed("lambda", signing, url, "POST", Buffer.from(body));
+  return send(gateway.url, pathOf(name), {
+    method: "POST",
+    body,
+    headers: { Host: url.host, ...signature, ...headers },
+  });
+}
+
+describe("Lambda's Invoke API", () => {
+  it("answers 200 with the result", async () => {
+    const { status, json, headers } = await invoke("ops-echo", '{"days":3}');
+
+    expect({ status, json }).toEqual({ status: 200, json: { event: { days: 3 } } });
+    expect(headers).not.toHaveProperty("x-amz-function-error");
+    expect(headers["x-amz-executed-version"]).toBe("$LATEST");
+  });
+
+  it("answers 429 while as many run as are reserved for the function", async () => {
+    const lambda = await startLambda({ ...built, reserved: { "ops-later": 1 } });
+    const release = built.newGate();
+    const running = lambda.invoke("ops-later", {});
+
+    await expect(lambda.invoke("ops-later", {})).rejects.toThrow(TooManyRequests);
+    const { url, close } = await startGateway({ lambda, key, allowedOrigins: [], uploads: false });
+    const headers = signed("lambda", key, new URL(url + pathOf("ops-later")), "POST", Buffer.from("{}"));
+    const refused = await fetch(url + pathOf("ops-later"), { method: "POST", body: "{}", headers });
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get("x-amzn-ErrorType")).toBe("TooManyRequestsException");
+
+    release();
+    await running;
+    await close();
+    await lambda.close();
+  });
+
+  it("answers 200 with the result of a function that streams, collected", async () => {
+    const { json } = await invoke("things-list");
+
+    expect(json).toEqual({ statusCode: 200, headers: { "X-Kind": "list" }, body: "[]", isBase64Encoded: false });
+  });
+
+  it("answers 200 with the error, and says that it is one", async () => {
+    const { status, json, headers } = await invoke("ops-fail");
+
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ errorType: "RangeError", errorMessage: "too far", trace: expect.any(Array) });
+    expect(headers["x-amz-function-error"]).toBe("Unhandled");
+  });
+
+  it("gives an empty object where no payload came", async () => {
+    expect((await invoke("ops-echo", "")).json).toEqual({ event: {} });
+  });
+
+  it("answers 202 at once to an event", async () => {
+    const release = built.newGate();
+
+    const { status, text } = await invoke("ops-later", "{}", { "X-Amz-Invocation-Type": "Event" });
+
+    expect({ status, text }).toEqual({ status: 202, text: "" });
+    expect(built.seen()).toEqual([]);
+    release();
+    await expect.poll(() => built.seen()).toEqual(["done"]);
+  });
+
+  it("answers 204 to a dry run, and runs nothing", async () => {
+    const { status, text } = await invoke("ops-echo", "{}", { "X-Amz-Invocation-Type": "DryRun" });
+
+    expect({ status, text }).toEqual({ status: 204, text: "" });
+    expect(built.seen()).toEqual([]);
+  });
+
+  it("answers 400 to what is no JSON", async () => {
+    const { status, headers } = await invoke("ops-echo", "{days:3}");
+
+    expect(status).toBe(400);
+    expect(headers["x-amzn-errortype"]).toBe("InvalidRequestContentException");
+  });
+
+  it.each(["https://panel.example.com", "http://localhost:3000", "null"])(
+    "answers 403 to a page of %s",
+    async (origin) => {
+      const { status } = await invoke("ops-echo", "{}", { Origin: origin });
+
+      expect(status).toBe(403);
+      expect(built.seen()).toEqual([]);
+    },
+  );
+
+  it.each([
+    [
+      "MissingAuthenticationTokenException",
+      () =>
+        send(gateway.url, pathOf("ops-echo"), {
+          method: "POST",
+          body: "{}",
+          headers: { Host: new URL(gateway.url).host },
+        }),
+    ],
+    ["UnrecognizedClientException", () => invoke("ops-echo", "{}", {}, newKey())],
+    ["InvalidSignatureException", () => invoke("ops-echo", "{}", {}, { ...newKey(), accessKeyId: key.accessKeyId })],
+  ])("answers 403 %s to whoever has not the key, and runs nothing", async (type, ask) => {
+    const { status, headers } = await ask();
+
+    expect({ status, type: headers["x-amzn-errortype"] }).toEqual({ status: 403, type });
+    expect(built.seen()).toEqual([]);
+  });
+
+  it.each(["ops-nothing", "constructor", "..%2Fops-echo", "ops%2Decho"])("answers 404 for %s", async (name) => {
+    const { status, json, headers } = await invoke(name);
+
+    expect(status).toBe(404);
+    expect(json).toEqual({ Type: "User", Message: `Function not found: ${name}` });
+    expect(headers["x-amzn-errortype"]).toBe("ResourceNotFoundException");
+  });
+
+  it("answers 413 to more than 6 MB", async () => {
+    const { status, headers } = await invoke("ops-echo", JSON.stringify("x".repeat(6_291_456)));
+
+    expect(status).toBe(413);
+    expect(headers["x-amzn-errortype"]).toBe("RequestTooLargeException");
+  });
+
+  it("is not there for other methods", async () => {
+    expect((await send(gateway.url, "/2015-03-31/functions/ops-echo/invocations")).status).toBe(404);
+  });
+});

@@ -1,0 +1,61 @@
+import { connect } from "node:net";
+import { networkInterfaces } from "node:os";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { type Stack, startStack } from "../../../support/stack.ts";
+import { send } from "../fixtures.ts";
+
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startStack({ uploads: true });
+});
+
+afterAll(() => stack.close());
+
+/** Whether something answers there at once. */
+const answers = (host: string, port: number) =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect({ host, port, timeout: 1_000 });
+    socket.once("connect", () => resolve(true));
+    for (const failed of ["error", "timeout"]) socket.once(failed, () => resolve(false));
+    socket.once("connect", () => socket.destroy()).once("timeout", () => socket.destroy());
+  });
+
+describe("The local servers", () => {
+  it("listen on loopback only", async () => {
+    const urls = [stack.url, stack.dataApi.url, stack.s3?.url ?? "", inject("databaseUrl")];
+    const ports = urls.map((url) => Number(new URL(url).port));
+    const elsewhere = Object.values(networkInterfaces())
+      .flatMap((addresses) => addresses ?? [])
+      .filter(({ internal, family }) => !internal && family === "IPv4")
+      .map(({ address }) => address);
+
+    for (const port of ports) {
+      expect(await answers("127.0.0.1", port)).toBe(true);
+      // Who listens on every address answers on this one, too.
+      for (const host of ["127.0.0.2", ...elsewhere]) expect(await answers(host, port), `${host}:${port}`).toBe(false);
+    }
+  });
+});
+
+describe("The gateway", () => {
+  const paths = ["/publishers", "/docs", "/images/avatars/one.webp", "/2015-03-31/functions/ops-migrate/invocations"];
+  const hosts = ["evil.example.com", "evil.example.com:3000", "localhost.example.com", "127.0.0.1.example.com"];
+
+  it.each(paths)("answers 403 to %s where another host is meant", async (path) => {
+    for (const Host of hosts) {
+      const method = path.endsWith("invocations") ? "POST" : "GET";
+      const { status, json } = await send(stack.url, path, { method, headers: { Host } });
+
+      expect({ status, json }, Host).toEqual({ status: 403, json: { data: "Forbidden", code: 403 } });
+    }
+    expect(stack.dataApi.calls).toEqual([]);
+  });
+
+  it("answers by each of this machine's names, and through a tunnel", async () => {
+    const { port } = new URL(stack.url);
+
+    for (const Host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`, "localhost:4000", "localhost"])
+      expect((await send(stack.url, "/publishers", { headers: { Host } })).status, Host).toBe(200);
+  });
+});

@@ -1,0 +1,108 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+
+const root = join(import.meta.dirname, "../../../..");
+let directory: string;
+let child: ChildProcessWithoutNullStreams;
+let port: number;
+let output = "";
+
+/** `npm start` in a copy of the project, whose files can be edited. */
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "colophon-edits-"));
+  for (const part of ["functions", "lib", "infra", "package.json", "package-lock.json"])
+    await cp(join(root, part), join(directory, part), {
+      recursive: true,
+      filter: (source) => !source.endsWith("node_modules"),
+    });
+  await symlink(join(root, "node_modules"), join(directory, "node_modules"));
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  port = typeof address === "object" && address ? address.port : 0;
+  await new Promise((done) => server.close(done));
+  const flags = ["--port", `${port}`, "--data", join(directory, "data"), "--no-uploads"];
+  child = spawn(process.execPath, [join(directory, "infra/local/start.ts"), ...flags]);
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk) => {
+      output += chunk;
+    });
+  await vi.waitUntil(() => output.includes("Try:"), { timeout: 50_000, interval: 100 });
+});
+
+afterAll(async () => {
+  child.kill("SIGTERM");
+  await once(child, "exit");
+  await rm(directory, { recursive: true });
+  await rm(join(root, "node_modules/.cache/colophon", `${port}`), { recursive: true, force: true });
+});
+
+async function edit(file: string, change: (text: string) => string): Promise<void> {
+  const path = join(directory, file);
+  const text = await readFile(path, "utf8");
+  await writeFile(path, change(text));
+  await expect.poll(() => output).toContain(`${file} has changed`);
+  output = "";
+}
+
+async function call(path: string, body?: object) {
+  const response = await fetch(`http://localhost:${port}${path}`, {
+    method: body ? "POST" : "GET",
+    headers: { Cookie: "refreshToken=local-administrator", "Content-Type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: JSON.parse(await response.text()) };
+}
+
+const nobody = () => call("/contributor/slug/nobody");
+
+it("serves what a declaration says now", async () => {
+  expect(await nobody()).toEqual({ status: 404, body: { data: "Contributor not found", code: 404 } });
+
+  await edit("lib/contract/contributors.ts", (text) => text.replace("Contributor not found", "Nobody found"));
+
+  expect(await nobody()).toEqual({ status: 404, body: { data: "Nobody found", code: 404 } });
+});
+
+it("tells in answer and terminal where code is broken, and goes on when it is mended", async () => {
+  const file = "functions/contributor/slug.ts";
+  await edit(file, (text) => `${text}(`);
+
+  const broken = await nobody();
+
+  expect(broken.status).toBe(500);
+  expect(broken.body.data).toContain(file);
+  expect(output).toContain(file);
+
+  await edit(file, (text) => text.replace(/\($/, ""));
+  expect((await nobody()).status).toBe(404);
+});
+
+it("brings a changed database function into the database before it is called", async () => {
+  const add = () => call("/admin-roles/add", { name: "Proofreaders", description: "They read" });
+  expect((await add()).status).toBe(200);
+  expect((await add()).status).toBe(409);
+
+  await edit("lib/changes/add-role.sql", (text) => text.replace("request.asked ->> 'name'", "'Head of ' || ($&)"));
+
+  expect((await add()).status).toBe(200);
+  const { body } = await call("/admin-roles");
+  expect(body.map(({ name }: { name: string }) => name)).toEqual(
+    expect.arrayContaining(["Proofreaders", "Head of Proofreaders"]),
+  );
+});
+
+it("says what is wrong with a database function", async () => {
+  await edit("lib/changes/add-role.sql", (text) => text.replace("insert into roles", "insert into rolls"));
+  await edit("lib/changes/add-role.sql", (text) => text.replace("begin", "begin begin"));
+
+  const { status, body } = await call("/admin-roles");
+
+  expect(status).toBe(500);
+  expect(body.data).toMatch(/syntax error/);
+});

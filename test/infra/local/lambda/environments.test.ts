@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Lambda, startLambda } from "../../../../infra/local/lambda/lambda.ts";
+import { streaming, writeFunctions } from "../fixtures.ts";
+
+let built: Awaited<ReturnType<typeof writeFunctions>>;
+const started: Lambda[] = [];
+
+async function start(limits = {}): Promise<Lambda> {
+  const lambda = await startLambda({ outdir: built.outdir, limits });
+  started.push(lambda);
+  return lambda;
+}
+
+beforeAll(async () => {
+  built = await writeFunctions({
+    timer: `export const handler = async ({ set, wait }) => {
+      if (set) setTimeout(() => tell("fired"), 30);
+      if (wait) await new Promise((done) => setTimeout(done, wait));
+    };`,
+    promise: `export const handler = async ({ begin }) => {
+      if (begin) (async () => { for (let n = 0; n < 3; n++) { await new Promise((done) => setTimeout(done, 10)); tell(n); } })();
+      else await new Promise((done) => setTimeout(done, 100));
+    };`,
+    count: `let count = 0; export const handler = async ({ waits }) => { count += 1; if (waits) await gate(); return count; };`,
+    exit: `let count = 0; export const handler = async ({ code }) => { if (code !== undefined) process.exit(code); return ++count; };`,
+    loop: `let count = 0; export const handler = async ({ loops }) => { while (loops) count; return ++count; };`,
+    "loop-at-once": "for (;;) ;",
+    crash: `let count = 0; export const handler = async ({ crashes }) => {
+      if (crashes) { setTimeout(() => { throw new RangeError("too far"); }, 5); await gate(); }
+      return ++count;
+    };`,
+    reject: `export const handler = async () => { Promise.reject(new RangeError("unheard")); await gate(); };`,
+    eat: "export const handler = async () => { const all = []; for (;;) all.push(new Array(1e6).fill(0.5)); };",
+    throwing: `let count = 0; export const handler = async ({ fails }) => { count += 1; if (fails) throw new Error("no"); return count; };`,
+    stuck: "export const handler = () => new Promise(() => {});",
+    logs: `export const handler = async ({ lines }) => {
+      for (let n = 0; n < lines; n++) console[n % 2 ? "error" : "log"]("line %d", n);
+    };`,
+    variables: `const { SEEN } = process.env; export const handler = async () => { process.env.LEAKED = "yes"; return SEEN; };`,
+    "stream-timer": streaming("start(); stream.end(); setTimeout(() => tell('fired'), 30);"),
+  });
+});
+
+afterAll(async () => {
+  await Promise.all(started.map((lambda) => lambda.close()));
+  await built.remove();
+});
+
+beforeEach(() => {
+  built.forget();
+  vi.spyOn(console, "error").mockImplementation(() => {});
+});
+
+describe("An execution environment", () => {
+  it("stands still between invocations, and goes on with the next", async () => {
+    const lambda = await start();
+
+    await lambda.invoke("timer", { set: true });
+    await sleep(150);
+    expect(built.seen()).toEqual([]);
+
+    await lambda.invoke("timer", { wait: 50 });
+    expect(built.seen()).toEqual(["fired"]);
+  });
+
+  it("leaves what was begun and not awaited for the next invocation", async () => {
+    const lambda = await start();
+
+    await lambda.invoke("promise", { begin: true });
+    await sleep(150);
+    expect(built.seen()).toEqual([]);
+
+    await lambda.invoke("promise", {});
+    expect(built.seen()).toEqual([0, 1, 2]);
+  });
+
+  it("stands still after a stream, too", async () => {
+    const lambda = await start();
+
+    await lambda.invoke("stream-timer", {});
+    await sleep(100);
+
+    expect(built.seen()).toEqual([]);
+  });
+
+  it("is used again, also after its handler has thrown", async () => {
+    const lambda = await start();
+
+    expect(await lambda.invoke("throwing", {})).toEqual({ result: 1 });
+    expect(await lambda.invoke("throwing", { fails: true })).toHaveProperty("error");
+    expect(await lambda.invoke("throwing", {})).toEqual({ result: 3 });
+  });
+
+  it("serves one invocation at a time", async () => {
+    const lambda = await start();
+    const release = built.newGate();
+
+    const first = lambda.invoke("count", { waits: true });
+    await sleep(20);
+    const second = await lambda.invoke("count", {});
+    release();
+
+    expect([await first, second]).toEqual([{ result: 1 }, { result: 1 }]);
+  });
+
+  it("is waited for, in order, where there can be no more of them", async () => {
+    const lambda = await start({ environments: 1 });
+    const release = built.newGate();
+
+    const all = [lambda.invoke("count", { waits: true }), lambda.invoke("count", {}), lambda.invoke("count", {})];
+    await sleep(200);
+    release();
+
+    expect(await Promise.all(all)).toEqual([{ result: 1 }, { result: 2 }, { result: 3 }]);
+  });
+
+  it("can be had ready, as many as are wanted", async () => {
+    const lambda = await start();
+    await lambda.provision("count", 3);
+    const release = built.newGate();
+
+    const all = [1, 2, 3].map(() => lambda.invoke("count", { waits: true }));
+    await sleep(50);
+    release();
+    expect(await Promise.all(all)).toEqual([{ result: 1 }, { result: 1 }, { result: 1 }]);
+
+    await lambda.provision("count", 0);
+    expect(await lambda.invoke("count", {})).toEqual({ result: 1 });
+  });
+
+  it("has the variables of the time when it was loaded, and keeps its own to itself", async () => {
+    const lambda = await start();
+    process.env.SEEN = "first";
+    await lambda.invoke("variables", {});
+    process.env.SEEN = "second";
+
+    expect(await lambda.invoke("variables", {})).toEqual({ result: "first" });
+    expect(await (await start()).invoke("variables", {})).toEqual({ result: "second" });
+    expect(process.env.LEAKED).toBe(undefined);
+    delete process.env.SEEN;
+  });
+
+  it("passes on what its function writes to the console, in order and before the answer", async () => {
+    const lines: string[] = [];
+    const keep = (line: string) => void lines.push(line);
+    const log = vi.spyOn(console, "log").mockImplementation(keep);
+    vi.spyOn(console, "error").mockImplementation(keep);
+
+    await (await start()).invoke("logs", { lines: 100 });
+
+    expect(lines).toEqual(Array.from({ length: 100 }, (_, number) => `line ${number}`));
+    log.mockRestore();
+  });
+});
+
+describe("An execution environment that comes to a bad end", () => {
+  const error = (errorType: string, errorMessage: unknown) => ({ error: { errorType, errorMessage } });
+
+  it.each([
+    ["exit", { code: 3 }, "Runtime.ExitError", /^RequestId: \S+ Error: Runtime exited with error: exit status 3$/],
+    ["exit", { code: 0 }, "Runtime.ExitError", /^RequestId: \S+ Error: Runtime exited without providing a reason$/],
+    ["crash", { crashes: true }, "RangeError", /^too far$/],
+    ["loop", { loops: true }, "Sandbox.Timedout", /^RequestId: \S+ Error: Task timed out after 1\.00 seconds$/],
+  ])("fails that invocation, and the next has a new one: %s %j", async (name, event, type, message) => {
+    const lambda = await start({ timeoutInMilliseconds: 1_000 });
+    built.newGate();
+    await lambda.invoke(name, {});
+
+    expect(await lambda.invoke(name, event)).toMatchObject(error(type, expect.stringMatching(message)));
+    expect(await lambda.invoke(name, {})).toEqual({ result: 1 });
+  });
+
+  it.each([
+    ["reject", "RangeError", /^unheard$/],
+    ["stuck", "Runtime.ExitError", /without providing a reason$/],
+  ])("says why: %s", async (name, type, message) => {
+    built.newGate();
+
+    const invocation = await (await start()).invoke(name, {});
+
+    expect(invocation).toMatchObject(error(type, expect.stringMatching(message)));
+  });
+
+  it("says so when it is out of memory, which hurts nobody else", async () => {
+    const invocation = await (await start()).invoke("eat", {});
+
+    expect(invocation).toMatchObject(error("Runtime.OutOfMemory", expect.stringContaining("signal: killed")));
+  });
+
+  it("makes room for those who wait", async () => {
+    const lambda = await start({ environments: 1, timeoutInMilliseconds: 1_000 });
+
+    const [, next] = await Promise.all([lambda.invoke("exit", { code: 1 }), lambda.invoke("exit", {})]);
+
+    expect(next).toEqual({ result: 1 });
+  });
+});

@@ -1,0 +1,260 @@
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { startLambda } from "../../../../infra/local/lambda/lambda.ts";
+import { streaming, writeFunctions } from "../fixtures.ts";
+
+let built: Awaited<ReturnType<typeof writeFunctions>>;
+const start = (limits = {}) => startLambda({ outdir: built.outdir, limits });
+
+const head = { statusCode: 200, headers: { "Content-Type": "application/json" } };
+
+beforeAll(async () => {
+  built = await writeFunctions({
+    slow: streaming(`
+      start(event).write("first ");
+      await gate();
+      stream.end();`),
+    pour: streaming(`
+      start();
+      for (let written = 0; written < event.chunks; written += 1) {
+        tell("chunk");
+        if (!stream.write(Buffer.alloc(16_384, "x"))) await new Promise((done) => stream.once("drain", done));
+      }
+      stream.end();`),
+    "fail-late": streaming(`start().write("first"); await gate(); throw new RangeError("too far");`),
+    "fail-full": streaming(
+      `start(); for (let n = 0; n < 20; n++) stream.write(Buffer.alloc(50_000)); throw new RangeError("too far");`,
+    ),
+    silent: streaming(`start(); stream.once("close", () => tell("closed")); await gate();`),
+    "after-end": streaming(`start(); stream.end(); await gate(); throw new RangeError("too far");`),
+    headless: streaming(`
+      stream.once("close", () => tell("closed"));
+      stream.write("x".repeat(40_000)); stream.write("x"); await gate(); stream.end();`),
+    "fail-early": streaming(`throw new RangeError("too far");`),
+    "never-started": streaming("stream.end();"),
+    // The runtime's own \`end\` writes past the prelude.
+    "end-with-chunk": streaming(`awslambda.HttpResponseStream.from(stream, { statusCode: 200 }); stream.end("text");`),
+    "never-ended": streaming(`start().write("first");`),
+    "long-head": streaming(`start({ statusCode: 200, headers: { long: "x".repeat(event.bytes) } }); stream.end();`),
+    "no-object": streaming("start([]); stream.end();"),
+    pieces: streaming(`
+      const whole = Buffer.concat([Buffer.from('{"statusCode":201}'), Buffer.alloc(8), Buffer.from("body")]);
+      for (const byte of whole) {
+        stream.write(new Uint8Array([byte]));
+        await new Promise((done) => setImmediate(done));
+      }
+      stream.end();`),
+    late: streaming(`start().write("text"); try { stream.setContentType("text/plain"); } finally { stream.end(); }`),
+    binary: streaming("start(event).write(Buffer.from([0, 255, 254])); stream.end();"),
+    middy: `
+      import { Readable } from "node:stream";
+      import middy from "@middy/core";
+      import { executionModeStreamifyResponse } from "@middy/core/StreamifyResponse";
+      const lines = async function* () { yield "first "; await gate(); yield "last"; };
+      export const handler = middy({ executionMode: executionModeStreamifyResponse })
+        .handler(async () => ({ statusCode: 200, headers: { "X-Kind": "list" }, body: Readable.from(lines()) }));`,
+    buffered: "export const handler = async () => ({ statusCode: 200 });",
+  });
+});
+
+afterAll(() => built.remove());
+
+let log: ReturnType<typeof vi.spyOn>;
+beforeEach(() => {
+  built.forget();
+  log = vi.spyOn(console, "error").mockImplementation(() => {});
+});
+
+/** The body of a stream that has begun. */
+async function bodyOf(name: string, event: unknown = {}, limits = {}): Promise<Readable> {
+  const invocation = await (await start(limits)).stream(name, event);
+  if ("error" in invocation) throw new Error(invocation.error.errorMessage);
+  return invocation.body;
+}
+
+describe("a streaming function", () => {
+  it("gives its head, then its body as it is written", async () => {
+    const release = built.newGate();
+
+    const invocation = await (await start()).stream("slow", head);
+
+    if ("error" in invocation) throw new Error(invocation.error.errorMessage);
+    expect(invocation.head).toEqual(head);
+    const [first] = await invocation.body.take(1).toArray();
+    expect(String(first)).toBe("first ");
+    release();
+  });
+
+  it("is found to have a head in whatever pieces it comes", async () => {
+    const invocation = await (await start()).stream("pieces", {});
+
+    expect(invocation).toMatchObject({ head: { statusCode: 201 } });
+    expect("body" in invocation && (await text(invocation.body))).toBe("body");
+  });
+
+  it("can be one of middy's", async () => {
+    const release = built.newGate();
+
+    const invocation = await (await start()).stream("middy", {});
+
+    expect(invocation).toMatchObject({ head: { statusCode: 200, headers: { "X-Kind": "list" } } });
+    release();
+    expect("body" in invocation && (await text(invocation.body))).toBe("first last");
+  });
+
+  it("waits for its reader", async () => {
+    const body = await bodyOf("pour", { chunks: 1_000 });
+    await sleep(50);
+    expect(built.seen().length).toBeLessThan(20);
+
+    let bytes = 0;
+    for await (const chunk of body) bytes += chunk.length;
+
+    expect(bytes).toBe(1_000 * 16_384);
+  });
+
+  it("hears when its reader has gone, and is not logged as failed", async () => {
+    const release = built.newGate();
+    const body = await bodyOf("middy");
+
+    body.destroy();
+    release();
+    await sleep(20);
+
+    expect(log).not.toHaveBeenCalled();
+  });
+
+  it("hears it also while it has nothing to say", async () => {
+    const release = built.newGate();
+    const body = await bodyOf("silent");
+    body.resume();
+    await sleep(10);
+
+    body.destroy();
+
+    await expect.poll(() => built.seen()).toEqual(["closed"]);
+    release();
+  });
+
+  it("is not cut off while API Gateway's 29 s pass", async () => {
+    const release = built.newGate();
+    const body = await bodyOf("slow", head, { timeoutInMilliseconds: 10 });
+    await sleep(30);
+
+    release();
+
+    expect(await text(body)).toBe("first ");
+  });
+});
+
+describe("a streaming function that fails", () => {
+  it("is an error before its head is out", async () => {
+    const invocation = await (await start()).stream("fail-early", {});
+
+    expect(invocation).toMatchObject({ error: { errorType: "RangeError", errorMessage: "too far" } });
+    expect(log).toHaveBeenCalledOnce();
+  });
+
+  it("breaks its body afterwards", async () => {
+    const release = built.newGate();
+    const body = await bodyOf("fail-late");
+
+    release();
+
+    await expect(text(body)).rejects.toThrow("too far");
+    expect(log.mock.calls.flat().join()).toContain("too far");
+  });
+
+  it("has delivered what it wrote before", async () => {
+    const body = await bodyOf("fail-full");
+    await sleep(20);
+
+    let bytes = 0;
+    const read = body.forEach((chunk) => {
+      bytes += chunk.length;
+    });
+    await expect(read).rejects.toThrow("too far");
+    expect(bytes).toBe(1_000_000);
+  });
+
+  it("is logged also after its end", async () => {
+    const release = built.newGate();
+    await text(await bodyOf("after-end"));
+
+    release();
+
+    await expect.poll(() => log.mock.calls.flat().join()).toContain("too far");
+  });
+
+  it("breaks its body when it returns without ending it", async () => {
+    await expect(text(await bodyOf("never-ended"))).rejects.toThrow("Response stream is not finished.");
+  });
+
+  it("breaks its body when it takes too long", async () => {
+    built.newGate();
+    const body = await bodyOf("slow", head, { longTimeoutInMilliseconds: 30 });
+
+    await expect(text(body)).rejects.toThrow("Task timed out after 0.03 seconds");
+  });
+
+  it("breaks its body past the size Lambda streams", async () => {
+    const body = await bodyOf("pour", { chunks: 5 }, { streamedBytes: 4 * 16_384 });
+
+    await expect(text(body)).rejects.toThrow("exceeded maximum allowed payload size (65536 bytes)");
+  });
+
+  it.each(["never-started", "end-with-chunk", "no-object", "buffered"])(
+    "is an error without metadata: %s",
+    async (name) => {
+      const invocation = await (await start()).stream(name, {});
+
+      expect(invocation).toHaveProperty("error");
+    },
+  );
+
+  it("is an error as soon as 16 KB hold no metadata", async () => {
+    const release = built.newGate();
+
+    expect(await (await start()).stream("headless", {})).toHaveProperty("error");
+    await expect.poll(() => built.seen()).toEqual(["closed"]);
+    release();
+  });
+
+  it("is an error when its metadata take more than 16 KB", async () => {
+    const lambda = await start();
+
+    expect(await lambda.stream("long-head", { bytes: 16_000 })).toHaveProperty("head");
+    expect(await lambda.stream("long-head", { bytes: 16_384 })).toHaveProperty("error");
+  });
+
+  it("cannot set its content type once it has written", async () => {
+    await expect(text(await bodyOf("late"))).resolves.toBe("text");
+    expect(log.mock.calls.flat().join()).toContain("Cannot set content-type, too late.");
+  });
+});
+
+describe("a streaming function that is invoked without streaming", () => {
+  it("is collected into a REST result", async () => {
+    built.newGate()();
+
+    const invocation = await (await start()).invoke("slow", head);
+
+    expect(invocation).toEqual({ result: { ...head, body: "first ", isBase64Encoded: false } });
+  });
+
+  it("is collected in base64 where it is not text", async () => {
+    const invocation = await (await start()).invoke("binary", head);
+
+    expect(invocation).toEqual({ result: { ...head, body: "AP/+", isBase64Encoded: true } });
+  });
+
+  it("is an error when it fails on the way", async () => {
+    built.newGate()();
+
+    const invocation = await (await start()).invoke("fail-late", {});
+
+    expect(invocation).toMatchObject({ error: { errorType: "RangeError" } });
+  });
+});

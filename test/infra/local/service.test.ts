@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { foreignServer, isLoopback } from "../../../infra/local/service.ts";
+
+describe("A server that somebody else runs", () => {
+  it.each([
+    ["postgres://user:password@localhost:5432/catalogue", "postgres://user:password@localhost:5432", "catalogue"],
+    ["postgres://db:pw@db/colophon", "postgres://db:pw@db", "colophon"],
+    ["postgres://user:p%40ss@db/two%20words?sslmode=disable", "postgres://user:p%40ss@db", "two words"],
+    ["postgres://user@db", "postgres://user@db", "colophon"],
+  ])("is told from its database: %s", (given, url, database) => {
+    expect(foreignServer(given)).toMatchObject({ url, database });
+  });
+
+  it.each([
+    ["postgres://user:password@localhost:5432/catalogue", true],
+    ["postgres://user@127.0.0.1/catalogue", true],
+    ["postgres://user@[::1]:5432/catalogue", true],
+    ["postgres://user@db.example.com/localhost", false],
+    ["postgres://localhost@10.0.0.5/catalogue", false],
+    ["postgres://user@localhost.example.com/catalogue", false],
+    ["postgres://user@127.0.0.1.example.com/catalogue", false],
+    ["postgres:///catalogue", false],
+  ])("is known to be on this machine or not: %s", (databaseUrl, expected) => {
+    expect(isLoopback(databaseUrl)).toBe(expected);
+  });
+});

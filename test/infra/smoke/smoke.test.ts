@@ -1,0 +1,146 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { smokeTest } from "../../../infra/smoke/smoke.ts";
+import { anAdministrator, type Person } from "../../support/people.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+
+let stack: Stack;
+let administrator: Person;
+
+beforeAll(async () => {
+  stack = await startStack({ from: "demo" });
+  administrator = await anAdministrator(stack.sql);
+});
+
+afterAll(() => stack.close());
+
+afterEach(() => {
+  delete process.env.SMOKE_TOKEN;
+  stack.dataApi.intercept(undefined);
+});
+
+/** The cells of the table's row of an endpoint. */
+const rowOf = (report: string, endpoint: string) =>
+  report
+    .split("\n")
+    .find((line) => line.startsWith(`${endpoint} `))
+    ?.split(/ {2,}/);
+
+/** A server that is none of ours. */
+async function serve(answer: RequestListener) {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => new Promise((resolve) => server.close(resolve)),
+  };
+}
+
+describe("npm run smoke", () => {
+  it("finds a stage as declared, and its administration shut", async () => {
+    const { report, isFine } = await smokeTest([`${stack.url}/`]);
+
+    expect(report).toMatch(/\d+ asked, all as declared$/);
+    expect(isFine).toBe(true);
+    expect(rowOf(report, "publisher/slug")).toEqual([
+      "publisher/slug",
+      "200",
+      "200 or 404",
+      expect.any(String),
+      "as declared",
+    ]);
+    expect(rowOf(report, "admin-roles/list")?.slice(1, 3)).toEqual(["401", "401"]);
+    // It would take an edit lock.
+    expect(rowOf(report, "admin-users/id")).toBeUndefined();
+  });
+
+  it("asks the administration, too, with the token of a session", async () => {
+    process.env.SMOKE_TOKEN = administrator.token;
+
+    const { report, isFine } = await smokeTest([stack.url, "--token-from", "SMOKE_TOKEN"]);
+
+    expect(isFine).toBe(true);
+    expect(rowOf(report, "admin-roles/list")?.slice(1, 3)).toEqual(["200", "200"]);
+  });
+
+  it("reads the token from a file as well", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "colophon-smoke-"));
+    await writeFile(join(directory, "token"), `${administrator.token}\n`);
+
+    expect(await smokeTest([stack.url, "--token-from", join(directory, "token")])).toMatchObject({ isFine: true });
+    await rm(directory, { recursive: true });
+  });
+
+  it("takes a session that may not see everything for a fault", async () => {
+    process.env.SMOKE_TOKEN = "unknown";
+
+    const { report, isFine } = await smokeTest([stack.url, "--token-from", "SMOKE_TOKEN"]);
+
+    expect(isFine).toBe(false);
+    expect(rowOf(report, "admin-roles/list")?.at(-1)).toBe('401 {"data":"Unauthorized","code":401}');
+    expect(rowOf(report, "contributors/list")?.at(-1)).toBe("as declared");
+  });
+
+  it("waits for a database that wakes up", async () => {
+    let calls = 0;
+    const waking = await serve((_, response) => {
+      calls += 1;
+      response.writeHead(calls === 1 ? 503 : 404, { "Retry-After": "1" }).end('{"data":"Not found","code":404}');
+    });
+
+    const { report } = await smokeTest([waking.url]);
+    await waking.close();
+
+    expect(report).not.toContain("503");
+  });
+
+  it.each<[string, RequestListener, string]>([
+    ["no JSON", (_, response) => response.end("<html>"), "no JSON: <html>"],
+    ["other fields", (_, response) => response.end("{}"), "not as declared: "],
+    ["another status", (_, response) => response.writeHead(302, { Location: "/" }).end(), "302"],
+    ["nothing", (request) => request.destroy(), "no answer: "],
+  ])("finds fault with a server that answers %s", async (_, answer, flaw) => {
+    const server = await serve(answer);
+
+    const { report, isFine } = await smokeTest([server.url]);
+    await server.close();
+
+    expect(isFine).toBe(false);
+    expect(rowOf(report, "contributors/list")?.at(-1)).toContain(flaw);
+    expect(report).toMatch(/(\d+) asked, \1 not as declared$/);
+  });
+
+  it("sends no token where others can read it", async () => {
+    process.env.SMOKE_TOKEN = administrator.token;
+
+    await expect(smokeTest(["http://api.example.com", "--token-from", "SMOKE_TOKEN"])).rejects.toThrow("https");
+  });
+
+  it.each([[[]], [["example.com"]], [["https://a.example.com", "https://b.example.com"]]])(
+    "asks for one URL, not %j",
+    async (args) => {
+      await expect(smokeTest(args)).rejects.toThrow("npm run smoke -- URL");
+    },
+  );
+
+  it("does without a token only when none was asked for", async () => {
+    await expect(smokeTest([stack.url, "--token-from", "NO_SUCH_TOKEN"])).rejects.toThrow("NO_SUCH_TOKEN");
+  });
+
+  it("ends with 1 when something is not as declared", async () => {
+    const run = promisify(execFile);
+    const command = (url: string) =>
+      run(process.execPath, ["infra/smoke/smoke.ts", url], { cwd: join(import.meta.dirname, "../../..") });
+    const server = await serve((_, response) => response.end("<html>"));
+
+    await expect(command(stack.url)).resolves.toMatchObject({ stdout: expect.stringContaining("all as declared") });
+    await expect(command(server.url)).rejects.toMatchObject({ code: 1 });
+    await server.close();
+  });
+});

@@ -1,0 +1,65 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import postgres, { type Sql } from "postgres";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type Postgres, startPostgres } from "../../../../infra/local/postgres/server.ts";
+import { useSynthesis } from "../synthesis.ts";
+
+/* A PostgreSQL with the parameters that the cluster's template gives Aurora. */
+
+const synthesis = useSynthesis();
+const secret = "Ada Lovelace";
+
+let home: string;
+let server: Postgres;
+let sql: Sql;
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), "colophon-log-"));
+  server = await startPostgres({ directory: join(home, "postgres"), durable: false });
+  sql = postgres(`${server.url}/postgres`, { max: 2, onnotice: () => {} });
+  const { Parameters } = synthesis.template("colophon-prod-database").one("RDS::DBClusterParameterGroup").Properties;
+  for (const [name, value] of Object.entries(Parameters)) await sql.unsafe(`alter system set ${name} = '${value}'`);
+  await sql`select pg_reload_conf()`;
+  await sql`create table people (name text unique)`;
+  await sql`insert into people values (${secret})`;
+});
+
+afterAll(async () => {
+  await sql.end();
+  await server.stop();
+  await rm(home, { recursive: true });
+});
+
+const log = () => readFile(join(home, "postgres", "server.log"), "utf8");
+const logged = (pattern: RegExp) => vi.waitFor(async () => expect(await log()).toMatch(pattern), { timeout: 5_000 });
+
+describe("PostgreSQL's log", () => {
+  it("has slow statements", async () => {
+    await sql`select pg_sleep(0.6), ${secret}::text`;
+
+    await logged(/duration: \d+\.\d+ ms .*select pg_sleep\(0\.6\), \$1::text/);
+  });
+
+  it("has waits for a lock", async () => {
+    const first = sql.begin(async (holder) => {
+      await holder`update people set name = name`;
+      await holder`select pg_sleep(1.5)`;
+    });
+    await vi.waitFor(async () =>
+      expect(await sql`select 1 from pg_locks where mode = 'RowExclusiveLock'`).not.toEqual([]),
+    );
+    await sql`update people set name = name where name = ${secret}`;
+    await first;
+
+    await logged(/still waiting for ShareLock/);
+  });
+
+  it("has no value of a row or parameter", async () => {
+    await expect(sql`insert into people values (${secret})`).rejects.toThrow(/people_name_key/);
+    await logged(/ERROR: {2}duplicate key value violates unique constraint "people_name_key"/);
+
+    expect(await log()).not.toContain(secret);
+  });
+});

@@ -1,0 +1,202 @@
+import { runInNewContext } from "node:vm";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Settings, type StageSettings, settings } from "../../../../infra/stages.ts";
+import { type Declaration, routesOf } from "../../../../lib/contract/declare.ts";
+import { endpoints } from "../../../../lib/contract/endpoints.ts";
+import { type Properties, spell, synthesize, type Template, useSynthesis } from "../synthesis.ts";
+
+const synthesis = useSynthesis();
+
+/** CloudFront's own policies (CloudFront, "Use managed cache policies" and "… origin request policies"). */
+const cachingDisabled = "4135ea2d-6df8-44a3-9df3-4b5a84be39ad";
+const allViewerExceptHostHeader = "b689b0a8-53d0-40ab-baf2-68738e2966ac";
+
+const stages: Settings["stages"] = settings.stages;
+const prod = stages.find(({ name }) => name === "prod") as StageSettings;
+
+let template: Template;
+let distribution: Properties;
+
+const edgeOf = (given: Template, domain: string | undefined): Properties => {
+  const found = given.all("CloudFront::Distribution").find(({ Properties }) => {
+    return Properties.DistributionConfig.Aliases.includes(domain);
+  });
+  return found?.Properties.DistributionConfig ?? expect.fail(`Nothing serves ${domain}`);
+};
+
+beforeAll(() => {
+  template = synthesis.template("colophon-prod");
+  distribution = edgeOf(template, prod.edge?.domain);
+});
+
+/** The behaviour for a path: the first whose pattern matches (CloudFront, "Path pattern"). */
+function behaviourOf(path: string): Properties {
+  const found = (distribution.CacheBehaviors as Properties[]).find(({ PathPattern }) => {
+    return new RegExp(`^${PathPattern.replaceAll("*", ".*").replaceAll("?", ".")}$`).test(path);
+  });
+  return found ?? distribution.DefaultCacheBehavior;
+}
+
+const originOf = ({ TargetOriginId }: Properties): Properties =>
+  (distribution.Origins as Properties[]).find(({ Id }) => Id === TargetOriginId) ?? expect.fail("No origin");
+
+const isPublicRead = ({ method, permission }: Declaration) => method === "GET" && !permission;
+const sample = ({ path }: Declaration) => path.replace(/\{\w+\}/g, "made-up-7");
+const parametersOf = ({ QueryStringsConfig }: Properties) =>
+  [QueryStringsConfig.QueryStringBehavior, QueryStringsConfig.QueryStrings ?? []] as const;
+const declared = ({ query = {} }: Declaration) => {
+  const names = Object.keys(query).sort();
+  return [names.length > 0 ? "whitelist" : "none", names] as const;
+};
+
+describe("The edge", () => {
+  it.each(endpoints.filter((each) => isPublicRead(each) && !each.volatile))(
+    "keeps $path by its declared parameters alone",
+    (endpoint) => {
+      const behaviour = behaviourOf(sample(endpoint));
+      const { CachePolicyConfig } = template.find(behaviour.CachePolicyId).Properties;
+      const key = CachePolicyConfig.ParametersInCacheKeyAndForwardedToOrigin;
+
+      expect(parametersOf(key)).toEqual(declared(endpoint));
+      expect(key.HeadersConfig).toEqual({ HeaderBehavior: "none" });
+      expect(key.CookiesConfig).toEqual({ CookieBehavior: "none" });
+      expect(key.EnableAcceptEncodingGzip).toBe(true);
+      expect(key.EnableAcceptEncodingBrotli).toBe(false);
+      expect(CachePolicyConfig).toMatchObject({ MinTTL: 0, DefaultTTL: 0, MaxTTL: 172_800 });
+      expect(behaviour.CachedMethods ?? ["GET", "HEAD"]).toEqual(["GET", "HEAD"]);
+    },
+  );
+
+  it.each(endpoints.filter((each) => isPublicRead(each) && each.volatile))("keeps nothing of $path", (endpoint) => {
+    const behaviour = behaviourOf(sample(endpoint));
+
+    expect(behaviour.CachePolicyId).toBe(cachingDisabled);
+    expect(behaviour.PathPattern).toBe(endpoint.path);
+  });
+
+  it.each(endpoints.filter(isPublicRead))(
+    "sends the origin of $path nothing of a visitor but the address",
+    (endpoint) => {
+      const behaviour = behaviourOf(sample(endpoint));
+      const { OriginRequestPolicyConfig } = template.find(behaviour.OriginRequestPolicyId).Properties;
+
+      expect(OriginRequestPolicyConfig.HeadersConfig).toEqual({
+        HeaderBehavior: "whitelist",
+        Headers: ["X-Colophon-Visitor"],
+      });
+      expect(OriginRequestPolicyConfig.CookiesConfig).toEqual({ CookieBehavior: "none" });
+      expect(parametersOf(OriginRequestPolicyConfig)).toEqual(endpoint.volatile ? declared(endpoint) : ["none", []]);
+    },
+  );
+
+  it("passes everything else on, whole and never kept", () => {
+    const others = endpoints.filter((each) => !isPublicRead(each));
+    const paths = [
+      ...others.flatMap(routesOf).map((path) => path.replace(/\{\w+\}/g, "42")),
+      ...["/", "/contributor/slug", "/publisher/publications", "/contributors/", "/docs", "/nowhere"],
+    ];
+
+    expect(others.length).toBeGreaterThan(20);
+    for (const path of paths) expect([path, behaviourOf(path)]).toEqual([path, distribution.DefaultCacheBehavior]);
+    expect(distribution.DefaultCacheBehavior).toMatchObject({
+      CachePolicyId: cachingDisabled,
+      OriginRequestPolicyId: allViewerExceptHostHeader,
+    });
+  });
+
+  it("takes every method, over TLS alone, for the API to answer", () => {
+    for (const each of [distribution.DefaultCacheBehavior, ...(distribution.CacheBehaviors as Properties[])]) {
+      expect(each.ViewerProtocolPolicy).toBe("https-only");
+      expect([...each.AllowedMethods].sort()).toEqual(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]);
+      const { DomainName, OriginPath, CustomOriginConfig } = originOf(each);
+      expect(spell(DomainName)).toMatch(/^\$\{\w+\}\.execute-api\.eu-central-1\.\$\{AWS::URLSuffix\}$/);
+      expect(template.find({ Ref: spell(OriginPath).match(/^\/\$\{(\w+)\}$/)?.[1] }).Properties.StageName).toBe("v1");
+      expect(CustomOriginConfig).toMatchObject({ OriginProtocolPolicy: "https-only", OriginSSLProtocols: ["TLSv1.2"] });
+    }
+    expect(distribution.ViewerCertificate).toMatchObject({
+      AcmCertificateArn: prod.edge?.certificate,
+      MinimumProtocolVersion: "TLSv1.2_2021",
+    });
+    expect(distribution.HttpVersion).toBe("http2and3");
+  });
+
+  it("waits shortly for a read, of which it may have an old answer, and as long as the API for anything else", () => {
+    const read = originOf(behaviourOf("/contributors"));
+
+    expect([read.ConnectionAttempts, read.CustomOriginConfig.OriginReadTimeout]).toEqual([1, 8]);
+    expect(originOf(distribution.DefaultCacheBehavior).CustomOriginConfig.OriginReadTimeout).toBe(60);
+  });
+
+  it("keeps no error of the API", () => {
+    const times = Object.fromEntries(
+      (distribution.CustomErrorResponses as Properties[]).map((each) => [each.ErrorCode, each.ErrorCachingMinTTL]),
+    );
+
+    expect(times).toEqual({ 400: 0, 403: 0, 404: 0, 405: 0, 414: 0, 500: 0, 501: 0, 502: 0, 503: 0, 504: 30 });
+  });
+
+  it("tells the API each visitor's address, whatever the visitor says, and that it is the edge", () => {
+    const { Properties } = template.one("CloudFront::Function");
+    const headers = { "x-colophon-visitor": { value: "192.0.2.1" }, accept: { value: "*/*" } };
+    const event = { viewer: { ip: "198.51.100.7" }, request: { uri: "/", headers } };
+    const request = runInNewContext(`${Properties.FunctionCode}; handler(event)`, { event });
+
+    expect(request).toEqual({
+      uri: "/",
+      headers: { "x-colophon-visitor": { value: "198.51.100.7" }, accept: { value: "*/*" } },
+    });
+    for (const each of [distribution.DefaultCacheBehavior, ...(distribution.CacheBehaviors as Properties[])]) {
+      const [association, ...others] = each.FunctionAssociations;
+      expect(others).toEqual([]);
+      expect(association.EventType).toBe("viewer-request");
+      const [header] = originOf(each).OriginCustomHeaders;
+      expect(header.HeaderName).toBe("X-Colophon-Edge");
+      expect(spell(header.HeaderValue)).toMatch(/^\{\{resolve:secretsmanager:\$\{\w+\}:SecretString:::\}\}$/);
+    }
+  });
+
+  it("leaves room for other stages in an account: 20 policies of a kind", () => {
+    expect(template.all("CloudFront::CachePolicy").length).toBeLessThanOrEqual(4);
+    expect(template.all("CloudFront::OriginRequestPolicy").length).toBeLessThanOrEqual(2);
+    expect(distribution.CacheBehaviors.length).toBeLessThan(75);
+  });
+
+  it("is what a stage's URL names, and API Gateway's own goes on working", () => {
+    expect(template.Outputs.Url.Value).toBe(`https://${prod.edge?.domain}`);
+    expect(spell(template.Outputs.DirectUrl.Value)).toMatch(/execute-api.*\/\$\{\w+\}\/$/);
+    expect(template.one("ApiGateway::RestApi").Properties.DisableExecuteApiEndpoint ?? false).toBe(false);
+    expect(template.find(template.Outputs.EdgeDistribution.Value).Type).toBe("AWS::CloudFront::Distribution");
+  });
+});
+
+describe("A stage", () => {
+  const certificate = "arn:aws:acm:eu-central-1:123456789012:certificate/00000000-0000-4000-8000-000000000009";
+  const domain = { name: "api.example.com", certificate };
+  const { edge: _, ...without } = prod;
+
+  const title = "may have a domain of API Gateway instead of an edge, or beside it while one takes the name over";
+
+  it(title, { timeout: 90_000 }, async () => {
+    const { firewall: __, ...open } = prod;
+    const both = { ...open, domain };
+    const cases = await Promise.all(
+      [{ ...without, domain }, both].map(async (stage) => {
+        const { template: of, remove } = await synthesize(synthesis.shipment, { ...settings, stages: [stage] });
+        const made = of("colophon-prod");
+        await remove();
+        return made;
+      }),
+    );
+    const [direct, taken] = cases as [Template, Template];
+
+    expect(direct.one("ApiGateway::RestApi").Properties.DisableExecuteApiEndpoint).toBe(true);
+    expect(direct.Outputs.Url.Value).toBe("https://api.example.com");
+    expect(direct.all("CloudFront::CachePolicy")).toEqual([]);
+    expect(taken.one("ApiGateway::RestApi").Properties.DisableExecuteApiEndpoint ?? false).toBe(false);
+    for (const each of cases) expect(each.one("ApiGateway::DomainName").Properties.DomainName).toBe("api.example.com");
+    expect(edgeOf(taken, "api.example.com").ViewerCertificate.AcmCertificateArn).toBe(prod.edge?.certificate);
+    // Nobody asks for addresses where there is no firewall.
+    expect(taken.all("CloudFront::Function")).toEqual([]);
+    expect(taken.all("SecretsManager::Secret")).toEqual([]);
+  });
+});

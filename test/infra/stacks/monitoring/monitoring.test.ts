@@ -1,0 +1,258 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Settings, settings } from "../../../../infra/stages.ts";
+import { stem } from "../../../../lib/contract/declare.ts";
+import { endpoints } from "../../../../lib/contract/endpoints.ts";
+import { type Properties, spell, type Template, useSynthesis } from "../synthesis.ts";
+
+const synthesis = useSynthesis();
+
+/** By name, without the stack's. */
+const alarmsOf = (template: Template, prefix: string) =>
+  Object.fromEntries(
+    template.all("CloudWatch::Alarm").map((each) => [each.Properties.AlarmName.replace(`${prefix}-`, ""), each]),
+  );
+
+const stages: Settings["stages"] = settings.stages;
+const publicReads = endpoints.filter(({ method, permission }) => method === "GET" && !permission);
+
+/** What CloudWatch's functions do, as JavaScript. */
+const formula = `
+  const FILL = (value, other) => value ?? other;
+  const IF = (condition, value, other) => condition ? value : other;
+`;
+
+describe.each(stages)("Stage $name", ({ name, uploads, smoke, alarmRecipient }) => {
+  const prefix = `colophon-${name}`;
+  let template: Template;
+
+  beforeAll(() => {
+    template = synthesis.template(prefix);
+  });
+
+  it("alarms on failing and slow answers, on throttling, and on schedules that fail or are dead", () => {
+    const removal = uploads ? ["removal-dead", "removal-failing", "removed-images-served"] : [];
+    const answers = ["failing-answers", "three-failures", "slow-answers", "slow-lists", "throttled", "functions-full"];
+    expect(Object.keys(alarmsOf(template, prefix)).sort()).toEqual(
+      [...answers, ...removal, ...(smoke ? ["smoke-failing"] : []), "tidying-dead", "tidying-failing"].sort(),
+    );
+  });
+
+  it("mails the one who looks after it when an alarm starts and when it ends, and says who is hurt", () => {
+    const { TopicName: _, ...topic } = template.one("SNS::Topic").Properties;
+    expect(topic.DisplayName).toBe(`${prefix} alarms`);
+    expect(template.one("SNS::Subscription").Properties).toMatchObject({ Protocol: "email", Endpoint: alarmRecipient });
+    for (const { Properties } of template.all("CloudWatch::Alarm")) {
+      const { AlarmActions, OKActions, AlarmDescription } = Properties;
+      for (const [action] of [AlarmActions, OKActions]) expect(template.find(action).Type).toBe("AWS::SNS::Topic");
+      expect(AlarmDescription.length).toBeGreaterThan(40);
+    }
+  });
+
+  it("lets CloudWatch publish to the topic, over TLS, for this account alone", () => {
+    const statements: Properties[] = template.one("SNS::TopicPolicy").Properties.PolicyDocument.Statement;
+
+    expect(statements).toContainEqual(
+      expect.objectContaining({
+        Effect: "Allow",
+        Principal: { Service: "cloudwatch.amazonaws.com" },
+        Condition: { StringEquals: { "aws:SourceAccount": settings.account.id } },
+      }),
+    );
+    expect(statements).toContainEqual(
+      expect.objectContaining({ Effect: "Deny", Condition: { Bool: { "aws:SecureTransport": "false" } } }),
+    );
+  });
+
+  it("counts as failing what is more than one answer in a hundred", () => {
+    const { Metrics, Threshold, TreatMissingData } = alarmsOf(template, prefix)["failing-answers"]?.Properties ?? {};
+    const named = (Metrics as Properties[]).flatMap(({ MetricStat }) => MetricStat?.Metric.MetricName ?? []);
+
+    expect(named.sort()).toEqual(["5XXError", "Count"]);
+    expect({ Threshold, TreatMissingData }).toEqual({ Threshold: 1, TreatMissingData: "notBreaching" });
+  });
+
+  it("counts as failing also three answers in five minutes, or lists that break off, once they are one in a thousand", () => {
+    const { Metrics, Threshold, EvaluationPeriods } = alarmsOf(template, prefix)["three-failures"]?.Properties ?? {};
+    const expression: string = (Metrics as Properties[]).find((each) => each.Expression)?.Expression;
+    const compute = new Function("failures", "broken", "requests", `${formula} return ${expression}`);
+
+    expect(EvaluationPeriods).toBe(1);
+    const fires = (...counts: [failures: number | undefined, broken: number | undefined, requests: number]) =>
+      compute(...counts) >= Threshold;
+    expect(fires(2, 0, 2)).toBe(false);
+    expect(fires(3, 0, 3)).toBe(true);
+    expect(fires(0, 3, 40)).toBe(true);
+    expect(fires(2, 1, 2_999)).toBe(true);
+    expect(fires(3, undefined, 3_000)).toBe(true);
+    expect(fires(3, 0, 3_001)).toBe(false);
+    expect(fires(120, 0, 120_000)).toBe(true);
+    for (const { MetricStat } of (Metrics as Properties[]).filter((each) => each.MetricStat))
+      expect(MetricStat).toMatchObject({ Period: 300, Stat: "Sum" });
+  });
+
+  it("counts what functions log as failed, for each endpoint", () => {
+    const filters = template.all("Logs::MetricFilter").map(({ Properties }) => Properties);
+    const filter = filters.find(({ MetricTransformations: [{ MetricName }] }) => MetricName === `${prefix}-failures`);
+
+    expect(filter?.FilterPattern).toBe('{ $.level = "error" }');
+    expect(filter?.MetricTransformations[0].Dimensions).toEqual([{ Key: "endpoint", Value: "$.endpoint" }]);
+    expect(template.find(filter?.LogGroupName).Properties.LogGroupName).toBe(`/colophon/${name}/functions`);
+    expect(spell(template.one("CloudWatch::Dashboard").Properties.DashboardBody).replaceAll("\\", "")).toContain(
+      `SEARCH('{Colophon,endpoint} MetricName="${prefix}-failures"', 'Sum', 300)`,
+    );
+  });
+
+  it.runIf(smoke)("tells when nobody asks any more, as well as when an answer is wrong", () => {
+    const { Dimensions, ...alarm } = alarmsOf(template, prefix)["smoke-failing"]?.Properties ?? {};
+    const lambda = template.find(Dimensions[0].Value);
+
+    expect(alarm).toMatchObject({
+      MetricName: "Errors",
+      Threshold: 1,
+      Period: 60 * (smoke?.everyMinutes ?? 0),
+      TreatMissingData: "breaching",
+    });
+    expect(lambda.Properties.FunctionName).toBe(`${prefix}-ops-smoke`);
+    const rule = template.all("Events::Rule").find(({ Properties }) => {
+      return template.find(Properties.Targets[0].Arn).id === lambda.id;
+    });
+    const { requests } = JSON.parse(rule?.Properties.Targets[0].Input);
+    const asked = requests.map(({ endpoint }: Properties) => endpoint);
+    expect(asked.sort()).toEqual(publicReads.map(stem).sort());
+    // EventBridge takes no more (EventBridge, "PutTargets").
+    expect(rule?.Properties.Targets[0].Input.length).toBeLessThan(8_192);
+    expect(template.one("Lambda::EventInvokeConfig").Properties.MaximumRetryAttempts).toBe(0);
+  });
+
+  it.each([
+    ["throttled", "access", '{ $.status = "429" }', { MetricValue: "1" }, { Statistic: "Sum" }],
+    ["functions-full", "access", '{ $.integrationStatus = "429" }', { MetricValue: "1" }, { Statistic: "Sum" }],
+    [
+      "slow-answers",
+      "access",
+      '{ ($.transfer = "BUFFERED") && ($.milliseconds = "*") }',
+      { MetricValue: "$.milliseconds" },
+      { ExtendedStatistic: "p99" },
+    ],
+    [
+      "slow-lists",
+      "functions",
+      '{ ($.streamed IS TRUE) && ($.durationInMilliseconds = "*") }',
+      { MetricValue: "$.durationInMilliseconds" },
+      { ExtendedStatistic: "p99" },
+    ],
+  ])("reads from a log what is %s", (alarm, log, pattern, value, statistic) => {
+    const filters = template.all("Logs::MetricFilter").map(({ Properties }) => Properties);
+    const filter = filters.find(({ FilterPattern }) => FilterPattern === pattern);
+    const [metric] = filter?.MetricTransformations ?? [];
+
+    expect(metric).toMatchObject(value);
+    expect(template.find(filter?.LogGroupName).Properties.LogGroupName).toBe(`/colophon/${name}/${log}`);
+    expect(alarmsOf(template, prefix)[alarm]?.Properties).toMatchObject({
+      Namespace: metric.MetricNamespace,
+      MetricName: metric.MetricName,
+      ...statistic,
+    });
+  });
+
+  it("has a dashboard of traffic, errors, latency, the Data API, resumes, cold starts and costs", () => {
+    const dashboard = template.one("CloudWatch::Dashboard").Properties;
+    const { widgets } = JSON.parse(spell(dashboard.DashboardBody));
+    const titles = widgets.map(({ properties }: Properties) => properties.title).join("\n");
+
+    expect(dashboard.DashboardName).toBe(prefix);
+    for (const word of ["Traffic", "Errors", "Latency", "by endpoint", "Data API", "resumes", "Cold starts", "costs"]) {
+      expect(titles).toContain(word);
+    }
+  });
+
+  it("searches for metrics of whatever has its name in the name", () => {
+    const searches =
+      spell(template.one("CloudWatch::Dashboard").Properties.DashboardBody).match(/SEARCH\('.*?'/g) ?? [];
+
+    expect(searches.length).toBeGreaterThan(3);
+    // In quotes stands what must be the whole of a name (CloudWatch, "Search expression syntax").
+    for (const each of searches.filter((it) => !it.includes("{Colophon,"))) {
+      expect(each.replaceAll("\\", "")).toMatch(
+        new RegExp(
+          `\\{[\\w/]+,(\\w+)\\} MetricName="(ConcurrentExecutions|Duration|Errors|Throttles|IncomingBytes)" \\1=${prefix}'$`,
+        ),
+      );
+    }
+  });
+
+  it("finds all lines of a request in two logs, of the gateway and of the functions", () => {
+    const { LogGroupNames } = template
+      .all("Logs::QueryDefinition")
+      .map(({ Properties }) => Properties)
+      .find(({ Name }) => Name === `${prefix}/one-request`) as Properties;
+    const names = (LogGroupNames as unknown[]).map((each) => template.find(each).Properties.LogGroupName);
+
+    expect(names).toEqual([`/colophon/${name}/access`, `/colophon/${name}/functions`]);
+  });
+
+  it("saves queries over logs that exist", () => {
+    const saved = template.all("Logs::QueryDefinition");
+    expect(saved.map(({ Properties }) => Properties.Name).sort()).toEqual(
+      ["cold-starts", "errors", "lists", "one-request", "refused-by-the-gateway", "slow"].map(
+        (each) => `${prefix}/${each}`,
+      ),
+    );
+    for (const { Properties } of saved) {
+      expect(Properties.LogGroupNames.length).toBeGreaterThan(0);
+      for (const each of Properties.LogGroupNames) expect(template.find(each).Type).toBe("AWS::Logs::LogGroup");
+    }
+  });
+});
+
+describe.each(settings.databases)("The database $name", ({ name, alarmRecipient }) => {
+  it("alarms on a migration or rotation that failed, and on its capacity's limit", () => {
+    const template = synthesis.template(`colophon-${name}-database`);
+    const alarms = alarmsOf(template, `colophon-${name}-database`);
+
+    expect(Object.keys(alarms).sort()).toEqual(["at-capacity", "migration-failed", "rotation-failed"]);
+    expect(alarms["at-capacity"]?.Properties).toMatchObject({ MetricName: "ACUUtilization", Threshold: 95 });
+    expect(alarms["migration-failed"]?.Properties).toMatchObject({ MetricName: "Errors", Threshold: 1 });
+    const [dimension] = alarms["migration-failed"]?.Properties.Dimensions ?? [];
+    expect(template.find(dimension.Value).Properties.FunctionName).toBe(`colophon-${name}-migrate-on-deploy`);
+    expect(template.one("SNS::Subscription").Properties.Endpoint).toBe(alarmRecipient);
+  });
+});
+
+describe("The account", () => {
+  const { concurrency = 0, alarmRecipient, budget } = settings.account;
+
+  it("alarms when four fifths of its functions run at once, whosever they are", () => {
+    const template = synthesis.template("colophon-account");
+    const { Dimensions, ...alarm } = template.one("CloudWatch::Alarm").Properties;
+
+    expect(Dimensions).toBeUndefined();
+    expect(alarm).toMatchObject({
+      AlarmName: "colophon-account-at-concurrency",
+      Namespace: "AWS/Lambda",
+      MetricName: "ConcurrentExecutions",
+      Statistic: "Maximum",
+      Threshold: 0.8 * concurrency,
+    });
+    expect(template.one("SNS::Subscription").Properties.Endpoint).toBe(alarmRecipient);
+  });
+
+  it("tells who pays when the month's money is nearly spent, spent, or will be", () => {
+    const { Budget, NotificationsWithSubscribers } = synthesis
+      .template("colophon-account")
+      .one("Budgets::Budget").Properties;
+
+    expect(Budget).toMatchObject({ TimeUnit: "MONTHLY", BudgetLimit: { Amount: budget?.dollarsAMonth, Unit: "USD" } });
+    expect(
+      (NotificationsWithSubscribers as Properties[]).map(({ Notification, Subscribers: [{ Address }] }) => [
+        Notification.NotificationType,
+        Notification.Threshold,
+        Address,
+      ]),
+    ).toEqual([
+      ["ACTUAL", 80, budget?.recipient],
+      ["ACTUAL", 100, budget?.recipient],
+      ["FORECASTED", 100, budget?.recipient],
+    ]);
+  });
+});

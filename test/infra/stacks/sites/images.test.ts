@@ -1,0 +1,174 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { reference } from "../../../../infra/reference/page.ts";
+import { smokeRequests } from "../../../../infra/smoke/requests.ts";
+import { settings } from "../../../../infra/stages.ts";
+import { type Properties, spell, synthesize, type Template, useSynthesis } from "../synthesis.ts";
+
+const synthesis = useSynthesis();
+
+function cdnOf(template: Template, domain: string) {
+  const found = template.all("CloudFront::Distribution").find(({ Properties }) => {
+    return Properties.DistributionConfig.Aliases.includes(domain);
+  });
+  return found ?? expect.fail(`Nothing serves ${domain}`);
+}
+
+describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of stage $name", (stage) => {
+  let template: Template;
+  let distribution: Properties;
+
+  beforeAll(() => {
+    template = synthesis.template(`colophon-${stage.name}`);
+    distribution = cdnOf(template, stage.imageDomain).Properties.DistributionConfig;
+  });
+
+  /** The bucket that the functions write to. */
+  const bucket = () => {
+    const lambda = template.all("Lambda::Function").find(({ Properties }) => {
+      return Properties.FunctionName.endsWith("-admin-users-update-image");
+    });
+    return template.find(lambda?.Properties.Environment.Variables.IMAGE_BUCKET);
+  };
+
+  it("lie in a private, encrypted bucket that keeps old versions for a while", () => {
+    const { Properties, DeletionPolicy } = bucket();
+
+    expect(Properties.VersioningConfiguration).toEqual({ Status: "Enabled" });
+    expect(Properties.LifecycleConfiguration.Rules).toEqual([
+      {
+        Status: "Enabled",
+        NoncurrentVersionExpiration: { NoncurrentDays: 30 },
+        ExpiredObjectDeleteMarker: true,
+        AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 },
+      },
+    ]);
+    expect(Properties.LoggingConfiguration.LogFilePrefix).toBe("bucket/");
+    expect(DeletionPolicy).toBe(stage.isProtected ? "RetainExceptOnCreate" : "Delete");
+    for (const each of template.all("S3::Bucket")) {
+      expect(each.Properties.PublicAccessBlockConfiguration).toEqual({
+        BlockPublicAcls: true,
+        BlockPublicPolicy: true,
+        IgnorePublicAcls: true,
+        RestrictPublicBuckets: true,
+      });
+      expect(each.Properties.BucketEncryption.ServerSideEncryptionConfiguration).toHaveLength(1);
+    }
+  });
+
+  it("travel over TLS only, and are read by the CDN alone", () => {
+    const policy = template.all("S3::BucketPolicy").find(({ Properties }) => Properties.Bucket.Ref === bucket().id);
+    const statements: Properties[] = policy?.Properties.PolicyDocument.Statement;
+    const [allowing, ...others] = statements.filter(({ Effect }) => Effect === "Allow");
+
+    expect(statements).toContainEqual(
+      expect.objectContaining({ Effect: "Deny", Condition: { Bool: { "aws:SecureTransport": "false" } } }),
+    );
+    expect(others).toEqual([]);
+    expect(allowing).toMatchObject({
+      Action: "s3:GetObject",
+      Principal: { Service: "cloudfront.amazonaws.com" },
+      Condition: { StringEquals: { "AWS:SourceArn": expect.anything() } },
+    });
+    expect(spell(allowing?.Condition.StringEquals["AWS:SourceArn"])).toContain(cdnOf(template, stage.imageDomain).id);
+    const { Origins, DefaultCacheBehavior } = distribution;
+    expect(template.find(Origins[0].OriginAccessControlId["Fn::GetAtt"] && Origins[0].OriginAccessControlId).Type).toBe(
+      "AWS::CloudFront::OriginAccessControl",
+    );
+    expect(DefaultCacheBehavior.ViewerProtocolPolicy).toBe("https-only");
+  });
+
+  it("are served from the domain that answers name", () => {
+    expect(distribution.Aliases).toEqual([stage.imageDomain]);
+    expect(distribution.ViewerCertificate.AcmCertificateArn).toBe(stage.imageCertificate);
+    const named = template.all("Lambda::Function").flatMap(({ Properties }) => {
+      return Properties.Environment.Variables.IMAGE_BASE_URL ?? [];
+    });
+    expect(new Set(named)).toEqual(new Set([`https://${stage.imageDomain}`]));
+  });
+
+  it("come with headers that let no browser run them", () => {
+    const policy = template.find(distribution.DefaultCacheBehavior.ResponseHeadersPolicyId);
+
+    expect(policy.Properties.ResponseHeadersPolicyConfig.SecurityHeadersConfig).toMatchObject({
+      ContentTypeOptions: { Override: true },
+      ContentSecurityPolicy: { ContentSecurityPolicy: "default-src 'none'; sandbox", Override: true },
+    });
+  });
+});
+
+describe.each(settings.stages)("What is scheduled on stage $name", (stage) => {
+  const scheduled = () => {
+    const template = synthesis.template(`colophon-${stage.name}`);
+    const rules = template.all("Events::Rule").filter(({ Properties }) => Properties.ScheduleExpression);
+    return rules.map((rule) => {
+      const [target] = rule.Properties.Targets;
+      return { template, rule, target, lambda: template.find(target.Arn) };
+    });
+  };
+
+  it("is to tidy once a day, to remove images where there are uploads, and to ask the stage where it says so", () => {
+    const runs = scheduled().map(({ rule, target, lambda }) => [
+      lambda.Properties.FunctionName,
+      rule.Properties.ScheduleExpression,
+      JSON.parse(target.Input),
+    ]);
+
+    const { everyMinutes } = stage.smoke ?? {};
+    const questions = { requests: smokeRequests("public") };
+    expect(runs.sort()).toEqual([
+      ...(stage.uploads ? [[`colophon-${stage.name}-ops-remove-images`, "rate(6 hours)", {}]] : []),
+      ...(stage.smoke ? [[`colophon-${stage.name}-ops-smoke`, `rate(${everyMinutes} minutes)`, questions]] : []),
+      [`colophon-${stage.name}-ops-tidy`, "rate(1 day)", { days: stage.changesKeptDays }],
+    ]);
+  });
+
+  it("runs as long as Lambda lets it, by a schedule that may call its function alone", () => {
+    for (const { template, rule, lambda } of scheduled()) {
+      const permissions = template.all("Lambda::Permission").filter(({ Properties }) => {
+        return Properties.Principal === "events.amazonaws.com" && template.find(Properties.SourceArn).id === rule.id;
+      });
+
+      expect(rule.Properties.State).toBe("ENABLED");
+      expect(lambda.Properties.Timeout).toBe(900);
+      expect(permissions.map(({ Properties }) => template.find(Properties.FunctionName).id)).toEqual([lambda.id]);
+    }
+  });
+});
+
+describe("The reference", () => {
+  it("is served where a stage has a domain for it, and may talk to that stage's API alone", () => {
+    for (const { name, reference: site, edge } of settings.stages) {
+      const template = synthesis.template(`colophon-${name}`);
+      if (!site) {
+        expect(template.Outputs).not.toHaveProperty("ReferenceBucket");
+        continue;
+      }
+      const { DistributionConfig } = cdnOf(template, site.domain).Properties;
+      const headers = template.find(DistributionConfig.DefaultCacheBehavior.ResponseHeadersPolicyId).Properties;
+      const { policy } = reference({ base: "", tokens: [], api: `https://${edge?.domain}` });
+
+      expect(DistributionConfig.DefaultRootObject).toBe("index.html");
+      expect(DistributionConfig.ViewerCertificate.AcmCertificateArn).toBe(site.certificate);
+      expect(headers.ResponseHeadersPolicyConfig.SecurityHeadersConfig.ContentSecurityPolicy).toEqual({
+        ContentSecurityPolicy: policy,
+        Override: true,
+      });
+      expect(template.find(template.Outputs.ReferenceBucket.Value).Type).toBe("AWS::S3::Bucket");
+    }
+  });
+
+  it("may talk to an API without a domain as well", async () => {
+    const without = settings.stages.map(({ edge: _, ...stage }) => stage);
+    const { template, remove } = await synthesize(synthesis.shipment, { ...settings, stages: without });
+    const policies = template("colophon-prod")
+      .all("CloudFront::ResponseHeadersPolicy")
+      .map(({ Properties }) => {
+        return spell(
+          Properties.ResponseHeadersPolicyConfig.SecurityHeadersConfig.ContentSecurityPolicy.ContentSecurityPolicy,
+        );
+      });
+    await remove();
+
+    expect(policies.join("\n")).toMatch(/connect-src 'self' https:\/\/\$\{\w+\}\.execute-api\.eu-central-1\./);
+  });
+});
