@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { name } from "../../lib/contract/parameters.ts";
-import { operate } from "../../lib/operate.ts";
+import { operate } from "../../lib/operators/operator-function.ts";
 import { slugOf } from "../../lib/slug.ts";
 
 /** Adds a user with the named roles; without any, with the default role. `by` tells the ledger who does it. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import * as z from "zod/mini";
 import { name } from "../../lib/contract/parameters.ts";
-import { operate } from "../../lib/operate.ts";
+import { operate } from "../../lib/operators/operator-function.ts";
 import { digestOf } from "../../lib/token.ts";
 
 const tokenBytes = 32;

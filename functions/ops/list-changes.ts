@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { name } from "../../lib/contract/parameters.ts";
 import { readPage } from "../../lib/database/list.ts";
-import { operate } from "../../lib/operate.ts";
+import { operate } from "../../lib/operators/operator-function.ts";
 import * as changes from "../../lib/queries/changes.ts";
 import { patient } from "../../lib/retry.ts";
 

@@ -4,7 +4,7 @@ import { permissions } from "../../lib/contract/permissions.ts";
 import { install, migrate } from "../../lib/database/migrate.ts";
 import { migrations } from "../../lib/database/migrations/all.ts";
 import { grantRights, makeRoles } from "../../lib/database/roles.ts";
-import { operate } from "../../lib/operate.ts";
+import { operate } from "../../lib/operators/operator-function.ts";
 
 /**
  * Brings the database up to date: roles and their passwords, tables, what this release changes them by, who may do what,

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { execute } from "../../lib/database/client.ts";
 import { integer, text } from "../../lib/database/read.ts";
 import { removedImagesMax, removeImages } from "../../lib/images/store.ts";
-import { operate, type Tools } from "../../lib/operate.ts";
+import { operate, type Tools } from "../../lib/operators/operator-function.ts";
 import * as images from "../../lib/queries/fragments/images.ts";
 
 /**

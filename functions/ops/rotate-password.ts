@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { credentialsIn, keepForLater, makeCurrent, newPassword } from "../../lib/database/passwords.ts";
 import { setPassword } from "../../lib/database/roles.ts";
-import { operate } from "../../lib/operate.ts";
+import { operate } from "../../lib/operators/operator-function.ts";
 
 /**
  * Gives a role of the database another password, step by step, as Secrets Manager asks for it ("Rotation by Lambda

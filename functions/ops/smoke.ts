@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { payloadOf } from "../../lib/payload.ts";
-import { smoke } from "../../lib/smoke.ts";
+import { payloadOf } from "../../lib/operators/payload.ts";
+import { smoke } from "../../lib/operators/smoke.ts";
 
 const url = process.env.API_URL ?? "";
 

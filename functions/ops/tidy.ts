@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { operate } from "../../lib/operate.ts";
+import { operate } from "../../lib/operators/operator-function.ts";
 
 const daysDefault = 400;
 const daysMax = 3_650;

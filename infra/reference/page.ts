@@ -1,9 +1,5 @@
 import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
-import { join } from "node:path";
-
-/** Where the OpenAPI document is kept. */
-export const documentFile = join(import.meta.dirname, "../../lib/contract/openapi.json");
 
 /** The page's only script from elsewhere: Scalar, whole, from its package. */
 export const scalarFile = createRequire(import.meta.url)

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import type { Question } from "../../lib/smoke.ts";
+import type { Question } from "../../lib/operators/smoke.ts";
 
 const events = join(import.meta.dirname, "../../events");
 

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { type Finding, smoke } from "../../lib/smoke.ts";
+import { type Finding, smoke } from "../../lib/operators/smoke.ts";
 import { smokeRequests } from "./requests.ts";
 
 const usage =

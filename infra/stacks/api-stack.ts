@@ -5,7 +5,7 @@ import type { Construct } from "constructs";
 import { type Declaration, functionName } from "../../lib/contract/declare.ts";
 import type { Owner } from "../../lib/images/keys.ts";
 import type { Packaged } from "../build/package.ts";
-import { publicReads } from "../edge.ts";
+import { publicReads } from "../public-reads.ts";
 import { smokeRequests } from "../smoke/requests.ts";
 import type { StageSettings } from "../stages.ts";
 import { GradualRelease } from "./api/release.ts";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { clientTypes, typesFile } from "../../infra/client-types/generate.ts";
 import { openApiDocument, openApiText } from "../../infra/openapi/document.ts";
-import { documentFile } from "../../infra/reference/page.ts";
+import { documentFile } from "../../infra/openapi/file.ts";
 import { endpoints, resources } from "../../lib/contract/endpoints.ts";
 import { errorsOf } from "../support/contract.ts";
 import { operations, refusingOperations } from "./operations.ts";

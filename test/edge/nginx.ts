@@ -1,4 +1,4 @@
-import type { PublicRead } from "../../infra/edge.ts";
+import type { PublicRead } from "../../infra/public-reads.ts";
 
 interface Place {
   readonly directory: string;

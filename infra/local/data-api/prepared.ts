@@ -2,16 +2,7 @@ import type { Client } from "pg";
 import { sqlState } from "./errors.ts";
 import type { Limits } from "./limits.ts";
 import type { BoundStatement } from "./parameters.ts";
-import { type Column, type Outcome, run } from "./query.ts";
-
-/** A statement that a session keeps parsed, and planned as far as PostgreSQL finds that worth while. */
-export interface Prepared {
-  readonly name: string;
-  /** Undefined until PostgreSQL has described them. */
-  columns: Column[] | undefined;
-  /** Names of the session that are to be closed on the way. */
-  readonly outdated: string[];
-}
+import { type Outcome, type Prepared, run } from "./query.ts";
 
 /** What one session has prepared, by text and types. */
 export interface PreparedStatements {

@@ -3,7 +3,6 @@ import type { Client, Submittable } from "pg";
 import { databaseError } from "./errors.ts";
 import type { Limits } from "./limits.ts";
 import type { BoundStatement } from "./parameters.ts";
-import type { Prepared } from "./prepared.ts";
 
 /** A column as PostgreSQL's RowDescription tells it. */
 export interface Column {
@@ -12,6 +11,15 @@ export interface Column {
   columnID: number;
   dataTypeID: number;
   dataTypeModifier: number;
+}
+
+/** A statement that a session keeps parsed, and planned as far as PostgreSQL finds that worth while. */
+export interface Prepared {
+  readonly name: string;
+  /** Undefined until PostgreSQL has described them. */
+  columns: Column[] | undefined;
+  /** Names of the session that are to be closed on the way. */
+  readonly outdated: string[];
 }
 
 export interface Outcome {

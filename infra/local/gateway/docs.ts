@@ -1,7 +1,8 @@
 import { createReadStream } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { documentFile, reference, scalarFile } from "../../reference/page.ts";
+import { documentFile } from "../../openapi/file.ts";
+import { reference, scalarFile } from "../../reference/page.ts";
 
 /** Serves the reference of the interface, where requests can be tried with these tokens. */
 export function docs(

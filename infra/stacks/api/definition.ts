@@ -2,12 +2,17 @@ import type { Duration } from "aws-cdk-lib";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import { byRoute, type Declaration, functionName, methodsOf } from "../../../lib/contract/declare.ts";
 import { corsHeaders, envelopeOf, noFileServiceResponse, preflightHeaders } from "../../gateway-responses.ts";
+import type { StageSettings } from "../../stages.ts";
 import { streamTimeout } from "../shared/service-function.ts";
 import { refusals } from "./gateway-responses.ts";
 import { mock } from "./mock.ts";
-import type { RestApiProps } from "./rest-api.ts";
 
-interface DefinitionProps extends RestApiProps {
+export interface DefinitionProps {
+  readonly prefix: string;
+  readonly endpoints: readonly Declaration[];
+  readonly settings: StageSettings;
+  /** What serves an endpoint; nothing does where it is a file service's and there is none. */
+  readonly targets: ReadonlyMap<string, IFunction>;
   /** The ARN of the role by which API Gateway calls the functions. */
   readonly invoker: string;
 }

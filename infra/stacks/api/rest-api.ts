@@ -18,15 +18,9 @@ import { type Declaration, methodsOf, routesOf } from "../../../lib/contract/dec
 import type { StageSettings, Throttle } from "../../stages.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import { makeLog } from "../shared/log.ts";
-import { definitionOf } from "./definition.ts";
+import { type DefinitionProps, definitionOf } from "./definition.ts";
 
-export interface RestApiProps {
-  readonly prefix: string;
-  readonly endpoints: readonly Declaration[];
-  readonly settings: StageSettings;
-  /** What serves an endpoint; nothing does where it is a file service's and there is none. */
-  readonly targets: ReadonlyMap<string, IFunction>;
-}
+export type RestApiProps = Omit<DefinitionProps, "invoker">;
 
 /** One line of JSON a request, all of it text. `requestId` is what the functions log, too. */
 const accessLine = {

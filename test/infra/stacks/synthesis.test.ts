@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { Stack } from "aws-cdk-lib";
 import { Bucket } from "aws-cdk-lib/aws-s3";
 import { describe, expect, it } from "vitest";
-import { makeApp } from "../../../infra/app.ts";
+import { makeApp } from "../../../infra/stacks/app.ts";
 import { settings } from "../../../infra/stages.ts";
 import { type Synthesis, ship, stacks, synthesize, useSynthesis } from "./synthesis.ts";
 

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:f
 import { join } from "node:path";
 import { deserialize, serialize } from "node:v8";
 import { beforeAll, inject, vi } from "vitest";
-import { makeApp, type Shipment } from "../../../infra/app.ts";
 import { packageFunctions } from "../../../infra/build/package.ts";
+import { makeApp, type Shipment } from "../../../infra/stacks/app.ts";
 import { packageMigration } from "../../../infra/stacks/database/migration.ts";
 import { type Settings, settings } from "../../../infra/stages.ts";
 

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
-import { endpoints } from "../lib/contract/endpoints.ts";
-import { type Packaged, packageFunctions } from "./build/package.ts";
-import { AccountStack } from "./stacks/account-stack.ts";
-import { ApiStack } from "./stacks/api-stack.ts";
-import { BackupStack } from "./stacks/backup-stack.ts";
-import { packageMigration } from "./stacks/database/migration.ts";
-import { DatabaseStack } from "./stacks/database-stack.ts";
-import { type Settings, settings } from "./stages.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { type Packaged, packageFunctions } from "../build/package.ts";
+import { type Settings, settings } from "../stages.ts";
+import { AccountStack } from "./account-stack.ts";
+import { ApiStack } from "./api-stack.ts";
+import { BackupStack } from "./backup-stack.ts";
+import { packageMigration } from "./database/migration.ts";
+import { DatabaseStack } from "./database-stack.ts";
 
 export interface Shipment {
   readonly functions: readonly Packaged[];
@@ -72,7 +72,7 @@ export function makeApp(settings: Settings, shipment: Shipment, outdir: string):
 }
 
 if (import.meta.main) {
-  const root = join(import.meta.dirname, "..");
+  const root = join(import.meta.dirname, "../..");
   const outdir = join(root, "node_modules/.cache/colophon/synth");
   const functions = await packageFunctions({ outdir, offline: true });
   const migration = await packageMigration({ outdir });

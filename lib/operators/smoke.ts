@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
-import { answerSchema } from "./contract/answer-schema.ts";
-import { type Declaration, stem } from "./contract/declare.ts";
-import { endpoints } from "./contract/endpoints.ts";
-import { messageOf } from "./http/errors.ts";
+import { answerSchema } from "../contract/answer-schema.ts";
+import { type Declaration, stem } from "../contract/declare.ts";
+import { endpoints } from "../contract/endpoints.ts";
+import { messageOf } from "../http/errors.ts";
 
 /** A GET that a smoke test sends. */
 export interface Question {

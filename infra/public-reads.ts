@@ -1,7 +1,7 @@
 import type { Declaration } from "../lib/contract/declare.ts";
 
 /**
- * A public read as a shared cache has to know it. CloudFront (stacks/edge.ts) and the cache that the tests put before
+ * A public read as a shared cache has to know it. CloudFront (stacks/edge/edge.ts) and the cache that the tests put before
  * the local gateway are both made of these. What is no public read passes through both, whole and never kept.
  */
 export interface PublicRead {
