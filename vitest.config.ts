@@ -8,7 +8,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Most of the time a test waits: for PostgreSQL, for a process, for what it has broken.
-    maxWorkers: "100%",
+    maxWorkers: "150%",
     // Tests reach functions through their bundles, of which the test runner knows nothing.
     watchTriggerPatterns: [
       { pattern: /\/functions\/(.+)\.ts$/, testsToRun: (_, [, stem]) => `test/functions/${stem}.test.ts` },

@@ -10,7 +10,7 @@ import { misfitOf, type Operation, operations } from "./operations.ts";
  * what it forbids as well; schemathesis.toml gives the reasons for the exceptions here.
  */
 
-const runs = Number(process.env.COLOPHON_FUZZ_RUNS ?? 25);
+const runs = Number(process.env.COLOPHON_FUZZ_RUNS ?? 12);
 const images = ["deleteAvatar", "deleteUserImage", "updateAvatar", "updateUserImage"];
 /** The Administrator role, and the last who has it, stay whoever asks. */
 const protective = ["deleteRole", "deleteUser", "editRole", "editUser"];

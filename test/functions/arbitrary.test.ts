@@ -4,7 +4,7 @@ import { type Declaration, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 
-const runs = 60;
+const runs = Number(process.env.COLOPHON_FUZZ_RUNS ?? 30);
 let stack: Stack;
 
 beforeAll(async () => {
