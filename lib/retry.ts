@@ -1,77 +1,77 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Context } from "aws-lambda";
 
-/** What was asked did not answer until the deadline, asleep, busy or out of reach: the client should come again later. */
+/** A service gave no answer before the deadline. The client should send its request again later. */
 export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
-/** API Gateway waits for 29 s; the rest is for what comes before the first call and after the last. */
-const patienceInMilliseconds = 24_000;
-const restInMilliseconds = 5_000;
+/** API Gateway waits for 29 s; the reserve is for the work before the first call and after the last one. */
+const requestTimeoutInMilliseconds = 24_000;
+const reserveInMilliseconds = 5_000;
 
-/** When somebody who came just now stops waiting. */
-export const patient = (): number => Date.now() + patienceInMilliseconds;
+/** The deadline of a request that arrives now. */
+export const deadlineFromNow = (): number => Date.now() + requestTimeoutInMilliseconds;
 
-/** When a request's calls have to be done, all of them together: before the visitor goes and the function is ended. */
+/** The deadline of all calls that a request makes: before the client gives up, and before Lambda ends the function. */
 export const deadlineOf = (context: Pick<Context, "getRemainingTimeInMillis">): number =>
-  Math.min(patient(), Date.now() + context.getRemainingTimeInMillis() - restInMilliseconds);
+  Math.min(deadlineFromNow(), Date.now() + context.getRemainingTimeInMillis() - reserveInMilliseconds);
 
-/** What hears nothing for so long will hear nothing any more; a second and a third attempt fit in. */
-const attemptInMilliseconds = 8_000;
-/** For what says nothing any more in the middle of an answer, the SDK's handler waits 3 s before it begins to count. */
-const longestAttemptInMilliseconds = attemptInMilliseconds + 3_000;
+/** A connection that is silent for so long is dead. Three attempts fit into a request. */
+const attemptTimeoutInMilliseconds = 8_000;
+/** If an answer stops halfway, the SDK's handler starts its timer only after 3 s. */
+const longestAttemptInMilliseconds = attemptTimeoutInMilliseconds + 3_000;
 
-/** How a client ends an attempt by itself, for which nobody has to listen to a signal. */
-export const attempts = {
+/** The time-outs of an SDK client. With these an attempt needs no abort signal. */
+export const timeouts = {
   connectionTimeout: 2_000,
-  requestTimeout: attemptInMilliseconds,
+  requestTimeout: attemptTimeoutInMilliseconds,
   throwOnRequestTimeout: true,
-  socketTimeout: attemptInMilliseconds,
+  socketTimeout: attemptTimeoutInMilliseconds,
 } as const;
 
-/** What ends an attempt. */
-export interface Attempt {
+/** What an SDK client is told about one attempt. */
+export interface AttemptOptions {
   readonly abortSignal: AbortSignal;
 }
 
-/** Ends an attempt that would last too long, or longer than somebody waits. */
-export const endedBy = (deadline: number): Attempt => ({
-  abortSignal: AbortSignal.timeout(Math.max(0, Math.min(attemptInMilliseconds, deadline - Date.now()))),
+/** Aborts an attempt at the deadline, or earlier if it takes too long. */
+export const abortAt = (deadline: number): AttemptOptions => ({
+  abortSignal: AbortSignal.timeout(Math.max(0, Math.min(attemptTimeoutInMilliseconds, deadline - Date.now()))),
 });
 
 const pauseMinInMilliseconds = 20;
 const pauseMaxInMilliseconds = 2_000;
 
 /**
- * Sends until there is an answer. Whatever is sent may arrive more than once.
- * @param send one attempt, which ends by itself (see `attempts`), unless it is given something that ends it earlier
- * @param mayPass whether a failure is worth another attempt
+ * Sends until there is an answer. The same command may arrive more than once.
+ * @param send makes one attempt. Without options it ends by the client's own time-outs (see `timeouts`).
+ * @param isTransient whether another attempt may succeed after this error; any other error is thrown
  * @throws {Unavailable} when the deadline comes first
  */
-export async function persist<Output>(
-  send: (attempt?: Attempt) => Promise<Output>,
-  mayPass: (error: unknown) => boolean,
+export async function retry<Output>(
+  send: (options?: AttemptOptions) => Promise<Output>,
+  isTransient: (error: unknown) => boolean,
   deadline: number,
 ): Promise<Output> {
   let cause: unknown;
   let pause = 0;
   for (let failures = 1; ; failures++) {
-    const left = deadline - Date.now() - pause;
-    if (left <= 0) throw new Unavailable(`No answer in time: ${cause}`, { cause });
+    const remaining = deadline - Date.now() - pause;
+    if (remaining <= 0) throw new Unavailable(`No answer in time: ${cause}`, { cause });
     if (pause > 0) await sleep(pause);
     try {
-      return await send(left < longestAttemptInMilliseconds ? endedBy(deadline) : undefined);
+      return await send(remaining < longestAttemptInMilliseconds ? abortAt(deadline) : undefined);
     } catch (error) {
-      if (!mayPass(error)) throw error;
+      if (!isTransient(error)) throw error;
       cause = error;
-      // A frozen Lambda wakes up with connections that are gone, and a new one will do.
-      pause = failures === 1 && isBroken(error) ? 0 : pauseAfter(failures);
+      // After a freeze, Lambda's idle connections are gone, and a new connection works at once.
+      pause = failures === 1 && isConnectionError(error) ? 0 : pauseAfter(failures);
     }
   }
 }
 
-/** Twice as long each time, and never the same for two who failed together. */
+/** Doubles with each failure. It is random, so that two requests that failed together do not return together. */
 function pauseAfter(failures: number): number {
   const longest = Math.min(pauseMaxInMilliseconds, pauseMinInMilliseconds * 2 ** (failures - 1));
   return Math.round(longest * (0.5 + Math.random() / 2));
@@ -80,23 +80,23 @@ function pauseAfter(failures: number): number {
 const throttles = new Set(["ThrottlingException", "TooManyRequestsException", "SlowDown", "RequestTimeout"]);
 
 /**
- * The service failed, is overrun or out of reach: nobody knows whether it did what it was asked. An answer that breaks
- * off is an error with the status 200.
+ * Whether the service failed, is overloaded or cannot be reached. Nobody knows then whether it ran the command. An answer
+ * that breaks off is an error with the status 200.
  */
 export function isFault(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const status = statusOf(error);
-  return isBroken(error) || status === 200 || status === 429 || status >= 500 || throttles.has(error.name);
+  return isConnectionError(error) || status === 200 || status === 429 || status >= 500 || throttles.has(error.name);
 }
 
-/** The connection failed, or the attempt was ended; the codes of mistakes begin with ERR_, or are the SDK's names. */
-function isBroken(error: unknown): boolean {
+/** The connection failed, or the attempt was aborted. Codes of programming errors begin with ERR_, or are the SDK's. */
+function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error.name === "TimeoutError" || error.name === "AbortError") return true;
   return "code" in error && /^(?:E(?!RR_)[A-Z]{2}|HPE_)/.test(String(error.code));
 }
 
-/** What the SDK noted of the answer; 0 where there was none. */
+/** The status of the answer, from the SDK's metadata; 0 if there was no answer. */
 function statusOf(error: Error): number {
   const metadata: unknown = "$metadata" in error ? error.$metadata : undefined;
   const status = typeof metadata === "object" && metadata && "httpStatusCode" in metadata ? metadata.httpStatusCode : 0;

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { CloudFrontClient, CreateInvalidationCommand } from "@aws-sdk/client-cloudfront";
 import type { Context, SQSBatchResponse } from "aws-lambda";
 import * as z from "zod/mini";
-import { attempts } from "../../lib/retry.ts";
+import { timeouts } from "../../lib/retry.ts";
 
-const client = new CloudFrontClient({ maxAttempts: 2, requestHandler: attempts });
+const client = new CloudFrontClient({ maxAttempts: 2, requestHandler: timeouts });
 
 /** Messages of a queue, each with an event of S3: an object was deleted (S3, "EventBridge event message structure"). */
 const batchSchema = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });

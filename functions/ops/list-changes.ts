@@ -3,7 +3,7 @@ import { name } from "../../lib/contract/parameters.ts";
 import { readPage } from "../../lib/database/list.ts";
 import { operate } from "../../lib/operators/operator-function.ts";
 import * as changes from "../../lib/queries/changes.ts";
-import { patient } from "../../lib/retry.ts";
+import { deadlineFromNow } from "../../lib/retry.ts";
 
 const limitDefault = 50;
 const limitMax = 1_000;
@@ -12,8 +12,8 @@ const id = z.int().check(z.positive());
 const time = z.iso.datetime({ offset: true });
 
 /**
- * Shows who changed what, newest first. As many as fit into one answer of the Data API; `next` goes into `before` for
- * those that follow, and is null after the last.
+ * Shows who changed what, newest first, as many changes as fit into one result of the Data API. For the following ones
+ * pass `next` as `before`; it is null after the last change.
  */
 export const handler = operate(
   "ops/list-changes",
@@ -28,7 +28,12 @@ export const handler = operate(
   }),
   async ({ before, limit, ...filters }) => {
     const after = before === undefined ? undefined : { id: before, key: "" };
-    const { text, next } = await readPage(changes.list(filters), { after, limit, offset: 0 }, undefined, patient());
+    const { text, next } = await readPage(
+      changes.list(filters),
+      { after, limit, offset: 0 },
+      undefined,
+      deadlineFromNow(),
+    );
     return { changes: JSON.parse(`[${text}]`), next: next?.id ?? null };
   },
 );

@@ -1,26 +1,26 @@
 import { ExecuteStatementCommand, type Field, RDSDataClient, type SqlParameter } from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
-import { attempts, isFault, patient, persist } from "../retry.ts";
+import { deadlineFromNow, isFault, retry, timeouts } from "../retry.ts";
 import { sqlStateOf } from "./errors.ts";
 import { unreleased } from "./release.ts";
 
 export type Row = readonly Field[];
 
 /**
- * One attempt per send: what is sent again, and for how long, is decided in one place. What the SDK does about a command
- * is put together once, not for each: nothing is added to it later.
+ * The SDK makes one attempt only; `retry` decides what is sent again, and for how long. The SDK caches its middleware
+ * for all commands, since no command adds any.
  */
-export const client = new RDSDataClient({ maxAttempts: 1, cacheMiddleware: true, requestHandler: attempts });
+export const client = new RDSDataClient({ maxAttempts: 1, cacheMiddleware: true, requestHandler: timeouts });
 
-/** Where every statement goes. */
+/** The cluster, the secret and the database of every statement. */
 export const database = {
   resourceArn: process.env.DATABASE_CLUSTER_ARN,
   secretArn: process.env.DATABASE_SECRET_ARN,
   database: process.env.DATABASE_NAME,
 };
 
-/** Resumes, fails over, changes its password, had too much to do for this statement, or has forgotten a transaction. */
-const passing = new Set([
+/** The database resumes, fails over, changes its password, is too busy for a statement, or lost a transaction. */
+const transientErrors = new Set([
   "DatabaseResumingException",
   "InvalidResourceStateException",
   "InvalidSecretException",
@@ -28,28 +28,30 @@ const passing = new Set([
   "TransactionNotFoundException",
 ]);
 /**
- * Of PostgreSQL: connections lost and exhausted resources, a server that stops or starts, a lock not had in time, a
- * transaction rolled back for others' sake, a writer that has become a reader.
+ * SQLSTATEs of PostgreSQL: a lost connection, exhausted resources, a server that stops or starts, a lock time-out, a
+ * serialization failure, a deadlock, a writer that has become a reader.
  */
-const passingStates = /^(?:08|53|57P0[123]$|55P03$|40001$|40P01$|25006$)/;
+const transientStates = /^(?:08|53|57P0[123]$|55P03$|40001$|40P01$|25006$)/;
 
-/** Whether it may well work the next time. */
-export const mayPass = (error: unknown): boolean =>
-  isFault(error) || (error instanceof Error && passing.has(error.name)) || passingStates.test(sqlStateOf(error) ?? "");
+/** Whether the same statement may succeed later. */
+export const isTransient = (error: unknown): boolean =>
+  isFault(error) ||
+  (error instanceof Error && transientErrors.has(error.name)) ||
+  transientStates.test(sqlStateOf(error) ?? "");
 
 /**
- * Sends one statement, again and again until it is answered, and gives its rows: a read may run twice, and a write knows
- * its request. Every value travels as a parameter named by its position.
- * @throws {Unavailable} when there is no answer until the deadline
+ * Runs one statement and returns its rows. It is sent again until there is an answer: a read may run twice, and a write
+ * recognises its request. Each value is a parameter, named by its position.
+ * @throws {Unavailable} when there is no answer before the deadline
  */
-export async function execute(statement: Sql, deadline = patient()): Promise<readonly Row[]> {
+export async function execute(statement: Sql, deadline = deadlineFromNow()): Promise<readonly Row[]> {
   const command = new ExecuteStatementCommand({
     ...database,
     sql: statement.statement,
     parameters: statement.values.map(parameter),
   });
   try {
-    const { records } = await persist((attempt) => client.send(command, attempt), mayPass, deadline);
+    const { records } = await retry((options) => client.send(command, options), isTransient, deadline);
     return records ?? [];
   } catch (error) {
     throw sqlStateOf(error) === schemaMissing ? new Error(unreleased, { cause: error }) : error;
@@ -58,12 +60,12 @@ export async function execute(statement: Sql, deadline = patient()): Promise<rea
 
 const schemaMissing = "3F000";
 
-/** Text binds as text and numbers as bigint or double, so statements cast every parameter to its type. */
+/** The Data API binds text as text, and a number as bigint or double. So a statement casts each parameter to its type. */
 export function parameter(value: unknown, index: number): SqlParameter {
   return { name: String(index + 1), value: field(value) };
 }
 
-/** `null` is a value, `undefined` is a mistake. */
+/** `null` is a value; `undefined` is a programming error. */
 function field(value: unknown): Field {
   switch (typeof value) {
     case "string":

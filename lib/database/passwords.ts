@@ -8,9 +8,9 @@ import {
   UpdateSecretVersionStageCommand,
 } from "@aws-sdk/client-secrets-manager";
 import * as z from "zod/mini";
-import { attempts } from "../retry.ts";
+import { timeouts } from "../retry.ts";
 
-const client = new SecretsManagerClient({ requestHandler: attempts });
+const client = new SecretsManagerClient({ requestHandler: timeouts });
 
 /** What the Data API wants in a secret. */
 const credentials = z.object({ username: z.string(), password: z.string() });

@@ -1,6 +1,6 @@
 import sql, { raw, type Sql } from "sql-template-tag";
-import { endedBy, persist } from "../retry.ts";
-import { execute, mayPass, type Row } from "./client.ts";
+import { abortAt, retry } from "../retry.ts";
+import { execute, isTransient, type Row } from "./client.ts";
 import { integer, integerOrNull, text, textOrNull } from "./read.ts";
 import { transaction } from "./transaction.ts";
 
@@ -77,8 +77,8 @@ function readByCursor(select: Sql, columns: Sql, deadline: number): Promise<read
         more = await send(sql`fetch ${raw(`${piecesMax}`)} from pieces`);
         if (more.length === 0) return rows;
       }
-    }, endedBy(deadline));
-  return persist(read, mayPass, deadline);
+    }, abortAt(deadline));
+  return retry(read, isTransient, deadline);
 }
 
 function joined(rows: readonly Row[]): Texted | undefined {

@@ -6,59 +6,65 @@ import {
   RollbackTransactionCommand,
 } from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
-import { type Attempt, attempts, persist } from "../retry.ts";
+import { type AttemptOptions, retry, timeouts } from "../retry.ts";
 import { client, database, parameter, type Row } from "./client.ts";
 
 export type Send = (statement: Sql) => Promise<readonly Row[]>;
 
 const { resourceArn, secretArn } = database;
 
-/** Nobody waits at API Gateway for a transaction; the Data API ends a statement after 45 s (Data API, "Limits"). */
-const statementInMilliseconds = 50_000;
+/** No request waits for these statements; the Data API ends a statement after 45 s (Data API, "Limits"). */
+const statementTimeoutInMilliseconds = 50_000;
 
-/** Statements here may take longer than the other client waits for any. */
-const { connectionTimeout } = attempts;
+/** A statement here may take longer than the other client waits, so of its time-outs only this one is kept. */
+const { connectionTimeout } = timeouts;
 
-const patiently = (): Attempt => ({ abortSignal: AbortSignal.timeout(statementInMilliseconds) });
-
-/**
- * A cluster that has been paused for a day takes half a minute and more to resume. One that was just made refuses its
- * first calls in several ways: its endpoint, its secret or its writer is not there yet. Nothing has run at that point.
- */
-const beginningInMilliseconds = 180_000;
+const statementTimeout = (): AttemptOptions => ({ abortSignal: AbortSignal.timeout(statementTimeoutInMilliseconds) });
 
 /**
- * Runs statements in one transaction: all of them hold, or none. Only for what one statement cannot do, since each
- * costs a call. What fails is rolled back at once, or by the service when the transaction has been idle for 3 minutes.
- * Nothing but the beginning is sent again: a statement whose answer is lost may have run, and a commit may hold. So the
- * work has to leave a mark by which a later run sees that it is done.
- * @param attempt what ends all of it, the beginning included, which is not sent again then
+ * A cluster that was paused for a day takes half a minute or more to resume. A new cluster rejects its first calls with
+ * various errors, while its endpoint, its secret or its writer is missing. No statement has run at that point.
  */
-export async function transaction<Result>(work: (send: Send) => Promise<Result>, attempt?: Attempt): Promise<Result> {
-  const begin = (beginning?: Attempt) => client.send(new BeginTransactionCommand(database), beginning);
-  const { transactionId } = attempt
-    ? await begin(attempt)
-    : await persist(begin, () => true, Date.now() + beginningInMilliseconds);
-  const lasting = new RDSDataClient({ maxAttempts: 1, requestHandler: { connectionTimeout } });
+const beginTimeoutInMilliseconds = 180_000;
+
+/**
+ * Runs statements in one transaction. It is only for work that one statement cannot do, since each statement is a call.
+ * After an error it is rolled back at once, or by the Data API when it has been idle for 3 minutes. Only the beginning
+ * is sent again: if the answer to a statement or to the commit is lost, it may have succeeded. So the work has to record
+ * that it is done, for a later run to see.
+ * @param options abort the whole transaction; then the beginning is sent only once, too
+ */
+export async function transaction<Result>(
+  work: (send: Send) => Promise<Result>,
+  options?: AttemptOptions,
+): Promise<Result> {
+  const begin = (beginOptions?: AttemptOptions) => client.send(new BeginTransactionCommand(database), beginOptions);
+  const { transactionId } = options
+    ? await begin(options)
+    : await retry(begin, () => true, Date.now() + beginTimeoutInMilliseconds);
+  const transactionClient = new RDSDataClient({ maxAttempts: 1, requestHandler: { connectionTimeout } });
   const send: Send = async (statement) => {
-    const { records } = await lasting.send(
+    const { records } = await transactionClient.send(
       new ExecuteStatementCommand({
         ...database,
         transactionId,
         sql: statement.statement,
         parameters: statement.values.map(parameter),
       }),
-      attempt ?? patiently(),
+      options ?? statementTimeout(),
     );
     return records ?? [];
   };
   try {
     const result = await work(send);
-    await lasting.send(new CommitTransactionCommand({ resourceArn, secretArn, transactionId }), attempt ?? patiently());
+    await transactionClient.send(
+      new CommitTransactionCommand({ resourceArn, secretArn, transactionId }),
+      options ?? statementTimeout(),
+    );
     return result;
   } catch (error) {
-    await lasting
-      .send(new RollbackTransactionCommand({ resourceArn, secretArn, transactionId }), patiently())
+    await transactionClient
+      .send(new RollbackTransactionCommand({ resourceArn, secretArn, transactionId }), statementTimeout())
       .catch(() => undefined);
     throw error;
   }

@@ -1,4 +1,4 @@
-import { pipeline as connect, Readable } from "node:stream";
+import { pipeline as connectStreams, Readable } from "node:stream";
 import { constants, createGzip, gzipSync } from "node:zlib";
 import middy from "@middy/core";
 import { executionModeStreamifyResponse } from "@middy/core/StreamifyResponse";
@@ -6,7 +6,7 @@ import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import type { Answer, AnswerName, Declaration } from "../contract/declare.ts";
 import type { Permission } from "../contract/permissions.ts";
 import { type GuardedListQuery, type ListPage, type ListQuery, readFirstPage, readPage } from "../database/list.ts";
-import { deadlineOf, patient } from "../retry.ts";
+import { deadlineFromNow, deadlineOf } from "../retry.ts";
 import { ContractError } from "./errors.ts";
 import { headerOf } from "./headers.ts";
 import { type Input, reader } from "./input.ts";
@@ -31,15 +31,15 @@ interface Slice {
 const everything: Slice = { limit: Number.MAX_SAFE_INTEGER, offset: 0 };
 
 /**
- * Makes the Lambda handler of an endpoint that gives a list. By default a list has no end, so it is written while its
- * pages arrive, and memory does not grow with the catalogue. A list that fits on one page goes out in one piece.
+ * Makes the Lambda handler of an endpoint that gives a list. By default a list has no limit, so it is streamed while
+ * its pages are read, and memory does not grow with the catalogue. A list of one page is sent at once.
  */
 export function serveList<const D extends ListDeclaration>(declaration: D, work: (input: Input<D>) => ListQueryOf<D>) {
   const read = reader(declaration);
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     const guard = guardOf(declaration, event);
     const input = read(event);
-    // Any list that everybody may ask for is there, so nothing has to be read.
+    // A public list always exists, so nothing has to be read.
     if (event.httpMethod === "HEAD" && !guard) return { statusCode: 200, headers: { ...uncompressed }, body: "" };
     const query = work(input);
     const slice = isSlice(input.query) ? input.query : everything;
@@ -49,13 +49,13 @@ export function serveList<const D extends ListDeclaration>(declaration: D, work:
 
     const { answers } = declaration;
     if (!first.next || first.count >= slice.limit) {
-      return compressed(event, beginning(answers) + first.text + end(answers, slice, first, first.count));
+      return compress(event, beginning(answers) + first.text + end(answers, slice, first, first.count));
     }
-    const last = Date.now() + context.getRemainingTimeInMillis() - restInMilliseconds;
-    // Whoever reads on has not gone, so each page has a time of its own.
+    const deadline = Date.now() + context.getRemainingTimeInMillis() - reserveInMilliseconds;
+    // A client that reads on is still waiting, so each page has its own deadline.
     const next: NextPage = (cursor, limit) =>
-      readPage(query, { after: cursor, limit, offset: 0 }, guard, Math.min(patient(), last));
-    return compressed(event, endedBy(last, logged(event, last, write(answers, slice, first, next))));
+      readPage(query, { after: cursor, limit, offset: 0 }, guard, Math.min(deadlineFromNow(), deadline));
+    return compress(event, endAt(deadline, logErrors(event, deadline, write(answers, slice, first, next))));
   };
   return middy<APIGatewayProxyEvent, Response>({ ...untimed, executionMode: executionModeStreamifyResponse })
     .handler(handler)
@@ -66,7 +66,7 @@ const isSlice = (query: object): query is Slice => "limit" in query && "offset" 
 
 type NextPage = (after: NonNullable<ListPage["next"]>, limit: number) => Promise<ListPage>;
 
-/** The text of a list, a part for each page. `to` comes last and is true to what was sent. */
+/** The text of a list, page by page. `to` comes last and counts what was sent. */
 async function* write(answers: ListAnswers, slice: Slice, first: ListPage, next: NextPage): AsyncGenerator<string> {
   let page = first;
   let sent = page.count;
@@ -88,33 +88,33 @@ function end({ field, count }: ListAnswers, { offset }: Slice, { max }: ListPage
   return `],"max":${max},"from":${from},"to":${from + sent}${count ? `,"count":${sent}` : ""}}`;
 }
 
-/** For Lambda to hear that the list is broken, and to take the line of it, before the function's time is over. */
-const restInMilliseconds = 1_000;
+/** Before Lambda's time-out the function has to break off the list and to log it. */
+const reserveInMilliseconds = 1_000;
 
 /**
- * Breaks a list off that takes too long, to be made or to be read. Lambda, whose limit comes next, would end the whole
- * environment, without a word about the request.
+ * Breaks off a list that takes too long to write or to read. Otherwise Lambda's time-out would end the environment, and
+ * nothing would be logged about the request.
  */
-function endedBy(last: number, parts: AsyncIterable<string>): Readable {
+function endAt(deadline: number, parts: AsyncIterable<string>): Readable {
   const stream = Readable.from(parts);
-  const timer = setTimeout(() => stream.destroy(new Error("The list takes longer than it may")), last - Date.now());
+  const timer = setTimeout(() => stream.destroy(new Error("The list takes longer than it may")), deadline - Date.now());
   return stream.once("close", () => clearTimeout(timer));
 }
 
 /**
- * The status is out when a later page fails, so the connection breaks: half a list never looks like a whole one. That
- * its time is over may be the reader's doing; everything else is a failure.
+ * Logs why a list breaks off. Its status has been sent when a later page fails, so the connection is broken: half a list
+ * never looks like a whole one. A time-out may be the client's fault and is a warning; anything else is an error.
  */
-async function* logged(
+async function* logErrors(
   event: APIGatewayProxyEvent,
-  last: number,
+  deadline: number,
   parts: AsyncIterable<string>,
 ): AsyncGenerator<string> {
   try {
     yield* parts;
   } catch (error) {
-    // Timers may be a millisecond early.
-    log(event, Date.now() + 1 < last ? "error" : "warn", { broken: true, error: described(error) });
+    // A timer may fire a millisecond early.
+    log(event, Date.now() + 1 < deadline ? "error" : "warn", { broken: true, error: described(error) });
     throw error;
   }
 }
@@ -122,13 +122,13 @@ async function* logged(
 const compressedBytesMin = 1_024;
 const uncompressed = { ...json, Vary: "Accept-Encoding" } as const;
 
-/** API Gateway compresses buffered answers, but passes streams through as they are. */
-function compressed(event: APIGatewayProxyEvent, body: string | Readable): Response {
-  const accepts = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(headerOf(event, "accept-encoding") ?? "");
-  if (typeof body === "string" && (!accepts || body.length < compressedBytesMin)) {
+/** Compresses an answer for clients that accept it: API Gateway compresses buffered answers, but no streams. */
+function compress(event: APIGatewayProxyEvent, body: string | Readable): Response {
+  const acceptsGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(headerOf(event, "accept-encoding") ?? "");
+  if (typeof body === "string" && (!acceptsGzip || body.length < compressedBytesMin)) {
     return { statusCode: 200, headers: { ...uncompressed }, body };
   }
-  if (!accepts) return { statusCode: 200, headers: { ...uncompressed }, body };
+  if (!acceptsGzip) return { statusCode: 200, headers: { ...uncompressed }, body };
   const level = constants.Z_BEST_SPEED;
   return {
     statusCode: 200,
@@ -136,6 +136,6 @@ function compressed(event: APIGatewayProxyEvent, body: string | Readable): Respo
     body:
       typeof body === "string"
         ? Readable.from([gzipSync(body, { level })])
-        : connect(body, createGzip({ level }), () => undefined),
+        : connectStreams(body, createGzip({ level }), () => undefined),
   };
 }

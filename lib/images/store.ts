@@ -1,34 +1,34 @@
 import { DeleteObjectsCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import { attempts, isFault, patient, persist } from "../retry.ts";
+import { deadlineFromNow, isFault, retry, timeouts } from "../retry.ts";
 import { scaledKey } from "./keys.ts";
 import type { Rendition } from "./render.ts";
 
-const client = new S3Client({ maxAttempts: 1, requestHandler: attempts });
+const client = new S3Client({ maxAttempts: 1, requestHandler: timeouts });
 
 const Bucket = process.env.IMAGE_BUCKET;
 
-/** Keys are never used again, so whoever has an image may keep it. */
+/** A key is never used again, so caches may keep an image for ever. */
 const object = { Bucket, ContentType: "image/webp", CacheControl: "public, max-age=31536000, immutable" };
 
 /**
- * Stores both sizes of an image. All attempts have ended when it throws, so nothing is written later.
- * @throws {Unavailable} when S3 does not answer until the deadline
+ * Stores both sizes of an image. When it throws, all attempts have ended, so nothing is written later.
+ * @throws {Unavailable} when S3 does not answer before the deadline
  */
 export async function storeImage(key: string, { full, scaled }: Rendition, deadline: number): Promise<void> {
   const put = (Key: string, Body: Buffer) =>
-    persist((attempt) => client.send(new PutObjectCommand({ ...object, Key, Body }), attempt), isFault, deadline);
-  const written = await Promise.allSettled([put(key, full), put(scaledKey(key), scaled)]);
-  for (const each of written) if (each.status === "rejected") throw each.reason;
+    retry((options) => client.send(new PutObjectCommand({ ...object, Key, Body }), options), isFault, deadline);
+  const results = await Promise.allSettled([put(key, full), put(scaledKey(key), scaled)]);
+  for (const each of results) if (each.status === "rejected") throw each.reason;
 }
 
-/** S3 deletes 1,000 objects a call, and an image is two. */
+/** S3 deletes 1,000 objects in a call, and an image has two. */
 export const removedImagesMax = 500;
 
-/** Removes images in both sizes; gives the keys of those S3 kept. What is not there counts as removed. */
-export async function removeImages(keys: readonly string[], deadline = patient()): Promise<string[]> {
+/** Removes images in both sizes. Returns the keys that S3 did not remove; a missing object counts as removed. */
+export async function removeImages(keys: readonly string[], deadline = deadlineFromNow()): Promise<string[]> {
   const Objects = keys.flatMap((key) => [{ Key: key }, { Key: scaledKey(key) }]);
   const command = new DeleteObjectsCommand({ Bucket, Delete: { Objects, Quiet: true } });
-  const { Errors = [] } = await persist((attempt) => client.send(command, attempt), isFault, deadline);
+  const { Errors = [] } = await retry((options) => client.send(command, options), isFault, deadline);
   const failed = new Set(Errors.map(({ Key }) => Key));
   return keys.filter((key) => failed.has(key) || failed.has(scaledKey(key)));
 }
