@@ -1,12 +1,12 @@
 import * as z from "zod/mini";
-import { credentialsIn, keepForLater, makeCurrent, newPassword } from "../../lib/database/passwords.ts";
+import { credentialsIn, makeCurrent, newPassword, storePending } from "../../lib/database/passwords.ts";
 import { setPassword } from "../../lib/database/roles.ts";
 import { operate } from "../../lib/operators/operator-function.ts";
 
 /**
- * Gives a role of the database another password, step by step, as Secrets Manager asks for it ("Rotation by Lambda
- * function"). The Data API only takes the password that is current. So the new one is set in the last step, just before
- * it becomes that, and cannot be tried earlier; whoever logs in between the two waits and tries again.
+ * Gives a database role a new password, in the steps of Secrets Manager ("Rotation by Lambda function"). The Data API
+ * accepts only the current version of a secret. So the last step sets the new password, just before its version becomes
+ * current, and no earlier step can test it; a statement that fails to log in between the two is sent again.
  */
 export const handler = operate(
   "ops/rotate-password",
@@ -18,7 +18,7 @@ export const handler = operate(
   async ({ Step, SecretId, ClientRequestToken }) => {
     if (Step === "createSecret") {
       const { username } = await credentialsIn(SecretId);
-      await keepForLater(SecretId, ClientRequestToken, { username, password: newPassword() });
+      await storePending(SecretId, ClientRequestToken, { username, password: newPassword() });
     }
     if (Step === "finishSecret") {
       await setPassword(await credentialsIn(SecretId, ClientRequestToken));

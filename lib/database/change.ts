@@ -8,10 +8,10 @@ import { released } from "./release.ts";
 
 export type ChangeName = keyof typeof changes;
 
-/** What is asked, and what makes it one request however often it is sent (lib/changes/request.sql). */
-export interface Asked {
+/** A request for a change. Its key identifies it, so that it is done once however often it is sent (request.sql). */
+export interface ChangeRequest {
   readonly key: string;
-  /** For the ledger: API Gateway's id of the request, or Lambda's. */
+  /** For the ledger: the request id of API Gateway, or of Lambda. */
   readonly id: string;
   readonly endpoint: string;
   readonly fingerprint?: string | undefined;
@@ -21,21 +21,21 @@ export interface Asked {
   readonly asked: object;
 }
 
-/** Changes something for the caller that the guard lets in, and for nobody else. */
+/** Changes something for a caller, if the guard permits it. */
 export function change(
   name: ChangeName,
   { digest, permission, userMissing }: Guard,
-  request: Asked,
+  request: ChangeRequest,
   deadline: number,
 ): Promise<Outcome> {
   return call("admitted", name, { ...request, digest, permission, user_missing: userMissing }, deadline);
 }
 
 /** Changes something for an operator. */
-export const command = (name: ChangeName, request: Asked & { readonly digest?: string }): Promise<Outcome> =>
+export const command = (name: ChangeName, request: ChangeRequest & { readonly digest?: string }): Promise<Outcome> =>
   call("commanded", name, request);
 
-/** Lets the request in and does the work, as one statement. Sent twice, it is done once and answered alike. */
+/** Checks the request and makes the change, in one statement. Sent twice, it is done once and answered the same. */
 async function call(
   admission: "admitted" | "commanded",
   name: ChangeName,

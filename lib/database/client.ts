@@ -2,7 +2,7 @@ import { ExecuteStatementCommand, type Field, RDSDataClient, type SqlParameter }
 import type { Sql } from "sql-template-tag";
 import { deadlineFromNow, isFault, retry, timeouts } from "../retry.ts";
 import { sqlStateOf } from "./errors.ts";
-import { unreleased } from "./release.ts";
+import { releaseMissing } from "./release.ts";
 
 export type Row = readonly Field[];
 
@@ -54,13 +54,13 @@ export async function execute(statement: Sql, deadline = deadlineFromNow()): Pro
     const { records } = await retry((options) => client.send(command, options), isTransient, deadline);
     return records ?? [];
   } catch (error) {
-    throw sqlStateOf(error) === schemaMissing ? new Error(unreleased, { cause: error }) : error;
+    throw sqlStateOf(error) === schemaMissing ? new Error(releaseMissing, { cause: error }) : error;
   }
 }
 
 const schemaMissing = "3F000";
 
-/** The Data API binds text as text, and a number as bigint or double. So a statement casts each parameter to its type. */
+/** The Data API binds text as text, and numbers as bigint or double. So statements cast each parameter to its type. */
 export function parameter(value: unknown, index: number): SqlParameter {
   return { name: String(index + 1), value: field(value) };
 }

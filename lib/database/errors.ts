@@ -1,4 +1,4 @@
-/** Why PostgreSQL refused a statement, as its SQLSTATE: the end of the message (RDS Data API, DatabaseErrorException). */
+/** The SQLSTATE of PostgreSQL's error: the end of the message (RDS Data API, DatabaseErrorException). */
 export function sqlStateOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.name !== "DatabaseErrorException") return undefined;
   return /SQLState: ([0-9A-Z]{5})$/.exec(error.message)?.[1];

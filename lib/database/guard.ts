@@ -2,7 +2,7 @@ import sql, { type Sql } from "sql-template-tag";
 import type { Permission } from "../contract/permissions.ts";
 import { released } from "./release.ts";
 
-/** Who calls, and what they must hold. */
+/** Who calls an endpoint, and which permission it requires. */
 export interface Guard {
   /** SHA-256 of the refresh token, hexadecimal. */
   readonly digest: string;
@@ -12,9 +12,9 @@ export interface Guard {
 }
 
 /**
- * A select behind its guard: one row, `status` and `caller_id` before the columns of the select, which are null unless
- * the status is 200. `caller` has the user's id inside of it. It is a function of the database that decides, since it
- * keeps its plan (lib/changes/authority.sql). `offset 0` has the status looked at before the select is.
+ * Puts a select behind its guard. It gives one row: `status`, `caller_id` and the columns of the select, which are null
+ * unless the status is 200. The select may use `caller.id`. A database function decides, since its plan is kept
+ * (lib/changes/authority.sql). `offset 0` makes PostgreSQL check the status before it runs the select.
  */
 export const guarded = ({ digest, permission, userMissing }: Guard, select: Sql): Sql => sql`
   select caller.status, caller.id as caller_id, answer.*

@@ -1,19 +1,19 @@
 import sql, { empty, raw, type Sql } from "sql-template-tag";
+import { readLongText, readShortText, resultBytesMax, type TextRow } from "./chunks.ts";
 import { type Guard, guarded } from "./guard.ts";
-import { readLong, readShort, resultBytesMax, type Texted } from "./pieces.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
 
-/** Where a page begins: behind a record, or a number of records after the first. */
+/** A page begins after a record, or at an offset. */
 export interface Page {
   readonly after: Cursor | undefined;
   readonly offset: number;
   readonly limit: number;
 }
 
-/** A page to be read by one statement. */
+/** The part of a page that one statement reads. */
 export interface Slice extends Page {
-  /** The limit is never more: a number that PostgreSQL knows when it plans for any limit. */
-  readonly most: Sql;
+  /** A constant that the limit never exceeds. PostgreSQL knows it when it makes a generic plan for any limit. */
+  readonly limitMax: Sql;
 }
 
 export interface Cursor {
@@ -21,39 +21,39 @@ export interface Cursor {
   readonly id: number;
 }
 
-/** The work of an endpoint that gives a list: records in an order that no two of them share. */
+/** The query of an endpoint that gives a list, in a total order: no two records are equal in it. */
 export interface ListQuery<Item> {
-  /** A common table expression for what both of the following need. */
+  /** A common table expression that both `max` and `rows` use. */
   readonly shared?: Sql;
-  /** A scalar: how many records match, whatever the page. */
+  /** A scalar: how many records match, on all pages. */
   readonly max: Sql;
-  /** What a record has. */
+  /** The columns of a record. */
   readonly fields: Sql;
-  /** The last of the fields, where it is left out when it is null. */
+  /** The name of the last field, if it is left out when it is null. */
   readonly optional?: string;
-  /** What the order compares before the `id`. */
+  /** What the list is sorted by, before the `id`. */
   readonly key: Sql;
-  /** The rest of the select behind the fields, `order by` and `limit` included. */
+  /** The rest of the select after the fields, from `from` to `limit`. */
   readonly rows: (slice: Slice) => Sql;
-  /** Only for the compiler: what a record is. */
+  /** Only for the compiler: the type of a record. */
   readonly item?: Item;
 }
 
-/** A list behind a permission: its parts are read only for a `caller`. */
+/** A list of an endpoint with a permission; it may use `caller`. */
 export interface GuardedListQuery<Item> extends ListQuery<Item> {
   readonly guarded: true;
 }
 
 export interface ListPage {
   readonly status: number;
-  /** Who calls, as far as that is known. */
+  /** The caller's id, if it is known. */
   readonly caller: number | null;
   readonly max: number;
-  /** How many records the text holds. */
+  /** How many records are in the text. */
   readonly count: number;
   /** The records as JSON, with commas between them. */
   readonly text: string;
-  /** Where the next page begins; undefined when this one is the last. */
+  /** Where the next page begins; undefined after the last one. */
   readonly next: Cursor | undefined;
 }
 
@@ -61,8 +61,8 @@ const shortRowsMax = 400;
 const longRowsMax = 2_000;
 
 /**
- * Reads the first page of a list: all that is asked for, if it is as short as nearly everything is, or else as much as
- * fits into a result.
+ * Reads the first page of a list. Nearly every list fits into a row and is read whole; of a longer one it reads as many
+ * records as fit into a result.
  */
 export async function readFirstPage(
   query: ListQuery<unknown>,
@@ -71,9 +71,9 @@ export async function readFirstPage(
   deadline: number,
 ): Promise<ListPage> {
   const limit = Math.min(page.limit, shortRowsMax);
-  const select = short(query, sliceOf(page, shortRowsMax));
-  const found = await readShort(guard ? guarded(guard, select) : select, columnsOf(guard), deadline);
-  if (found !== "long") {
+  const select = selectShort(query, sliceOf(page, shortRowsMax));
+  const found = await readShortText(guard ? guarded(guard, select) : select, columnsOf(guard), deadline);
+  if (found !== "too long") {
     const first = pageOf(found);
     if (first.count < limit || limit === page.limit) return first;
   }
@@ -82,15 +82,15 @@ export async function readFirstPage(
 
 const usualRowsMax = 100;
 
-/** As much of a page as one statement reads. */
+/** As many records of a page as one statement reads. */
 const sliceOf = (page: Page, rowsMax: number): Slice => ({
   ...page,
   limit: Math.min(page.limit, rowsMax),
-  most: raw(`${page.limit > usualRowsMax ? rowsMax : usualRowsMax}`),
+  limitMax: raw(`${page.limit > usualRowsMax ? rowsMax : usualRowsMax}`),
 });
 
-/** The database joins the records of a page, since a field for each of them would cost more than they do. */
-const short = ({ shared, max, fields, optional, rows }: ListQuery<unknown>, slice: Slice): Sql => sql`
+/** The database joins the records of a page to one text: a row for each of them would take longer to deliver. */
+const selectShort = ({ shared, max, fields, optional, rows }: ListQuery<unknown>, slice: Slice): Sql => sql`
   ${shared ? sql`with ${shared}` : empty}
   select
     (${max}) as max,
@@ -99,19 +99,19 @@ const short = ({ shared, max, fields, optional, rows }: ListQuery<unknown>, slic
   from (select ${fields} ${rows(slice)}) as item
 `;
 
-/** Reads as many records as fit into a result, however many were asked for, and at least one. */
+/** Reads as many records of a page as fit into a result, and at least one. */
 export async function readPage(
   query: ListQuery<unknown>,
   page: Page,
   guard: Guard | undefined,
   deadline: number,
 ): Promise<ListPage> {
-  const select = long(query, sliceOf(page, longRowsMax));
+  const select = selectLong(query, sliceOf(page, longRowsMax));
   const columns = sql`${columnsOf(guard)}, next_id, next_key`;
-  return pageOf(await readLong(guard ? guarded(guard, select) : select, columns, deadline));
+  return pageOf(await readLongText(guard ? guarded(guard, select) : select, columns, deadline));
 }
 
-const long = ({ shared, max, fields, optional, key, rows }: ListQuery<unknown>, slice: Slice): Sql => sql`
+const selectLong = ({ shared, max, fields, optional, key, rows }: ListQuery<unknown>, slice: Slice): Sql => sql`
   with
     ${shared ? sql`${shared},` : empty}
     page as materialized (
@@ -121,7 +121,7 @@ const long = ({ shared, max, fields, optional, key, rows }: ListQuery<unknown>, 
         ${withoutNull(optional, sql`cast((select row_to_json(item) from (select ${fields}) as item) as text)`)} as record
       ${rows(slice)}
     ),
-    -- a materialised page keeps its order, so the windows follow it
+    -- a materialized page keeps its order, so the window functions follow it
     measured as (
       select *, row_number() over () as position, sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
       from page
@@ -130,23 +130,23 @@ const long = ({ shared, max, fields, optional, key, rows }: ListQuery<unknown>, 
     ${slice.after ? sql`0::bigint` : sql`(${max})`} as max,
     count(*) as count,
     string_agg(record, ',' order by position) as text,
-    case when ${more(slice)} then (array_agg(id order by position desc))[1] end as next_id,
-    case when ${more(slice)} then (array_agg(cursor_key order by position desc))[1] end as next_key
+    case when ${hasNext(slice)} then (array_agg(id order by position desc))[1] end as next_id,
+    case when ${hasNext(slice)} then (array_agg(cursor_key order by position desc))[1] end as next_key
   from measured
   where bytes <= ${raw(`${resultBytesMax}`)} or position = 1
 `;
 
-const more = ({ limit }: Slice): Sql => sql`count(*) < (select count(*) from page) or count(*) = ${limit}::bigint`;
+const hasNext = ({ limit }: Slice): Sql => sql`count(*) < (select count(*) from page) or count(*) = ${limit}::bigint`;
 
-/** Quotes within a string are escaped, so that nothing but a field of a record ends like this. */
+/** JSON escapes quotes inside of a string, so only a field of a record can match. */
 const withoutNull = (field: string | undefined, text: Sql): Sql =>
   field === undefined ? text : sql`replace(${text}, ${raw(`',"${field}":null}'`)}, '}')`;
 
 const columnsOf = (guard: Guard | undefined): Sql =>
   guard ? sql`, status, caller_id, max, count` : sql`, 200, null::bigint, max, count`;
 
-function pageOf(found: Texted | undefined): ListPage {
-  if (found === undefined) throw new TypeError("A page has a row, even when it has no records");
+function pageOf(found: TextRow | undefined): ListPage {
+  if (found === undefined) throw new TypeError("A page has no row");
   const { text, row } = found;
   const id = row.length > 4 ? integerOrNull(row, 4) : null;
   return {

@@ -8,13 +8,13 @@ import { statements } from "./statements.ts";
 import type { Send } from "./transaction.ts";
 
 /**
- * Applies the migrations that the database does not have, each in a transaction with its row in the ledger. Two runs
- * at once queue up behind a lock; the second finds the work done.
+ * Applies the missing migrations, each in one transaction with its row in the table of migrations. Of two runs at once
+ * the second waits for the first, and then has nothing to do.
  * @returns the names of those applied now
- * @throws when a migration that has been applied was changed since, or when one fails; the message names the file
+ * @throws when an applied migration has been changed since, or when one fails; the message names the file
  */
 export async function migrate(migrations: readonly Migration[]): Promise<string[]> {
-  await inTurn(createLedger);
+  await inTurn(createTable);
   const applied: string[] = [];
   for (const migration of migrations) {
     try {
@@ -28,7 +28,7 @@ export async function migrate(migrations: readonly Migration[]): Promise<string[
   return applied;
 }
 
-async function createLedger(send: Send): Promise<void> {
+async function createTable(send: Send): Promise<void> {
   await send(sql`
     create table if not exists migrations (
       name text primary key,
@@ -40,12 +40,12 @@ async function createLedger(send: Send): Promise<void> {
 
 async function apply(migration: Migration, send: Send): Promise<boolean> {
   const checksum = createHash("sha256").update(migration.text).digest("hex");
-  const [landed] = await send(sql`select checksum from migrations where name = ${migration.name}::text`);
-  if (landed) {
-    if (text(landed, 0) !== checksum) throw new Error("the file was changed after it had been applied");
+  const [applied] = await send(sql`select checksum from migrations where name = ${migration.name}::text`);
+  if (applied) {
+    if (text(applied, 0) !== checksum) throw new Error("the file was changed after it had been applied");
     return false;
   }
-  // Whoever waits for a lock holds up all who come after: visitors go first, and the deployment is tried again.
+  // A statement that waits for a lock blocks all later ones. So it rather fails, and the deployment is tried again.
   await send(sql`set local lock_timeout = '3s'`);
   for (const statement of statements(migration.text)) await send(raw(statement));
   await send(sql`insert into migrations (name, checksum) values (${migration.name}::text, ${checksum}::text)`);
@@ -53,9 +53,9 @@ async function apply(migration: Migration, send: Send): Promise<boolean> {
 }
 
 /**
- * Installs the functions by which this release changes something, unless that has been done. They have a schema of their
- * own, so that earlier releases, which may still be running, go on calling theirs.
- * @param entries those that are called from outside, with the rights of their owner; the others are called by them
+ * Installs the database functions of this release, unless they are installed already. They have their own schema, so
+ * earlier releases, which may still be running, go on calling theirs.
+ * @param entries the functions that this service calls; they run with the rights of their owner and call the others
  */
 export async function install(files: readonly string[], entries: readonly string[]): Promise<void> {
   await inTurn(async (send) => {
@@ -66,17 +66,17 @@ export async function install(files: readonly string[], entries: readonly string
       returning release.xmax::text
     `);
     if (installed && text(installed, 0) !== "0") return;
-    // What somebody has left there without a row in the ledger is of no use.
+    // A schema without a row in `releases` was left by something else.
     await send(sql`drop schema if exists ${raw(release)} cascade`);
     await send(sql`create schema ${raw(release)}`);
     await send(sql`set local search_path = ${raw(release)}, public`);
     for (const file of files) for (const statement of statements(file)) await send(raw(statement));
-    await send(raw(openTo(entries)));
+    await send(raw(makeEntries(entries)));
   });
 }
 
-/** Whatever a session has set, they find each other, and the tables, and nothing that somebody has put in the way. */
-const openTo = (entries: readonly string[]) => `
+/** With a fixed search path they find each other and the tables, whatever a caller sets or creates. */
+const makeEntries = (entries: readonly string[]) => `
   do $$
     declare
       entry text;

@@ -12,11 +12,11 @@ import { timeouts } from "../retry.ts";
 
 const client = new SecretsManagerClient({ requestHandler: timeouts });
 
-/** What the Data API wants in a secret. */
+/** The fields that the Data API requires in a secret. */
 const credentials = z.object({ username: z.string(), password: z.string() });
 export type Credentials = z.infer<typeof credentials>;
 
-/** What a secret holds now, or in the version with this id. */
+/** The credentials in a secret: in its current version, or in the version with this id. */
 export async function credentialsIn(secretArn: string | undefined, version?: string): Promise<Credentials> {
   const { SecretString = "" } = await client.send(
     new GetSecretValueCommand({ SecretId: secretArn, VersionId: version }),
@@ -26,9 +26,9 @@ export async function credentialsIn(secretArn: string | undefined, version?: str
 
 export const newPassword = (): string => randomBytes(30).toString("base64url");
 
-/** Keeps a version that is to become current. Asked again, it keeps what it has. */
-export async function keepForLater(SecretId: string, version: string, given: Credentials): Promise<void> {
-  const SecretString = JSON.stringify(given);
+/** Stores a pending version. When it is called again, the first one stays. */
+export async function storePending(SecretId: string, version: string, credentials: Credentials): Promise<void> {
+  const SecretString = JSON.stringify(credentials);
   const VersionStages = ["AWSPENDING"];
   try {
     await client.send(
@@ -39,7 +39,7 @@ export async function keepForLater(SecretId: string, version: string, given: Cre
   }
 }
 
-/** From now on the Data API logs in with this version. */
+/** Makes this version current: the Data API logs in with it from now on. */
 export async function makeCurrent(SecretId: string, version: string): Promise<void> {
   const VersionStage = "AWSCURRENT";
   const { VersionIdsToStages = {} } = await client.send(new DescribeSecretCommand({ SecretId }));
@@ -58,8 +58,8 @@ export async function makeCurrent(SecretId: string, version: string): Promise<vo
 const iterations = 4_096;
 
 /**
- * By which PostgreSQL knows a password without having it: so it stands in no statement and no log (RFC 5802, RFC 7677;
- * PostgreSQL, "pg_authid"). Passwords that were generated are ASCII, so there is nothing to normalise.
+ * The verifier by which PostgreSQL checks a password without knowing it: no statement and no log contains the password
+ * (RFC 5802, RFC 7677; PostgreSQL, "pg_authid"). Generated passwords are ASCII and need no normalisation.
  */
 export function verifierOf(password: string, salt = randomBytes(16)): string {
   const salted = pbkdf2Sync(password, salt, iterations, 32, "sha256");

@@ -1,35 +1,35 @@
 import sql, { empty, type Sql } from "sql-template-tag";
+import { readText } from "./chunks.ts";
 import { type Guard, guarded } from "./guard.ts";
-import { readText } from "./pieces.ts";
 import { integer, integerOrNull } from "./read.ts";
 
-/** The work of one endpoint that shows one record: a select of its JSON as `text`, and no row when it is not there. */
+/** The query of an endpoint that shows a record: it gives the record's JSON as `text`, and no row if there is none. */
 export interface PublicQuery<Body> {
   readonly select: Sql;
   readonly guarded?: never;
-  /** Only for the compiler: what the body is. */
+  /** Only for the compiler: the type of the body. */
   readonly body?: Body;
 }
 
-/** The same behind a permission, for the `caller`: a select of `version` and `text`. */
+/** The same for an endpoint with a permission: it may use `caller`, and gives `version` and `text`. */
 export interface GuardedQuery<Body> {
   readonly select: Sql;
   readonly guarded: true;
   readonly body?: Body;
 }
 
-/** What comes of a statement, to be answered. */
+/** The result of a statement, from which the answer is made. */
 export interface Outcome {
   readonly status: number;
-  /** JSON, or null where the status says all. With 400 it is the name of the parameter to blame. */
+  /** JSON, or null if the status is enough. With 400 it is the name of the invalid parameter. */
   readonly body: string | null;
-  /** Who calls, as far as that is known. */
+  /** The caller's id, if it is known. */
   readonly caller?: number | null;
   /** How often the record has been changed. */
   readonly version?: number | null;
 }
 
-/** Runs a query as one statement; only a body that exceeds a row of the Data API is read by several. */
+/** Runs a query as one statement. Only a body that exceeds a row of the Data API takes several. */
 export async function run(
   query: PublicQuery<unknown> | GuardedQuery<unknown>,
   guard: Guard | undefined,
@@ -40,7 +40,7 @@ export async function run(
     return { status: found ? 200 : 404, body: found?.text ?? null };
   }
   const found = await readText(guarded(guard, query.select), sql`, status, caller_id, version`, deadline);
-  if (found === undefined) throw new TypeError("A guard has a row, whoever calls");
+  if (found === undefined) throw new TypeError("A guarded query has no row");
   const { row, text } = found;
   const status = integer(row, 0);
   return {

@@ -1,6 +1,6 @@
 import type { Row } from "./client.ts";
 
-/* Columns are read by position and type; anything else in their place is a mistake in the statement. */
+/* A column is read by its index and type; another type is a programming error in the statement. */
 
 export function text(row: Row, column: number): string {
   const value = textOrNull(row, column);

@@ -1,10 +1,10 @@
 import { raw, type Sql } from "sql-template-tag";
 
-/** The schema of the release that this bundle belongs to: the build puts its name in (infra/build/build.ts). */
+/** The schema of this bundle's release. The build sets the variable (infra/build/build.ts). */
 export const release = process.env.RELEASE_SCHEMA ?? "";
 
-/** A database function of this release. */
+/** The qualified name of a database function of this release. */
 export const released = (name: string): Sql => raw(`${release}.${name}`);
 
-/** The deployment installs a release's functions before it leads anybody to its bundles. */
-export const unreleased = `The database has no schema ${release}: run the ops-migrate of the very release that this function is of`;
+/** A deployment installs a release's functions before any request reaches its bundles. */
+export const releaseMissing = `The database has no schema ${release}: run the ops-migrate of the very release that this function is of`;

@@ -1,11 +1,11 @@
--- Whom the service's statements run as, and what these roles may do; said anew after every migration. Nobody else may do
--- anything, and a new table is closed to the public until it is named here.
+-- The rights of the service's two roles, granted again after every migration. No other role has any right, and the public
+-- role cannot read a new table until it is listed here.
 grant usage on schema public to colophon_public, colophon_admin;
 
 revoke all on all tables in schema public from public, colophon_public, colophon_admin;
 
--- What the website shows. Unpublished contributors and all tallies are among it: the statements leave them out, since
--- PostgreSQL uses no index of trigrams behind a policy for rows (`like` is not leakproof).
+-- What the website shows. These tables hold unpublished contributors and other counters, too, which the statements leave
+-- out: behind a row security policy PostgreSQL would use no trigram index (`like` is not leakproof).
 grant select on
   contributor_aliases,
   contributor_descriptions,
@@ -27,17 +27,17 @@ grant select on
   volumes
 to colophon_public;
 
--- Administration reads everything, and writes nothing but by the functions of a release.
+-- Administration reads everything, and writes only through the functions of a release.
 grant select on all tables in schema public to colophon_admin;
 
--- Everybody may call functions and make temporary tables unless that is taken away. What comes with an extension is
--- whose the extension is.
+-- By default everybody may call functions and create temporary tables; both are revoked. Functions of an extension belong
+-- to its owner and are left alone.
 do $$
   declare
-    called record;
+    routine record;
   begin
     execute format('revoke temporary on database %I from public', current_database());
-    for called in
+    for routine in
       select cast(oid as regprocedure) as name, prosecdef as is_entry
       from pg_proc
       where
@@ -46,9 +46,9 @@ do $$
           select from pg_depend where classid = cast('pg_proc' as regclass) and objid = pg_proc.oid and deptype = 'e'
         )
     loop
-      execute format('revoke all on function %s from public', called.name);
-      if called.is_entry then
-        execute format('grant execute on function %s to colophon_admin', called.name);
+      execute format('revoke all on function %s from public', routine.name);
+      if routine.is_entry then
+        execute format('grant execute on function %s to colophon_admin', routine.name);
       end if;
     end loop;
     execute format('grant usage on schema %I to colophon_admin', current_schema());

@@ -7,7 +7,7 @@ import rights from "./rights.sql";
 import { statements } from "./statements.ts";
 import type { Send } from "./transaction.ts";
 
-/** Whom functions log in to PostgreSQL as, and the secrets with their passwords. Migrations alone are the master's. */
+/** The roles that functions log in as, and the secrets with their passwords. Only migrations run as the master user. */
 const roles = [
   { name: "colophon_public", purpose: "Reads what is public", secret: process.env.DATABASE_PUBLIC_SECRET_ARN },
   {
@@ -19,40 +19,40 @@ const roles = [
 
 type Role = (typeof roles)[number];
 
-/** Makes the roles where they are missing, and sets the passwords that their secrets have now. */
+/** Creates missing roles, and sets the passwords that are in their secrets. */
 export async function makeRoles(): Promise<void> {
-  const known = await Promise.all(roles.map(async ({ secret }) => await credentialsIn(secret)));
+  const all = await Promise.all(roles.map(async ({ secret }) => await credentialsIn(secret)));
   await inTurn(async (send) => {
-    for (const credentials of known) await makeRole(credentials, send);
+    for (const credentials of all) await makeRole(credentials, send);
   }).catch((error: unknown) => {
-    throw sqlStateOf(error) === insufficientPrivilege ? new Error(mayNotMakeRoles, { cause: error }) : error;
+    throw sqlStateOf(error) === insufficientPrivilege ? new Error(cannotMakeRoles, { cause: error }) : error;
   });
 }
 
 const insufficientPrivilege = "42501";
-const mayNotMakeRoles = `The database's user may not make the roles ${roles.map(({ name }) => name).join(" and ")}: give it \
+const cannotMakeRoles = `The database's user may not make the roles ${roles.map(({ name }) => name).join(" and ")}: give it \
 createrole, and if they are there already, both of them with admin option`;
 
 async function makeRole({ username, password }: Credentials, send: Send): Promise<void> {
-  const { name, purpose } = roleNamed(username);
+  const { name, purpose } = findRole(username);
   const [found] = await send(sql`select 1 from pg_roles where rolname = ${name}::text`);
   if (!found) await send(raw(`create role ${name}`));
-  // Roles are those of all databases of a server, and this has who migrates another one wait.
+  // A role belongs to all databases of a server. This locks it, so that migrations of other databases wait.
   await send(raw(`comment on role ${name} is '${purpose}'`));
   await send(raw(`alter role ${name} login password '${verifierOf(password)}'`));
 }
 
-/** Nobody else's password is set, whatever a secret says. */
-function roleNamed(username: string): Role {
+/** Finds a role of this service: no other role gets a password, whatever a secret says. */
+function findRole(username: string): Role {
   const role = roles.find(({ name }) => name === username);
   if (!role) throw new Error(`The service has no role ${username}`);
   return role;
 }
 
-/** Whoever logs in with another password from now on is refused. */
+/** Sets a role's password. */
 export const setPassword = (credentials: Credentials): Promise<void> => inTurn((send) => makeRole(credentials, send));
 
-/** Gives the roles their rights, and takes all others from them, as far as they concern this release. */
+/** Grants the roles exactly their rights on the tables and on the functions of this release. */
 export async function grantRights(): Promise<void> {
   await inTurn(async (send) => {
     await send(sql`set local search_path = ${raw(release)}, public`);

@@ -1,6 +1,6 @@
 /**
- * The Data API takes one statement a call. In the files of migrations, changes and rights each ends with a semicolon and
- * a blank line, and what follows begins at the margin; the body of a function does not.
+ * Splits an SQL file, since the Data API takes one statement a call. Each statement ends with a semicolon and a blank
+ * line, and the next one is not indented; the body of a function is.
  */
 export const statements = (file: string): string[] =>
   file.split(/;\s*\n\n+(?=\S)|;\s*$/).filter((each) => each.trim() !== "");

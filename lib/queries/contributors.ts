@@ -38,13 +38,13 @@ export function pickScoped(
   const matching = sql`${filter} ${named(sql`name_key`, search)}`;
   const everywhere = sql`from contributors where scope in (0, ${client}::bigint) ${matching}`;
   if (findsFew(search)) return fromFew(sql`select id, ${key} as key ${everywhere}`, order);
-  const within = (scope: Sql, { after, offset, limit, most }: Slice) => sql`
+  const within = (scope: Sql, { after, offset, limit, limitMax }: Slice) => sql`
     (
       select id, ${key} as key
       from contributors
       where scope = ${scope} ${matching} ${behind(after)}
       order by ${by}
-      limit ${offset === 0 ? most : sql`${limit + offset}::bigint`}
+      limit ${offset === 0 ? limitMax : sql`${limit + offset}::bigint`}
     )
   `;
   return {

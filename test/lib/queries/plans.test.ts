@@ -30,7 +30,7 @@ async function planOf(statement: Sql): Promise<string> {
   return rows.map((row) => row["QUERY PLAN"]).join("\n");
 }
 
-const firstPage: Slice = { after: undefined, limit: 50, offset: 0, most: sql`400` };
+const firstPage: Slice = { after: undefined, limit: 50, offset: 0, limitMax: sql`400` };
 const page = ({ shared, fields, rows }: ListQuery<unknown>, slice: Partial<Slice> = {}): Sql => sql`
   ${shared ? sql`with ${shared}` : empty}
   select ${fields} ${rows({ ...firstPage, ...slice })}
