@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readCredentials } from "./credentials.ts";
-import { signed } from "./http/signature.ts";
+import { signatureHeaders } from "./http/signature.ts";
 
 const usage =
   "npm run invoke -- NAME [payload.json] [--url http://localhost:3000] [--data .local], NAME as admin-roles/list";
@@ -21,7 +21,7 @@ async function invoke(): Promise<{ answer: unknown; hasFailed: boolean }> {
   const functionName = name.replaceAll("/", "-");
   const body = await readFile(file ?? (await sampleOf(functionName)));
   const url = new URL(`/2015-03-31/functions/${functionName}/invocations`, values.url);
-  const headers = signed("lambda", await readCredentials(values.data), url, "POST", body);
+  const headers = signatureHeaders("lambda", await readCredentials(values.data), url, "POST", body);
   const response = await fetch(url, { method: "POST", body, headers }).catch((cause) => {
     throw new Error(`Nothing answers on ${values.url}: is npm start running?`, { cause });
   });

@@ -26,23 +26,23 @@ import { hasImage, imageBucket } from "./s3/image-bucket.ts";
 import type { S3Options } from "./s3/server.ts";
 import { inThread } from "./thread.ts";
 
-export interface StackOptions {
+export interface ServiceOptions {
   readonly port: number;
-  /** Where everything is kept from one start to the next. */
+  /** The directory that keeps all data from one start to the next. */
   readonly directory: string;
   /** A PostgreSQL 18 to use instead of the embedded one, its database included. */
   readonly databaseUrl?: string | undefined;
   readonly uploads: boolean;
   /** Without the demo data. */
   readonly empty: boolean;
-  /** So many made-up contributors on top. */
+  /** Number of made-up contributors to add. */
   readonly scale: number;
   readonly report: (line: string) => void;
-  /** Hears why, when something has ended for good without which nothing works. */
-  readonly died: (why: string) => void;
+  /** Called with the reason when PostgreSQL, the Data API or S3 has ended for good. */
+  readonly onExit: (reason: string) => void;
 }
 
-export interface LocalStack {
+export interface LocalService {
   readonly url: string;
   /** The demo users' tokens that work. */
   readonly tokens: readonly string[];
@@ -50,26 +50,26 @@ export interface LocalStack {
 }
 
 export const database = "colophon";
-/** Beneath node_modules, so that bundles find the packages that stay outside of them, wherever the data are. */
+/** Under node_modules, so that bundles find the packages that are not part of them, wherever the data directory is. */
 export const builds = join(import.meta.dirname, "../../node_modules/.cache/colophon");
 const panelDevelopmentOrigin = "http://localhost:5173";
 
-/** Starts all of the service on this machine: database, Data API, the built functions and the gateway. */
-export async function startStack(options: StackOptions): Promise<LocalStack> {
-  const { port, directory, died } = options;
-  // First of all: whoever has the port may be another of these, with files of its own in use.
+/** Starts the whole service on this machine: database, Data API, the built functions and the gateway. */
+export async function startService(options: ServiceOptions): Promise<LocalService> {
+  const { port, directory, onExit } = options;
+  // Before anything else: if another local service has the port, its files are in use.
   await expectFree(port);
   await mkdir(directory, { recursive: true });
   const outdir = join(builds, String(port));
   const key = newKey();
-  const closing: (() => Promise<void>)[] = [];
+  const closers: (() => Promise<void>)[] = [];
   const close = async () => {
-    for (const each of closing.splice(0).reverse()) await each();
+    for (const each of closers.splice(0).reverse()) await each();
   };
   try {
     const [{ serverUrl, name, dataApiUrl }, files, built] = await Promise.all([
-      startDatabase(options, key, closing),
-      options.uploads ? startFileService(join(directory, "s3"), key, closing, died) : undefined,
+      startDatabase(options, key, closers),
+      options.uploads ? startFileService(join(directory, "s3"), key, closers, onExit) : undefined,
       build({ outdir }),
     ]);
     setEnvironment(port, name, dataApiUrl, key);
@@ -80,12 +80,12 @@ export async function startStack(options: StackOptions): Promise<LocalStack> {
       report: options.report,
     });
     const lambda = await startLambda({ outdir, keepsSpare: true, prepare: edits.prepare });
-    closing.push(lambda.close);
+    closers.push(lambda.close);
     const databaseUrl = `${serverUrl}/${encodeURIComponent(name)}`;
-    await fill(lambda, databaseUrl, options);
+    await loadData(lambda, databaseUrl, options);
     const tokens = await validTokens(databaseUrl);
     if (files && !options.empty) await drawCovers(files.url, (name) => hasImage(join(directory, "s3"), name), key);
-    const pages = firstOf(docs(tokens), ...(files ? [imagePages(files.url, key)] : []));
+    const pages = firstAnswer(docs(tokens), ...(files ? [imagePages(files.url, key)] : []));
     const gateway = await startGateway({
       port,
       lambda,
@@ -95,11 +95,11 @@ export async function startStack(options: StackOptions): Promise<LocalStack> {
       pages,
       ...(isDebugged && { limits: { timeoutInMilliseconds: hour } }),
     });
-    closing.push(gateway.close);
+    closers.push(gateway.close);
     edits.follow(lambda);
-    closing.push(async () => edits.close());
-    closing.push(schedule(lambda, "ops-tidy", day));
-    if (files) closing.push(schedule(lambda, "ops-remove-images", 10 * minute));
+    closers.push(async () => edits.close());
+    closers.push(schedule(lambda, "ops-tidy", day));
+    if (files) closers.push(schedule(lambda, "ops-remove-images", 10 * minute));
     return { url: `http://localhost:${port}`, tokens, close };
   } catch (error) {
     await close();
@@ -107,30 +107,30 @@ export async function startStack(options: StackOptions): Promise<LocalStack> {
   }
 }
 
-/** PostgreSQL, and the Data API over it. */
+/** Starts PostgreSQL, and the Data API in front of it. */
 async function startDatabase(
-  { databaseUrl, directory, report, died }: StackOptions,
+  { databaseUrl, directory, report, onExit }: ServiceOptions,
   key: Key,
-  closing: (() => Promise<void>)[],
+  closers: (() => Promise<void>)[],
 ): Promise<{ serverUrl: string; name: string; dataApiUrl: string }> {
   const server = databaseUrl
-    ? foreignServer(databaseUrl)
-    : { ...(await keepPostgres({ directory: join(directory, "postgres") }, report, died)), database };
-  closing.push(server.stop);
+    ? externalServer(databaseUrl)
+    : { ...(await keepPostgres({ directory: join(directory, "postgres") }, report, onExit)), database };
+  closers.push(server.stop);
   if (!databaseUrl) report("PostgreSQL is up");
   const own = databaseUrl ? createDatabase : createOwnedDatabase;
   const serverUrl = await own(server.url, server.database);
   const module = import.meta.resolve("./data-api/server.ts");
   const dataApi = await inThread<DataApiOptions>(
     { module, start: "startDataApi", options: { databaseUrl: serverUrl, key } },
-    (why) => died(`The Data API has ended: ${why}`),
+    (reason) => onExit(`The Data API has ended: ${reason}`),
   );
-  closing.push(dataApi.close);
+  closers.push(dataApi.close);
   return { serverUrl, name: server.database, dataApiUrl: dataApi.url };
 }
 
-/** A server that somebody else runs, and the database on it. */
-export function foreignServer(databaseUrl: string) {
+/** The server and the database of a `--database` URL; `stop` leaves them running. */
+export function externalServer(databaseUrl: string) {
   const url = new URL(databaseUrl);
   const name = decodeURIComponent(url.pathname.slice(1)) || database;
   url.pathname = "";
@@ -140,8 +140,8 @@ export function foreignServer(databaseUrl: string) {
 
 type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 
-/** The first of these that has an answer gives it. */
-const firstOf =
+/** Asks one after another until one has answered. */
+const firstAnswer =
   (...all: readonly Pages[]): Pages =>
   async (request, response) => {
     for (const pages of all) if (await pages(request, response)) return true;
@@ -151,14 +151,14 @@ const firstOf =
 async function startFileService(
   directory: string,
   key: Key,
-  closing: (() => Promise<void>)[],
-  died: StackOptions["died"],
+  closers: (() => Promise<void>)[],
+  onExit: ServiceOptions["onExit"],
 ) {
   const s3 = await inThread<S3Options>(
     { module: import.meta.resolve("./s3/server.ts"), start: "startS3", options: { directory, key } },
-    (why) => died(`The file service has ended: ${why}`),
+    (reason) => onExit(`The file service has ended: ${reason}`),
   );
-  closing.push(s3.close);
+  closers.push(s3.close);
   Object.assign(process.env, { AWS_ENDPOINT_URL_S3: s3.url, IMAGE_BUCKET: imageBucket });
   return s3;
 }
@@ -167,7 +167,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Does what the schedules of a deployed stack do: a minute after the start, and then time and again. */
+/** Runs a function as the schedules of a deployed stage do: a minute after the start, and then regularly. */
 function schedule(lambda: Lambda, name: string, everyInMilliseconds: number): () => Promise<void> {
   const run = () => void lambda.invoke(name, {});
   const first = setTimeout(run, minute);
@@ -191,7 +191,7 @@ async function expectFree(port: number): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-/** Somebody else's server is used as whom its URL names. */
+/** On an external server the service logs in as the user of its URL. */
 async function createDatabase(serverUrl: string, name: string): Promise<string> {
   const sql = postgres(`${serverUrl}/postgres`, { max: 1, onnotice: () => {} });
   try {
@@ -203,7 +203,7 @@ async function createDatabase(serverUrl: string, name: string): Promise<string> 
   }
 }
 
-/** What AWS gives its functions; the SDK's own settings lead it to the local services. */
+/** Sets the environment variables that functions have on AWS, and the endpoints of the local services for the SDK. */
 export function setEnvironment(port: number, databaseName: string, dataApiUrl: string, key: Key): void {
   Object.assign(process.env, {
     AWS_REGION: "eu-central-1",
@@ -220,9 +220,9 @@ export function setEnvironment(port: number, databaseName: string, dataApiUrl: s
   });
 }
 
-/** The demo volumes' covers, those of them that are not there yet. */
+/** Makes the covers of the demo volumes that are not in the bucket yet. */
 async function drawCovers(endpoint: string, has: (key: string) => Promise<boolean>, credentials: Key): Promise<void> {
-  // By itself the SDK would rather take what AWS_PROFILE names.
+  // Without `credentials` the SDK would prefer those of AWS_PROFILE.
   const client = new S3Client({ endpoint, credentials, forcePathStyle: true });
   const put = async (Key: string, Body: Buffer) => {
     const CacheControl = "public, max-age=31536000, immutable";
@@ -233,16 +233,16 @@ async function drawCovers(endpoint: string, has: (key: string) => Promise<boolea
   await makeCovers(put, await readDemo<Series>("series"), has);
 }
 
-async function fill(
+async function loadData(
   lambda: Lambda,
   databaseUrl: string,
-  { empty, scale: contributors, report }: StackOptions,
+  { empty, scale: contributors, report }: ServiceOptions,
 ): Promise<void> {
   const migrated = await lambda.invoke("ops-migrate", {});
   if ("error" in migrated) throw new Error(migrated.error.errorMessage);
   report("The database is up to date");
   if (!empty && (await isEmpty(databaseUrl))) {
-    // The demo users' tokens are known to everybody.
+    // The tokens of the demo users are public, so a database on another machine does not get these users.
     const users = isLoopback(databaseUrl);
     await loadDemo(databaseUrl, { users });
     report(users ? "Demo data are loaded" : "Demo data are loaded, without users: the database is on another machine");
@@ -253,7 +253,7 @@ async function fill(
   }
 }
 
-/** Whether a database is on this machine, by the name it is given. */
+/** Whether a database URL names this machine. */
 export const isLoopback = (databaseUrl: string): boolean =>
   /^(localhost|127(\.\d+){3}|\[::1\])$/i.test(new URL(databaseUrl).hostname);
 

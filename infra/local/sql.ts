@@ -22,15 +22,15 @@ const usage =
 
 const root = join(import.meta.dirname, "../..");
 
-const texts = z.optional(z.record(z.string(), z.pipe(z.union([z.string(), z.number()]), z.transform(String))));
+const textMap = z.optional(z.record(z.string(), z.pipe(z.union([z.string(), z.number()]), z.transform(String))));
 const request = z.strictObject({
-  path: texts,
-  query: texts,
+  path: textMap,
+  query: textMap,
   body: z.optional(z.unknown()),
   as: z.optional(z.string()),
 });
 
-/** The sample event of a function, with what is given in its place; to an operator's function that is the event. */
+/** The sample event of an endpoint, changed by the given payload. To an operator's function the payload is the event. */
 export async function eventOf(name: string, given?: string): Promise<unknown> {
   const sample = await readFile(join(root, `events/${name}.json`), "utf8").catch(() => {
     throw new Error(`There is no function ${name}; one is named like contributors/list`);
@@ -58,16 +58,16 @@ function withRequest(event: APIGatewayProxyEvent, { path, query, body, as }: z.o
   };
 }
 
-/** Runs functions over a Data API that refuses whatever it is sent, and keeps it; secrets are told. */
+/** Runs functions with a Data API that records the first statement and answers an error; secrets can be read. */
 export async function startRecorder(outdir: string) {
   let sent: Statement | undefined;
   const secrets = openSecrets(newSecrets("postgres://colophon@127.0.0.1"));
   const server = createServer(async (incoming, response) => {
     const body = await json(incoming);
-    const asked = secretsOperationOf(incoming);
-    if (asked) return response.end(secrets.answer(asked, body));
+    const secretsOperation = secretsOperationOf(incoming);
+    if (secretsOperation) return response.end(secrets.answer(secretsOperation, body));
     if (incoming.url === "/Execute") sent ??= body as Statement;
-    // No function takes this for a failure that may pass. A transaction may begin, for its first statement's sake.
+    // No function retries after this error. BeginTransaction succeeds, so that the first statement is sent.
     const [status, answer] =
       incoming.url === "/BeginTransaction" ? [200, { transactionId: "none" }] : [400, { code: "BadRequestException" }];
     response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(answer));
@@ -76,7 +76,7 @@ export async function startRecorder(outdir: string) {
   setEnvironment(3000, database, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, newKey());
   const lambda = await startLambda({ outdir });
   return {
-    /** The first statement that the function sends; those after it depend on what it is answered. */
+    /** The first statement that the function sends. Later ones would depend on its result. */
     async statementOf(name: string, event: unknown): Promise<Statement> {
       sent = undefined;
       const invocation = await lambda.invoke(name.replaceAll("/", "-"), event);
@@ -88,7 +88,7 @@ export async function startRecorder(outdir: string) {
   };
 }
 
-/** An endpoint's answer, or what an operator's function gives back. */
+/** The body of an endpoint's answer, or the result of an operator's function. */
 const textOf = (result: unknown): string => (result as Partial<APIGatewayProxyResult>).body ?? JSON.stringify(result);
 
 export function readable({ sql, parameters }: Statement): string {
@@ -100,7 +100,7 @@ export function readable({ sql, parameters }: Statement): string {
 const literal = (value: unknown, isNull = false) =>
   isNull ? "null" : typeof value === "string" ? escapeLiteral(value) : String(value);
 
-async function print(): Promise<string> {
+async function run(): Promise<string> {
   const { values, positionals } = parseArgs({
     options: {
       explain: { type: "boolean", default: false },
@@ -127,13 +127,13 @@ async function print(): Promise<string> {
 }
 
 if (import.meta.main) {
-  const { log, error: complain } = console;
-  // What a function logs of its request, and of the refusal, is not what was asked for.
+  const { log, error: logError } = console;
+  // The log lines of the function must not appear in the output.
   console.log = console.error = () => {};
   try {
-    log(await print());
+    log(await run());
   } catch (error) {
-    complain(error instanceof Error ? error.message : error);
+    logError(error instanceof Error ? error.message : error);
     process.exitCode = 1;
   }
 }

@@ -2,19 +2,19 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { keepCompiled } from "./compiled.ts";
 import { demoTokens } from "./demo/tokens.ts";
-import type { StackOptions } from "./service.ts";
+import type { ServiceOptions } from "./service.ts";
 
 const usage =
   "npm start -- [--port N] [--data DIR] [--database postgres://…] [--no-uploads] [--empty] [--scale N]\n" +
-  "  --port        where to answer; 3000 unless said otherwise\n" +
-  "  --data        where everything is kept; .local unless said otherwise\n" +
+  "  --port        the port; default 3000\n" +
+  "  --data        the directory of all data; default .local\n" +
   "  --database    a PostgreSQL 18 to use instead of the embedded one; a URL with a password goes into\n" +
-  "                COLOPHON_DATABASE_URL, which is in no list of processes\n" +
+  "                COLOPHON_DATABASE_URL, which lists of processes do not show\n" +
   "  --no-uploads  without a file service\n" +
   "  --empty       without the demo data\n" +
   "  --scale       adds so many made-up contributors, with series and publishers";
 
-function readOptions(): StackOptions {
+function readOptions(): ServiceOptions {
   const { values } = parseArgs({
     options: {
       port: { type: "string", default: "3000" },
@@ -33,18 +33,18 @@ function readOptions(): StackOptions {
     empty: values.empty,
     scale: numberOf("scale", values.scale, 0, 10_000_000),
     report: console.log,
-    died,
+    onExit,
   };
 }
 
-/** Whoever is on this machine sees the flags of its processes. */
+/** All users of this machine see the flags of its processes. */
 function withoutPassword(databaseUrl: string): string {
   if (!URL.canParse(databaseUrl)) throw new TypeError("--database takes a URL, postgres://user@host/name");
   if (new URL(databaseUrl).password === "") return databaseUrl;
   throw new TypeError("--database takes no password, which others would see: give the URL in COLOPHON_DATABASE_URL");
 }
 
-/** Functions and the processes started from here have no use for it. */
+/** Removes the variable from the environment, so that functions and child processes do not get the password. */
 function databaseFromEnvironment(): string | undefined {
   const url = process.env.COLOPHON_DATABASE_URL;
   delete process.env.COLOPHON_DATABASE_URL;
@@ -64,7 +64,7 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-function optionsOrUsage(): StackOptions {
+function optionsOrUsage(): ServiceOptions {
   try {
     return readOptions();
   } catch (error) {
@@ -74,26 +74,26 @@ function optionsOrUsage(): StackOptions {
 
 let end = async (code: number): Promise<void> => process.exit(code);
 
-function died(why: string): void {
-  console.error(why);
+function onExit(reason: string): void {
+  console.error(reason);
   void end(1);
 }
 
 const options = optionsOrUsage();
 keepCompiled();
-const { startStack } = await import("./service.ts");
-const stack = await startStack(options).catch((error: unknown) => fail(messageOf(error)));
+const { startService } = await import("./service.ts");
+const service = await startService(options).catch((error: unknown) => fail(messageOf(error)));
 
 end = async (code) => {
   end = async () => {};
   console.log("Stopping");
-  await stack.close().catch((error: unknown) => console.error(messageOf(error)));
+  await service.close().catch((error: unknown) => console.error(messageOf(error)));
   process.exit(code);
 };
 const stop = () => void end(0);
 process.once("SIGINT", stop).once("SIGTERM", stop);
 
-const { url, tokens } = stack;
+const { url, tokens } = service;
 const shown = tokens.map((token) => `    ${token.padEnd(22)}${demoTokens[token]}`);
 const requests = [
   `curl '${url}/contributors?client=1&limit=3'`,

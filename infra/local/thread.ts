@@ -13,20 +13,20 @@ interface Server {
   close(): Promise<void>;
 }
 
-/** Starts a server in a thread of its own. When that ends before it is told to, `died` hears why. */
-export async function inThread<Options>(given: Start<Options>, died: (why: string) => void): Promise<Server> {
+/** Starts a server in a thread of its own. When the thread ends before `close`, `onExit` gets the reason. */
+export async function inThread<Options>(given: Start<Options>, onExit: (reason: string) => void): Promise<Server> {
   const worker = new Worker(new URL(import.meta.url), { workerData: given, execArgv: [] });
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let isClosing = false;
-  let why = "";
+  let reason = "";
   worker.once("message", resolve);
   worker.once("error", (error) => {
-    why = error instanceof Error ? error.message : String(error);
+    reason = error instanceof Error ? error.message : String(error);
   });
   const ended = new Promise<void>((done) => {
     worker.once("exit", (code) => {
-      reject(new Error(why));
-      if (!isClosing) died(why || `its thread ended with ${code}`);
+      reject(new Error(reason));
+      if (!isClosing) onExit(reason || `its thread ended with ${code}`);
       done();
     });
   });

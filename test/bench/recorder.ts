@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { signed } from "../../infra/local/http/signature.ts";
+import { signatureHeaders } from "../../infra/local/http/signature.ts";
 import { key } from "../support/environment.ts";
 
 export interface Recorder {
@@ -21,7 +21,7 @@ export async function startRecorder(target: string): Promise<Recorder> {
     if (!known.has(last)) {
       // A signature is for one host, so each hop has its own.
       const url = new URL(`${target}${request.url}`);
-      const headers = signed("rds-data", key, url, "POST", Buffer.from(last));
+      const headers = signatureHeaders("rds-data", key, url, "POST", Buffer.from(last));
       const answer = await fetch(url, { method: "POST", headers, body: last });
       known.set(last, await answer.text());
     }

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isFromPage } from "../http/loopback.ts";
-import { type Key, refusals, verifier } from "../http/signature.ts";
+import { type Key, signatureErrors, verifier } from "../http/signature.ts";
 import { ServiceError, translate } from "./errors.ts";
 import { type Limits, serviceLimits } from "./limits.ts";
 import { createOperations } from "./operations.ts";
@@ -94,18 +94,18 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   const secrets = options.secrets ?? newSecrets(options.databaseUrl);
   const secretsManager = openSecrets(secrets);
   const operations = createOperations(sessions, secretsManager, limits);
-  const flaws = {
+  const verifiers = {
     "rds-data": verifier("rds-data", options.key),
     secretsmanager: verifier("secretsmanager", options.key),
   };
   const calls: Call[] = [];
   let intercept = options.intercept;
 
-  const bodyOf = async (request: IncomingMessage, service: keyof typeof flaws) => {
+  const bodyOf = async (request: IncomingMessage, service: keyof typeof verifiers) => {
     if (isFromPage(request)) throw new ServiceError(403, "AccessDeniedException", "No web page may ask the Data API");
     const received = await receive(request, limits);
-    const flaw = flaws[service](request, received);
-    if (flaw) throw new ServiceError(403, ...refusals(service)[flaw]);
+    const flaw = verifiers[service](request, received);
+    if (flaw) throw new ServiceError(403, ...signatureErrors(service)[flaw]);
     return readJson(received.toString());
   };
 

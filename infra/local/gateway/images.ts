@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { type Key, signed } from "../http/signature.ts";
+import { type Key, signatureHeaders } from "../http/signature.ts";
 import { imageBucket } from "../s3/image-bucket.ts";
 
 /** Keys of the bucket; no others leave this machine's S3. */
@@ -37,7 +37,7 @@ const shared = {
 };
 
 const read = (request: IncomingMessage, url: string, key: Key): Promise<Response> =>
-  fetch(url, { headers: { ...conditions(request), ...signed("s3", key, new URL(url)) } });
+  fetch(url, { headers: { ...conditions(request), ...signatureHeaders("s3", key, new URL(url)) } });
 
 const conditions = ({ headers }: IncomingMessage): Record<string, string> =>
   headers["if-none-match"] ? { "If-None-Match": headers["if-none-match"] } : {};

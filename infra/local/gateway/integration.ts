@@ -4,9 +4,9 @@ import type { Lambda, StreamedInvocation } from "../lambda/lambda.ts";
 import type { FunctionError } from "../lambda/messages.ts";
 import { headOf, type ProxyResult, type ResultHead, resultOf } from "./proxy-result.ts";
 
-/** The gateway answers by itself, with one of its response types. */
-export class Refusal extends Error {
-  override readonly name = "Refusal";
+/** The gateway itself answers the request, with one of its response types. */
+export class GatewayError extends Error {
+  override readonly name = "GatewayError";
   readonly type: GatewayResponseType;
 
   constructor(type: GatewayResponseType) {
@@ -15,18 +15,18 @@ export class Refusal extends Error {
   }
 }
 
-/** The function's code is broken; on AWS it would not have been deployed. */
-export class Unbuilt extends Error {
-  override readonly name = "Unbuilt";
+/** The function's code does not build; on AWS it would not have been deployed. */
+export class BuildError extends Error {
+  override readonly name = "BuildError";
 }
 
-/** What the gateway makes of a function that has failed; the runtime has logged why. */
-const failed = ({ errorType, errorMessage }: FunctionError) =>
-  errorType === "BuildFailure" ? new Unbuilt(errorMessage) : new Refusal("INTEGRATION_FAILURE");
+/** The error for a function that has failed; the runtime has logged the reason. */
+const errorOf = ({ errorType, errorMessage }: FunctionError) =>
+  errorType === "BuildFailure" ? new BuildError(errorMessage) : new GatewayError("INTEGRATION_FAILURE");
 
 /**
  * Lambda proxy integration with ResponseTransferMode BUFFERED.
- * @throws {Refusal}
+ * @throws {GatewayError}
  */
 export async function buffered(
   lambda: Lambda,
@@ -35,13 +35,13 @@ export async function buffered(
   milliseconds: number,
 ): Promise<ProxyResult> {
   const invocation = await inTime(lambda.invoke(name, event), milliseconds);
-  if ("error" in invocation) throw failed(invocation.error);
+  if ("error" in invocation) throw errorOf(invocation.error);
   return resultOf(invocation.result) ?? malformed(name);
 }
 
 /**
- * Lambda proxy integration with ResponseTransferMode STREAM; settles when the head is there.
- * @throws {Refusal}
+ * Lambda proxy integration with ResponseTransferMode STREAM; settles when the head has arrived.
+ * @throws {GatewayError}
  */
 export async function streamed(
   lambda: Lambda,
@@ -54,7 +54,7 @@ export async function streamed(
     work.then(abandon, () => {});
     throw error;
   });
-  if ("error" in invocation) throw failed(invocation.error);
+  if ("error" in invocation) throw errorOf(invocation.error);
   const head = headOf(invocation.head);
   if (head) return { head, body: invocation.body };
   abandon(invocation);
@@ -67,16 +67,16 @@ function abandon(invocation: StreamedInvocation): void {
 
 function malformed(name: string): never {
   console.error(JSON.stringify({ level: "error", function: name, message: "Malformed Lambda proxy response" }));
-  throw new Refusal("DEFAULT_5XX");
+  throw new GatewayError("DEFAULT_5XX");
 }
 
 async function inTime<Outcome>(work: Promise<Outcome>, milliseconds: number): Promise<Outcome> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Refusal("INTEGRATION_TIMEOUT")), milliseconds);
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new GatewayError("INTEGRATION_TIMEOUT")), milliseconds);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, timeout]);
   } finally {
     clearTimeout(timer);
   }

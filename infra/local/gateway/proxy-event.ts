@@ -13,15 +13,15 @@ export interface Call {
   readonly pathParameters: Readonly<Record<string, string>> | null;
 }
 
-/** A request that API Gateway refuses to read. */
-export class Unreadable extends Error {
-  override readonly name = "Unreadable";
+/** A request whose path or query API Gateway rejects. */
+export class MalformedRequest extends Error {
+  override readonly name = "MalformedRequest";
 }
 
 /**
  * The event of a REST API's Lambda proxy integration (API Gateway, "Input format of a Lambda function for proxy
  * integration").
- * @throws {Unreadable} when path or query are not properly encoded
+ * @throws {MalformedRequest} when path or query are not properly encoded
  */
 export function proxyEvent({ request, path, search, body, resource, pathParameters }: Call): APIGatewayProxyEvent {
   const headers = headersOf(request);
@@ -31,14 +31,14 @@ export function proxyEvent({ request, path, search, body, resource, pathParamete
     resource,
     path,
     httpMethod,
-    headers: lastOf(headers),
-    multiValueHeaders: allOf(headers),
-    queryStringParameters: query.length > 0 ? lastOf(query) : null,
-    multiValueQueryStringParameters: query.length > 0 ? allOf(query) : null,
+    headers: singleValues(headers),
+    multiValueHeaders: multipleValues(headers),
+    queryStringParameters: query.length > 0 ? singleValues(query) : null,
+    multiValueQueryStringParameters: query.length > 0 ? multipleValues(query) : null,
     pathParameters: pathParameters && decodedParameters(pathParameters),
     stageVariables: null,
     requestContext: { ...requestContext(request, path), httpMethod, resourcePath: resource },
-    // No media type is registered as binary, so bodies are text; bytes that are none become replacement characters.
+    // No media type is registered as binary, so bodies are text; invalid UTF-8 becomes replacement characters.
     body: body.length > 0 ? body.toString("utf8") : null,
     isBase64Encoded: false,
   };
@@ -81,7 +81,7 @@ const identityOf = (request: IncomingMessage): APIGatewayEventIdentity => ({
   userArn: null,
 });
 
-/** IPv4 as IPv4, also where the socket speaks both. */
+/** An IPv4 address without the prefix that a socket for IPv4 and IPv6 puts before it. */
 const addressOf = ({ socket }: IncomingMessage) => (socket.remoteAddress ?? "127.0.0.1").replace(/^::ffff:/, "");
 
 /** 21/Nov/2026:05:31:37 +0000 */
@@ -92,7 +92,7 @@ function commonLogTime(time: Date): string {
 
 type Pair = readonly [name: string, value: string];
 
-/** What concerns only the connection to the gateway stays there. */
+/** Headers of the connection to the gateway, which the function does not get. */
 const hopByHop = new Set([
   "connection",
   "content-length",
@@ -105,8 +105,8 @@ const hopByHop = new Set([
 ]);
 
 function headersOf(request: IncomingMessage): Pair[] {
-  const sent = request.rawHeaders.flatMap((name, place, all): Pair[] =>
-    place % 2 === 0 && !hopByHop.has(name.toLowerCase()) ? [[name, all[place + 1] ?? ""]] : [],
+  const sent = request.rawHeaders.flatMap((name, index, all): Pair[] =>
+    index % 2 === 0 && !hopByHop.has(name.toLowerCase()) ? [[name, all[index + 1] ?? ""]] : [],
   );
   const forwarded = [request.headers["x-forwarded-for"], addressOf(request)].filter(Boolean).join(", ");
   return [
@@ -121,7 +121,7 @@ function headersOf(request: IncomingMessage): Pair[] {
  * API Gateway, "Important notes for REST APIs": `|`, `{` and `}` must be encoded, and `;` splits a query as `&` does.
  */
 function queryOf(search: string): Pair[] {
-  if (/[|{}]/.test(search)) throw new Unreadable("Plain |, { or } in the query");
+  if (/[|{}]/.test(search)) throw new MalformedRequest("Plain |, { or } in the query");
   return search
     .split(/[&;]/)
     .filter((part) => part !== "")
@@ -132,8 +132,8 @@ function queryOf(search: string): Pair[] {
 }
 
 /**
- * API Gateway, "Important notes for REST APIs": request parameters are decoded before they are passed on. Some report
- * path parameters that came as they were sent, so functions should not depend on it.
+ * API Gateway, "Important notes for REST APIs": request parameters are decoded before they are passed on. Some users
+ * report path parameters that were not decoded, so functions should not depend on it.
  */
 const decodedParameters = (parameters: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, decoded(value)]));
@@ -142,13 +142,13 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new Unreadable(`Not properly encoded: ${text}`);
+    throw new MalformedRequest(`Not properly encoded: ${text}`);
   }
 }
 
-const lastOf = (pairs: readonly Pair[]) => Object.fromEntries(pairs);
+const singleValues = (pairs: readonly Pair[]) => Object.fromEntries(pairs);
 
-const allOf = (pairs: readonly Pair[]) =>
+const multipleValues = (pairs: readonly Pair[]) =>
   Object.fromEntries(
     [...Map.groupBy(pairs, ([name]) => name)].map(([name, all]) => [name, all.map(([, value]) => value)]),
   );

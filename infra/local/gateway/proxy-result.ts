@@ -11,7 +11,7 @@ type Scalar = string | number | boolean;
 /** The head of a REST proxy result. */
 export interface ResultHead {
   readonly statusCode: number;
-  /** Of two with the same name the later one counts, so multiple values outweigh a single one. */
+  /** Of two headers with the same name the later one counts, so multiValueHeaders take precedence over headers. */
   readonly headers: readonly Header[];
 }
 
@@ -20,8 +20,8 @@ export interface ProxyResult extends ResultHead {
 }
 
 /**
- * Reads what a function gave, as strictly as API Gateway ("Output format of a Lambda function for proxy integration");
- * undefined is a "malformed Lambda proxy response".
+ * Reads a function's result, as strictly as API Gateway ("Output format of a Lambda function for proxy integration");
+ * undefined means a "malformed Lambda proxy response".
  */
 export function resultOf(given: unknown): ProxyResult | undefined {
   if (!isRecord(given)) return undefined;
@@ -40,7 +40,7 @@ export function headOf(given: Prelude): ResultHead | undefined {
   const single = headers ?? {};
   const multiple = multiValueHeaders ?? {};
   if (!isRecordOf(single, isScalar) || !isRecordOf(multiple, isScalars)) return undefined;
-  const all = [...named(single), ...named(multiple), ...cookiesOf(cookies)];
+  const all = [...headerList(single), ...headerList(multiple), ...cookiesOf(cookies)];
   return all.every(isSendable) ? { statusCode: status, headers: all } : undefined;
 }
 
@@ -56,10 +56,13 @@ function isRecordOf<Value>(
   return isRecord(given) && Object.values(given).every(isValue);
 }
 
-const named = (headers: Readonly<Record<string, Scalar | Scalar[]>>): Header[] =>
-  Object.entries(headers).map(([name, value]) => [sent(name), Array.isArray(value) ? value.map(String) : `${value}`]);
+const headerList = (headers: Readonly<Record<string, Scalar | Scalar[]>>): Header[] =>
+  Object.entries(headers).map(([name, value]) => [
+    forwardedName(name),
+    Array.isArray(value) ? value.map(String) : `${value}`,
+  ]);
 
-/** HTTP knows no line breaks in a header, for one. */
+/** Whether HTTP allows the header; line breaks, for example, are not allowed. */
 function isSendable([name, value]: Header): boolean {
   try {
     validateHeaderName(name);
@@ -72,7 +75,7 @@ function isSendable([name, value]: Header): boolean {
 
 const cookiesOf = (cookies: unknown): Header[] => (isScalars(cookies) ? [["Set-Cookie", cookies.map(String)]] : []);
 
-/** API Gateway keeps these for itself and passes a function's on under another name ("Important notes"). */
+/** API Gateway sets these headers itself and renames those of a function ("Important notes"). */
 const remapped = new Set([
   "connection",
   "content-length",
@@ -85,7 +88,7 @@ const remapped = new Set([
   "www-authenticate",
 ]);
 
-const sent = (name: string) => (remapped.has(name.toLowerCase()) ? `x-amzn-Remapped-${name}` : name);
+const forwardedName = (name: string) => (remapped.has(name.toLowerCase()) ? `x-amzn-Remapped-${name}` : name);
 
 const compress = promisify(gzip);
 
@@ -96,28 +99,28 @@ export async function sendResult(
   { statusCode, headers, body }: ProxyResult,
   compressedBytesMin: number,
 ): Promise<void> {
-  begin(response, { statusCode, headers });
+  startResponse(response, { statusCode, headers });
   const isCompressed =
     body.length >= compressedBytesMin && acceptsGzip(request) && !response.hasHeader("Content-Encoding");
   if (isCompressed) response.setHeader("Content-Encoding", "gzip");
   const content = isCompressed ? await compress(body) : body;
-  // Nobody knows how long the body would be that a GET would get.
+  // A HEAD response has no Content-Length: the length of a GET's body is not known.
   const hasBody = statusCode !== 204 && statusCode !== 304 && request.method !== "HEAD";
   if (hasBody) response.setHeader("Content-Length", content.length);
   response.end(content);
 }
 
-/** Passes a stream on as it comes. A function that fails on the way breaks the connection. */
+/** Sends each chunk as soon as it arrives. When the function fails after the head, the connection is broken. */
 export async function sendStream(response: ServerResponse, head: ResultHead, body: Readable): Promise<void> {
-  // To one that has gone already a pipeline would neither write nor end.
+  // The client has disconnected: a pipeline would neither write nor end.
   if (response.destroyed) return void body.destroy();
-  begin(response, head);
-  // The client shall know that there is an answer, though it may take a while to begin.
+  startResponse(response, head);
+  // The client gets the head at once; the first chunk may take a while.
   response.flushHeaders();
   await pipeline(body, response);
 }
 
-function begin(response: ServerResponse, { statusCode, headers }: ResultHead): void {
+function startResponse(response: ServerResponse, { statusCode, headers }: ResultHead): void {
   response.statusCode = statusCode;
   response.setHeader("Content-Type", "application/json");
   for (const [name, value] of headers) response.setHeader(name, value);

@@ -5,13 +5,13 @@ export interface Match {
   readonly resource: string;
   /** The endpoints of the path. */
   readonly declarations: readonly Declaration[];
-  /** As they stand in the path. */
+  /** As in the path, not decoded. */
   readonly pathParameters: Readonly<Record<string, string>> | null;
 }
 
 /**
- * Finds the endpoints of a path as API Gateway does: segment by segment, to the letter. What is not exactly a resource
- * (another case, a dot segment, an encoded letter, a slash more) is none; only one slash at the end changes nothing
+ * Finds the endpoints of a path as API Gateway does: it compares segment by segment and character by character. Another
+ * case, a dot segment, an encoded letter or an additional slash is another path; only one slash at the end is ignored
  * (aws/aws-sam-cli#1495).
  */
 export function router(endpoints: readonly Declaration[]): (path: string) => Match | undefined {
@@ -20,7 +20,7 @@ export function router(endpoints: readonly Declaration[]): (path: string) => Mat
     segments: resource.split("/"),
     declarations,
   }));
-  // A literal segment outweighs a parameter.
+  // A literal segment takes precedence over a parameter.
   resources.sort((left, right) => parameterCount(left.segments) - parameterCount(right.segments));
   return (path) => {
     const given = path.replace(/\/$/, "").split("/");
@@ -36,12 +36,12 @@ const parameterCount = (segments: readonly string[]) => segments.filter((segment
 
 const nameOf = (segment: string) => /^\{(.+)\}$/.exec(segment)?.[1];
 
-/** The parameters and their values; undefined when the path is not of this resource. */
+/** The parameters and their values; undefined when the path does not match the resource. */
 function match(segments: readonly string[], given: readonly string[]): [string, string][] | undefined {
   if (segments.length !== given.length) return undefined;
   const found: [string, string][] = [];
-  for (const [place, segment] of segments.entries()) {
-    const value = given[place] ?? "";
+  for (const [index, segment] of segments.entries()) {
+    const value = given[index] ?? "";
     const name = nameOf(segment);
     if (name === undefined ? segment !== value : value === "") return undefined;
     if (name !== undefined) found.push([name, value]);

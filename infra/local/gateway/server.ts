@@ -17,9 +17,9 @@ import { isForThisMachine } from "../http/loopback.ts";
 import { receiveBody } from "../http/request-body.ts";
 import type { Key } from "../http/signature.ts";
 import { type Lambda, RequestTooLarge, TooManyRequests } from "../lambda/lambda.ts";
-import { buffered, Refusal, streamed, Unbuilt } from "./integration.ts";
+import { BuildError, buffered, GatewayError, streamed } from "./integration.ts";
 import { invokeApi } from "./invoke-api.ts";
-import { proxyEvent, Unreadable } from "./proxy-event.ts";
+import { MalformedRequest, proxyEvent } from "./proxy-event.ts";
 import { sendResult, sendStream } from "./proxy-result.ts";
 import { type Match, router } from "./routes.ts";
 
@@ -28,11 +28,11 @@ export interface GatewayOptions {
   readonly endpoints?: readonly Declaration[];
   readonly lambda: Lambda;
   readonly allowedOrigins: readonly string[];
-  /** Without uploads the routes of the file service answer 503 by themselves. */
+  /** Without uploads the gateway answers 503 on the routes of the file service. */
   readonly uploads: boolean;
-  /** What the Invoke API asks for, which is not there without it. */
+  /** The key that requests to the Invoke API must be signed with. Without a key there is no Invoke API. */
   readonly key?: Key;
-  /** What else the local server serves, tried first; true when it has answered. */
+  /** Other pages of the local server. The gateway calls this first; true means that it has answered. */
   readonly pages?: (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
   readonly limits?: Partial<GatewayLimits>;
 }
@@ -67,9 +67,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const invoke = options.key ? invokeApi(lambda, options.key) : async () => false;
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (!isForThisMachine(request)) return refuse(request, response, undefined, gatewayResponses.ACCESS_DENIED);
+    if (!isForThisMachine(request)) return sendError(request, response, undefined, gatewayResponses.ACCESS_DENIED);
     if (await options.pages?.(request, response)) return;
-    // Paths are compared as they came; a URL object would resolve `..` and `//`.
+    // The path is compared as it was sent; a URL object would resolve `..` and `//`.
     const [path = "", search = ""] = (request.url ?? "").split(/\?(.*)/s);
     if (await invoke(path, request, response)) return;
     const match = find(path);
@@ -77,9 +77,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     try {
       await serve(request, response, match, path, search);
     } catch (error) {
-      // Too late for an answer: a broken connection tells the client that half a list is no list.
+      // The status has been sent: the broken connection tells the client that the list is incomplete.
       if (response.headersSent || request.errored) return void response.destroy();
-      refuse(request, response, match, responseTo(error));
+      sendError(request, response, match, gatewayResponseOf(error));
     }
   };
 
@@ -91,10 +91,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     search: string,
   ): Promise<void> => {
     const declaration = match?.declarations.find((each) => methodsOf(each).includes(request.method ?? ""));
-    if (!match || !declaration) throw new Refusal("MISSING_AUTHENTICATION_TOKEN");
+    if (!match || !declaration) throw new GatewayError("MISSING_AUTHENTICATION_TOKEN");
     const received = await receiveBody(request, limits.bodyBytes);
-    if ("refusal" in received) throw new Refusal(received.refusal);
-    if (declaration.files && !options.uploads) return refuse(request, response, match, noFileServiceResponse);
+    if ("error" in received) throw new GatewayError(received.error);
+    if (declaration.files && !options.uploads) return sendError(request, response, match, noFileServiceResponse);
     const { resource, pathParameters } = match;
     const event = proxyEvent({ request, path, search, ...received, resource, pathParameters });
     response.setHeader("x-amzn-RequestId", event.requestContext.requestId);
@@ -112,16 +112,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     response.writeHead(204, preflightHeaders(declarations, allowedOrigins, headers.origin)).end();
   };
 
-  const refuse = (
+  const sendError = (
     { headers }: IncomingMessage,
     response: ServerResponse,
     match: Match | undefined,
-    refusal: GatewayResponse,
+    answer: GatewayResponse,
   ) => {
-    const body = envelopeOf(refusal);
-    response.writeHead(refusal.status, {
+    const body = envelopeOf(answer);
+    response.writeHead(answer.status, {
       ...corsHeaders(match?.declarations[0] ?? {}, allowedOrigins, headers.origin),
-      ...retryHeaders(refusal),
+      ...retryHeaders(answer),
       "Content-Type": "application/json",
       "Content-Length": Buffer.byteLength(body),
     });
@@ -137,34 +137,34 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         response.destroy();
       });
     },
-    refuse: refuseUnreadable,
+    clientError: answerMalformed,
   });
 }
 
-function responseTo(error: unknown): GatewayResponse {
-  return error instanceof Unbuilt ? { status: 500, message: error.message } : gatewayResponses[refusalOf(error)];
+function gatewayResponseOf(error: unknown): GatewayResponse {
+  return error instanceof BuildError
+    ? { status: 500, message: error.message }
+    : gatewayResponses[responseTypeOf(error)];
 }
 
-function refusalOf(error: unknown): GatewayResponseType {
-  if (error instanceof Refusal) return error.type;
+function responseTypeOf(error: unknown): GatewayResponseType {
+  if (error instanceof GatewayError) return error.type;
   if (error instanceof RequestTooLarge) return "REQUEST_TOO_LARGE";
-  // API Gateway takes what Lambda turns away for an integration that failed.
+  // API Gateway answers Lambda's 429 with the response type INTEGRATION_FAILURE.
   if (error instanceof TooManyRequests) return "INTEGRATION_FAILURE";
-  if (error instanceof Unreadable) return "BAD_REQUEST_PARAMETERS";
+  if (error instanceof MalformedRequest) return "BAD_REQUEST_PARAMETERS";
   console.error(error);
   return "DEFAULT_5XX";
 }
 
-/** Answers what is no HTTP, or has more headers than API Gateway reads. */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+/** Answers bytes that are not HTTP, and headers that are longer than API Gateway accepts. */
+function answerMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const isTooLong = error.code === "HPE_HEADER_OVERFLOW";
-  const refusal = isTooLong
-    ? { status: 431, message: "Request header fields too large" }
-    : gatewayResponses.DEFAULT_4XX;
-  const body = envelopeOf(refusal);
+  const answer = isTooLong ? { status: 431, message: "Request header fields too large" } : gatewayResponses.DEFAULT_4XX;
+  const body = envelopeOf(answer);
   socket.end(
-    `HTTP/1.1 ${refusal.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
+    `HTTP/1.1 ${answer.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
       `Access-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n${body}`,
   );
 }

@@ -5,7 +5,7 @@ interface Listener {
   readonly port: number;
   readonly headerBytesMax: number;
   readonly answer: RequestListener;
-  readonly refuse: (error: NodeJS.ErrnoException, socket: Socket) => void;
+  readonly clientError: (error: NodeJS.ErrnoException, socket: Socket) => void;
 }
 
 const graceInMilliseconds = 1_000;
@@ -17,7 +17,7 @@ export async function listen(listener: Listener): Promise<{ url: string; close()
   const first = await open(listener, listener.port, "127.0.0.1");
   const { port } = first.address() as AddressInfo;
   const second = await open(listener, port, "::1").catch(async (error: NodeJS.ErrnoException) => {
-    // No IPv6 here; or the port is somebody's there, which matters only where it was asked for.
+    // This machine has no IPv6; or another process has the port on ::1, which matters only if the caller chose the port.
     if (error.code !== "EADDRINUSE" || listener.port === 0) return undefined;
     await close(first);
     throw error;
@@ -31,8 +31,8 @@ export async function listen(listener: Listener): Promise<{ url: string; close()
   };
 }
 
-async function open({ headerBytesMax, answer, refuse }: Listener, port: number, host: string): Promise<Server> {
-  const server = createServer({ maxHeaderSize: headerBytesMax }, answer).on("clientError", refuse);
+async function open({ headerBytesMax, answer, clientError }: Listener, port: number, host: string): Promise<Server> {
+  const server = createServer({ maxHeaderSize: headerBytesMax }, answer).on("clientError", clientError);
   server.keepAliveTimeout = idleInMilliseconds;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(port, host, resolve);
@@ -40,7 +40,7 @@ async function open({ headerBytesMax, answer, refuse }: Listener, port: number, 
   return server;
 }
 
-/** Requests under way have a moment to end. */
+/** Requests that are being answered have a second to end. */
 async function close(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeIdleConnections();

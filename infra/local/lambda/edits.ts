@@ -4,15 +4,15 @@ import { buildAgain } from "../../build/build.ts";
 import { Failure } from "./environment.ts";
 import type { Lambda } from "./lambda.ts";
 
-/** Keeps running functions what their code is. */
+/** Builds functions again when their code has changed while the service runs. */
 export interface Edits {
   /**
-   * Builds a function again if the code has changed since it was built, and lets it wait for database functions that
-   * have changed.
+   * Builds a function again if code has changed since it was built, and waits until changed database functions are
+   * installed.
    * @throws {Failure} `BuildFailure` when the code is broken
    */
   prepare(name: string): Promise<void>;
-  /** Looks out for changes from now on; the next request is served by what has changed. */
+  /** Watches the code for changes from now on; the next request runs the changed code. */
   follow(lambda: Lambda): void;
   close(): void;
 }
@@ -36,7 +36,7 @@ const root = join(import.meta.dirname, "../../..");
 const watched = ["functions", "lib"];
 const code = /\.(ts|sql)$/;
 const routes = join("lib", "contract");
-/** What `ops-migrate` brings into the database. */
+/** The files that `ops-migrate` installs in the database. */
 const databaseCode = /\.sql$/;
 /** Editors write a file in several steps, and several files at once. */
 const settlingInMilliseconds = 50;
@@ -50,18 +50,18 @@ export function openEdits({ outdir, stems, report }: EditsOptions): Edits {
   let install: (() => void) | undefined;
   let timer: NodeJS.Timeout | undefined;
 
-  /** One build of a function after another, or an older one might have the last word. */
+  /** Builds of one function run one after another; otherwise an older one could finish last. */
   const build = (name: string) => {
     const before = latest.get(name) ?? Promise.resolve();
-    const started = before.catch(() => {}).then(() => buildAgain(stems.get(name) ?? "", outdir));
-    started.catch((error: Error) => report(error.message));
-    builds.set(name, started);
-    latest.set(name, started);
-    return started;
+    const building = before.catch(() => {}).then(() => buildAgain(stems.get(name) ?? "", outdir));
+    building.catch((error: Error) => report(error.message));
+    builds.set(name, building);
+    latest.set(name, building);
+    return building;
   };
 
-  /** From here on nothing begins with what was, and whoever comes waits for what the edit asks for. */
-  const notice = (lambda: Lambda, file: string) => {
+  /** From now on no invocation begins with the old code; it waits for the build, and for the migration if there is one. */
+  const onEdit = (lambda: Lambda, file: string) => {
     if (!code.test(file)) return;
     hasEdits = true;
     builds.clear();
@@ -92,7 +92,7 @@ export function openEdits({ outdir, stems, report }: EditsOptions): Edits {
     follow(lambda) {
       for (const directory of watched) {
         const watcher = watch(join(root, directory), { recursive: true }, (_, file) => {
-          if (file) notice(lambda, join(directory, file));
+          if (file) onEdit(lambda, join(directory, file));
         });
         watcher.unref();
         watchers.push(watcher);

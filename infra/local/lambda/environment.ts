@@ -7,9 +7,9 @@ import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_thread
 import { build } from "esbuild";
 import { memoryInMegabytes } from "./context.ts";
 import {
-  describe,
   type FromRuntime,
   type FunctionError,
+  functionErrorOf,
   type Invoke,
   type Load,
   type Start,
@@ -17,7 +17,7 @@ import {
 } from "./messages.ts";
 import type { Prelude } from "./stream.ts";
 
-/** An execution environment: a thread with one function, or none yet, that serves one invocation at a time. */
+/** An execution environment: a thread that loads one function and runs one invocation of it at a time. */
 export interface Environment {
   /** @throws {Failure} */
   load(load: Omit<Load, "kind">): Promise<{ readonly isStreaming: boolean }>;
@@ -27,16 +27,16 @@ export interface Environment {
 }
 
 export interface Run {
-  /** What there is when the function has answered, or begun to. @throws {Failure} */
+  /** Resolves when the function has given its result, or the head of its stream. @throws {Failure} */
   readonly answer: Promise<Answer>;
-  /** When the environment can serve another invocation, or has ended. */
+  /** Resolves when the environment can run another invocation, or has ended. */
   readonly over: Promise<void>;
 }
 
 /** The result as JSON text, or a stream. */
 export type Answer = { readonly text: string } | { readonly head: Prelude; readonly body: Readable };
 
-/** What Lambda says of a function that has failed. */
+/** A function has failed. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly reason: FunctionError;
@@ -49,13 +49,14 @@ export class Failure extends Error {
 
 interface Work {
   readonly requestId: string;
-  hear(message: FromRuntime): void;
+  receive(message: FromRuntime): void;
   /** The environment has ended before the work was done. */
   fail(reason: FunctionError): void;
 }
 
 /**
- * Writes the runtime as one plain module: each thread would strip the types anew, and take twice as long to boot.
+ * Writes the runtime as one JavaScript module. Each thread would otherwise strip the types, and take twice as long to
+ * boot.
  * @returns its file
  */
 export async function bundleRuntime(directory: string): Promise<string> {
@@ -68,20 +69,20 @@ export async function bundleRuntime(directory: string): Promise<string> {
     target: "node20",
   });
   const file = join(directory, "runtime.mjs");
-  // Renamed, since others may be booting from what is there.
+  // Written to another file and renamed, because other threads may be reading the old one.
   const unfinished = join(directory, `runtime-${randomUUID()}.mjs`);
   await writeFile(unfinished, outputFiles[0]?.text ?? "");
   await rename(unfinished, file);
   return file;
 }
 
-/** AWS, "Understanding the Lambda execution environment lifecycle": as long as loading a function may take. */
+/** How long loading a function may take (AWS, "Understanding the Lambda execution environment lifecycle"). */
 const loadingInMilliseconds = 10_000;
 
-/** Whether this process was started with `--inspect`: whoever is at a breakpoint may take their time. */
+/** Whether this process was started with `--inspect`: then functions have no timeout, because of breakpoints. */
 export const isDebugged = inspector.url() !== undefined;
 
-/** Boots a runtime, which stands still until a function is loaded. */
+/** Boots a runtime, which waits for a function to load. */
 export function openEnvironment(runtime: string): Environment {
   const { port1: port, port2 } = new MessageChannel();
   const sent = new Int32Array(new SharedArrayBuffer(4));
@@ -95,19 +96,19 @@ export function openEnvironment(runtime: string): Environment {
   let hasEnded = false;
   let cause: Error | undefined;
 
-  const hear = (message: FromRuntime) => {
+  const receive = (message: FromRuntime) => {
     if (message.kind === "log") console[message.level](message.text);
-    else work?.hear(message);
+    else work?.receive(message);
   };
-  port.on("message", hear);
+  port.on("message", receive);
   worker.once("error", (error) => {
     cause = error;
   });
   worker.once("exit", (code) => {
-    for (let left = receiveMessageOnPort(port); left; left = receiveMessageOnPort(port)) hear(left.message);
+    for (let left = receiveMessageOnPort(port); left; left = receiveMessageOnPort(port)) receive(left.message);
     hasEnded = true;
     port.close();
-    work?.fail(endOf(work.requestId, code, cause));
+    work?.fail(exitError(work.requestId, code, cause));
   });
   // An environment that waits for an invocation keeps no process alive.
   port.unref();
@@ -118,7 +119,7 @@ export function openEnvironment(runtime: string): Environment {
       ? undefined
       : setTimeout(() => {
           void end();
-          next.fail(timedOut(next.requestId, timeoutInMilliseconds));
+          next.fail(timeoutError(next.requestId, timeoutInMilliseconds));
         }, timeoutInMilliseconds);
     work = next;
     port.ref();
@@ -144,7 +145,7 @@ export function openEnvironment(runtime: string): Environment {
       const { promise, resolve, reject } = Promise.withResolvers<{ isStreaming: boolean }>();
       const finish = begin({ kind: "load", ...load }, loadingInMilliseconds, {
         requestId: "",
-        hear: (message) => {
+        receive: (message) => {
           if (message.kind === "loaded") resolve(message);
           if (message.kind === "failed") reject(new Failure(message.error));
         },
@@ -166,7 +167,7 @@ export function openEnvironment(runtime: string): Environment {
       const fail = (reason: FunctionError) => {
         const failure = new Failure(reason);
         answer.reject(failure);
-        // The answer has told whoever has no body yet.
+        // Without a listener the error would be uncaught; a caller that has no body yet gets it from `answer`.
         body.on("error", () => {}).destroy(failure);
       };
       const finish = () => {
@@ -175,7 +176,7 @@ export function openEnvironment(runtime: string): Environment {
       };
       const current: Work = {
         requestId: invoke.requestId,
-        hear(message) {
+        receive(message) {
           if (message.kind === "head") answer.resolve({ head: message.head, body });
           else if (message.kind === "chunk") body.push(message.bytes);
           else if (message.kind === "end") body.push(null);
@@ -201,15 +202,15 @@ export function openEnvironment(runtime: string): Environment {
   };
 }
 
-const timedOut = (requestId: string, milliseconds: number): FunctionError => ({
+const timeoutError = (requestId: string, milliseconds: number): FunctionError => ({
   errorType: "Sandbox.Timedout",
   errorMessage: `RequestId: ${requestId} Error: Task timed out after ${(milliseconds / 1000).toFixed(2)} seconds`,
 });
 
-/** In Lambda's words, why an environment has ended by itself. */
-function endOf(requestId: string, code: number, cause: Error | undefined): FunctionError {
+/** Lambda's error for an environment that has ended unexpectedly. */
+function exitError(requestId: string, code: number, cause: Error | undefined): FunctionError {
   const isOutOfMemory = cause && "code" in cause && cause.code === "ERR_WORKER_OUT_OF_MEMORY";
-  if (cause && !isOutOfMemory) return describe(cause);
+  if (cause && !isOutOfMemory) return functionErrorOf(cause);
   const why = isOutOfMemory
     ? "with error: signal: killed"
     : code === 0

@@ -15,15 +15,15 @@ export interface LambdaOptions {
   readonly outdir: string;
   readonly limits?: Partial<LambdaLimits>;
   /**
-   * The environment variables; without them those that this process has when an environment opens. Each function is
-   * told the database's secret of its role.
+   * The environment variables of functions. Default: those of this process when an environment opens. In addition each
+   * function gets the ARN of its database role's secret.
    */
   readonly variables?: Variables;
-  /** Makes the first invocation of a function faster, by an environment that is ready before it is known for what. */
+  /** Keeps one environment booted without a function, so that the first invocation of a function is faster. */
   readonly keepsSpare?: boolean;
-  /** What comes before a function is loaded, such as building it again; when it fails, so does the invocation. */
+  /** Runs before a function is loaded, for example to build it again. When it fails, the invocation fails. */
   readonly prepare?: (name: string) => Promise<void>;
-  /** Reserved concurrency, by function: whoever comes while so many run is turned away. */
+  /** Reserved concurrency by function: while so many invocations run, further ones fail with `TooManyRequests`. */
   readonly reserved?: Readonly<Record<string, number>>;
 }
 
@@ -37,7 +37,7 @@ export interface LambdaLimits {
   readonly timeoutInMilliseconds: number;
   /** Of functions that stream, and of those that operators and deployments invoke (`ops-…`). */
   readonly longTimeoutInMilliseconds: number;
-  /** Of one function, at once; more invocations wait for their turn. */
+  /** Environments of one function at the same time; further invocations wait. */
   readonly environments: number;
 }
 
@@ -59,7 +59,7 @@ export type StreamedInvocation =
   | { readonly head: Prelude; readonly body: Readable }
   | { readonly error: FunctionError };
 
-/** Functions as Lambda runs them, each in environments of its own. */
+/** Runs functions as Lambda does, each in environments of its own. */
 export interface Lambda {
   readonly names: ReadonlySet<string>;
   /**
@@ -69,16 +69,17 @@ export interface Lambda {
    */
   invoke(name: string, event: unknown): Promise<Invocation>;
   /**
-   * Invokes a streaming function; settles as soon as the head is there. A function that fails later destroys the body.
+   * Invokes a streaming function; settles as soon as the head has arrived. When the function fails later, the body is
+   * destroyed.
    * @throws {RequestTooLarge}
    * @throws {TooManyRequests}
    */
   stream(name: string, event: unknown): Promise<StreamedInvocation>;
-  /** Has so many environments of a function ready, as provisioned concurrency does, and no more. */
+  /** Keeps exactly so many environments of a function ready, as provisioned concurrency does. */
   provision(name: string, environments: number): Promise<void>;
-  /** Has every function loaded anew before its next invocation, as a deployment does. */
+  /** Loads every function again before its next invocation, as after a deployment. */
   renew(): Promise<void>;
-  /** Ends all environments, whatever they are doing. */
+  /** Ends all environments, even those that run an invocation. */
   close(): Promise<void>;
 }
 
@@ -87,7 +88,7 @@ export class RequestTooLarge extends Error {
   override readonly name = "RequestTooLargeException";
 }
 
-/** As many run as are reserved for the function. */
+/** As many invocations run as are reserved for the function. */
 export class TooManyRequests extends Error {
   override readonly name = "TooManyRequestsException";
 }
@@ -110,16 +111,16 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   });
 
   const running = new Map<string, number>();
-  /** Takes one of the places that are reserved for a function, where any are; what comes back gives it back. */
-  const enter = (name: string): (() => void) => {
-    const already = running.get(name) ?? 0;
-    if (already >= (options.reserved?.[name] ?? Number.POSITIVE_INFINITY)) throw new TooManyRequests("Rate Exceeded.");
-    running.set(name, already + 1);
+  /** Counts an invocation against the function's reserved concurrency. Returns the function that ends the count. */
+  const countInvocation = (name: string): (() => void) => {
+    const count = running.get(name) ?? 0;
+    if (count >= (options.reserved?.[name] ?? Number.POSITIVE_INFINITY)) throw new TooManyRequests("Rate Exceeded.");
+    running.set(name, count + 1);
     return () => running.set(name, (running.get(name) ?? 0) - 1);
   };
 
-  /** Runs a function, and turns what goes wrong into what Lambda would answer. */
-  const attempt = async <Result>(
+  /** Runs a function. When it fails, gives Lambda's answer. */
+  const invoke = async <Result>(
     name: string,
     event: unknown,
     read: (answer: Answer) => Result | Promise<Result>,
@@ -130,9 +131,9 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
       console.error(JSON.stringify({ level: "error", function: name, requestId, ...error }));
     try {
       if (!files.has(name)) throw new Failure(notFound(name));
-      const leave = enter(name);
+      const uncount = countInvocation(name);
       const loaded = await pool.acquire(name).catch((error) => {
-        leave();
+        uncount();
         throw error;
       });
       const { environment, isStreaming } = loaded;
@@ -141,13 +142,13 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
       const { responseBytes, streamedBytes } = limits;
       const run = environment.run({ requestId, event: text, timeoutInMilliseconds, responseBytes, streamedBytes }, log);
       void run.over.then(() => {
-        leave();
+        uncount();
         pool.release(loaded);
       });
       return await read(await run.answer);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      // Who builds has said it already.
+      // The build has already reported its errors.
       if (error.reason.errorType !== "BuildFailure") log(error.reason);
       return { error: error.reason };
     }
@@ -156,11 +157,11 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   return {
     names: new Set(files.keys()),
     invoke: (name, event) =>
-      attempt(name, event, async (answer) => {
+      invoke(name, event, async (answer) => {
         return { result: "text" in answer ? JSON.parse(answer.text) : await collect(answer, limits.responseBytes) };
       }),
     stream: (name, event) =>
-      attempt(name, event, (answer) => {
+      invoke(name, event, (answer) => {
         if ("head" in answer) return answer;
         throw new Failure(noStream);
       }),
@@ -180,7 +181,7 @@ async function findBundles(outdir: string): Promise<ReadonlyMap<string, string>>
   );
 }
 
-/** Events travel as JSON. */
+/** The event as JSON. */
 function textOf(event: unknown, bytesMax: number): string {
   const text = JSON.stringify(event) ?? "null";
   if (Buffer.byteLength(text) <= bytesMax) return text;

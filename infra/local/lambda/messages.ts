@@ -1,19 +1,19 @@
 import type { MessagePort } from "node:worker_threads";
 import type { Prelude } from "./stream.ts";
 
-/** What Lambda answers when a function fails. */
+/** Lambda's answer when a function fails. */
 export interface FunctionError {
   readonly errorType: string;
   readonly errorMessage: string;
   readonly trace?: readonly string[];
 }
 
-/** What a runtime is started with. */
+/** The data that a runtime thread is started with. */
 export interface Start {
   readonly port: MessagePort;
-  /** Counts the invocations that were sent; the runtime stands still until it is further than what it has taken. */
+  /** Counts the invocations that were sent. The runtime waits until the count is higher than that of those it has taken. */
   readonly sent: Int32Array;
-  /** A debugger sets its breakpoints between invocations, so the runtime must not stand still. */
+  /** A debugger sets its breakpoints between invocations, so the runtime must not block its thread then. */
   readonly isDebugged: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface Invoke {
   readonly streamedBytes: number;
 }
 
-/** A reader of the stream wants more, or has gone. */
+/** The reader of a stream wants the next chunk, or has closed the stream. */
 export interface Reading {
   readonly kind: "pull" | "abandon";
 }
@@ -50,15 +50,15 @@ export type FromRuntime =
   | { readonly kind: "head"; readonly head: Prelude }
   | { readonly kind: "chunk"; readonly bytes: Uint8Array }
   | { readonly kind: "end" }
-  /** Before a result or head; or in the stream; or after all that, for the log only. */
+  /** `failed` before a result or head, `broken` within the stream, `failed-late` after it: that is only logged. */
   | { readonly kind: "failed" | "broken" | "failed-late"; readonly error: FunctionError }
-  /** After a failure, or after a stream whose handler, too, has come to its end. */
+  /** After a failure, or when both the stream and its handler have ended. */
   | { readonly kind: "done" };
 
 export const logLevels = ["debug", "error", "info", "log", "warn"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-export function describe(error: unknown): FunctionError {
+export function functionErrorOf(error: unknown): FunctionError {
   if (!(error instanceof Error)) return { errorType: typeof error, errorMessage: String(error), trace: [] };
   return { errorType: error.name, errorMessage: error.message, trace: error.stack?.split("\n") ?? [] };
 }

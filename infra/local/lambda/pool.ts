@@ -5,14 +5,14 @@ import { type Environment, openEnvironment } from "./environment.ts";
 /** The environments of all functions. */
 export interface Pool {
   /**
-   * An environment with the function loaded: of those that have nothing to do the one used last.
+   * An environment with the function loaded; of several idle ones the one used last.
    * @throws {Failure} when the function cannot be loaded
    */
   acquire(name: string): Promise<Loaded>;
   release(loaded: Loaded): void;
-  /** Has so many environments of a function ready, and no more. */
+  /** Keeps exactly so many environments of a function ready. */
   provision(name: string, count: number): Promise<void>;
-  /** Lets no invocation begin in an environment that is open by now: functions have changed. */
+  /** Functions have changed: no invocation begins any more in an environment that was opened before. */
   renew(): Promise<void>;
   close(): Promise<void>;
 }
@@ -22,17 +22,17 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 export interface PoolOptions {
   /** The file that an environment boots from. */
   readonly runtime: string;
-  /** Where each function is. */
+  /** The file of each function. */
   readonly files: ReadonlyMap<string, string>;
-  /** Of one function at once; whoever comes then waits for their turn. */
+  /** Environments of one function at the same time; further invocations wait. */
   readonly environmentsMax: number;
-  /** The environment variables of a function, whenever one of its environments opens. */
+  /** The environment variables of a function, read each time when one of its environments opens. */
   readonly variablesOf: (name: string) => Variables;
   /** Where compiled code is kept from one environment to the next. */
   readonly compiled: string;
   /** Boots an environment before there is a function to load. */
   readonly keepsSpare: boolean;
-  /** What comes before a function is loaded; when it fails, so does the loading. */
+  /** Runs before a function is loaded. When it fails, loading fails. */
   readonly prepare?: ((name: string) => Promise<void>) | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface Loaded {
   readonly name: string;
   readonly environment: Environment;
   readonly isStreaming: boolean;
-  /** How often functions had been renewed when it was loaded. */
+  /** How often `renew` had been called when the function was loaded. */
   readonly renewals: number;
   timer?: NodeJS.Timeout;
 }
@@ -52,30 +52,30 @@ interface Waiting {
 
 interface Group {
   readonly name: string;
-  /** Those that are being opened included. */
+  /** Includes environments that are being opened. */
   count: number;
   opening: number;
   readonly idle: Loaded[];
   readonly waiting: Waiting[];
 }
 
-/** A native library goes with the last thread that has it, unless this one has, too (sharp, "Installation"). */
-async function keepNative(file: string): Promise<void> {
+/** A native library is unloaded with the last thread that uses it, so the main thread loads it too (sharp, "Installation"). */
+async function keepNativeLibrary(file: string): Promise<void> {
   const code = await readFile(file, "utf8").catch(() => "");
   if (code.includes('"sharp"')) await import("sharp");
 }
 
 /**
- * More environments of one function than this only get into each other's way, and each of them has to get warm by
- * itself, unless they wait for something: then somebody waits for them.
+ * More environments of one function compete for the processors, and each one starts cold. Only when an invocation has
+ * waited for `patienceInMilliseconds` are more opened, because then the others probably wait for the database.
  */
 const eagerMax = availableParallelism() + 1;
 const patienceInMilliseconds = 1_000;
 const idleInMilliseconds = 5 * 60_000;
 
 /**
- * Opens environments as they are needed. Only so many are opened at once as there are processors: whoever waits takes
- * what is free first, one that has just been opened or one that somebody has done with.
+ * Opens environments when they are needed, at most as many at the same time as there are processors. An invocation that
+ * waits gets the first environment that is free: a new one, or one whose invocation has ended.
  */
 export function openPool({
   runtime,
@@ -88,7 +88,7 @@ export function openPool({
 }: PoolOptions): Pool {
   const groups = new Map<string, Group>();
   const all = new Set<Environment>();
-  const wanted: Group[] = [];
+  const queue: Group[] = [];
   let opening = 0;
   let renewals = 0;
   let spare = keepsSpare ? openEnvironment(runtime) : undefined;
@@ -103,11 +103,11 @@ export function openPool({
     const loaded = group.idle.pop();
     clearTimeout(loaded?.timer);
     if (!loaded?.environment.hasEnded) return loaded;
-    forget(loaded);
+    remove(loaded);
     return takeIdle(group);
   };
 
-  const forget = ({ name, environment }: Loaded) => {
+  const remove = ({ name, environment }: Loaded) => {
     all.delete(environment);
     groupOf(name).count -= 1;
   };
@@ -116,21 +116,21 @@ export function openPool({
     const { idle } = groupOf(loaded.name);
     clearTimeout(loaded.timer);
     idle.splice(idle.indexOf(loaded), 1);
-    forget(loaded);
+    remove(loaded);
     await loaded.environment.end();
   };
 
-  const want = (group: Group, atOnce = false) => {
-    if (group.count >= eagerMax && !atOnce) return;
+  const requestOpening = (group: Group, isUrgent = false) => {
+    if (group.count >= eagerMax && !isUrgent) return;
     if (group.count >= environmentsMax || group.opening >= group.waiting.length) return;
     group.count += 1;
     group.opening += 1;
-    wanted.push(group);
+    queue.push(group);
     openNext();
   };
 
   const openNext = () => {
-    const group = opening < availableParallelism() ? wanted.shift() : undefined;
+    const group = opening < availableParallelism() ? queue.shift() : undefined;
     if (!group) return;
     if (group.waiting.length === 0) {
       group.count -= 1;
@@ -154,7 +154,7 @@ export function openPool({
     all.add(opened);
     try {
       await prepare?.(name);
-      await keepNative(file);
+      await keepNativeLibrary(file);
       const load = { name, file, environment: variablesOf(name), compiled };
       const { isStreaming } = await opened.load(load);
       release({ name, environment: opened, isStreaming, renewals: loaded });
@@ -170,9 +170,9 @@ export function openPool({
   const release = (loaded: Loaded) => {
     const group = groupOf(loaded.name);
     if (loaded.environment.hasEnded || loaded.renewals < renewals) {
-      forget(loaded);
+      remove(loaded);
       void loaded.environment.end();
-      return want(group, true);
+      return requestOpening(group, true);
     }
     const next = group.waiting.shift();
     if (next) return next.resolve(loaded);
@@ -180,14 +180,14 @@ export function openPool({
     group.idle.push(loaded);
   };
 
-  const acquire = async (name: string, atOnce = false) => {
+  const acquire = async (name: string, isUrgent = false) => {
     const group = groupOf(name);
     const { promise, resolve, reject } = Promise.withResolvers<Loaded>();
     const loaded = takeIdle(group);
     if (loaded) return loaded;
     group.waiting.push({ resolve, reject });
-    want(group, atOnce);
-    const timer = setTimeout(() => want(group, true), patienceInMilliseconds);
+    requestOpening(group, isUrgent);
+    const timer = setTimeout(() => requestOpening(group, true), patienceInMilliseconds);
     return await promise.finally(() => clearTimeout(timer));
   };
 

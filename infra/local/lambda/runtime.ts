@@ -4,8 +4,8 @@ import { format } from "node:util";
 import { receiveMessageOnPort, workerData } from "node:worker_threads";
 import { contextOf } from "./context.ts";
 import {
-  describe,
   type FromRuntime,
+  functionErrorOf,
   type Invoke,
   type Load,
   logLevels,
@@ -13,49 +13,49 @@ import {
   type Start,
   type ToRuntime,
 } from "./messages.ts";
-import { isStreamingHandler, named, openResponse, provideAwsLambda, ResponseStream } from "./stream.ts";
+import { isStreamingHandler, openResponse, provideAwsLambda, ResponseStream, runtimeError } from "./stream.ts";
 
 type Handler = (event: unknown, ...rest: unknown[]) => unknown;
 
 const { port, sent, isDebugged }: Start = workerData;
 let taken = 0;
-const received: ToRuntime[] = [];
-/** Where the reader of a stream is heard. */
-let hear = (_message: Reading): void => {};
+const queue: ToRuntime[] = [];
+/** Handles messages from the reader of the current stream. */
+let handleReading = (_message: Reading): void => {};
 
-const say = (message: FromRuntime) => port.postMessage(message);
+const send = (message: FromRuntime) => port.postMessage(message);
 
 /**
- * Stands still until there is something to do, as AWS freezes an environment: no timer fires meanwhile, and nothing
- * that was left running runs on.
+ * Blocks the thread until there is a message, as AWS freezes an environment: meanwhile no timer fires, and no work that
+ * the function left running goes on.
  */
 async function next(): Promise<Load | Invoke> {
-  if (isDebugged) await somethingSent();
+  if (isDebugged) await messageSent();
   else Atomics.wait(sent, 0, taken);
   for (;;) {
-    const message: ToRuntime = received.shift() ?? receiveMessageOnPort(port)?.message;
-    // What was meant for a stream that is over comes to nothing.
+    const message: ToRuntime = queue.shift() ?? receiveMessageOnPort(port)?.message;
+    // A message for a stream that has ended is dropped.
     if (message.kind !== "load" && message.kind !== "invoke") continue;
     taken += 1;
     return message;
   }
 }
 
-async function somethingSent(): Promise<void> {
+async function messageSent(): Promise<void> {
   port.ref();
   await Atomics.waitAsync(sent, 0, taken).value;
   port.unref();
 }
 
 port.on("message", (message: ToRuntime) => {
-  if (message.kind === "load" || message.kind === "invoke") received.push(message);
-  else hear(message);
+  if (message.kind === "load" || message.kind === "invoke") queue.push(message);
+  else handleReading(message);
 });
-// A function that waits for nothing any more has come to its end.
+// A function that waits for nothing has ended: the port must not keep the thread alive.
 port.unref();
 
-/** What is due as the last invocation ends, such as giving its connection back, still happens. */
-const settle = () => new Promise((done) => setImmediate(done));
+/** Lets callbacks run that are due when an invocation ends, such as the one that returns a connection to its pool. */
+const nextTurn = () => new Promise((done) => setImmediate(done));
 
 async function load({ name, file, environment, compiled }: Load): Promise<(invoke: Invoke) => Promise<void>> {
   for (const key of Object.keys(process.env)) if (!(key in environment)) delete process.env[key];
@@ -63,9 +63,9 @@ async function load({ name, file, environment, compiled }: Load): Promise<(invok
   module.enableCompileCache?.(compiled);
   const { handler } = await import(pathToFileURL(file).href);
   if (typeof handler !== "function")
-    throw named("Runtime.HandlerNotFound", "index.handler is undefined or not exported");
+    throw runtimeError("Runtime.HandlerNotFound", "index.handler is undefined or not exported");
   const isStreaming = isStreamingHandler(handler);
-  say({ kind: "loaded", isStreaming });
+  send({ kind: "loaded", isStreaming });
   module.flushCompileCache?.();
   return (invoke) => (isStreaming ? stream(name, handler, invoke) : answer(name, handler, invoke));
 }
@@ -75,20 +75,20 @@ async function answer(name: string, handler: Handler, invoke: Invoke): Promise<v
     const context = contextOf(name, invoke.timeoutInMilliseconds, invoke.requestId);
     const text = JSON.stringify(await handler(JSON.parse(invoke.event), context)) ?? "null";
     if (Buffer.byteLength(text) > invoke.responseBytes) throw tooLarge(invoke.responseBytes);
-    say({ kind: "result", text });
+    send({ kind: "result", text });
   } catch (error) {
-    say({ kind: "failed", error: describe(error) });
-    say({ kind: "done" });
+    send({ kind: "failed", error: functionErrorOf(error) });
+    send({ kind: "done" });
   }
 }
 
 const tooLarge = (bytesMax: number) =>
-  named(
+  runtimeError(
     "Function.ResponseSizeTooLarge",
     `Response payload size exceeded maximum allowed payload size (${bytesMax} bytes).`,
   );
 
-/** Ends when both have come to their end, the stream and the handler. */
+/** Resolves when both the stream and the handler have ended. */
 async function stream(name: string, handler: Handler, invoke: Invoke): Promise<void> {
   const context = contextOf(name, invoke.timeoutInMilliseconds, invoke.requestId);
   const stream = new ResponseStream(invoke.streamedBytes);
@@ -102,44 +102,44 @@ async function stream(name: string, handler: Handler, invoke: Invoke): Promise<v
     const { head, content } = await openResponse(stream);
     isOpen = true;
     work.catch((error) => {
-      if (!stream.isAbandoned) say({ kind: "failed-late", error: describe(error) });
+      if (!stream.isAbandoned) send({ kind: "failed-late", error: functionErrorOf(error) });
     });
     const delivered = deliver(content, stream);
-    say({ kind: "head", head });
+    send({ kind: "head", head });
     await delivered;
   } catch (error) {
-    say({ kind: isOpen ? "broken" : "failed", error: describe(error) });
+    send({ kind: isOpen ? "broken" : "failed", error: functionErrorOf(error) });
   }
   await work.catch(() => {});
-  say({ kind: "done" });
+  send({ kind: "done" });
 }
 
-/** Sends a chunk whenever the reader asks for one. Ends when there is no more, or nobody who reads. */
+/** Sends a chunk whenever the reader asks for one. Ends with the last chunk, or when the reader has closed the stream. */
 function deliver(content: AsyncGenerator<Buffer>, stream: ResponseStream): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  hear = ({ kind }) => {
+  handleReading = ({ kind }) => {
     if (kind === "abandon") {
       stream.abandon();
       resolve();
     } else {
-      content.next().then(({ done, value }) => (done ? resolve(say({ kind: "end" })) : sendChunk(value)), reject);
+      content.next().then(({ done, value }) => (done ? resolve(send({ kind: "end" })) : sendChunk(value)), reject);
     }
   };
   port.ref();
   return promise.finally(() => {
     port.unref();
-    hear = () => {};
+    handleReading = () => {};
   });
 }
 
-/** A copy: what it is cut from may be the function's, or hold much else. */
+/** Transfers a copy: the chunk's memory may be shared with other buffers of the function. */
 function sendChunk(chunk: Buffer): void {
   const bytes = new Uint8Array(chunk);
   port.postMessage({ kind: "chunk", bytes } satisfies FromRuntime, [bytes.buffer]);
 }
 
-for (const level of logLevels) console[level] = (...values) => say({ kind: "log", level, text: format(...values) });
-// As NODE_OPTIONS says on AWS: stacks name the lines of the TypeScript.
+for (const level of logLevels) console[level] = (...values) => send({ kind: "log", level, text: format(...values) });
+// As NODE_OPTIONS does on AWS: stack traces have the line numbers of the TypeScript files.
 process.setSourceMapsEnabled(true);
 provideAwsLambda();
 void serve();
@@ -147,9 +147,9 @@ void serve();
 async function serve(): Promise<void> {
   const loading = await next();
   if (loading.kind !== "load") throw new Error("A function is loaded before it is invoked");
-  const run = await load(loading).catch((error) => say({ kind: "failed", error: describe(error) }));
+  const run = await load(loading).catch((error) => send({ kind: "failed", error: functionErrorOf(error) }));
   while (run) {
-    await settle();
+    await nextTurn();
     const invoke = await next();
     if (invoke.kind === "invoke") await run(invoke);
   }

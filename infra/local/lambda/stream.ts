@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 
-/** What a streaming function says before its body: the REST proxy result without the body. */
+/** What a streaming function writes before its body: the REST proxy result without the body. */
 export type Prelude = Readonly<Record<string, unknown>>;
 
 const streaming = Symbol.for("aws.lambda.runtime.handler.streaming");
@@ -26,7 +26,7 @@ export class ResponseStream extends PassThrough {
   }
 
   setContentType(_type: string): void {
-    if (this.#isStarted) throw named("Runtime.InvalidStreamingOperation", "Cannot set content-type, too late.");
+    if (this.#isStarted) throw runtimeError("Runtime.InvalidStreamingOperation", "Cannot set content-type, too late.");
   }
 
   override write(chunk: unknown, second?: unknown, third?: unknown): boolean {
@@ -38,26 +38,26 @@ export class ResponseStream extends PassThrough {
     this.#bytes += bytes.length;
     if (this.#bytes > this.#bytesMax) {
       const message = `Response stream exceeded maximum allowed payload size (${this.#bytesMax} bytes).`;
-      throw named("Function.ResponseSizeTooLarge", message);
+      throw runtimeError("Function.ResponseSizeTooLarge", message);
     }
     return super.write(bytes, [second, third].find(isCallback));
   }
 
-  /** Ends it as failed: what was written before still arrives. */
+  /** Ends the stream with an error, after everything that was written before. */
   fail(error: Error): void {
     if (this.writableEnded) return;
     this.#failure = error;
     this.end();
   }
 
-  /** Nobody reads it any more. Lambda would let the function write on into the void; here it is told. */
+  /** Ends the stream because its reader is gone. Lambda would let the function write on; here its next write fails. */
   abandon(): void {
     if (this.readableEnded) return;
     this.isAbandoned = true;
     this.destroy(new Error("Nobody reads the response any more."));
   }
 
-  /** What was written, broken off where it failed. */
+  /** What was written; throws where the stream failed. */
   async *content(): AsyncGenerator<Buffer> {
     yield* this;
     if (this.#failure) throw this.#failure;
@@ -72,10 +72,10 @@ function bytesOf(chunk: unknown, encoding: unknown): Uint8Array {
 
 const isCallback = (value: unknown): value is (error: Error | null | undefined) => void => typeof value === "function";
 
-/** An error with the name under which Lambda reports it. */
-export const named = (name: string, message: string) => Object.assign(new Error(message), { name });
+/** An error with the `errorType` that Lambda reports. */
+export const runtimeError = (name: string, message: string) => Object.assign(new Error(message), { name });
 
-/** Puts `awslambda` where Lambda's Node.js runtime has it; bundles of streaming functions need it to load. */
+/** Defines the global `awslambda`, as Lambda's Node.js runtime does; bundles of streaming functions need it to load. */
 export function provideAwsLambda(): void {
   Object.assign(globalThis, { awslambda: { streamifyResponse, HttpResponseStream: { from: startWithPrelude } } });
 }
@@ -90,7 +90,7 @@ function startWithPrelude(stream: ResponseStream, prelude: Prelude): ResponseStr
 
 export const isStreamingHandler = (handler: object): boolean => streaming in handler;
 
-/** Splits a response into its metadata and its body, as soon as the metadata are there. */
+/** Splits a response into prelude and body, as soon as the prelude has been written. */
 export async function openResponse(
   stream: ResponseStream,
 ): Promise<{ head: Prelude; content: AsyncGenerator<Buffer> }> {
@@ -129,4 +129,4 @@ function parsePrelude(text: string): Prelude {
 }
 
 const noMetadata = () =>
-  named("Runtime.MalformedStreamingHandler", "The response stream does not begin with metadata.");
+  runtimeError("Runtime.MalformedStreamingHandler", "The response stream does not begin with metadata.");

@@ -5,21 +5,21 @@ import { join } from "node:path";
 import S3rver from "@20minutes/s3rver";
 import { isFromPage } from "../http/loopback.ts";
 import { read } from "../http/request-body.ts";
-import { type Flaw, type Key, verifier } from "../http/signature.ts";
+import { type Key, type SignatureError, verifier } from "../http/signature.ts";
 import { imageBucket } from "./image-bucket.ts";
 
 export interface S3Options {
   /** Where objects are kept, as files. */
   readonly directory: string;
-  /** What is not signed with it gets no answer. */
+  /** The key that requests must be signed with. */
   readonly key: Key;
   /** Default: a free one, on 127.0.0.1. */
   readonly port?: number;
 }
 
 /**
- * A failure at the wire: an error of S3's, a refusal, or a broken connection; after the request was served, though the
- * caller cannot know, or before. Or what to answer instead of the store.
+ * A fault that a test injects: a 500 (`error`), a 403 (`refuse`) or a broken connection (`drop`), before the request is
+ * served or after it, which the caller cannot tell apart. Or the XML to answer instead of the store.
  */
 export type S3Fault = `${Way}-${"before" | "after"}` | { readonly xml: string };
 
@@ -29,16 +29,16 @@ export interface S3 {
   readonly url: string;
   /** The requests received since the start or since this was last emptied, as `PUT /images/avatars/….webp`. */
   readonly requests: string[];
-  /** Sets what decides on the failure of each request, at run time. */
+  /** Sets the function that chooses the fault of each request. */
   intercept(next: ((request: string) => S3Fault | undefined | Promise<S3Fault | undefined>) | undefined): void;
   close(): Promise<void>;
 }
 
 const requestsMax = 10_000;
-/** Far more than an image may have. */
+/** Much larger than the largest image. */
 const bodyBytesMax = 16 * 1_048_576;
 
-/** Starts an S3 with the bucket of images. */
+/** Starts an S3 server with the bucket of images. */
 export async function startS3({ directory, key, port = 0 }: S3Options): Promise<S3> {
   await keepFolders(join(directory, imageBucket));
   const store = new S3rver({
@@ -49,33 +49,33 @@ export async function startS3({ directory, key, port = 0 }: S3Options): Promise<
     configureBuckets: [{ name: imageBucket }],
   });
   await store.configureBuckets();
-  const answer = store.callback();
-  const flawOf = verifier("s3", key);
+  const serve = store.callback();
+  const signatureErrorOf = verifier("s3", key);
   const requests: string[] = [];
-  let decide: Parameters<S3["intercept"]>[0];
+  let faultOf: Parameters<S3["intercept"]>[0];
 
-  const refusalOf = (request: IncomingMessage, body: Buffer): Refusal | undefined => {
-    if (isFromPage(request)) return refusals.missing;
-    const flaw = flawOf(request, body);
-    return flaw ? refusals[flaw] : objectionTo(request, body);
+  const errorOf = (request: IncomingMessage, body: Buffer): S3Error | undefined => {
+    if (isFromPage(request)) return signatureErrors.missing;
+    const signatureError = signatureErrorOf(request, body);
+    return signatureError ? signatureErrors[signatureError] : requestErrorOf(request, body);
   };
 
   const server = createServer(async (request, response) => {
     const body = await read(request, bodyBytesMax).catch(() => undefined);
-    if (!body) return refuse(response, tooLarge);
-    const refusal = refusalOf(request, body);
-    if (refusal) return refuse(response, refusal);
-    const described = describe(request);
-    if (requests.push(described) > requestsMax) requests.shift();
-    const fault = await decide?.(described);
-    if (fault === undefined) return void answer(replay(request, body), response);
+    if (!body) return sendError(response, tooLarge);
+    const error = errorOf(request, body);
+    if (error) return sendError(response, error);
+    const call = callOf(request);
+    if (requests.push(call) > requestsMax) requests.shift();
+    const fault = await faultOf?.(call);
+    if (fault === undefined) return void serve(requestForStore(request, body), response);
     if (typeof fault === "object")
       return void response.writeHead(200, { "Content-Type": "application/xml" }).end(fault.xml);
     const [way, time] = fault.split("-") as [Way, "before" | "after"];
-    if (time === "after") return void answer(replay(request, body), unheard(response, way));
+    if (time === "after") return void serve(requestForStore(request, body), failWhenAnswered(response, way));
     fail(response, way);
   });
-  // Longer than any client keeps an idle connection, so that none is closed just as a request comes.
+  // Longer than any client keeps an idle connection: otherwise it could be closed while a request is on its way.
   server.keepAliveTimeout = 600_000;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(port, "127.0.0.1", resolve);
@@ -85,7 +85,7 @@ export async function startS3({ directory, key, port = 0 }: S3Options): Promise<
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     intercept: (next) => {
-      decide = next;
+      faultOf = next;
     },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
@@ -96,10 +96,10 @@ export async function startS3({ directory, key, port = 0 }: S3Options): Promise<
   };
 }
 
-type Refusal = readonly [status: number, code: string, message: string];
+type S3Error = readonly [status: number, code: string, message: string];
 
-/** What AWS answers ("Error responses" in the S3 API reference). */
-const refusals: Readonly<Record<Flaw, Refusal>> = {
+/** S3's answers to invalid signatures ("Error responses" in the S3 API reference). */
+const signatureErrors: Readonly<Record<SignatureError, S3Error>> = {
   missing: [403, "AccessDenied", "Access Denied"],
   scope: [400, "AuthorizationHeaderMalformed", "The authorization header is malformed."],
   key: [403, "InvalidAccessKeyId", "The AWS Access Key Id you provided does not exist in our records."],
@@ -116,39 +116,39 @@ const refusals: Readonly<Record<Flaw, Refusal>> = {
   ],
 };
 
-const tooLarge: Refusal = [400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size"];
-const invalid: Refusal = [400, "InvalidURI", "Couldn't parse the specified URI."];
-const unused: Refusal = [501, "NotImplemented", "A header you provided implies functionality that is not implemented"];
+const tooLarge: S3Error = [400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size"];
+const invalid: S3Error = [400, "InvalidURI", "Couldn't parse the specified URI."];
+const unused: S3Error = [501, "NotImplemented", "A header you provided implies functionality that is not implemented"];
 
-/** Of `..`, a backslash and NUL: the store makes paths of files from keys, and would leave its folder by them. */
-const climbing = /(?<![\w.])\.\.(?![\w.])|[\\\0]/;
+/** A `..` segment, a backslash or NUL. The store turns keys into file paths, which could point outside of its folder. */
+const traversal = /(?<![\w.])\.\.(?![\w.])|[\\\0]/;
 
-/** Why a request must not reach the store, whoever signs. It names keys in its URL, of what to copy and of what to delete. */
-function objectionTo({ method, url = "", headers }: IncomingMessage, body: Buffer): Refusal | undefined {
+/** The error of a request that must not reach the store. Keys are in its URL, in `x-amz-copy-source` and in deletions. */
+function requestErrorOf({ method, url = "", headers }: IncomingMessage, body: Buffer): S3Error | undefined {
   const isDeletion = method === "POST" && /[?&]delete(=|&|$)/.test(url);
-  // Forms, too, have keys in their bodies.
+  // Uploads by HTML form have keys in their bodies, too.
   if (method === "POST" && !isDeletion) return unused;
   try {
-    const named = decodeURIComponent(`${url}\n${headers["x-amz-copy-source"] ?? ""}`);
-    if (climbing.test(named)) return invalid;
+    const keys = decodeURIComponent(`${url}\n${headers["x-amz-copy-source"] ?? ""}`);
+    if (traversal.test(keys)) return invalid;
   } catch {
     return invalid;
   }
   const text = isDeletion ? body.toString() : "";
-  // The store reads every entity that HTML has; XML has five, and none of them is a part of a path.
-  return climbing.test(text) || /&(?!(?:amp|lt|gt|quot|apos);)/.test(text) ? invalid : undefined;
+  // The store decodes every HTML entity. Only the five of XML are allowed: none of them stands for a part of a path.
+  return traversal.test(text) || /&(?!(?:amp|lt|gt|quot|apos);)/.test(text) ? invalid : undefined;
 }
 
-function refuse(response: ServerResponse, [status, code, message]: Refusal): void {
+function sendError(response: ServerResponse, [status, code, message]: S3Error): void {
   const xml = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>`;
   response.writeHead(status, { "Content-Type": "application/xml" }).end(xml);
 }
 
 /**
- * The request for the store, which reads its body once more. The store knows a key of its own only, so it sees no
- * signature.
+ * The request as the store gets it: with a body that it can read again, and without the signature, because the store
+ * accepts only its own key.
  */
-function replay({ socket, method, url, headers }: IncomingMessage, body: Buffer): IncomingMessage {
+function requestForStore({ socket, method, url, headers }: IncomingMessage, body: Buffer): IncomingMessage {
   const { authorization: _, ...kept } = headers;
   const again = Object.assign(new IncomingMessage(socket), { method, url, headers: kept, complete: true });
   again.push(body);
@@ -156,7 +156,7 @@ function replay({ socket, method, url, headers }: IncomingMessage, body: Buffer)
   return again;
 }
 
-/** The store removes a folder with its last object, and with it what is just being written there. */
+/** The store removes a folder together with its last object, even while it writes another one there. */
 async function keepFolders(bucket: string): Promise<void> {
   for (const folder of ["avatars", "profiles", "covers"]) {
     await mkdir(join(bucket, folder), { recursive: true });
@@ -164,8 +164,8 @@ async function keepFolders(bucket: string): Promise<void> {
   }
 }
 
-/** Lets what the store answers go nowhere; the fault comes when it is done. */
-function unheard(response: ServerResponse, way: Way): ServerResponse {
+/** Discards the store's answer, and fails when the store has finished it. */
+function failWhenAnswered(response: ServerResponse, way: Way): ServerResponse {
   response.write = () => true;
   response.end = () => {
     fail(response, way);
@@ -174,11 +174,11 @@ function unheard(response: ServerResponse, way: Way): ServerResponse {
   return response;
 }
 
-/** The store may have written a head already, so the answer goes past it. */
+/** Writes to the socket, because the store may have written a head to the response. */
 function fail({ socket }: ServerResponse, way: Way): void {
   if (way === "drop") return void socket?.destroy();
   const status = way === "error" ? "500 Internal Server Error" : "403 Forbidden";
   socket?.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
 }
 
-const describe = ({ method, url = "" }: IncomingMessage) => `${method} ${url.replace(/[?&]x-id=\w+/, "")}`;
+const callOf = ({ method, url = "" }: IncomingMessage) => `${method} ${url.replace(/[?&]x-id=\w+/, "")}`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { foreignServer, isLoopback } from "../../../infra/local/service.ts";
+import { externalServer, isLoopback } from "../../../infra/local/service.ts";
 
 describe("A server that somebody else runs", () => {
   it.each([
@@ -8,7 +8,7 @@ describe("A server that somebody else runs", () => {
     ["postgres://user:p%40ss@db/two%20words?sslmode=disable", "postgres://user:p%40ss@db", "two words"],
     ["postgres://user@db", "postgres://user@db", "colophon"],
   ])("is told from its database: %s", (given, url, database) => {
-    expect(foreignServer(given)).toMatchObject({ url, database });
+    expect(externalServer(given)).toMatchObject({ url, database });
   });
 
   it.each([

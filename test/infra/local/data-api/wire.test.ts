@@ -1,7 +1,7 @@
 import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startDataApi } from "../../../../infra/local/data-api/server.ts";
-import { signed } from "../../../../infra/local/http/signature.ts";
+import { signatureHeaders } from "../../../../infra/local/http/signature.ts";
 import { key } from "../../../support/environment.ts";
 import { clientOf, type Emulator, refusal, resourceArn, secretArn, startEmulator } from "./emulator.ts";
 
@@ -26,7 +26,11 @@ const visits = async () => (await data.value("select count(*) from visit"))?.lon
 function post(path: string, body: unknown) {
   const url = new URL(data.api.url + path);
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return fetch(url, { method: "POST", body: text, headers: signed("rds-data", key, url, "POST", Buffer.from(text)) });
+  return fetch(url, {
+    method: "POST",
+    body: text,
+    headers: signatureHeaders("rds-data", key, url, "POST", Buffer.from(text)),
+  });
 }
 
 describe("the wire", () => {

@@ -8,7 +8,7 @@ import { makeCovers } from "../../../../infra/local/demo/covers.ts";
 import type { Series } from "../../../../infra/local/demo/types.ts";
 import { imagePages } from "../../../../infra/local/gateway/images.ts";
 import { startGateway } from "../../../../infra/local/gateway/server.ts";
-import { signed } from "../../../../infra/local/http/signature.ts";
+import { signatureHeaders } from "../../../../infra/local/http/signature.ts";
 import { hasImage, imageBucket } from "../../../../infra/local/s3/image-bucket.ts";
 import { type S3, startS3 } from "../../../../infra/local/s3/server.ts";
 import { key } from "../../../support/environment.ts";
@@ -42,7 +42,7 @@ afterAll(async () => {
 async function put(name: string, body: Buffer): Promise<void> {
   const url = new URL(`${s3.url}/${imageBucket}/${name}`);
   const headers = {
-    ...signed("s3", key, url, "PUT", body),
+    ...signatureHeaders("s3", key, url, "PUT", body),
     "Content-Type": "image/webp",
     "Cache-Control": "public, max-age=31536000, immutable",
   };

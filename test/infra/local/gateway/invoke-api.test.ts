@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Gateway, startGateway } from "../../../../infra/local/gateway/server.ts";
-import { newKey, signed } from "../../../../infra/local/http/signature.ts";
+import { newKey, signatureHeaders } from "../../../../infra/local/http/signature.ts";
 import { startLambda, TooManyRequests } from "../../../../infra/local/lambda/lambda.ts";
 import { key } from "../../../support/environment.ts";
 import { send, streaming, writeFunctions } from "../fixtures.ts";
@@ -33,7 +33,7 @@ const pathOf = (name: string) => `/2015-03-31/functions/${name}/invocations`;
 
 function invoke(name: string, body: string | Buffer = "{}", headers = {}, signing = key) {
   const url = new URL(gateway.url + pathOf(name));
-  const signature = signed("lambda", signing, url, "POST", Buffer.from(body));
+  const signature = signatureHeaders("lambda", signing, url, "POST", Buffer.from(body));
   return send(gateway.url, pathOf(name), {
     method: "POST",
     body,
@@ -57,7 +57,7 @@ describe("Lambda's Invoke API", () => {
 
     await expect(lambda.invoke("ops-later", {})).rejects.toThrow(TooManyRequests);
     const { url, close } = await startGateway({ lambda, key, allowedOrigins: [], uploads: false });
-    const headers = signed("lambda", key, new URL(url + pathOf("ops-later")), "POST", Buffer.from("{}"));
+    const headers = signatureHeaders("lambda", key, new URL(url + pathOf("ops-later")), "POST", Buffer.from("{}"));
     const refused = await fetch(url + pathOf("ops-later"), { method: "POST", body: "{}", headers });
     expect(refused.status).toBe(429);
     expect(refused.headers.get("x-amzn-ErrorType")).toBe("TooManyRequestsException");

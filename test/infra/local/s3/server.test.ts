@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Key, newKey, signed } from "../../../../infra/local/http/signature.ts";
+import { type Key, newKey, signatureHeaders } from "../../../../infra/local/http/signature.ts";
 import { hasImage, imageBucket } from "../../../../infra/local/s3/image-bucket.ts";
 import { type S3, startS3 } from "../../../../infra/local/s3/server.ts";
 import { key } from "../../../support/environment.ts";
@@ -43,7 +43,7 @@ async function refusalOf(request: Awaited<ReturnType<typeof uploadBy>>) {
 /** Sends exactly this path, signed. */
 function sign(method: string, path: string, body = "", more: Readonly<Record<string, string>> = {}) {
   const place = { host: new URL(s3.url).host, pathname: path, search: "" };
-  const headers = { ...signed("s3", key, place, method, Buffer.from(body)), ...more };
+  const headers = { ...signatureHeaders("s3", key, place, method, Buffer.from(body)), ...more };
   return send(s3.url, path, { method, body, headers });
 }
 
