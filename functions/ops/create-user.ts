@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { name } from "../../lib/contract/parameters.ts";
-import { operate } from "../../lib/operators/operator-function.ts";
+import { operatorFunction } from "../../lib/operators/operator-function.ts";
 import { slugOf } from "../../lib/slug.ts";
 
-/** Adds a user with the named roles; without any, with the default role. `by` tells the ledger who does it. */
-export const handler = operate(
+/** Adds a user with these roles, or with the default role. `by` is the operator's name for the ledger. */
+export const handler = operatorFunction(
   "ops/create-user",
   z.object({ username: name, roles: z._default(z.array(name), []), by: z.optional(name) }),
   async ({ username, roles, by }, { change }) => {

@@ -1,17 +1,17 @@
 import { randomBytes } from "node:crypto";
 import * as z from "zod/mini";
 import { name } from "../../lib/contract/parameters.ts";
-import { operate } from "../../lib/operators/operator-function.ts";
+import { operatorFunction } from "../../lib/operators/operator-function.ts";
 import { digestOf } from "../../lib/token.ts";
 
 const tokenBytes = 32;
 const daysMax = 365;
 
 /**
- * Opens a session for a user. The token is shown once; the database keeps only its hash. Lambda does not say who invokes
- * a function, so the ledger has whom the operator names in `by`, and CloudTrail who it was.
+ * Opens a session for a user. The token is returned once; the database keeps only its hash. Lambda does not say who
+ * invokes a function: the ledger has the name that the operator gives in `by`, and CloudTrail the real caller.
  */
-export const handler = operate(
+export const handler = operatorFunction(
   "ops/issue-refresh-token",
   z.object({ username: name, days: z.int().check(z.minimum(1), z.maximum(daysMax)), by: z.optional(name) }),
   async ({ username, days, by }, { change }) => {

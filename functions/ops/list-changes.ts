@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { name } from "../../lib/contract/parameters.ts";
 import { readPage } from "../../lib/database/list.ts";
-import { operate } from "../../lib/operators/operator-function.ts";
+import { operatorFunction } from "../../lib/operators/operator-function.ts";
 import * as changes from "../../lib/queries/changes.ts";
 import { deadlineFromNow } from "../../lib/retry.ts";
 
@@ -15,7 +15,7 @@ const time = z.iso.datetime({ offset: true });
  * Shows who changed what, newest first, as many changes as fit into one result of the Data API. For the following ones
  * pass `next` as `before`; it is null after the last change.
  */
-export const handler = operate(
+export const handler = operatorFunction(
   "ops/list-changes",
   z.looseObject({
     user: z.optional(z.union([id, name])),

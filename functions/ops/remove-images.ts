@@ -2,15 +2,15 @@ import * as z from "zod/mini";
 import { execute } from "../../lib/database/client.ts";
 import { integer, text } from "../../lib/database/read.ts";
 import { removedImagesMax, removeImages } from "../../lib/images/store.ts";
-import { operate, type Tools } from "../../lib/operators/operator-function.ts";
+import { operatorFunction, type Tools } from "../../lib/operators/operator-function.ts";
 import * as images from "../../lib/queries/fragments/images.ts";
 
 /**
- * Removes the images listed for it whose time has come: `removed` counts them, `kept` those listed still, for whom it
- * has not or whom S3 refused to delete. Objects go before they are forgotten, so a run that breaks off loses nothing,
- * and two at once do the same work twice.
+ * Removes the listed images that are due. `removed` counts them; `kept` counts those that stay on the list, since they
+ * are not due or S3 did not delete them. An image leaves the list after its objects are deleted: a run that breaks off
+ * loses nothing, and two runs at once do the same work twice.
  */
-export const handler = operate("ops/remove-images", z.looseObject({}), async (_, tools) => {
+export const handler = operatorFunction("ops/remove-images", z.looseObject({}), async (_, tools) => {
   let removed = 0;
   let last = "";
   for (;;) {
@@ -19,12 +19,12 @@ export const handler = operate("ops/remove-images", z.looseObject({}), async (_,
     if (keys.length < removedImagesMax) break;
     last = keys.at(-1) ?? "";
   }
-  const [rest] = await execute(images.listed());
-  return { removed, kept: rest ? integer(rest, 0) : 0 };
+  const [count] = await execute(images.listed());
+  return { removed, kept: count ? integer(count, 0) : 0 };
 });
 
 async function remove(keys: readonly string[], { change }: Tools): Promise<number> {
-  const refused = new Set(await removeImages(keys));
-  const { answer } = await change("forget_images", { keys: keys.filter((key) => !refused.has(key)) });
+  const failed = new Set(await removeImages(keys));
+  const { answer } = await change("forget_images", { keys: keys.filter((key) => !failed.has(key)) });
   return Number(answer);
 }

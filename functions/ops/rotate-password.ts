@@ -1,14 +1,14 @@
 import * as z from "zod/mini";
 import { credentialsIn, makeCurrent, newPassword, storePending } from "../../lib/database/passwords.ts";
 import { setPassword } from "../../lib/database/roles.ts";
-import { operate } from "../../lib/operators/operator-function.ts";
+import { operatorFunction } from "../../lib/operators/operator-function.ts";
 
 /**
  * Gives a database role a new password, in the steps of Secrets Manager ("Rotation by Lambda function"). The Data API
  * accepts only the current version of a secret. So the last step sets the new password, just before its version becomes
  * current, and no earlier step can test it; a statement that fails to log in between the two is sent again.
  */
-export const handler = operate(
+export const handler = operatorFunction(
   "ops/rotate-password",
   z.object({
     Step: z.enum(["createSecret", "setSecret", "testSecret", "finishSecret"]),

@@ -4,21 +4,23 @@ import { smoke } from "../../lib/operators/smoke.ts";
 
 const url = process.env.API_URL ?? "";
 
-const question = z.object({
+const requestSchema = z.object({
   endpoint: z.string(),
   target: z.string().check(z.regex(/^\/(?!\/)/)),
 });
-const payload = z.looseObject({ requests: z.array(question).check(z.minLength(1)) });
+const payload = z.looseObject({ requests: z.array(requestSchema).check(z.minLength(1)) });
 
 /**
- * Asks the API of its own stage what visitors ask, and fails when an answer is not as declared. It changes nothing, and
- * has no session.
+ * Sends public requests to the API of its own stage, and fails when an answer is not as declared. It changes nothing
+ * and has no session.
  */
 export async function handler(event: unknown): Promise<{ asked: number; slowestInMilliseconds: number }> {
   const { requests } = payloadOf(payload, event);
-  const findings = await smoke(url, requests);
-  const flaws = findings.flatMap(({ target, flaw }) => (flaw === undefined ? [] : [`GET ${target}: ${flaw}`]));
-  if (flaws.length > 0) throw new Error(flaws.join("\n"));
-  const slowestInMilliseconds = Math.max(...findings.map(({ milliseconds }) => milliseconds));
-  return { asked: findings.length, slowestInMilliseconds };
+  const results = await smoke(url, requests);
+  const problems = results.flatMap(({ target, problem }) =>
+    problem === undefined ? [] : [`GET ${target}: ${problem}`],
+  );
+  if (problems.length > 0) throw new Error(problems.join("\n"));
+  const slowestInMilliseconds = Math.max(...results.map(({ milliseconds }) => milliseconds));
+  return { asked: results.length, slowestInMilliseconds };
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import type { Question } from "../../lib/operators/smoke.ts";
+import type { SmokeRequest } from "../../lib/operators/smoke.ts";
 
 const events = join(import.meta.dirname, "../../events");
 
@@ -11,7 +11,7 @@ const events = join(import.meta.dirname, "../../events");
  * more than that.
  * @param whose what everybody may ask, or that of the administration as well
  */
-export const smokeRequests = (whose: "public" | "all"): readonly Question[] =>
+export const smokeRequests = (whose: "public" | "all"): readonly SmokeRequest[] =>
   endpoints
     .filter(({ method, locks, permission }) => method === "GET" && !locks && (whose === "all" || !permission))
     .map((declaration) => {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { type Finding, smoke } from "../../lib/operators/smoke.ts";
+import { type SmokeResult, smoke } from "../../lib/operators/smoke.ts";
 import { smokeRequests } from "./requests.ts";
 
 const usage =
@@ -24,8 +24,8 @@ export async function smokeTest(
   if (given === undefined || others.length > 0 || !URL.canParse(given)) throw new Error(usage);
   const token = values["token-from"] === undefined ? undefined : await tokenFrom(values["token-from"]);
   if (token !== undefined && !isPrivate(new URL(given))) throw new Error("A token travels by https alone");
-  const findings = await smoke(given, smokeRequests("all"), token);
-  return { report: tableOf(findings), isFine: findings.every(({ flaw }) => flaw === undefined) };
+  const results = await smoke(given, smokeRequests("all"), token);
+  return { report: tableOf(results), isFine: results.every(({ problem }) => problem === undefined) };
 }
 
 /** Whoever is on this machine sees the arguments of its processes, so they hold no token. */
@@ -38,13 +38,13 @@ async function tokenFrom(source: string): Promise<string> {
 const isPrivate = ({ protocol, hostname }: URL) =>
   protocol === "https:" || ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
 
-function tableOf(findings: readonly Finding[]): string {
-  const rows = findings.map(({ endpoint, status, expected, milliseconds, flaw }) => [
+function tableOf(results: readonly SmokeResult[]): string {
+  const rows = results.map(({ endpoint, status, expected, milliseconds, problem }) => [
     endpoint,
     `${status ?? "none"}`,
     expected.join(" or "),
     `${milliseconds}`,
-    flaw ?? "as declared",
+    problem ?? "as declared",
   ]);
   const table = [["endpoint", "status", "expected", "ms", ""], ...rows];
   const widths = table.reduce<number[]>(
@@ -57,8 +57,8 @@ function tableOf(findings: readonly Finding[]): string {
       .join("  ")
       .trimEnd(),
   );
-  const wrong = findings.filter(({ flaw }) => flaw !== undefined).length;
-  return `${lines.join("\n")}\n\n${findings.length} asked, ${wrong === 0 ? "all as declared" : `${wrong} not as declared`}`;
+  const wrong = results.filter(({ problem }) => problem !== undefined).length;
+  return `${lines.join("\n")}\n\n${results.length} asked, ${wrong === 0 ? "all as declared" : `${wrong} not as declared`}`;
 }
 
 if (import.meta.main) {

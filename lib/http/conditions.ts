@@ -4,7 +4,7 @@ import { ContractError } from "./errors.ts";
 import { headerOf } from "./headers.ts";
 
 /**
- * The client's own name for its request, by which it may send it again and again.
+ * The key by which the client may send the same request again.
  * @throws {ContractError} 400 for anything but 1 to 255 visible ASCII characters
  */
 export function idempotencyKeyOf(event: APIGatewayProxyEvent): string | undefined {
@@ -16,9 +16,9 @@ export function idempotencyKeyOf(event: APIGatewayProxyEvent): string | undefine
 const entityTags = /^\s*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:\s*,\s*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*\s*$/;
 
 /**
- * The versions of the record that will do for the client; undefined when any will. Tags that this service never gave,
- * weak ones among them, match no version (RFC 9110, "If-Match").
- * @throws {ContractError} 400 for what is no list of entity tags
+ * The versions in `If-Match`: the record must have one of them; undefined for any. Weak tags, and tags that this
+ * service never makes, match no version (RFC 9110, "If-Match").
+ * @throws {ContractError} 400 for anything but a list of entity tags
  */
 export function versionsOf(event: APIGatewayProxyEvent): readonly number[] | undefined {
   const header = headerOf(event, "if-match");
@@ -27,5 +27,5 @@ export function versionsOf(event: APIGatewayProxyEvent): readonly number[] | und
   return [...header.matchAll(/(?<!W\/)"([1-9]\d{0,14})"/g)].map(([, version]) => Number(version));
 }
 
-/** A strong entity tag. */
-export const tagOf = (version: number): string => `"${version}"`;
+/** The strong entity tag of a version. */
+export const entityTagOf = (version: number): string => `"${version}"`;

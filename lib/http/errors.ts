@@ -1,7 +1,7 @@
 import type { Declaration } from "../contract/declare.ts";
 import { commonErrors } from "../contract/errors.ts";
 
-/** An error of the contract: the status, and the message where the declaration does not name it. */
+/** An error of the contract: a status, and a message if it is not the declared one. */
 export class ContractError extends Error {
   override readonly name = "ContractError";
   readonly status: number;
@@ -14,7 +14,7 @@ export class ContractError extends Error {
   }
 }
 
-/** The exact message of the interface for a status at this endpoint. */
+/** The message that is declared for a status of this endpoint. */
 export function messageOf(declaration: Pick<Declaration, "errors">, status: number): string {
   const messages: Readonly<Record<number, string>> = { ...commonErrors, ...declaration.errors };
   const message = messages[status];

@@ -3,7 +3,7 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { Declaration } from "../contract/declare.ts";
 import type { Exchange, Middleware, Response } from "./response.ts";
 
-/** A header of the request, whatever the case of its name. */
+/** A header of the request; `name` is in lower case. */
 export function headerOf({ headers }: APIGatewayProxyEvent, name: string): string | undefined {
   for (const key in headers) if (key.toLowerCase() === name) return headers[key];
   return undefined;
@@ -17,41 +17,41 @@ const security = {
 };
 
 /**
- * Website and CDN keep public answers for a minute, show them ten more while they fetch anew, and a day when there is
- * nothing to be fetched. API Gateway may compress an answer on its way, so caches keep both forms apart.
+ * Browsers and the CDN cache public answers for a minute. They serve an old answer for ten more minutes while they
+ * fetch a new one, and for a day while there are errors. API Gateway may compress an answer, hence `Vary`.
  */
-const shared = {
+const cacheable = {
   ...security,
   "Cache-Control": "public, max-age=60, stale-while-revalidate=600, stale-if-error=86400",
   Vary: "Accept-Encoding",
 };
-const unshared = { ...security, "Cache-Control": "no-store" };
+const uncacheable = { ...security, "Cache-Control": "no-store" };
 
 /**
- * Adds security and cache headers; answers 304 to clients that already hold a buffered public answer. To HEAD all of
- * this is said as it would be of the body, and there is none.
+ * Sets security and cache headers. Answers 304 to clients that already have a public record. An answer to HEAD gets the
+ * headers of the answer to GET, and no body.
  */
-export function describe(declaration: Declaration): Middleware {
+export function responseHeaders(declaration: Declaration): Middleware {
   const isCacheable = !declaration.permission && !declaration.volatile;
-  const describeResponse = ({ event, response }: Exchange) => {
+  const setHeaders = ({ event, response }: Exchange) => {
     if (!response) return;
-    const mayKeep = isCacheable && response.statusCode === 200;
-    Object.assign(response.headers, mayKeep ? shared : unshared);
-    if (mayKeep && "record" in declaration.answers) answerUnchanged(event, response);
+    const mayCache = isCacheable && response.statusCode === 200;
+    Object.assign(response.headers, mayCache ? cacheable : uncacheable);
+    if (mayCache && "record" in declaration.answers) answerUnchanged(event, response);
     if (event.httpMethod === "HEAD") response.body = "";
   };
-  return { after: describeResponse, onError: describeResponse };
+  return { after: setHeaders, onError: setHeaders };
 }
 
-/** A weak ETag, since API Gateway may compress the answer on its way. */
+/** Sets a weak ETag, since API Gateway may compress the answer, and answers 304 if the client has it. */
 function answerUnchanged(event: APIGatewayProxyEvent, response: Response): void {
   if (typeof response.body !== "string") return;
   const tag = `W/"${hash("sha1", response.body, "base64url")}"`;
   response.headers.ETag = tag;
-  const known = headerOf(event, "if-none-match")
+  const clientTags = headerOf(event, "if-none-match")
     ?.split(",")
     .map((each) => each.trim().replace(/^W\//, ""));
-  if (known?.includes(tag.replace(/^W\//, "")) || known?.includes("*")) {
+  if (clientTags?.includes(tag.replace(/^W\//, "")) || clientTags?.includes("*")) {
     response.statusCode = 304;
     response.body = "";
   }

@@ -7,42 +7,42 @@ import { ContractError } from "./errors.ts";
 type Shape = Readonly<Record<string, z.ZodMiniType>>;
 type Parsed<S> = S extends Shape ? { readonly [Name in keyof S]: z.output<S[Name]> } : Record<never, never>;
 
-/** What a declaration accepts, read and validated. */
+/** The validated input of an endpoint. */
 export interface Input<D extends Declaration> {
   readonly path: Parsed<D["parameters"]>;
   readonly query: Parsed<D["query"]>;
   readonly body: Parsed<D["body"]>;
 }
 
-/** Turns a declaration's shapes into one schema each, once, and reads events with them. */
-export function reader<D extends Declaration>(declaration: D): (event: APIGatewayProxyEvent) => Input<D>;
-export function reader(declaration: Declaration): (event: APIGatewayProxyEvent) => Input<Declaration> {
+/** Makes a function that validates events by a declaration. The schemas are made once. */
+export function inputParser<D extends Declaration>(declaration: D): (event: APIGatewayProxyEvent) => Input<D>;
+export function inputParser(declaration: Declaration): (event: APIGatewayProxyEvent) => Input<Declaration> {
   const { parameters = {}, query = {}, body } = declaration;
-  const path = section(parameters);
-  const search = section(query);
-  const content = section(body ?? {});
+  const parsePath = parser(parameters);
+  const parseQuery = parser(query);
+  const parseBody = parser(body ?? {});
   return (event) => ({
-    path: path(event.pathParameters ?? {}),
-    query: search(withoutEmpty(event.queryStringParameters ?? {})),
-    body: content(body ? bodyOf(event, declaration) : {}),
+    path: parsePath(event.pathParameters ?? {}),
+    query: parseQuery(withoutEmpty(event.queryStringParameters ?? {})),
+    body: parseBody(body ? bodyOf(event, declaration) : {}),
   });
 }
 
-function section(shape: Shape) {
+function parser(shape: Shape) {
   if (Object.keys(shape).length === 0) return () => ({});
   const schema = z.object(shape);
   return (values: unknown) => {
     const result = z.safeParse(schema, values);
     if (result.success) return result.data;
-    throw badInput(shape, result.error.issues);
+    throw inputError(shape, result.error.issues);
   };
 }
 
 /**
- * A required parameter that is missing or unreadable outweighs an optional one that cannot be read. A value of the
- * right type that is too long, or that cannot be stored, is named.
+ * The message is "Required parameters missing" if a required parameter is missing or of another type. Otherwise it
+ * names the invalid parameter: an optional one, or one that is too long or cannot be stored.
  */
-function badInput(shape: Shape, issues: readonly z.core.$ZodIssue[]): ContractError {
+function inputError(shape: Shape, issues: readonly z.core.$ZodIssue[]): ContractError {
   const invalid = issues.find((issue) => !isMissing(shape, issue));
   const missing = issues.some((issue) => isMissing(shape, issue));
   return new ContractError(400, invalid && !missing ? invalidParameter(String(invalid.path[0])) : commonErrors[400]);
@@ -53,11 +53,11 @@ function isMissing(shape: Shape, issue: z.core.$ZodIssue): boolean {
   if (schema === undefined) return true;
   const isRequired = !z.safeParse(schema, undefined).success;
   const isTooLong = issue.code === "too_big" && issue.origin === "string";
-  const isAcceptable = isTooLong || (issue.code === "custom" && issue.input !== "");
-  return isRequired && !isAcceptable;
+  const isPresent = isTooLong || (issue.code === "custom" && issue.input !== "");
+  return isRequired && !isPresent;
 }
 
-/** An empty query parameter counts as absent. */
+/** An empty query parameter means the same as none. */
 function withoutEmpty(parameters: Readonly<Record<string, string | undefined>>) {
   return Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== ""));
 }
@@ -65,8 +65,8 @@ function withoutEmpty(parameters: Readonly<Record<string, string | undefined>>) 
 const bodyBytesMax = 1_048_576;
 
 /**
- * The JSON object of the body, or undefined, which no shape accepts.
- * @throws {ContractError} 413 when it is longer than anything without an image has to be
+ * The JSON value of the body. It is undefined, which no schema accepts, for an array and for anything but JSON.
+ * @throws {ContractError} 413 for a body of more than 1 MB, unless it may hold an image
  */
 function bodyOf({ body, isBase64Encoded }: APIGatewayProxyEvent, { files }: Declaration): unknown {
   const content = Buffer.from(body ?? "", isBase64Encoded ? "base64" : "utf8");

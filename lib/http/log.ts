@@ -2,57 +2,59 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import { type Declaration, functionName } from "../contract/declare.ts";
 import type { Exchange, Middleware } from "./response.ts";
 
-let cold = true;
+let isColdStart = true;
 
 type Level = "info" | "warn" | "error";
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What is known of a request, for all that is logged of it. */
-const known = new WeakMap<APIGatewayProxyEvent, Fields>();
+/** Fields that belong to each line about a request. */
+const commonFields = new WeakMap<APIGatewayProxyEvent, Fields>();
 
-/** Remembers who sent a request. */
+/** Adds the caller's id to all further lines about the request. */
 export function rememberCaller(event: APIGatewayProxyEvent, caller: number | null | undefined): void {
-  if (caller) known.set(event, { ...known.get(event), callerId: caller });
+  if (caller) commonFields.set(event, { ...commonFields.get(event), callerId: caller });
 }
 
-/** Writes one line of JSON about a request; CloudWatch Logs finds its fields by name. */
+/** Writes one line of JSON about a request, for CloudWatch Logs. */
 export function log(event: APIGatewayProxyEvent, level: Level, fields: Fields): void {
   const { requestId } = event.requestContext;
-  console.log(JSON.stringify({ level, time: new Date().toISOString(), requestId, ...known.get(event), ...fields }));
+  console.log(
+    JSON.stringify({ level, time: new Date().toISOString(), requestId, ...commonFields.get(event), ...fields }),
+  );
 }
 
-/** What of an error may be kept: never the request, which carries the token. */
-export function described(error: unknown): Fields {
+/** The fields of an error that may be logged: never the request, which holds the token. */
+export function serializeError(error: unknown): Fields {
   if (!(error instanceof Error)) return { message: String(error) };
   const { name, message, stack, cause } = error;
-  return { name, message, stack, ...(cause === undefined ? {} : { cause: described(cause) }) };
+  return { name, message, stack, ...(cause === undefined ? {} : { cause: serializeError(cause) }) };
 }
 
 /**
- * Logs every request once it is answered: what was asked, the status, how long it took. A list is answered when its
- * first page is there, and the rest is yet to be read.
+ * Logs every request when it is answered: path, status and duration. A streamed list is logged when its first page has
+ * been read.
  */
 export function logRequests(declaration: Declaration): Middleware {
   const endpoint = functionName(declaration);
   const streamed = "list" in declaration.answers ? { streamed: true } : {};
   const started = new WeakMap<object, number>();
-  const answered = ({ event, response }: Exchange) => {
+  const logAnswer = ({ event, response }: Exchange) => {
     const now = performance.now();
     log(event, "info", {
       path: event.path,
       status: response?.statusCode,
       durationInMilliseconds: Math.round(10 * (now - (started.get(event) ?? now))) / 10,
-      cold,
+      cold: isColdStart,
       ...streamed,
     });
-    cold = false;
+    isColdStart = false;
   };
   return {
     before: ({ event }) => {
       started.set(event, performance.now());
-      known.set(event, { endpoint });
+      commonFields.set(event, { endpoint });
     },
-    after: answered,
-    onError: answered,
+    after: logAnswer,
+    onError: logAnswer,
   };
 }

@@ -4,19 +4,19 @@ import { commonErrors } from "../contract/errors.ts";
 import { exposedHeaders } from "../contract/headers.ts";
 import { Unavailable } from "../retry.ts";
 import { ContractError, messageOf } from "./errors.ts";
-import { describe } from "./headers.ts";
-import { described, log, logRequests } from "./log.ts";
+import { responseHeaders } from "./headers.ts";
+import { log, logRequests, serializeError } from "./log.ts";
 import { allowedOrigins } from "./origins.ts";
 import { envelope, type Middleware } from "./response.ts";
 
-/** Calls have deadlines of their own, so no timer has to watch over a handler. */
-export const untimed = { timeoutEarlyInMillis: 0 } as const;
+/** Switches off middy's timer: calls have their own deadlines. */
+export const withoutTimeout = { timeoutEarlyInMillis: 0 } as const;
 
-/** What every endpoint's handler goes through. The last one is the first to see an error, and turns it into an answer. */
+/** The middleware of every endpoint. The last one sees an error first, and turns it into an answer. */
 export function pipeline(declaration: Declaration): Middleware[] {
   return [
     logRequests(declaration),
-    describe(declaration),
+    responseHeaders(declaration),
     cors({
       ...(declaration.permission ? { origins: [...allowedOrigins], credentials: true } : { origin: "*" }),
       exposeHeaders: exposedHeaders,
@@ -32,19 +32,19 @@ function answerErrors(declaration: Declaration): Middleware {
       const { status, headers } = error;
       const message = error.message || messageOf(declaration, status);
       if (status >= 500) {
-        log(request.event, "error", { status, answer: message, error: described(request.error) });
+        log(request.event, "error", { status, answer: message, error: serializeError(request.error) });
       }
       request.response = envelope(status, message, headers);
     },
   };
 }
 
-const secondsUntilResumed = "5";
+const retryAfterSeconds = "5";
 
-/** Errors of the contract stay what they are, everything else is a 500. */
+/** Errors of the contract stay, an unavailable service is a 503, and everything else is a 500. */
 function contractErrorOf(error: unknown): ContractError {
   if (error instanceof ContractError) return error;
   if (error instanceof Unavailable)
-    return new ContractError(503, commonErrors[503], { "Retry-After": secondsUntilResumed });
+    return new ContractError(503, commonErrors[503], { "Retry-After": retryAfterSeconds });
   return new ContractError(500);
 }

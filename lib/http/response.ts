@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { MiddlewareObj } from "@middy/core";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 
-/** What a handler gives API Gateway: a REST proxy result, or the same with a body that is still being written. */
+/** What a handler returns to API Gateway: a REST proxy result, or the same with a streamed body. */
 export interface Response {
   statusCode: number;
   headers: Record<string, string>;

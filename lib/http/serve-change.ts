@@ -8,9 +8,9 @@ import { type ChangeName, change } from "../database/change.ts";
 import { deadlineOf } from "../retry.ts";
 import { idempotencyKeyOf, versionsOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
-import { type Input, reader } from "./input.ts";
+import { type Input, inputParser } from "./input.ts";
 import { log, rememberCaller } from "./log.ts";
-import { pipeline, untimed } from "./pipeline.ts";
+import { pipeline, withoutTimeout } from "./pipeline.ts";
 import { envelope, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
 
@@ -22,13 +22,13 @@ type ChangeDeclaration = Declaration & {
 
 export interface Tools {
   /**
-   * Changes a record by the database function of this name (lib/changes), and gives what it answers, JSON or null. What
-   * its status says beyond 200 becomes the contract's error.
+   * Changes a record by the database function of this name (lib/changes). Returns its answer, JSON or null. Any status
+   * but 200 is thrown as an error of the contract.
    */
   readonly change: (name: ChangeName, target: number | null, asked?: object) => Promise<string | null>;
-  /** When all calls of the request have to be done, statements and others together. */
+  /** The deadline of all calls of the request, statements and others. */
   readonly deadline: number;
-  /** Logs something of this request. */
+  /** Logs a warning about this request. */
   readonly warn: (fields: Readonly<Record<string, unknown>>) => void;
 }
 
@@ -37,18 +37,18 @@ export function serveChange<const D extends ChangeDeclaration>(
   declaration: D,
   work: (input: Input<D> & Tools) => Promise<unknown>,
 ) {
-  const read = reader(declaration);
+  const parse = inputParser(declaration);
   const endpoint = stem(declaration);
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     const deadline = deadlineOf(context);
     const guard = guardOf(declaration, event);
-    const input = read(event);
-    const chosenKey = idempotencyKeyOf(event);
+    const input = parse(event);
+    const clientKey = idempotencyKeyOf(event);
     const request = {
       id: event.requestContext.requestId,
-      // Sample events share the id above, and whoever invokes a function with one twice means it twice.
-      key: chosenKey ?? context.awsRequestId,
-      fingerprint: chosenKey === undefined ? undefined : fingerprintOf(input),
+      // Not the id above: all sample events share it, and a change by a second invocation is a second change.
+      key: clientKey ?? context.awsRequestId,
+      fingerprint: clientKey === undefined ? undefined : fingerprintOf(input),
       versions: declaration.parameters ? versionsOf(event) : undefined,
       endpoint,
     };
@@ -65,8 +65,8 @@ export function serveChange<const D extends ChangeDeclaration>(
     });
     return envelope(200, declaration.answers.message);
   };
-  return middy<APIGatewayProxyEvent, Response>(handler, untimed).use(pipeline(declaration));
+  return middy<APIGatewayProxyEvent, Response>(handler, withoutTimeout).use(pipeline(declaration));
 }
 
-/** Tells one request from another under the same key. */
+/** Tells different requests with the same key apart. */
 const fingerprintOf = (input: object) => createHash("sha256").update(JSON.stringify(input)).digest("base64url");

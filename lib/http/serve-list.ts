@@ -9,9 +9,9 @@ import { type GuardedListQuery, type ListPage, type ListQuery, readFirstPage, re
 import { deadlineFromNow, deadlineOf } from "../retry.ts";
 import { ContractError } from "./errors.ts";
 import { headerOf } from "./headers.ts";
-import { type Input, reader } from "./input.ts";
-import { described, log, rememberCaller } from "./log.ts";
-import { pipeline, untimed } from "./pipeline.ts";
+import { type Input, inputParser } from "./input.ts";
+import { log, rememberCaller, serializeError } from "./log.ts";
+import { pipeline, withoutTimeout } from "./pipeline.ts";
 import { json, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
 
@@ -35,10 +35,10 @@ const everything: Slice = { limit: Number.MAX_SAFE_INTEGER, offset: 0 };
  * its pages are read, and memory does not grow with the catalogue. A list of one page is sent at once.
  */
 export function serveList<const D extends ListDeclaration>(declaration: D, work: (input: Input<D>) => ListQueryOf<D>) {
-  const read = reader(declaration);
+  const parse = inputParser(declaration);
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     const guard = guardOf(declaration, event);
-    const input = read(event);
+    const input = parse(event);
     // A public list always exists, so nothing has to be read.
     if (event.httpMethod === "HEAD" && !guard) return { statusCode: 200, headers: { ...uncompressed }, body: "" };
     const query = work(input);
@@ -57,7 +57,7 @@ export function serveList<const D extends ListDeclaration>(declaration: D, work:
       readPage(query, { after: cursor, limit, offset: 0 }, guard, Math.min(deadlineFromNow(), deadline));
     return compress(event, endAt(deadline, logErrors(event, deadline, write(answers, slice, first, next))));
   };
-  return middy<APIGatewayProxyEvent, Response>({ ...untimed, executionMode: executionModeStreamifyResponse })
+  return middy<APIGatewayProxyEvent, Response>({ ...withoutTimeout, executionMode: executionModeStreamifyResponse })
     .handler(handler)
     .use(pipeline(declaration));
 }
@@ -102,8 +102,8 @@ function endAt(deadline: number, parts: AsyncIterable<string>): Readable {
 }
 
 /**
- * Logs why a list breaks off. Its status has been sent when a later page fails, so the connection is broken: half a list
- * never looks like a whole one. A time-out may be the client's fault and is a warning; anything else is an error.
+ * Logs why a list breaks off. Its status has been sent when a later page fails, so the connection is closed: half a
+ * list never looks complete. A time-out may be the client's fault and is a warning; anything else is an error.
  */
 async function* logErrors(
   event: APIGatewayProxyEvent,
@@ -114,7 +114,7 @@ async function* logErrors(
     yield* parts;
   } catch (error) {
     // A timer may fire a millisecond early.
-    log(event, Date.now() + 1 < deadline ? "error" : "warn", { broken: true, error: described(error) });
+    log(event, Date.now() + 1 < deadline ? "error" : "warn", { broken: true, error: serializeError(error) });
     throw error;
   }
 }

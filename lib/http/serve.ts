@@ -4,11 +4,11 @@ import type { Answer, AnswerName, Declaration } from "../contract/declare.ts";
 import type { Permission } from "../contract/permissions.ts";
 import { type GuardedQuery, type PublicQuery, run } from "../database/query.ts";
 import { deadlineOf } from "../retry.ts";
-import { tagOf } from "./conditions.ts";
+import { entityTagOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
-import { type Input, reader } from "./input.ts";
+import { type Input, inputParser } from "./input.ts";
 import { rememberCaller } from "./log.ts";
-import { pipeline, untimed } from "./pipeline.ts";
+import { pipeline, withoutTimeout } from "./pipeline.ts";
 import { json, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
 
@@ -19,18 +19,18 @@ type QueryOf<D extends RecordDeclaration> = D extends { readonly permission: Per
   : PublicQuery<Answer<D["answers"]["record"]>>;
 
 /**
- * Makes the Lambda handler of an endpoint that shows one record. Endpoints with a permission can run nothing but guarded
- * queries, and public ones none of these.
+ * Makes the Lambda handler of an endpoint that shows one record. The types allow only guarded queries for an endpoint
+ * with a permission, and only public queries for any other.
  */
 export function serve<const D extends RecordDeclaration>(declaration: D, work: (input: Input<D>) => QueryOf<D>) {
-  const read = reader(declaration);
+  const parse = inputParser(declaration);
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     const deadline = deadlineOf(context);
     const guard = guardOf(declaration, event);
-    const { status, body, caller, version } = await run(work(read(event)), guard, deadline);
+    const { status, body, caller, version } = await run(work(parse(event)), guard, deadline);
     rememberCaller(event, caller);
     if (status !== 200 || body === null) throw new ContractError(status);
-    return { statusCode: 200, headers: { ...json, ...(version ? { ETag: tagOf(version) } : {}) }, body };
+    return { statusCode: 200, headers: { ...json, ...(version ? { ETag: entityTagOf(version) } : {}) }, body };
   };
-  return middy<APIGatewayProxyEvent, Response>(handler, untimed).use(pipeline(declaration));
+  return middy<APIGatewayProxyEvent, Response>(handler, withoutTimeout).use(pipeline(declaration));
 }

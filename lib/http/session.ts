@@ -8,7 +8,7 @@ import { ContractError } from "./errors.ts";
 import { headerOf } from "./headers.ts";
 import { allowedOrigins } from "./origins.ts";
 
-/** What the statements of an endpoint check: nothing where the endpoint is public. */
+/** What the statements of an endpoint check; undefined for a public endpoint. */
 export function guardOf(
   declaration: Declaration & { readonly permission: Permission },
   event: APIGatewayProxyEvent,
@@ -17,17 +17,17 @@ export function guardOf(declaration: Declaration, event: APIGatewayProxyEvent): 
 export function guardOf(declaration: Declaration, event: APIGatewayProxyEvent): Guard | undefined {
   const { permission, path } = declaration;
   if (!permission) return undefined;
-  // Under /admin-users/ a caller who has been deleted is a user not found, like the one they ask for.
+  // Under /admin-users/ a deleted caller gets 404, like a missing user.
   const userMissing = path.startsWith("/admin-users/") ? 404 : 401;
   return { digest: sessionDigest(event, declaration), permission, userMissing };
 }
 
-/** Tokens are opaque random values; anything longer is not one of ours. */
+/** Tokens are opaque random values; this service issues none that is longer. */
 const tokenLengthMax = 512;
 
 /**
- * The SHA-256 of the refresh token, hexadecimal, from the cookie `refreshToken` and from nowhere else.
- * @throws {ContractError} 401 without the cookie; 403 when a page of a foreign origin makes the browser send it
+ * The SHA-256 of the refresh token, hexadecimal. The token comes only from the cookie `refreshToken`.
+ * @throws {ContractError} 401 without the cookie; 403 if a page of a foreign origin sends the request
  */
 function sessionDigest(event: APIGatewayProxyEvent, { method, locks }: Declaration): string {
   const token = parseCookie(cookiesOf(event)).refreshToken;
@@ -36,14 +36,14 @@ function sessionDigest(event: APIGatewayProxyEvent, { method, locks }: Declarati
   return digestOf(token);
 }
 
-/** API Gateway may hand over cookies one by one; the last of them alone is then among the plain headers. */
+/** API Gateway may pass several Cookie headers; `headers` has only the last of them. */
 function cookiesOf(event: APIGatewayProxyEvent): string {
-  const each = Object.entries(event.multiValueHeaders ?? {}).filter(([name]) => name.toLowerCase() === "cookie");
-  const values = each.flatMap(([, all]) => all ?? []);
+  const headers = Object.entries(event.multiValueHeaders ?? {}).filter(([name]) => name.toLowerCase() === "cookie");
+  const values = headers.flatMap(([, all]) => all ?? []);
   return values.length > 0 ? values.join("; ") : (headerOf(event, "cookie") ?? "");
 }
 
-/** Browsers name the origin of a page in every request that changes something; other clients name none. */
+/** Browsers send the origin of the page with every POST and DELETE; other clients send none. */
 function isForeign(event: APIGatewayProxyEvent): boolean {
   const origin = headerOf(event, "origin");
   if (origin !== undefined) return !allowedOrigins.includes(origin);

@@ -1,4 +1,4 @@
-import { described } from "../http/log.ts";
+import { serializeError } from "../http/log.ts";
 import type { Tools } from "../http/serve-change.ts";
 import { removeImages } from "./store.ts";
 
@@ -14,7 +14,7 @@ export async function discard({ warn, deadline }: Tools, key: string | undefined
   try {
     await removeImages([key], Math.min(deadline, Date.now() + patienceInMilliseconds));
   } catch (error) {
-    warn({ message: "An image was left for the scheduled removal", key, error: described(error) });
+    warn({ message: "An image was left for the scheduled removal", key, error: serializeError(error) });
   }
 }
 

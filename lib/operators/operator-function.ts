@@ -4,11 +4,11 @@ import type * as z from "zod/mini";
 import { type ChangeName, command } from "../database/change.ts";
 import { payloadOf } from "./payload.ts";
 
-/** What an operator's function has: its own entry in the ledger. */
+/** What an operator function gets beside its input. */
 export interface Tools {
   /**
-   * Changes something by the database function of this name (lib/changes), and gives its status and what it answers.
-   * @param digest of a token that is to be kept, and not to be recorded
+   * Changes something by the database function of this name (lib/changes), and returns its status and answer.
+   * @param digest of a token; it is stored with the session, but not in the ledger
    */
   readonly change: (
     name: ChangeName,
@@ -18,11 +18,11 @@ export interface Tools {
 }
 
 /**
- * Makes the Lambda handler of a function that operators and deployments invoke themselves. What it throws is shown to
- * them as the function's error.
+ * Makes the Lambda handler of a function that operators and deployments invoke directly. An error that it throws is
+ * shown to them.
  * @param endpoint its path in `functions/`, for the ledger
  */
-export function operate<S extends z.ZodMiniType, Result>(
+export function operatorFunction<S extends z.ZodMiniType, Result>(
   endpoint: `ops/${string}`,
   payload: S,
   work: (input: z.output<S>, tools: Tools) => Promise<Result>,
@@ -30,7 +30,7 @@ export function operate<S extends z.ZodMiniType, Result>(
   return async (event, context) => {
     const input = payloadOf(payload, event);
     const change: Tools["change"] = async (name, asked = {}, digest = "") => {
-      // Each change is one of its own: what Lambda invokes again has another token, or other images, to tell of.
+      // A new key: when Lambda invokes the function again, it has a new token or other images, so it is another change.
       const key = randomUUID();
       const { status, body } = await command(name, { key, id: context?.awsRequestId ?? key, endpoint, asked, digest });
       return { status, answer: JSON.parse(body ?? "null") };

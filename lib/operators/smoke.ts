@@ -6,51 +6,51 @@ import { endpoints } from "../contract/endpoints.ts";
 import { messageOf } from "../http/errors.ts";
 
 /** A GET that a smoke test sends. */
-export interface Question {
+export interface SmokeRequest {
   /** `contributor/slug` */
   readonly endpoint: string;
   /** Path and query: `/contributor/slug/naoki-urasawa`. */
   readonly target: string;
 }
 
-export interface Finding extends Question {
-  /** Undefined where there was no answer. */
+export interface SmokeResult extends SmokeRequest {
+  /** Undefined if there was no answer. */
   readonly status: number | undefined;
-  /** What would have been right. */
+  /** The statuses that would have been right. */
   readonly expected: readonly number[];
   readonly milliseconds: number;
-  /** What is wrong with the answer; undefined where nothing is. */
-  readonly flaw: string | undefined;
+  /** What is wrong with the answer, if anything. */
+  readonly problem: string | undefined;
 }
 
 /**
- * Asks a running API, one question after the other, and holds the answers against their declarations.
- * @param url of the API, with a slash at its end or without
- * @param token of a session that may see everything; without one the administration has to refuse
+ * Sends requests to a running API, one after the other, and compares the answers with their declarations.
+ * @param url of the API, with or without a slash at its end
+ * @param token of a session that may see everything; without one administrative endpoints must answer 401
  */
-export async function smoke(url: string, questions: readonly Question[], token?: string): Promise<Finding[]> {
+export async function smoke(url: string, requests: readonly SmokeRequest[], token?: string): Promise<SmokeResult[]> {
   const base = url.replace(/\/$/, "");
-  const findings: Finding[] = [];
-  for (const question of questions) findings.push(await ask(base, question, token));
-  return findings;
+  const results: SmokeResult[] = [];
+  for (const request of requests) results.push(await check(base, request, token));
+  return results;
 }
 
-async function ask(url: string, question: Question, token: string | undefined): Promise<Finding> {
-  const declaration = endpoints.find((each) => stem(each) === question.endpoint);
-  if (declaration?.method !== "GET") throw new TypeError(`There is no GET ${question.endpoint}`);
+async function check(url: string, request: SmokeRequest, token: string | undefined): Promise<SmokeResult> {
+  const declaration = endpoints.find((each) => stem(each) === request.endpoint);
+  if (declaration?.method !== "GET") throw new TypeError(`There is no GET ${request.endpoint}`);
   const cookie = declaration.permission && token !== undefined ? { Cookie: `refreshToken=${token}` } : undefined;
   const expected = expectedOf(declaration, cookie !== undefined);
-  const { status, text, milliseconds } = await get(url + question.target, { Accept: "application/json", ...cookie });
-  const flaw =
+  const { status, text, milliseconds } = await get(url + request.target, { Accept: "application/json", ...cookie });
+  const problem =
     status === undefined
       ? text
       : expected.includes(status)
-        ? flawOf(declaration, status, text)
+        ? problemOf(declaration, status, text)
         : `${status} ${text.slice(0, shownMax)}`;
-  return { ...question, status, expected, milliseconds, flaw };
+  return { ...request, status, expected, milliseconds, problem };
 }
 
-/** What is asked for by a name may not be there on this stage. */
+/** A stage may not have the requested record. */
 function expectedOf({ permission, errors }: Declaration, hasToken: boolean): readonly number[] {
   if (permission && !hasToken) return [401];
   return 404 in errors ? [200, 404] : [200];
@@ -58,7 +58,7 @@ function expectedOf({ permission, errors }: Declaration, hasToken: boolean): rea
 
 const shownMax = 200;
 
-function flawOf(declaration: Declaration, status: number, text: string): string | undefined {
+function problemOf(declaration: Declaration, status: number, text: string): string | undefined {
   const schema =
     status === 200
       ? answerSchema(declaration)
@@ -79,31 +79,31 @@ interface Answer {
 }
 
 /** API Gateway waits for 29 s. */
-const attemptInMilliseconds = 35_000;
-/** A database that was paused takes some 15 s to wake, up to a minute when it was paused for long. */
-const patienceInMilliseconds = 60_000;
+const attemptTimeoutInMilliseconds = 35_000;
+/** A paused database takes some 15 s to resume; after a long pause it takes up to a minute. */
+const timeoutInMilliseconds = 60_000;
 
-/** Comes again where it is told to, as long as a database may take to wake. Goes nowhere else with the token. */
+/** Sends again after `Retry-After`, as long as a database may take to resume. Follows no redirect with the token. */
 async function get(url: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
-  const deadline = Date.now() + patienceInMilliseconds;
+  const deadline = Date.now() + timeoutInMilliseconds;
   for (;;) {
     const started = performance.now();
-    const since = () => Math.round(performance.now() - started);
+    const elapsed = () => Math.round(performance.now() - started);
     try {
-      const signal = AbortSignal.timeout(attemptInMilliseconds);
+      const signal = AbortSignal.timeout(attemptTimeoutInMilliseconds);
       const response = await fetch(url, { headers, redirect: "manual", signal });
       const text = await response.text();
       const pause = 1_000 * Number(response.headers.get("Retry-After"));
-      const comesAgain = response.status === 503 && pause > 0 && Date.now() + pause < deadline;
-      if (!comesAgain) return { status: response.status, text, milliseconds: since() };
+      const shouldRetry = response.status === 503 && pause > 0 && Date.now() + pause < deadline;
+      if (!shouldRetry) return { status: response.status, text, milliseconds: elapsed() };
       await sleep(pause);
     } catch (error) {
-      return { status: undefined, text: `no answer: ${reasonOf(error)}`, milliseconds: since() };
+      return { status: undefined, text: `no answer: ${reasonOf(error)}`, milliseconds: elapsed() };
     }
   }
 }
 
-/** Of a request that failed, `fetch` tells only in the cause. */
+/** `fetch` says only in the cause why a request failed. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return cause instanceof Error ? cause.message || cause.name : String(cause);
