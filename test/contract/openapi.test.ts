@@ -15,14 +15,16 @@ describe("The OpenAPI document", () => {
 
   it("has an operation for each declaration, by its name", () => {
     const names = Object.values(resources).flatMap((each) => Object.keys(each));
-    expect(operations.map(({ operationId }) => operationId)).toEqual(expect.arrayContaining(names));
-    expect(operations).toHaveLength(32);
-    expect(endpoints).toHaveLength(32);
+    expect(operations.map(({ operationId }) => operationId).sort()).toEqual(names.sort());
+    expect(operations).toHaveLength(endpoints.length);
   });
 
   it("has an operation for each path that ends before its parameter, which says no more than that", () => {
     const names = refusingOperations.map(({ operationId }) => operationId);
-    expect(new Set([...operations.map(({ operationId }) => operationId), ...names]).size).toBe(32 + 21);
+    expect(names).toHaveLength(endpoints.filter(({ parameters }) => parameters).length);
+    expect(new Set([...operations.map(({ operationId }) => operationId), ...names]).size).toBe(
+      operations.length + names.length,
+    );
     expect(names).toEqual(expect.arrayContaining(["getContributorWithoutSlug", "deleteAvatarWithoutId"]));
     for (const { responses } of refusingOperations)
       expect(["400", "401", "403", "413", "415", "429", "500", "503", "504"]).toEqual(

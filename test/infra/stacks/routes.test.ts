@@ -34,7 +34,6 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
   it("has a route for each declaration, also without its parameter, a preflight for each path, and no other", () => {
     const preflights = new Set(endpoints.flatMap(routesOf).map((path) => `OPTIONS ${path}`));
     expect([...operations.keys()].sort()).toEqual([...endpoints.flatMap(routesFor), ...preflights].sort());
-    expect(endpoints.flatMap(routesFor)).toHaveLength(32 + 21 + 8 + 4);
   });
 
   it("has a Lambda for each declaration, and no other but what is scheduled", () => {
@@ -123,7 +122,7 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
       ]),
     );
 
-    expect(Object.keys(limits)).toHaveLength(1 + 32 + 21 + 8 + 4);
+    expect(Object.keys(limits).sort()).toEqual(["* *", ...endpoints.flatMap(routesFor)].sort());
     expect(limits).toMatchObject({
       "* *": throttles.preflights,
       "GET /contributors": throttles.lists,

@@ -1,0 +1,47 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { stem } from "../../lib/contract/declare.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { openApiText } from "../openapi/document.ts";
+import { documentFile } from "../openapi/file.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+const filesIn = async (folder: string) =>
+  (await readdir(join(root, folder), { recursive: true })).map((file) => `${folder}/${file.replaceAll("\\", "/")}`);
+
+/** What is missing of the endpoints, a line each: files, what is yet to be filled in, the document. */
+export async function gaps(): Promise<string[]> {
+  const all = (await Promise.all(["functions", "events", "test/functions", "lib/changes"].map(filesIn))).flat();
+  const has = new Set(all);
+  const served = new Set(endpoints.map(stem));
+  const needed = all
+    .filter((file) => /^functions\/.*\.ts$/.test(file))
+    .map((file) => file.slice("functions/".length, -".ts".length));
+  const missing = [
+    ...[...served].flatMap((each) => [`functions/${each}.ts`, `test/functions/${each}.test.ts`]),
+    ...needed.map((each) => `events/${each}.json`),
+  ].filter((file) => !has.has(file));
+  const undeclared = needed.filter((each) => !each.startsWith("ops/") && !served.has(each));
+  const orphaned = all.filter((file) => /^events\/.*\.json$/.test(file) && !needed.includes(file.slice(7, -5)));
+  const texts = all.filter((file) => /\.(json|sql|ts)$/.test(file));
+  const unfinished = (await Promise.all(texts.map((file) => readFile(join(root, file), "utf8")))).flatMap(
+    (text, index) => (text.includes("FILL_IN") ? [`${texts[index]} has yet to be filled in`] : []),
+  );
+  const isCurrent = (await readFile(documentFile, "utf8")) === openApiText();
+  return [
+    ...missing.map((file) => `${file} is missing`),
+    ...undeclared.map((each) => `functions/${each}.ts serves no declared endpoint`),
+    ...orphaned.map((file) => `${file} is for no function`),
+    ...unfinished,
+    ...(isCurrent ? [] : ["lib/contract/openapi.json is not what the declarations say: npm run openapi"]),
+  ];
+}
+
+if (import.meta.main) {
+  const found = await gaps();
+  if (found.length > 0) {
+    console.error(found.join("\n"));
+    process.exitCode = 1;
+  }
+}

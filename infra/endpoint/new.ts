@@ -1,0 +1,96 @@
+import { appendFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative } from "node:path";
+import { parseArgs } from "node:util";
+import { stem } from "../../lib/contract/declare.ts";
+import { changeTexts, contractText, eventText, functionText, type Plan, queryText, testText } from "./templates.ts";
+
+const usage = "Usage: npm run new -- GET|POST|DELETE /path/{id} [--permission view-users] [--list]";
+
+/** What an endpoint is to be; the rest follows from the other endpoints of its resource. */
+export interface Wish {
+  readonly method: string;
+  readonly path: string;
+  readonly permission?: string | undefined;
+  /** Whether a GET answers a list. */
+  readonly list?: boolean;
+}
+
+/**
+ * Writes all that an endpoint consists of, with `FILL_IN` wherever somebody has to decide; `npm run check` fails as long
+ * as one is left.
+ * @returns the files that were written or added to
+ */
+export async function writeEndpoint(root: string, wish: Wish): Promise<string[]> {
+  const plan = await planOf(root, wish);
+  const written: string[] = [];
+  const write = async (file: string, text: string, isNew = true) => {
+    await mkdir(dirname(join(root, file)), { recursive: true });
+    await (isNew ? writeFile(join(root, file), text, { flag: "wx" }) : appendFile(join(root, file), text));
+    written.push(file);
+  };
+  await write(`functions/${plan.stem}.ts`, functionText(plan));
+  await write(`events/${plan.stem}.json`, eventText(plan));
+  await write(`test/functions/${plan.stem}.test.ts`, testText(plan));
+  await write(plan.contract, contractText(plan), false);
+  if (plan.kind !== "change") await write(plan.queries, queryText(plan), false);
+  else {
+    const { file, text, line, entry } = changeTexts(plan);
+    await write(file, text);
+    const list = "lib/changes/all.ts";
+    const all = await readFile(join(root, list), "utf8");
+    await writeFile(
+      join(root, list),
+      all.replace("\n\n", `\n${line}\n\n`).replace("  tidy,\n", `  ${entry}\n  tidy,\n`),
+    );
+    written.push(list);
+  }
+  return written;
+}
+
+async function planOf(root: string, { method, path, permission, list = false }: Wish): Promise<Plan> {
+  if (!/^(GET|POST|DELETE)$/.test(method) || !/^(\/[a-z-]+)+(\/\{\w+\})?$/.test(path)) throw new TypeError(usage);
+  if (method !== "GET" && (!permission || list)) throw new TypeError("A change needs a --permission, and is no list");
+  const resource = path.split("/")[1] ?? "";
+  const contracts = await filesIn(join(root, "lib/contract"));
+  const declares = (text: string, prefix: string) => text.includes(`path: "/${prefix}`);
+  if (contracts.some(({ text }) => text.includes(`method: "${method}",\n  path: "${path}"`)))
+    throw new Error(`${method} ${path} is declared already`);
+  const contract = contracts.find(({ text }) => declares(text, `${resource}"`) || declares(text, `${resource}/`));
+  if (!contract) throw new Error(`No endpoint begins with /${resource}: the README tells how to begin a new resource`);
+  const siblings = await filesIn(join(root, "functions", resource));
+  const queries = siblings.map(({ text }) => /lib\/queries\/([\w-]+)\.ts/.exec(text)?.[1]).find(Boolean) ?? resource;
+  return {
+    method: method as Plan["method"],
+    path,
+    permission,
+    stem: stem({ path: path as `/${string}` }),
+    kind: method === "GET" ? (list ? "list" : "record") : "change",
+    contract: relative(root, contract.file),
+    queries: `lib/queries/${queries}.ts`,
+  };
+}
+
+const filesIn = async (directory: string) =>
+  await Promise.all(
+    (await readdir(directory).catch(() => []))
+      .filter((name) => name.endsWith(".ts"))
+      .map(async (name) => ({
+        file: join(directory, basename(name)),
+        text: await readFile(join(directory, name), "utf8"),
+      })),
+  );
+
+if (import.meta.main) {
+  try {
+    const { values, positionals } = parseArgs({
+      options: { permission: { type: "string" }, list: { type: "boolean" } },
+      allowPositionals: true,
+    });
+    const [method = "", path = ""] = positionals;
+    const written = await writeEndpoint(join(import.meta.dirname, "../.."), { method, path, ...values });
+    console.log(`${written.join("\n")}\n\nDecide what FILL_IN says there; npm run check tells what is missing.`);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
+}

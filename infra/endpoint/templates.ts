@@ -1,0 +1,161 @@
+/** What is written for an endpoint, and where. */
+export interface Plan {
+  readonly method: "GET" | "POST" | "DELETE";
+  readonly path: string;
+  readonly permission: string | undefined;
+  /** `publishers/countries` */
+  readonly stem: string;
+  readonly kind: "record" | "list" | "change";
+  /** The files that its resource has for declarations and queries. */
+  readonly contract: string;
+  readonly queries: string;
+}
+
+const wordsOf = ({ stem }: Plan) => stem.split(/[/-]/);
+const camel = ([first = "", ...rest]: readonly string[]) =>
+  first + rest.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+const nameOf = (plan: Plan) => camel(wordsOf(plan));
+const queryOf = ({ stem }: Plan) => camel(stem.split("/").at(-1)?.split("-") ?? []);
+const changeOf = ({ stem }: Plan) => {
+  const [resource = "", verb = ""] = stem.split("/");
+  return `${verb}-${resource.replace(/^admin-/, "").replace(/s$/, "")}`;
+};
+const parametersOf = ({ path }: Plan) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? "");
+
+export function contractText(plan: Plan): string {
+  const answers = { record: "record", list: "list", change: "message" }[plan.kind];
+  return `
+export const ${nameOf(plan)} = declare({
+  summary: FILL_IN,
+  method: "${plan.method}",
+  path: "${plan.path}",
+${plan.permission ? `  permission: "${plan.permission}",\n` : ""}${parametersOf(plan)
+  .map((name) => `  parameters: { ${name}: FILL_IN },\n`)
+  .join("")}${plan.method === "POST" ? "  body: { FILL_IN },\n" : ""}  answers: { ${answers}: FILL_IN },
+  errors: {},
+});
+`;
+}
+
+export function functionText(plan: Plan): string {
+  const up = "../".repeat(plan.stem.split("/").length);
+  const server = { record: "serve", list: "serveList", change: "serveChange" }[plan.kind];
+  const file = { record: "serve", list: "serve-list", change: "serve-change" }[plan.kind];
+  const [parameter] = parametersOf(plan);
+  const target = parameter ? `path.${parameter}` : plan.kind === "change" ? "null" : "";
+  const input = [
+    ...(plan.kind === "change" ? ["change"] : []),
+    ...(parameter ? ["path"] : []),
+    ...(plan.method === "POST" ? ["body"] : []),
+  ];
+  const work =
+    plan.kind === "change"
+      ? `change("${changeOf(plan).replaceAll("-", "_")}", ${target}${plan.method === "POST" ? ", body" : ""})`
+      : `queries.${queryOf(plan)}(${target})`;
+  const queries = plan.kind === "change" ? "" : `import * as queries from "${up}${plan.queries}";\n`;
+  return `import { ${nameOf(plan)} } from "${up}${plan.contract}";
+import { ${server} } from "${up}lib/http/${file}.ts";
+${queries}
+export const handler = ${server}(${nameOf(plan)}, (${input.length > 0 ? `{ ${input.join(", ")} }` : ""}) => ${work});
+`;
+}
+
+export function queryText(plan: Plan): string {
+  const [parameter] = parametersOf(plan);
+  const input = parameter ? `${parameter}: FILL_IN` : "";
+  const guarded = plan.permission ? "  guarded: true,\n" : "";
+  const type = `${plan.permission ? "Guarded" : plan.kind === "list" ? "" : "Public"}${plan.kind === "list" ? "List" : ""}Query`;
+  const body =
+    plan.kind === "list"
+      ? `  max: sql\`select count(*) from \${FILL_IN}\`,
+  fields: sql\`\${FILL_IN}\`,
+  key: sql\`id\`,
+  rows: ({ after, limit }) => sql\`
+    from \${FILL_IN}
+    where id > \${after?.id ?? 0}::bigint
+    order by id
+    limit \${limit}::bigint
+  \`,
+`
+      : `  select: recordOf(sql\`select \${FILL_IN}\`),\n`;
+  return `
+export const ${queryOf(plan)} = (${input}): ${type}<Answer<FILL_IN>> => ({
+${guarded}${body}});
+`;
+}
+
+/** A change's file, and its two lines in the list of all. */
+export function changeTexts(plan: Plan) {
+  const file = changeOf(plan);
+  const name = file.replaceAll("-", "_");
+  return {
+    file: `lib/changes/${file}.sql`,
+    line: `import ${camel(file.split("-"))} from "./${file}.sql";`,
+    entry: `${name}: ${camel(file.split("-"))},`,
+    text: `-- ${plan.method} ${plan.path}.
+create function ${name}(request request) returns outcome language plpgsql as $$
+  declare
+    before json = FILL_IN;
+  begin
+    if objection(request, before) > 0 then
+      return refused(objection(request, before));
+    end if;
+
+    FILL_IN;
+    return done(request, json_build_object('FILL_IN', before));
+  end
+$$;
+`,
+  };
+}
+
+/** What differs from one event of API Gateway to another; handlers do without the rest. */
+export const eventText = (plan: Plan): string =>
+  `${JSON.stringify(
+    {
+      resource: plan.path,
+      path: plan.path.replace(/\{\w+\}/g, "FILL_IN"),
+      httpMethod: plan.method,
+      headers: {
+        ...(plan.method === "POST" && { "Content-Type": "application/json" }),
+        ...(plan.permission && { Cookie: "refreshToken=local-administrator" }),
+      },
+      ...(parametersOf(plan).length > 0 && {
+        pathParameters: Object.fromEntries(parametersOf(plan).map((name) => [name, "FILL_IN"])),
+      }),
+      ...(plan.method === "POST" && { body: "FILL_IN" }),
+      requestContext: { requestId: crypto.randomUUID() },
+    },
+    undefined,
+    2,
+  )}\n`;
+
+export function testText(plan: Plan): string {
+  const up = "../".repeat(plan.stem.split("/").length);
+  const session = plan.permission ? `    const { token } = await holderOf(stack.sql, "${plan.permission}");\n` : "";
+  const request = [
+    ...(plan.permission ? ["as: token"] : []),
+    ...(parametersOf(plan).length > 0 ? ["path: FILL_IN"] : []),
+    ...(plan.method === "POST" ? ["body: FILL_IN"] : []),
+  ];
+  return `import { afterAll, beforeAll, describe, expect, it } from "vitest";
+${plan.permission ? `import { holderOf } from "${up}support/people.ts";\n` : ""}import { type Stack, startStack } from "${up}support/stack.ts";
+
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startStack();
+});
+
+afterAll(() => stack.close());
+
+describe("${plan.method} ${plan.path}", () => {
+  it("answers 200", async () => {
+${session}
+    const { status, body } = await stack.call("${plan.stem}"${request.length > 0 ? `, { ${request.join(", ")} }` : ""});
+
+    expect([status, body]).toEqual([200, FILL_IN]);
+  });
+});
+`;
+}
