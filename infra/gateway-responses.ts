@@ -2,16 +2,16 @@ import { type Declaration, methodsOf } from "../lib/contract/declare.ts";
 import { commonErrors, noFileService } from "../lib/contract/errors.ts";
 import { exposedHeaders } from "../lib/contract/headers.ts";
 
-/** Buckets of throttles fill up again second by second. */
+/** A throttle's token bucket is refilled every second. */
 const tooManyRequests = { status: 429, message: "Too many requests", retryAfterSeconds: 1 } as const;
 
 /**
- * What API Gateway itself answers, in the envelope of the interface: a status and a message for each of its response
- * types (API Gateway, "Gateway response types"). The stacks and the local gateway both read this table.
+ * API Gateway's own responses, in the envelope of the interface: a status and a message for each response type (API
+ * Gateway, "Gateway response types"). The stacks and the local gateway both use this table.
  *
- * A type without a row falls to its default, and a default has one status for all of them: API Gateway has no variable
- * for the status in a response's template. So an answer of a function that has no sense is 500 here, as in the
- * interface, and not 502.
+ * A type that is not in the table has the response DEFAULT_4XX or DEFAULT_5XX, with its status: the template of a
+ * response cannot contain the original status. So a malformed answer of a function is 500, as in the interface, and not
+ * 502.
  */
 export const gatewayResponses = {
   BAD_REQUEST_BODY: { status: 400, message: commonErrors[400] },
@@ -19,14 +19,14 @@ export const gatewayResponses = {
   UNAUTHORIZED: { status: 401, message: commonErrors[401] },
   ACCESS_DENIED: { status: 403, message: commonErrors[403] },
   WAF_FILTERED: { status: 403, message: commonErrors[403] },
-  // Without authorizers this says nothing but that there is no such route, or not with this method.
+  // There are no authorizers, so this type means that there is no such route, or not with this method.
   MISSING_AUTHENTICATION_TOKEN: { status: 404, message: "Not found" },
   RESOURCE_NOT_FOUND: { status: 404, message: "Not found" },
   REQUEST_TOO_LARGE: { status: 413, message: commonErrors[413] },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: "Unsupported media type" },
   QUOTA_EXCEEDED: tooManyRequests,
   THROTTLED: tooManyRequests,
-  // The function gave no answer: all that may run of it at once do (Lambda's 429), Lambda itself fails, or it died.
+  // The function did not answer: no concurrency is left (Lambda's 429), Lambda failed, or the function crashed.
   INTEGRATION_FAILURE: { status: 503, message: commonErrors[503], retryAfterSeconds: 5 },
   INTEGRATION_TIMEOUT: { status: 504, message: "Endpoint request timed out", retryAfterSeconds: 5 },
   DEFAULT_4XX: { status: 400, message: "Bad request" },
@@ -36,13 +36,13 @@ export const gatewayResponses = {
 export interface GatewayResponse {
   readonly status: number;
   readonly message: string;
-  /** When it is worth asking again, where that helps. */
+  /** When the client may try again, if that can help. */
   readonly retryAfterSeconds?: number;
 }
 
 export type GatewayResponseType = keyof typeof gatewayResponses;
 
-/** What routes of the file service answer on instances without one. */
+/** The response of the file service's routes on a stage without uploads. */
 export const noFileServiceResponse: GatewayResponse = { status: 503, message: noFileService };
 
 export const envelopeOf = ({ status, message }: GatewayResponse): string =>
@@ -60,7 +60,7 @@ export function corsHeaders(
   origin: string | undefined,
 ): Record<string, string> {
   const headers = originHeaders(permission, allowedOrigins, origin);
-  return isLetIn(headers) ? { ...headers, "Access-Control-Expose-Headers": exposedHeaders } : headers;
+  return allowsOrigin(headers) ? { ...headers, "Access-Control-Expose-Headers": exposedHeaders } : headers;
 }
 
 /** The headers of a preflight's answer for a path whose endpoints have these methods. */
@@ -71,7 +71,7 @@ export function preflightHeaders(
 ): Record<string, string> {
   const permission = declarations[0]?.permission;
   const headers = originHeaders(permission, allowedOrigins, origin);
-  if (!isLetIn(headers)) return headers;
+  if (!allowsOrigin(headers)) return headers;
   return {
     ...headers,
     "Access-Control-Allow-Methods": declarations.flatMap(methodsOf).join(","),
@@ -80,7 +80,7 @@ export function preflightHeaders(
   };
 }
 
-/** Administrative paths let the listed origins in, with their cookie; public paths let everybody in, without. */
+/** Administrative paths allow the listed origins, with cookies; public paths allow all origins, without cookies. */
 function originHeaders(
   permission: Declaration["permission"],
   allowedOrigins: readonly string[],
@@ -91,4 +91,4 @@ function originHeaders(
   return { "Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true", Vary: "Origin" };
 }
 
-const isLetIn = (headers: Readonly<Record<string, string>>) => "Access-Control-Allow-Origin" in headers;
+const allowsOrigin = (headers: Readonly<Record<string, string>>) => "Access-Control-Allow-Origin" in headers;

@@ -2,8 +2,8 @@ import * as z from "zod";
 import { endpoints } from "../lib/contract/endpoints.ts";
 
 /*
- * Everything that differs between one deployment and another. The account, domains and certificates below are examples:
- * put your own in before you deploy.
+ * All settings in which deployments differ. The account, domains and certificates below are examples: replace them by
+ * your own before you deploy.
  */
 
 const name = z.string().regex(/^[a-z][a-z0-9]{1,15}$/, "two to sixteen lower-case letters and digits");
@@ -11,11 +11,11 @@ const domain = z.string().regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/, "a domain without 
 const origin = z.url().refine((url) => url === URL.parse(url)?.origin, "an origin as browsers write it");
 const certificateIn = (region: string) =>
   z.string().regex(new RegExp(`^arn:aws:acm:${region}:\\d{12}:certificate/[\\w-]+$`), "an ACM certificate's ARN");
-/** Addresses as AWS WAF takes them; it knows no "everywhere". */
+/** IP ranges as AWS WAF accepts them; it does not accept `/0`. */
 const addresses = z
   .union([z.cidrv4(), z.cidrv6()], "addresses such as 192.0.2.0/24, 192.0.2.1/32 or 2001:db8::/48")
   .refine((range) => !range.endsWith("/0"), "not everywhere");
-/** The numbers of days that CloudWatch Logs knows. */
+/** The retention periods that CloudWatch Logs supports, in days. */
 const retentionDays = z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731]);
 
 /** Aurora scales in steps of half an ACU, up to 256. */
@@ -24,11 +24,11 @@ const capacity = z.number().min(0).max(256).multipleOf(0.5);
 const region = z.string().regex(/^[a-z]{2,4}(-[a-z]+)+-\d$/, "a region's code, such as eu-central-1");
 
 const pipelineSettings = z.strictObject({
-  /** As the subjects of its tokens name it: since July 2026 new repositories have their numbers in there. */
+  /** The repository's name in the subjects of its tokens. Since July 2026 it contains numbers for new repositories. */
   repository: z
     .string()
     .regex(/^([\w.-]+\/[\w.-]+|[\w.-]+@\d+\/[\w.-]+@\d+)$/, "owner/name, or owner@number/name@number"),
-  /** The account's provider for GitHub's tokens, where there is one already: an account has no two. */
+  /** The ARN of GitHub's OIDC provider, if the account already has it: an account can have only one. */
   provider: z
     .string()
     .regex(/^arn:aws:iam::\d{12}:oidc-provider\/token\.actions\.githubusercontent\.com$/, "GitHub's provider in IAM")
@@ -37,16 +37,16 @@ const pipelineSettings = z.strictObject({
 
 const accountSettings = z
   .strictObject({
-    /** The only account that anything is deployed to, whatever credentials are in the shell. */
+    /** The account to deploy to. With credentials of another account the CDK deploys nothing. */
     id: z.string().regex(/^\d{12}$/, "twelve digits"),
     region,
-    /** How many functions run at once at most in account and region, whosever they are (infra/README.md, "Concurrency"). */
+    /** Lambda's limit of concurrent executions for the account and region (infra/README.md, "Concurrency"). */
     concurrency: z.int().min(10).optional(),
-    /** Who hears when that is nearly reached. */
+    /** Who gets a mail when 80 % of that limit are in use. */
     alarmRecipient: z.email().optional(),
-    /** Of the whole account; who pays hears before and when it is spent. */
+    /** The account's budget. The recipient gets a mail at 80 %, at 100 %, and when the forecast is above 100 %. */
     budget: z.strictObject({ dollarsAMonth: z.number().positive(), recipient: z.email() }).optional(),
-    /** Whose workflows on GitHub may deploy (infra/README.md, "Pipeline"). */
+    /** The GitHub repository whose workflows may deploy (infra/README.md, "Pipeline"). */
     pipeline: pipelineSettings.optional(),
   })
   .refine((it) => (it.concurrency === undefined) === (it.alarmRecipient === undefined), {
@@ -60,23 +60,28 @@ const accountSettings = z
 const databaseSettings = z
   .strictObject({
     name,
-    /** In Aurora capacity units of about 2 GiB of memory each. */
+    /** In Aurora capacity units (ACU); one has about 2 GiB of memory. */
     capacityMin: capacity,
     capacityMax: capacity.min(1),
-    /** A database that may fall to 0 does so after this time without a request; the next one waits for some 15 s. */
+    /**
+     * With `capacityMin: 0` the database pauses after this time without a request. The next request waits about 15 s.
+     */
     pausesAfterMinutes: z.int().min(5).max(1_440).optional(),
-    /** A second instance in another zone, which takes over when the first fails or is restarted. */
+    /** Whether there is a second instance in another zone, which takes over when the first fails or restarts. */
     standby: z.boolean(),
-    /** How far back the database can be restored to any second. */
+    /** The database can be restored to any second of so many days. */
     backupDays: z.int().min(1).max(35),
-    /** Another region, to which a backup is copied each night; it is kept there for as long. */
+    /** Another region, to which a backup is copied each night. It is kept there for `backupDays`. */
     backupRegion: region.optional(),
-    /** Nobody deletes it by accident, and its data outlive the stack. */
+    /** Protects the database from deletion, and keeps its data when the stack is deleted. */
     isProtected: z.boolean(),
-    /** The snapshot that the cluster began from; once set, it stays (README, "Restore"). */
+    /**
+     * The snapshot from which the cluster was restored. Never remove or change it, except to restore (README,
+     * "Restore").
+     */
     snapshot: z.string().min(1).optional(),
     logRetentionDays: retentionDays,
-    /** For how long CloudTrail tells who invoked operators' functions; without it, it does not. */
+    /** For how long CloudTrail's record of operators' invocations is kept. Without this setting there is no record. */
     trailKeptDays: z.int().min(1).max(3_650).optional(),
     alarmRecipient: z.email(),
   })
@@ -85,18 +90,18 @@ const databaseSettings = z
     error: "a database pauses exactly when its capacityMin is 0",
   });
 
-/** Requests a second, and how many may come at once (a token bucket); 0 of both refuses all. */
+/** A token bucket: requests per second, and its size. With 0 for both, all requests are answered 429. */
 const throttle = z.strictObject({ rate: z.number().min(0), burst: z.int().min(0) });
 
-/** AWS WAF counts the last five minutes. */
+/** A limit of AWS WAF, which counts the requests of the last five minutes. */
 const requestsIn5Minutes = z.int().min(10).max(2_000_000_000);
 
 const firewallSettings = z
   .strictObject({
     requestsPerAddressIn5Minutes: requestsIn5Minutes,
-    /** Of requests for lists without a `limit`, or with one above 999: each may take a function for minutes. */
+    /** For requests for lists without a `limit`, or with one above 999: such a list can take minutes. */
     wholeListsPerAddressIn5Minutes: requestsIn5Minutes,
-    /** Whose requests are not counted: a website that renders pages on a server, or an office. */
+    /** Addresses whose requests are not counted, for example of a website's server or of an office. */
     trustedAddresses: z.array(addresses).min(1).max(10_000).optional(),
   })
   .refine((it) => it.wholeListsPerAddressIn5Minutes <= it.requestsPerAddressIn5Minutes, {
@@ -106,28 +111,28 @@ const firewallSettings = z
 const stageSettings = z
   .strictObject({
     name,
-    /** The name of its database; several stages may share one. */
+    /** The name of the stage's database; several stages may share one. */
     database: name,
-    /** Pages that may call administrative endpoints with the user's cookie. */
+    /** The origins of pages that may call administrative endpoints with the user's cookie. */
     allowedOrigins: z.array(origin).min(1),
-    /** Where images are served from. */
+    /** The domain that serves images. */
     imageDomain: domain,
-    /** Whether this stage takes image uploads. Then it owns the bucket and the CDN behind `imageDomain`. */
+    /** Whether this stage accepts image uploads. If so, it has the bucket and the CDN of `imageDomain`. */
     uploads: z.boolean(),
-    /** For `imageDomain`; CloudFront takes certificates from us-east-1 only. */
+    /** The certificate of `imageDomain`. CloudFront accepts certificates from us-east-1 only. */
     imageCertificate: certificateIn("us-east-1").optional(),
-    /** CloudFront before the API, under a domain of its own: it keeps public reads, and passes everything else on. */
+    /** CloudFront in front of the API, with its own domain: it caches public reads and forwards everything else. */
     edge: z.strictObject({ domain, certificate: certificateIn("us-east-1") }).optional(),
     /**
-     * The domain of API Gateway itself, which otherwise names the API. A stage with an edge needs none, but keeps it
-     * while the edge takes its name over.
+     * A custom domain of API Gateway. Without it the API has the domain that API Gateway gives it. A stage with an edge
+     * does not need it, except while the domain moves to the edge (infra/README.md, "The edge").
      */
     domain: z.strictObject({ name: domain, certificate: certificateIn("[a-z0-9-]+") }).optional(),
-    /** Where the reference of the interface is shown; without one it is shown on developers' machines only. */
+    /** The domain of the page that documents the interface. Without it only the local service shows that page. */
     reference: z.strictObject({ domain, certificate: certificateIn("us-east-1") }).optional(),
     /**
-     * Of every single method, by its kind: API Gateway has no limit for the methods of a stage together (API Gateway,
-     * "Throttle requests to your REST APIs"). What has none of its own is a preflight.
+     * The throttles of each single method, by kind of endpoint. API Gateway has no limit for all methods of a stage
+     * together (API Gateway, "Throttle requests to your REST APIs").
      */
     throttles: z.strictObject({
       preflights: throttle,
@@ -136,23 +141,23 @@ const stageSettings = z
       changes: throttle,
       images: throttle,
     }),
-    /** How long a list may take, and how many of each kind at once; without it all that Lambda allows. */
+    /** How long a list may take, and how many of each kind may run at once. Without it only Lambda's limits apply. */
     streams: z
       .strictObject({
-        /** Reserved for each function that gives lists: as many always can run, and no more. */
+        /** The reserved concurrency of each function that answers lists. */
         concurrent: z.int().positive().optional(),
         secondsMax: z.int().min(30).max(900),
       })
       .optional(),
-    /** Asks the stage's own API what everybody may ask, time and again, and tells when an answer is wrong. */
+    /** Sends public requests to the stage's API regularly; an alarm fires when an answer is wrong. */
     smoke: z.strictObject({ everyMinutes: z.int().min(1).max(60) }).optional(),
-    /** AWS WAF in front of the API; without it only the throttles protect it. */
+    /** AWS WAF in front of the API. Without it only the throttles protect the API. */
     firewall: firewallSettings.optional(),
-    /** New code gets a tenth of the traffic first, and goes back by itself when answers fail. */
+    /** New code first gets a tenth of the traffic, and is rolled back automatically when answers fail. */
     releasesGradually: z.boolean(),
     isProtected: z.boolean(),
     logRetentionDays: retentionDays,
-    /** For how long the database tells who changed what. */
+    /** How many days the ledger of changes is kept. */
     changesKeptDays: z.int().min(1).max(3_650),
     alarmRecipient: z.email(),
   })
@@ -167,7 +172,7 @@ export type Throttle = z.infer<typeof throttle>;
 
 const areUnique = (names: readonly string[]) => new Set(names).size === names.length;
 
-/** Whether the stages of each database have the same setting. */
+/** Whether all stages of a database have the same value for a setting. */
 const agreeOn =
   (setting: "imageDomain" | "changesKeptDays") =>
   ({ stages }: { readonly stages: readonly StageSettings[] }) =>
@@ -175,21 +180,23 @@ const agreeOn =
     new Set(stages.map((each) => each.database)).size;
 
 const lists = endpoints.filter(({ answers }) => "list" in answers).length;
-/** What Lambda leaves to all functions that have none reserved (Lambda, "Configuring reserved concurrency"). */
+/**
+ * Lambda keeps this much concurrency for functions without reserved concurrency ("Configuring reserved concurrency").
+ */
 const unreservedMin = 100;
 
-/** How many functions may run at once that nobody else's can take the place of. */
+/** The reserved concurrency of all list functions of these stages. */
 const reservedBy = (stages: readonly StageSettings[]): number =>
   stages.reduce((sum, { streams }) => sum + lists * (streams?.concurrent ?? 0), 0);
 
-/** The certificates in settings, with the path of each. */
+/** All certificates in the settings, each with its path. */
 function certificatesIn(value: unknown, path: readonly string[] = []): { path: readonly string[]; arn: string }[] {
   if (typeof value === "string") return value.startsWith("arn:aws:acm:") ? [{ path, arn: value }] : [];
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, each]) => certificatesIn(each, [...path, name]));
 }
 
-/** The domains that CloudFront serves for a stage; none can belong to two distributions. */
+/** The domains that CloudFront serves for a stage. A domain can belong to one distribution only. */
 const servedByCloudFront = ({ edge, reference, uploads, imageDomain }: StageSettings): string[] => [
   ...(edge ? [edge.domain] : []),
   ...(reference ? [reference.domain] : []),
@@ -202,24 +209,24 @@ export const settingsSchema = z
     databases: z.array(databaseSettings),
     stages: z.array(stageSettings),
   })
-  .superRefine((given, context) => {
-    for (const { path, arn } of certificatesIn(given)) {
+  .superRefine((value, context) => {
+    for (const { path, arn } of certificatesIn(value)) {
       const owner = arn.split(":")[4];
-      if (owner === given.account.id) continue;
+      if (owner === value.account.id) continue;
       context.addIssue({
         code: "custom",
         path: [...path],
         message: `a certificate of account ${owner}, not of account.id`,
       });
     }
-    for (const [index, { backupRegion }] of given.databases.entries()) {
-      if (backupRegion !== given.account.region) continue;
+    for (const [index, { backupRegion }] of value.databases.entries()) {
+      if (backupRegion !== value.account.region) continue;
       const path = ["databases", index, "backupRegion"];
       context.addIssue({ code: "custom", path, message: "copies of backups in the region of the database itself" });
     }
-    for (const [index, { domain }] of given.stages.entries()) {
+    for (const [index, { domain }] of value.stages.entries()) {
       const region = domain?.certificate.split(":")[3];
-      if (region === undefined || region === given.account.region) continue;
+      if (region === undefined || region === value.account.region) continue;
       const path = ["stages", index, "domain", "certificate"];
       context.addIssue({ code: "custom", path, message: `a certificate in ${region}, not in account.region` });
     }
@@ -227,17 +234,17 @@ export const settingsSchema = z
   .superRefine(({ account: { concurrency }, databases, stages }, context) => {
     const reserved = reservedBy(stages);
     for (const [index, { streams, smoke, database }] of stages.entries()) {
-      const refuse = (path: readonly string[], message: string) =>
+      const addIssue = (path: readonly string[], message: string) =>
         context.addIssue({ code: "custom", path: ["stages", index, ...path], message });
       if (streams?.concurrent !== undefined && concurrency === undefined)
-        refuse(["streams", "concurrent"], "needs account.concurrency");
+        addIssue(["streams", "concurrent"], "needs account.concurrency");
       if (streams?.concurrent !== undefined && concurrency !== undefined && reserved + unreservedMin > concurrency)
-        refuse(
+        addIssue(
           ["streams", "concurrent"],
           `a concurrency above the account's: ${reserved} for ${lists} kinds of lists and ${unreservedMin} for the rest`,
         );
       if (smoke && databases.some(({ name, capacityMin }) => name === database && capacityMin === 0))
-        refuse(["smoke"], "would keep a database awake that is to pause");
+        addIssue(["smoke"], "would keep a database awake that should pause");
     }
   })
   .refine(({ databases }) => areUnique(databases.map((each) => each.name)), "two databases have one name")
@@ -248,12 +255,12 @@ export const settingsSchema = z
   .refine(({ stages }) => areUnique(stages.flatMap(servedByCloudFront)), {
     error: "two of edge.domain, reference.domain and imageDomain are the same",
   })
-  // Image keys and notes of images to remove lie in the database, so one bucket and one domain belong to it.
+  // The database contains the image keys and the list of images to remove, so it has one bucket and one domain.
   .refine(({ stages }) => areUnique(stages.filter((each) => each.uploads).map((each) => each.database)), {
     error: "two stages with uploads share a database",
   })
   .refine(agreeOn("imageDomain"), { error: "stages of one database differ in imageDomain" })
-  // Each of them tidies the database they share.
+  // The `ops-tidy` of each stage deletes old changes of the shared database.
   .refine(agreeOn("changesKeptDays"), { error: "stages of one database differ in changesKeptDays" });
 
 export type Settings = z.infer<typeof settingsSchema>;

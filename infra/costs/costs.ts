@@ -4,12 +4,12 @@ import { type Settings, settings } from "../stages.ts";
 import * as month from "./month.ts";
 import { prices, pricesOf } from "./prices.ts";
 
-const place = /(<!-- costs -->\n)[\s\S]*(<!-- \/costs -->)/;
+const section = /(<!-- costs -->\n)[\s\S]*(<!-- \/costs -->)/;
 
-/** A text with what these settings and the templates in a folder cost in the place for it. */
+/** The text with the section of costs replaced, for these settings and the templates in a folder. */
 export function withCosts(text: string, settings: Settings, folder: string): string {
-  if (!place.test(text)) throw new Error("There is no place between <!-- costs --> and <!-- /costs -->");
-  return text.replace(place, (_, start, end) => `${start}\n${costs(settings, folder)}\n\n${end}`);
+  if (!section.test(text)) throw new Error("There is no place between <!-- costs --> and <!-- /costs -->");
+  return text.replace(section, (_, start, end) => `${start}\n${costs(settings, folder)}\n\n${end}`);
 }
 
 function costs({ account, databases, stages }: Settings, folder: string): string {
@@ -28,11 +28,11 @@ function costs({ account, databases, stages }: Settings, folder: string): string
 }
 
 const table = (title: string, columns: readonly string[], rows: readonly (readonly string[])[]): string => {
-  const rule = columns.map((_, place) => (/^[$\d.,]+$/.test(rows[0]?.[place] ?? "") ? "---:" : "---"));
+  const rule = columns.map((_, index) => (/^[$\d.,]+$/.test(rows[0]?.[index] ?? "") ? "---:" : "---"));
   return [`${title}\n`, ...[columns, rule, ...rows].map((cells) => `| ${cells.join(" | ")} |`)].join("\n");
 };
 
-/** Months, a column each: lines by what they are for, cheapest first, and their sums. */
+/** A table with a column for each month and a row for each service, cheapest first, and their sums. */
 function sheet(title: string, months: readonly (readonly [column: string, lines: month.Lines])[]): string {
   const sum = (amounts: readonly number[]) => amounts.reduce((total, each) => total + each, 0);
   const row = (what: string) => months.map(([, lines]) => lines[what] ?? 0);
@@ -57,15 +57,15 @@ const monthTable = (deployed: month.Deployed): string => {
   return sheet(`### A month of stage \`${deployed.stage.name}\``, months);
 };
 
-/** The two limits that a month's peak exceeds most, or else the one that it fills most. */
+/** The limit that a month's peak uses most, and a second one if the peak exceeds it as well. */
 const limitTable = (deployed: month.Deployed): string => {
-  const told = (limits: ReturnType<typeof month.limitsOf>) =>
+  const limitsText = (limits: ReturnType<typeof month.limitsOf>) =>
     limits
-      .filter(([, share], place) => place === 0 || (share > 1 && place < 2))
+      .filter(([, share], index) => index === 0 || (share > 1 && index < 2))
       .map(([limit, share]) => `${limit} ${number(100 * share, share < 0.1 ? 2 : 0)} %`);
   const rows = volumes.map((each) => [
     `${number(each)} M, ${number(month.perSecond(each) * month.assumed.peak.value, 0)}/s`,
-    ...[false, true].map((hasEdge) => told(month.limitsOf(deployed, each, hasEdge)).join(", ")),
+    ...[false, true].map((hasEdge) => limitsText(month.limitsOf(deployed, each, hasEdge)).join(", ")),
   ]);
   return table(`### What breaks first on stage \`${deployed.stage.name}\``, ["", "without edge", "with edge"], rows);
 };

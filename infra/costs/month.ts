@@ -1,10 +1,10 @@
 import type { AccountSettings, DatabaseSettings, StageSettings } from "../stages.ts";
 import { prices } from "./prices.ts";
 
-/** Dollars a month, by what they are for. */
+/** Dollars a month, by service. */
 export type Lines = Readonly<Record<string, number>>;
 
-/** A synthesised template, as far as it costs something. */
+/** The part of a synthesised template that costs are computed from. */
 export interface Template {
   // biome-ignore lint/suspicious/noExplicitAny: templates are looked into at every depth
   readonly Resources: Readonly<Record<string, { readonly Type: string; readonly Properties: any }>>;
@@ -14,11 +14,13 @@ export interface Deployed {
   readonly account: AccountSettings;
   readonly stage: StageSettings;
   readonly database: DatabaseSettings;
-  /** Of the stage's stacks and of its database's. */
+  /** The templates of the stage and of its database. */
   readonly templates: readonly Template[];
 }
 
-/** A month's requests, each with its answer, time of a whole vCPU (`npm run bench`; changes estimated), and writes. */
+/**
+ * A month's requests: share, size of the answer, milliseconds of a vCPU (`npm run bench`; changes estimated), writes.
+ */
 export const mix = [
   { kind: "records", share: 0.79, kilobytes: 1, cpu: 5, databaseCpu: 0.9, writes: 0 },
   { kind: "lists", share: 0.2, kilobytes: 10, cpu: 7, databaseCpu: 2, writes: 0 },
@@ -40,7 +42,7 @@ export const assumed = {
 
 type Kind = (typeof mix)[number];
 
-/** A sum over those of so many requests that get past the edge. */
+/** Sums a value over those requests that reach the API. */
 const over = (requests: number, hasEdge: boolean) => (of: (kind: Kind) => number) =>
   mix.reduce((all, kind) => {
     return all + of(kind) * requests * kind.share * (hasEdge && kind.kind !== "changes" ? 1 - assumed.hits.value : 1);
@@ -48,7 +50,7 @@ const over = (requests: number, hasEdge: boolean) => (of: (kind: Kind) => number
 
 const billedMilliseconds = ({ cpu }: Kind) => assumed.wait.value + cpu / assumed.vcpu.value;
 
-/** Aurora's capacity for so many requests of a kind in a second. */
+/** Aurora's capacity in ACU for one request of a kind per second. */
 const unitsFor = ({ databaseCpu }: Kind) => (databaseCpu / 1_000 / assumed.busy.value) * assumed.units.value;
 
 export const perSecond = (millions: number) => (millions * 1_000_000) / (assumed.hours.value * 3_600);
@@ -105,7 +107,7 @@ export function monthOf({ stage, database, templates }: Deployed, millions: numb
   };
 }
 
-/** What share of each limit the peak of such a month takes, fullest first. */
+/** The share of each limit that the peak of such a month uses, highest first. */
 export function limitsOf({ account, stage, database }: Deployed, millions: number, hasEdge: boolean) {
   const sum = over(perSecond(millions) * assumed.peak.value, hasEdge);
   const ofKind = (name: Kind["kind"], of = (_: Kind) => 1) => sum((each) => (each.kind === name ? of(each) : 0));

@@ -6,7 +6,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { examples } from "./examples.ts";
 import { documentFile } from "./file.ts";
 import { parametersOf, requestBodyOf } from "./requests.ts";
-import { commonResponses, refusalsOf, responsesOf } from "./responses.ts";
+import { commonResponses, errorResponsesOf, responsesOf } from "./responses.ts";
 import { answerSchemas, nameSchemas, recordId } from "./schemas.ts";
 
 const tags: Readonly<Record<string, string>> = {
@@ -20,7 +20,7 @@ const tags: Readonly<Record<string, string>> = {
 
 /** The OpenAPI document of the interface, made from its declarations. */
 export function openApiDocument() {
-  const named = Object.entries(resources).flatMap(([tag, declarations]) =>
+  const operations = Object.entries(resources).flatMap(([tag, declarations]) =>
     Object.entries(declarations)
       .map(([name, declaration]) => ({ tag, name, declaration }))
       .sort(inReadingOrder),
@@ -40,7 +40,7 @@ export function openApiDocument() {
     servers: [{ url: "/", description: "Where this document is served" }],
     tags: Object.keys(resources).map((name) => ({ name, description: tags[name] ?? name })),
     paths: Object.fromEntries(
-      [...Map.groupBy(named.flatMap(routed), ({ path }) => path)].map(([path, endpoints]) => [
+      [...Map.groupBy(operations.flatMap(routesWith), ({ path }) => path)].map(([path, endpoints]) => [
         path,
         Object.fromEntries(endpoints.map((each) => [each.declaration.method.toLowerCase(), operationAt(each)])),
       ]),
@@ -69,42 +69,44 @@ export function openApiDocument() {
   };
 }
 
-interface Named {
+interface NamedDeclaration {
   readonly tag: string;
   readonly name: string;
   readonly declaration: Declaration;
 }
 
-/** What shows comes before what changes, and what deletes comes last. */
-const inReadingOrder = ({ declaration: one }: Named, { declaration: other }: Named) =>
+/** GET comes before POST, and DELETE comes last. */
+const inReadingOrder = ({ declaration: one }: NamedDeclaration, { declaration: other }: NamedDeclaration) =>
   methods.indexOf(one.method) - methods.indexOf(other.method) || (one.path < other.path ? -1 : 1);
 
 const methods = ["GET", "POST", "DELETE"];
 
-interface Routed extends Named {
+interface NamedRoute extends NamedDeclaration {
   readonly path: string;
 }
 
-const routed = (named: Named): Routed[] => routesOf(named.declaration).map((path) => ({ ...named, path }));
+const routesWith = (operations: NamedDeclaration): NamedRoute[] =>
+  routesOf(operations.declaration).map((path) => ({ ...operations, path }));
 
-const operationAt = (each: Routed) => (each.path === each.declaration.path ? operation(each) : refusal(each));
+const operationAt = (each: NamedRoute) =>
+  each.path === each.declaration.path ? operation(each) : operationWithoutParameter(each);
 
-/** What happens where a path ends before its parameter. */
-function refusal({ tag, name, declaration }: Named) {
+/** The operation of a path that ends before its parameter. */
+function operationWithoutParameter({ tag, name, declaration }: NamedDeclaration) {
   const [missing = ""] = Object.keys(declaration.parameters ?? {});
   return {
     operationId: `${name}Without${missing.charAt(0).toUpperCase()}${missing.slice(1)}`,
     tags: [tag],
     summary: `Says that the ${missing} is missing`,
     description: `The path of \`${name}\` without its \`${missing}\`: it does nothing.`,
-    // People who read the reference look for what does something.
+    // The reference page does not show operations that do nothing.
     "x-scalar-ignore": true,
     security: declaration.permission ? [{ refreshToken: [] }] : [],
-    responses: refusalsOf(declaration),
+    responses: errorResponsesOf(declaration),
   };
 }
 
-function operation({ tag, name, declaration }: Named) {
+function operation({ tag, name, declaration }: NamedDeclaration) {
   const { summary, permission } = declaration;
   const requestBody = requestBodyOf(declaration);
   return {
@@ -122,7 +124,7 @@ function operation({ tag, name, declaration }: Named) {
   };
 }
 
-/** Envelopes are spelled out at each operation, with their messages. */
+/** The schemas of all answers except the envelope, which each operation defines with its messages. */
 function schemas() {
   const { Envelope: _, ...records } = answerSchemas();
   const answers = Object.entries(records)
@@ -131,7 +133,7 @@ function schemas() {
   return { RecordId: recordId, ...nameSchemas, ...Object.fromEntries(answers) };
 }
 
-/** The document as it is written to its file; what might be invisible is escaped. */
+/** The text of the document. Characters beyond U+FFFF are escaped, because some are invisible. */
 export const openApiText = () =>
   `${JSON.stringify(openApiDocument(), null, 2).replace(/[\u{10000}-\u{10ffff}]/gu, escaped)}\n`;
 

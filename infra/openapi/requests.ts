@@ -12,7 +12,7 @@ const events = join(import.meta.dirname, "../../events");
 /** An entity tag (RFC 9110, 8.8.3). */
 const tag = '(W/)?"[!#-~]*"';
 
-/** What people should know of a parameter or field that its name does not tell. */
+/** Descriptions of parameters and fields. */
 const meanings: Readonly<Record<string, string>> = {
   limit: "The most records to give; all of them by default.",
   offset: "The records to skip.",
@@ -41,27 +41,27 @@ const headers = {
   },
 } as const;
 
-const described = (name: string) => (meanings[name] ? { description: meanings[name] } : {});
+const descriptionOf = (name: string) => (meanings[name] ? { description: meanings[name] } : {});
 
 /** The parameters of an endpoint, with the values of its sample event as examples. */
 export function parametersOf(declaration: Declaration): readonly unknown[] {
   const event = sampleEvent(declaration);
   const read = (
-    place: "path" | "query",
+    location: "path" | "query",
     shape: Readonly<Record<string, z.ZodMiniType>> = {},
     samples: Readonly<Record<string, string | undefined>> | null | undefined,
   ) =>
     Object.entries(shape).map(([name, schema]) => {
       const json = parameterSchema(schema);
-      const required = place === "path" || !isOptional(schema);
+      const required = location === "path" || !isOptional(schema);
       const sample = samples?.[name];
       return {
         name,
-        in: place,
+        in: location,
         required,
         // An empty query parameter counts as absent.
         ...(required ? {} : { allowEmptyValue: true }),
-        ...described(name),
+        ...descriptionOf(name),
         schema: json,
         ...(sample === undefined ? {} : { example: json.type === "integer" ? Number(sample) : sample }),
       };
@@ -84,7 +84,7 @@ export function requestBodyOf(declaration: Declaration): object | undefined {
         schema: {
           type: "object",
           properties: Object.fromEntries(
-            fields.map(([name, schema]) => [name, { ...described(name), ...fieldSchema(schema) }]),
+            fields.map(([name, schema]) => [name, { ...descriptionOf(name), ...fieldSchema(schema) }]),
           ),
           required: fields.filter(([, schema]) => !isOptional(schema)).map(([name]) => name),
         },
@@ -94,7 +94,7 @@ export function requestBodyOf(declaration: Declaration): object | undefined {
   };
 }
 
-/** The sample event; those of the file service carry whole images, and none is needed for their parameters. */
+/** The sample event. Those of the file service contain whole images, so they are not read. */
 function sampleEvent(declaration: Declaration): Partial<APIGatewayProxyEvent> | undefined {
   if (declaration.files) return { pathParameters: { id: "5" } };
   const file = join(events, `${stem(declaration)}.json`);

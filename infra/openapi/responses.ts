@@ -10,7 +10,7 @@ const count = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 
 type Failure = readonly [status: number, message: string];
 
-/** What every endpoint, every one with a permission or every one with a body can answer, by component name. */
+/** Errors that many endpoints can answer, by component name. */
 const commonFailures: Readonly<Record<string, Failure>> = {
   BadRequest: [400, commonErrors[400]],
   Unauthorized: [401, commonErrors[401]],
@@ -34,19 +34,19 @@ export const commonResponses = () =>
     Object.entries(commonFailures).map(([name, [status, message]]) => [name, failure(status, [message])]),
   );
 
-/** Every answer of an endpoint by status: what it gives, its own errors, and those of API Gateway. */
+/** All responses of an endpoint by status: its result, its own errors, and those of API Gateway. */
 export const responsesOf = (declaration: Declaration): Readonly<Record<string, unknown>> => ({
   200: success(declaration),
-  ...(isKept(declaration) ? { 304: { description: "Not modified since the `ETag` in `If-None-Match`" } } : {}),
+  ...(isCacheable(declaration) ? { 304: { description: "Not modified since the `ETag` in `If-None-Match`" } } : {}),
   ...failures(messagesOf(declaration)),
 });
 
-/** The same where the path ends before its parameter, which the function says before it does anything. */
-export function refusalsOf({ method, permission, files, body }: Declaration): Readonly<Record<string, unknown>> {
+/** The responses of a path that ends before its parameter: all of them are errors. */
+export function errorResponsesOf({ method, permission, files, body }: Declaration): Readonly<Record<string, unknown>> {
   return failures([
     [400, commonErrors[400]],
     ...(permission ? [[401, commonErrors[401]] satisfies Failure] : []),
-    // Pages of foreign origins are refused whatever they ask.
+    // Changes by pages of other origins are 403, with and without the parameter.
     ...(permission && method !== "GET" ? [[403, commonErrors[403]] satisfies Failure] : []),
     [500, commonErrors[500]],
     ...(files ? [[503, noFileService] satisfies Failure] : []),
@@ -69,8 +69,8 @@ function common(status: number, [message, ...others]: readonly string[]) {
   return found && others.length === 0 ? { $ref: `#/components/responses/${found[0]}` } : undefined;
 }
 
-/** Clients may keep an answer and ask whether it is still true. */
-const isKept = ({ permission, volatile, answers }: Declaration) => !permission && !volatile && "record" in answers;
+/** Whether clients may cache the answer and revalidate it. */
+const isCacheable = ({ permission, volatile, answers }: Declaration) => !permission && !volatile && "record" in answers;
 
 function success(declaration: Declaration) {
   const { schema, example } = content(declaration.answers);
@@ -78,7 +78,7 @@ function success(declaration: Declaration) {
     description: "message" in declaration.answers ? declaration.answers.message : "What was asked for",
     headers: {
       "Cache-Control": header("CacheControl"),
-      ...(isKept(declaration) ? { ETag: header("ETag") } : {}),
+      ...(isCacheable(declaration) ? { ETag: header("ETag") } : {}),
       ...(isVersioned(declaration) && declaration.method === "GET" ? { ETag: header("Version") } : {}),
     },
     content: { "application/json": { schema, example } },
@@ -127,8 +127,8 @@ function envelope(code: number, messages: readonly string[]) {
   };
 }
 
-/** What is over after a while, says when to ask again. */
-const passing: ReadonlySet<string> = new Set([
+/** Temporary errors, which have a `Retry-After` header. */
+const temporary: ReadonlySet<string> = new Set([
   commonErrors[503],
   gatewayResponses.THROTTLED.message,
   gatewayResponses.INTEGRATION_TIMEOUT.message,
@@ -136,27 +136,30 @@ const passing: ReadonlySet<string> = new Set([
 
 function failure(status: number, messages: readonly string[]) {
   const { schema, example } = envelope(status, messages);
-  const named = messages.map((data, place) => [
-    `message${place + 1}`,
+  const messageExamples = messages.map((data, index) => [
+    `message${index + 1}`,
     { summary: data, value: { data, code: status } },
   ]);
   return {
     description: messages[0],
-    ...(messages.some((each) => passing.has(each)) ? { headers: { "Retry-After": header("RetryAfter") } } : {}),
+    ...(messages.some((each) => temporary.has(each)) ? { headers: { "Retry-After": header("RetryAfter") } } : {}),
     content: {
-      "application/json": { schema, ...(named.length > 1 ? { examples: Object.fromEntries(named) } : { example }) },
+      "application/json": {
+        schema,
+        ...(messageExamples.length > 1 ? { examples: Object.fromEntries(messageExamples) } : { example }),
+      },
     },
   };
 }
 
-/** What API Gateway says by itself. */
+/** API Gateway's own errors. */
 function gatewayFailures(body: Declaration["body"]): Failure[] {
   const { REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, THROTTLED, INTEGRATION_TIMEOUT } = gatewayResponses;
   const all = [...(body ? [REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE] : []), THROTTLED, INTEGRATION_TIMEOUT];
   return all.map(({ status, message }) => [status, message]);
 }
 
-/** Every error message. */
+/** All error messages of an endpoint. */
 function messagesOf(declaration: Declaration): Failure[] {
   const { errors, permission, body, query } = declaration;
   const headers = headersOf(declaration);
@@ -173,7 +176,7 @@ function messagesOf(declaration: Declaration): Failure[] {
       : []),
     ...own,
     ...(headers.includes("If-Match") ? [[412, commonErrors[412]] satisfies Failure] : []),
-    // A function that broke down cannot say its own message.
+    // When a function crashes, API Gateway answers with its own message.
     ...(errors[500] === commonErrors[500] ? [] : [[500, commonErrors[500]] satisfies Failure]),
     [503, commonErrors[503]],
     ...gatewayFailures(body),

@@ -12,7 +12,7 @@ export function answerSchemas(): Record<string, JsonSchema> {
   );
 }
 
-/** What a client may send for a path or query parameter: numbers as numbers, though they travel as text. */
+/** The schema of a path or query parameter. Numbers have the type `integer`, although they are sent as text. */
 export function parameterSchema(schema: z.ZodMiniType): JsonSchema {
   return inputSchema(schema, (context) => {
     restrictText(context);
@@ -23,7 +23,7 @@ export function parameterSchema(schema: z.ZodMiniType): JsonSchema {
   });
 }
 
-/** What a client may send as a field of a JSON body. */
+/** The schema of a field of a JSON body. */
 export function fieldSchema(schema: z.ZodMiniType): JsonSchema {
   return inputSchema(schema, (context) => {
     restrictText(context);
@@ -34,7 +34,7 @@ export function fieldSchema(schema: z.ZodMiniType): JsonSchema {
   });
 }
 
-/** The digits of a positive safe integer, but for those that begin with 9 and have sixteen. */
+/** The digits of a positive safe integer, except those with sixteen digits that begin with 9. */
 const positiveDigits = "^(?!0+$)([0-9]{1,15}|[0-8][0-9]{15})$";
 
 /** An identifier in a JSON body, which many fields refer to. */
@@ -48,31 +48,33 @@ export const recordId = {
 
 const space = "[\\t\\n\\f\\r ]*";
 /**
- * The letters of Base64, in lines or not, after the prefix of a data URL or not. That their number makes whole bytes is
- * left to the service: engines give up on patterns that count millions of letters.
+ * Base64, with or without line breaks, with or without the prefix of a data URL. The pattern does not check that the
+ * number of characters is valid: regex engines fail on patterns that count millions of characters.
  */
 export const base64 =
   `^${space}([Dd][Aa][Tt][Aa]:[^,]{0,150};[Bb][Aa][Ss][Ee]64,)?${space}` +
   `[A-Za-z0-9+/_-][A-Za-z0-9+/_\\t\\n\\f\\r -]*(=${space}){0,2}$`;
 
-/** The characters that an expression matches, as ranges: few engines can do without, and generate from a pattern. */
+/**
+ * The characters that an expression matches, as ranges. Few tools that generate text from a pattern support `\p{…}`.
+ */
 function rangesOf(expression: RegExp): string {
   const points = Array.from({ length: 0x110000 }, (_, point) => point).filter((point) =>
     expression.test(String.fromCodePoint(point)),
   );
-  const starts = points.filter((point, place) => points[place - 1] !== point - 1);
-  const ends = points.filter((point, place) => points[place + 1] !== point + 1);
-  return starts.map((start, place) => `${spelled(start)}-${spelled(ends[place] ?? start)}`).join("");
+  const starts = points.filter((point, index) => points[index - 1] !== point - 1);
+  const ends = points.filter((point, index) => points[index + 1] !== point + 1);
+  return starts.map((start, index) => `${characterOf(start)}-${characterOf(ends[index] ?? start)}`).join("");
 }
 
-/** Engines agree on the escapes of the first 65,536 characters alone; others stand for themselves. */
-const spelled = (point: number) =>
+/** Regex engines have a common escape only up to U+FFFF; other characters are written unescaped. */
+const characterOf = (point: number) =>
   point > 0xffff ? String.fromCodePoint(point) : `\\u${point.toString(16).padStart(4, "0")}`;
 
-const around = "[\\s\\ufeff]*";
-const refused = rangesOf(unseen);
+const whitespace = "[\\s\\ufeff]*";
+const invisible = rangesOf(unseen);
 const joining = rangesOf(/\u200c|\u200d|\p{Variation_Selector}/u);
-const visibleName = `^${around}[${joining}]*[^\\s${refused}${joining}][^${refused}]*${around}$`;
+const visibleName = `^${whitespace}[${joining}]*[^\\s${invisible}${joining}][^${invisible}]*${whitespace}$`;
 
 /** Names, which many fields refer to. */
 export const nameSchemas = {
@@ -87,7 +89,7 @@ export const nameSchemas = {
     description: "The same, or nothing to be seen at all, which is no name.",
     type: "string",
     maxLength: nameLengthMax,
-    pattern: `${visibleName}|^[\\s${refused}${joining}]*$`,
+    pattern: `${visibleName}|^[\\s${invisible}${joining}]*$`,
   },
 } satisfies Record<string, JsonSchema>;
 
@@ -109,7 +111,9 @@ function isNumeric(schema: z.core.$ZodType): boolean {
   return z.safeParse(schema, "1").data === 1 && !z.safeParse(schema, "x").success;
 }
 
-/** Says in patterns what checks make of text: no NUL; and where space around it is cut off, more than space. */
+/**
+ * Adds the pattern for text that is checked: no NUL; and if it is trimmed, at least one character that is not space.
+ */
 function restrictText({ zodSchema, jsonSchema }: Context): void {
   simplify({ zodSchema, jsonSchema });
   if (!(zodSchema instanceof z.ZodMiniString)) return;
@@ -119,7 +123,7 @@ function restrictText({ zodSchema, jsonSchema }: Context): void {
   jsonSchema.pattern = isTrimmed ? "^[^\\u0000]*[^\\s\\u0000\\ufeff][^\\u0000]*$" : "^[^\\u0000]*$";
 }
 
-/** A positive integer is at least 1; a format says more to people than its pattern. */
+/** Writes positive integers as `minimum: 1`, and leaves out the pattern where there is a format. */
 function simplify({ jsonSchema }: Pick<Context, "zodSchema" | "jsonSchema">): void {
   if (jsonSchema.exclusiveMinimum === 0) {
     delete jsonSchema.exclusiveMinimum;

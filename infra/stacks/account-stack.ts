@@ -13,12 +13,12 @@ export interface AccountStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: Settings;
 }
 
-/** How much of the account's concurrency may be in use before somebody hears of it. */
+/** The share of the account's concurrency at which the alarm fires. */
 const busyShare = 0.8;
 
 /**
- * What there is once in an account and region: the role that API Gateway needs before any stage of any API can write
- * logs, who watches what all stages share, concurrency and money, and the roles of the pipeline.
+ * The resources that exist once in an account and region: the role by which API Gateway writes logs of all APIs, the
+ * alarm on concurrency, the budget, and the roles of the pipeline.
  */
 export class AccountStack extends Stack {
   constructor(scope: Construct, id: string, { settings, ...props }: AccountStackProps) {
@@ -34,15 +34,15 @@ export class AccountStack extends Stack {
     new CfnAccount(this, "Account", { cloudWatchRoleArn: role.roleArn });
     new CfnOutput(this, "LogRoleArn", { value: role.roleArn });
     const { account } = settings;
-    this.watchConcurrency(id, account);
-    this.watchCosts(account);
+    this.addConcurrencyAlarm(id, account);
+    this.addBudget(account);
     if (account.pipeline) new Pipeline(this, "Pipeline", { ...account.pipeline, settings });
   }
 
-  private watchConcurrency(prefix: string, { concurrency, alarmRecipient: recipient }: AccountSettings): void {
+  private addConcurrencyAlarm(prefix: string, { concurrency, alarmRecipient: recipient }: AccountSettings): void {
     if (concurrency === undefined || recipient === undefined) return;
     new Alarms(this, "Alarms", { prefix, recipient }).add("at-concurrency", {
-      // Without dimensions it is that of all functions together.
+      // Without dimensions the metric covers all functions of the account.
       metric: new Metric({
         namespace: "AWS/Lambda",
         metricName: "ConcurrentExecutions",
@@ -56,7 +56,7 @@ export class AccountStack extends Stack {
     });
   }
 
-  private watchCosts({ budget }: AccountSettings): void {
+  private addBudget({ budget }: AccountSettings): void {
     if (!budget) return;
     const { dollarsAMonth: amount, recipient: address } = budget;
     const notify = (notificationType: "ACTUAL" | "FORECASTED", threshold: number) => ({

@@ -13,7 +13,7 @@ import { ColophonApi } from "./api/rest-api.ts";
 import { type Cluster, databaseResource, findCluster } from "./database/database.ts";
 import { Edge, type EdgeProps } from "./edge/edge.ts";
 import { Firewall } from "./edge/firewall.ts";
-import { type Scheduled, Watch } from "./monitoring/monitoring.ts";
+import { Monitoring, type Scheduled } from "./monitoring/monitoring.ts";
 import { Alarms } from "./shared/alarms.ts";
 import { makeFunctionLog } from "./shared/log.ts";
 import { ScheduledFunction } from "./shared/scheduled-function.ts";
@@ -24,19 +24,19 @@ import { ReferenceSite } from "./sites/reference-site.ts";
 
 export interface ApiStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: StageSettings;
-  /** What its database began from. */
+  /** The snapshot that its database was restored from. */
   readonly snapshot?: string | undefined;
   readonly endpoints: readonly Declaration[];
   readonly packages: readonly Packaged[];
 }
 
-/** Images are decoded as fast as a whole vCPU can. */
+/** With this much memory a function has a whole vCPU, which image processing uses. */
 const imageMemoryInMegabytes = 1_769;
 
-/** Whose images an endpoint is about. */
+/** Whether an endpoint changes images of users or of contributors. */
 const ownerOf = (path: string): Owner => (path.startsWith("/admin-users/") ? "users" : "contributors");
 
-/** An API of its own, over a database that others may share: the routes, a Lambda for each, and what watches them. */
+/** The API of a stage: its routes, a Lambda function for each, alarms and dashboard. Stages may share a database. */
 export class ApiStack extends Stack {
   readonly #settings: StageSettings;
   readonly #packages: readonly Packaged[];
@@ -44,9 +44,9 @@ export class ApiStack extends Stack {
   readonly #prefix: string;
   readonly #log: LogGroup;
 
-  constructor(scope: Construct, id: string, { settings, snapshot, endpoints, packages, ...place }: ApiStackProps) {
+  constructor(scope: Construct, id: string, { settings, snapshot, endpoints, packages, ...stackProps }: ApiStackProps) {
     super(scope, id, {
-      ...place,
+      ...stackProps,
       description: `Colophon: the API of stage ${settings.name}`,
       terminationProtection: settings.isProtected,
     });
@@ -57,13 +57,13 @@ export class ApiStack extends Stack {
     this.#log = makeFunctionLog(this, settings.name, settings);
 
     const alarms = new Alarms(this, "Alarms", { prefix: this.#prefix, recipient: settings.alarmRecipient });
-    const watch = new Watch(this, "Watch", { prefix: this.#prefix, cluster: this.#cluster, alarms });
+    const monitoring = new Monitoring(this, "Watch", { prefix: this.#prefix, cluster: this.#cluster, alarms });
     const images = this.makeImages();
     const served = endpoints
       .filter(({ files }) => settings.uploads || !files)
       .map((declaration) => ({ declaration, endpoint: this.makeEndpoint(declaration, images) }));
     const release = settings.releasesGradually
-      ? new GradualRelease(this, "Release", { alarms: watch.failures, snapshot })
+      ? new GradualRelease(this, "Release", { alarms: monitoring.failures, snapshot })
       : undefined;
     const targets = new Map<string, IFunction>(
       served.map(({ declaration, endpoint: { lambda } }) => [
@@ -80,15 +80,15 @@ export class ApiStack extends Stack {
         name: this.#prefix,
         settings: settings.firewall,
         endpoints,
-        protects: stageArn,
-        edge: edge?.mark,
+        stageArn,
+        edge: edge?.headers,
       });
     }
     const removal = images && this.makeRemoval(images);
     if (images) this.makeInvalidation(images, alarms);
-    // Past the edge, which would go on answering with what it keeps.
+    // Not through the edge, which would still answer from its cache when the API fails.
     const smoke = this.makeSmoke(settings.domain && !settings.edge ? `https://${settings.domain.name}` : api.url);
-    watch.over({ functionLog: this.#log, accessLog, removal, tidying: this.makeTidying(), smoke });
+    monitoring.monitor({ functionLog: this.#log, accessLog, removal, tidying: this.makeTidying(), smoke });
 
     const domain = settings.edge?.domain ?? settings.domain?.name;
     this.makeReference(`https://${domain ?? host}`);
@@ -106,7 +106,7 @@ export class ApiStack extends Stack {
   private makeImages(): Images | undefined {
     const { uploads, imageDomain: domain, imageCertificate: certificateArn } = this.#settings;
     if (!uploads || !certificateArn) return undefined;
-    return new Images(this, "Images", { domain, certificateArn, ...this.keeping });
+    return new Images(this, "Images", { domain, certificateArn, ...this.logSettings });
   }
 
   private makeEdge(
@@ -119,8 +119,8 @@ export class ApiStack extends Stack {
       certificateArn,
       api,
       reads: publicReads(endpoints),
-      tellsAddresses: this.#settings.firewall !== undefined,
-      ...this.keeping,
+      sendsAddresses: this.#settings.firewall !== undefined,
+      ...this.logSettings,
     });
   }
 
@@ -128,7 +128,7 @@ export class ApiStack extends Stack {
     const { reference } = this.#settings;
     if (!reference) return;
     const { domain, certificate: certificateArn } = reference;
-    new ReferenceSite(this, "Reference", { api, domain, certificateArn, ...this.keeping });
+    new ReferenceSite(this, "Reference", { api, domain, certificateArn, ...this.logSettings });
   }
 
   private makeEndpoint(declaration: Declaration, images: Images | undefined): ServiceFunction {
@@ -142,7 +142,7 @@ export class ApiStack extends Stack {
       prefix: this.#prefix,
       packaged,
       description: declaration.summary,
-      resources: [this.surroundings, databaseResource(this.#cluster, packaged), ...imageResource],
+      resources: [this.stageVariables, databaseResource(this.#cluster, packaged), ...imageResource],
       timeout: isStream ? streamTimeout(this.#settings) : bufferedTimeout,
       ...(concurrent === undefined ? {} : { concurrent }),
       ...(packaged.processesImages ? { memoryInMegabytes: imageMemoryInMegabytes } : {}),
@@ -157,7 +157,7 @@ export class ApiStack extends Stack {
       packaged,
       description: "Removes images that nothing refers to any more",
       resources: [databaseResource(this.#cluster, packaged), images.resourceFor(["users", "contributors"], packaged)],
-      // Often enough for images of deleted people, seldom enough to cost nothing.
+      // Deleted people's images are removed within six hours; more runs would cost more.
       every: Duration.hours(6),
       payload: {},
       log: this.#log,
@@ -193,15 +193,15 @@ export class ApiStack extends Stack {
       resources: [{ variables: { API_URL: url }, policies: {} }],
       every,
       payload: { requests: smokeRequests("public") },
-      // It comes again by itself, and each failure counts once.
+      // The schedule runs it again, and a retry would count a failure twice.
       retries: 0,
       log: this.#log,
     });
     return { serviceFunction, every };
   }
 
-  /** What the stage is, to all of its functions. */
-  private get surroundings(): Resource {
+  /** The environment variables that depend on the stage only. */
+  private get stageVariables(): Resource {
     const { allowedOrigins, imageDomain } = this.#settings;
     return {
       variables: { ALLOWED_ORIGINS: allowedOrigins.join(","), IMAGE_BASE_URL: `https://${imageDomain}` },
@@ -209,7 +209,7 @@ export class ApiStack extends Stack {
     };
   }
 
-  private get keeping() {
+  private get logSettings() {
     const { logRetentionDays, isProtected } = this.#settings;
     return { logRetentionDays, isProtected };
   }
@@ -221,7 +221,7 @@ export class ApiStack extends Stack {
     return packaged;
   }
 
-  /** The template can be looked at, but neither the CDK nor CloudFormation will deploy it. */
+  /** The template is synthesised, but neither the CDK nor CloudFormation deploys it. */
   private refuseDeployment(): void {
     if (this.node.tryFindChild("Complete")) return;
     const reason = "sharp for linux-arm64 is missing: run `npm run package` first.";

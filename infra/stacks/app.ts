@@ -15,7 +15,7 @@ export interface Shipment {
   readonly migration: Packaged;
 }
 
-/** What operators run against a database, whichever API uses it. What is scheduled is each API's own (api-stack.ts). */
+/** Operators' functions of a database, which its stages share. Scheduled functions belong to a stage (api-stack.ts). */
 const operations = new Set([
   "ops-migrate",
   "ops-rotate-password",
@@ -27,14 +27,14 @@ const operations = new Set([
 const features = {
   // Buckets let S3 deliver logs by policy, which AWS recommends over access control lists.
   "@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy": true,
-  // A third of a template would be blanks, and CloudFormation takes a megabyte of it.
+  // Indentation would be a third of a template, and CloudFormation accepts at most 1 MB.
   "@aws-cdk/core:suppressTemplateIndentation": true,
 };
 
-/** What bills can be split by. CloudFormation hands tags of a stack on to all that it makes. */
+/** Cost allocation tags. CloudFormation copies the tags of a stack to all of its resources. */
 const tagsOf = (part: Readonly<Record<string, string>>) => ({ application: "colophon", ...part });
 
-/** All stacks of these settings, in their account and region; with credentials of another the CDK does nothing. */
+/** All stacks of these settings. With credentials of another account the CDK deploys nothing. */
 export function makeApp(settings: Settings, shipment: Shipment, outdir: string): App {
   // The command line adds context and metadata of its own; without them every synthesis gives the same templates.
   const app = new App({ outdir, analyticsReporting: false, treeMetadata: false, context: features });
@@ -51,8 +51,8 @@ export function makeApp(settings: Settings, shipment: Shipment, outdir: string):
       migration: shipment.migration,
     });
     if (each.backupRegion) {
-      const place = { env: { ...env, region: each.backupRegion }, tags };
-      const copies = new BackupStack(app, `colophon-${each.name}-backup`, { ...place, settings: each });
+      const stackProps = { env: { ...env, region: each.backupRegion }, tags };
+      const copies = new BackupStack(app, `colophon-${each.name}-backup`, { ...stackProps, settings: each });
       database.addStackDependency(copies);
     }
     for (const stage of settings.stages.filter((it) => it.database === each.name)) {

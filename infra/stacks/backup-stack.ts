@@ -9,33 +9,33 @@ import type { AuroraCluster } from "./database/cluster.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
 import type { Alarms } from "./shared/alarms.ts";
 
-/** In both regions. */
+/** The name of the vaults in both regions. */
 const vaultName = ({ name }: DatabaseSettings) => `colophon-${name}-database`;
 
-const keeping = ({ isProtected }: DatabaseSettings) =>
+const removalPolicyOf = ({ isProtected }: DatabaseSettings) =>
   isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
 
 export interface BackupStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: DatabaseSettings;
 }
 
-/** Where copies of a database's backups lie, in another region and under a key of that region. */
+/** The vault and the key for copies of a database's backups, in another region. */
 export class BackupStack extends Stack {
-  constructor(scope: Construct, id: string, { settings, ...place }: BackupStackProps) {
+  constructor(scope: Construct, id: string, { settings, ...stackProps }: BackupStackProps) {
     super(scope, id, {
-      ...place,
+      ...stackProps,
       description: `Colophon: copies of the backups of database ${settings.name}`,
       terminationProtection: settings.isProtected,
     });
     const key = new Key(this, "Key", {
       description: `Colophon: copies of the backups of database ${settings.name}`,
       enableKeyRotation: true,
-      removalPolicy: keeping(settings),
+      removalPolicy: removalPolicyOf(settings),
     });
     new BackupVault(this, "Vault", {
       backupVaultName: vaultName(settings),
       encryptionKey: key as IKey,
-      removalPolicy: keeping(settings),
+      removalPolicy: removalPolicyOf(settings),
     });
   }
 }
@@ -47,19 +47,19 @@ export interface BackupCopiesProps {
   readonly alarms: Alarms;
 }
 
-/** A copy of a large database takes hours, and until then its original is needed. */
+/** Copying a large database takes hours, and needs the original for as long. */
 const originalKeptDays = 2;
 
 /**
- * A snapshot of the database each night, copied to the vault of another region, where it is kept for as long as backups
- * are here. Aurora itself makes backups that go back to any second, but only in its own region.
+ * Takes a snapshot of the database each night and copies it to the vault in another region, which keeps it for
+ * `backupDays`. Aurora's own backups can be restored to any second, but exist only in the database's region.
  */
 export class BackupCopies extends Construct {
   constructor(scope: Construct, id: string, { settings, backupRegion, database, alarms }: BackupCopiesProps) {
     super(scope, id);
     const vault = new BackupVault(this, "Vault", {
       backupVaultName: vaultName(settings),
-      removalPolicy: keeping(settings),
+      removalPolicy: removalPolicyOf(settings),
       notificationTopic: alarms.topic,
       notificationEvents: [BackupVaultEvents.BACKUP_JOB_FAILED, BackupVaultEvents.COPY_JOB_FAILED],
     });

@@ -26,23 +26,25 @@ const rotationDays = 30;
 
 export interface DatabaseStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: DatabaseSettings;
-  /** What operators run against this database, whichever API uses it. */
+  /** Operators' functions of this database. */
   readonly operations: readonly Packaged[];
   /** Runs the migrations when CloudFormation asks for it. */
   readonly migration: Packaged;
 }
 
-/** The cluster, what operators do to it, and its migrations. API stacks find it by parameters (database.ts). */
+/**
+ * The cluster, its migrations and its operators' functions. API stacks find the cluster by parameters (database.ts).
+ */
 export class DatabaseStack extends Stack {
-  constructor(scope: Construct, id: string, { settings, operations, migration, ...place }: DatabaseStackProps) {
+  constructor(scope: Construct, id: string, { settings, operations, migration, ...stackProps }: DatabaseStackProps) {
     super(scope, id, {
-      ...place,
+      ...stackProps,
       description: `Colophon: the database ${settings.name}`,
       terminationProtection: settings.isProtected,
     });
     const prefix = `colophon-${settings.name}`;
     const database = makeCluster(this, settings);
-    const cluster = describe(this, database);
+    const cluster = makeSecrets(this, database);
     publishCluster(this, settings.name, cluster);
 
     const shared = { prefix, log: makeFunctionLog(this, `${settings.name}-database`, settings) };
@@ -61,11 +63,11 @@ export class DatabaseStack extends Stack {
           timeout: longTimeout,
         }),
     );
-    // Nobody is created in a database without tables.
+    // The functions need the tables that the migrations create.
     for (const each of functions) each.node.addDependency(deployment);
     const rotation = functions.find((_, index) => operations[index]?.name === "ops-rotate-password");
     if (!rotation) throw new Error("There is no function that rotates passwords");
-    this.rotate([cluster.publicSecretArn, cluster.adminSecretArn], rotation.lambda);
+    this.scheduleRotation([cluster.publicSecretArn, cluster.adminSecretArn], rotation.lambda);
 
     if (settings.trailKeptDays !== undefined) {
       new OperatorsTrail(this, "Trail", {
@@ -76,18 +78,18 @@ export class DatabaseStack extends Stack {
         isProtected: settings.isProtected,
       });
     }
-    const alarms = this.watch(prefix, settings, deployment, rotation, database);
+    const alarms = this.addAlarms(prefix, settings, deployment, rotation, database);
     if (settings.backupRegion) {
       new BackupCopies(this, "Copies", { settings, backupRegion: settings.backupRegion, database, alarms });
     }
   }
 
-  /** Left to CloudFormation; the CDK would ask the account for their names, and synthesis needs none. */
+  /** CloudFormation chooses the zones: to know their names, the CDK would need credentials for synthesis. */
   override get availabilityZones(): string[] {
     return [0, 1].map((index) => Fn.select(index, Fn.getAzs()));
   }
 
-  private rotate(secretArns: readonly string[], { functionArn: rotationLambdaArn }: Lambda): void {
+  private scheduleRotation(secretArns: readonly string[], { functionArn: rotationLambdaArn }: Lambda): void {
     const permission = new CfnPermission(this, "MayRotate", {
       action: "lambda:InvokeFunction",
       functionName: rotationLambdaArn,
@@ -99,14 +101,14 @@ export class DatabaseStack extends Stack {
         secretId,
         rotationLambdaArn,
         rotationRules: { automaticallyAfterDays: rotationDays },
-        // The password is as new as the secret.
+        // A new secret already has a new password.
         rotateImmediatelyOnUpdate: false,
       });
       schedule.addResourceDependency(permission);
     }
   }
 
-  private watch(
+  private addAlarms(
     prefix: string,
     settings: DatabaseSettings,
     deployment: Migration,
@@ -134,7 +136,7 @@ export class DatabaseStack extends Stack {
       threshold: 95,
       periods: 3,
     });
-    // Told as they happen, since a failover is over before an alarm would have counted to one.
+    // An event subscription instead of an alarm: a failover ends within one period of an alarm's metric.
     alarms.letPublish("events.rds.amazonaws.com");
     new CfnEventSubscription(this, "Events", {
       snsTopicArn: alarms.topic.topicArn,
@@ -151,7 +153,7 @@ export class DatabaseStack extends Stack {
   }
 }
 
-function describe(stack: Stack, database: AuroraCluster): OwnCluster {
+function makeSecrets(stack: Stack, database: AuroraCluster): OwnCluster {
   const { clusterArn: arn, clusterIdentifier: identifier, secret } = database;
   if (!secret) throw new Error("The cluster has no secret");
   return {
@@ -163,7 +165,7 @@ function describe(stack: Stack, database: AuroraCluster): OwnCluster {
   };
 }
 
-/** The password of a role, which every migration sets in the database: so it holds for a restored cluster, too. */
+/** The password of a role. Every migration sets it in the database, so it is valid on a restored cluster, too. */
 function makeSecret(stack: Stack, id: string, username: string): Secret {
   return new Secret(stack, id, {
     description: `Password of ${username} in PostgreSQL`,

@@ -10,9 +10,9 @@ export interface PipelineProps extends PipelineSettings {
 const issuer = "token.actions.githubusercontent.com";
 
 /**
- * The roles of the repository's workflows, which show tokens of GitHub that tell where they run; there are no keys. Each
- * may do no more than take on roles of the CDK: those of pull requests the one that reads, those of environments the ones
- * that deploy (CDK, "Bootstrapping").
+ * The roles that workflows of the repository assume with tokens of GitHub, so there are no access keys. These roles may
+ * only assume roles of the CDK: workflows of pull requests the role that reads, workflows of environments also the
+ * roles that deploy (CDK, "Bootstrapping").
  */
 export class Pipeline extends Construct {
   constructor(scope: Construct, id: string, { repository, provider, settings }: PipelineProps) {
@@ -29,8 +29,8 @@ export class Pipeline extends Construct {
             [`${issuer}:sub`]: runs.map((each) => `repo:${repository}:${each}`),
           },
         }),
-        inlinePolicies: { UseCdk: this.takingOn(roles, regions) },
-        // A first deployment waits for its database, and a gradual one for every function.
+        inlinePolicies: { UseCdk: this.assumeRoles(roles, regions) },
+        // A first deployment waits for its database, and a gradual release for each function.
         maxSessionDuration: Duration.hours(2),
       });
       new CfnOutput(this, `${name}Arn`, { value: roleArn }).overrideLogicalId(name);
@@ -38,13 +38,13 @@ export class Pipeline extends Construct {
     makeRole("DiffRole", ["pull_request"], ["lookup"]);
     makeRole(
       "DeployRole",
-      // Each stage has an environment of its name.
+      // The GitHub environment of a stage has the stage's name.
       settings.stages.map(({ name }) => `environment:${name}`),
       ["lookup", "deploy", "file-publishing"],
     );
   }
 
-  /** One for the account. IAM knows by itself whose certificates GitHub's tokens are signed with. */
+  /** The account's only provider for GitHub. It needs no thumbprints: IAM itself trusts GitHub's certificates. */
   private makeProvider(): string {
     const provider = new CfnOIDCProvider(this, "GitHub", {
       url: `https://${issuer}`,
@@ -53,7 +53,7 @@ export class Pipeline extends Construct {
     return provider.attrArn;
   }
 
-  private takingOn(roles: readonly string[], regions: readonly string[]): PolicyDocument {
+  private assumeRoles(roles: readonly string[], regions: readonly string[]): PolicyDocument {
     const { partition, account, synthesizer } = Stack.of(this);
     const qualifier = synthesizer.bootstrapQualifier ?? DefaultStackSynthesizer.DEFAULT_QUALIFIER;
     const resources = regions.flatMap((region) =>

@@ -10,8 +10,8 @@ interface Place {
 
 /**
  * A shared cache in nginx's words that does what CloudFront does (infra/stacks/edge/edge.ts): the key is the path, the
- * declared parameters, and whether the visitor takes gzip; nothing else of a public read reaches the origin. Answers are
- * kept as their Cache-Control says, `stale-while-revalidate` and `stale-if-error` included.
+ * declared parameters, and whether the visitor takes gzip; nothing else of a public read reaches the origin. Answers
+ * are kept as their Cache-Control says, `stale-while-revalidate` and `stale-if-error` included.
  */
 export function configuration({ directory, socket, origin, reads }: Place): string {
   const { host } = new URL(origin);
@@ -57,7 +57,7 @@ export function configuration({ directory, socket, origin, reads }: Place): stri
 const parameterMap = (name: string) =>
   `map $args $sent_${name} { default ""; "~(?:^|&)(?<found_${name}>${name}=[^&]*)" "&$found_${name}"; }`;
 
-const readLocation = (host: string, { pattern, parameters, isKept }: PublicRead) => `
+const readLocation = (host: string, { pattern, parameters, isCached }: PublicRead) => `
   location ~ ^${pattern.replaceAll("*", ".*")}$ {
     set $declared "${parameters.map((name) => `$sent_${name}`).join("")}";
     proxy_pass http://origin$path?$declared;
@@ -66,7 +66,7 @@ const readLocation = (host: string, { pattern, parameters, isKept }: PublicRead)
     proxy_set_header Connection "";
     proxy_set_header Accept-Encoding $gzip;
     add_header X-Cache $upstream_cache_status always;
-    ${isKept ? keeping : ""}
+    ${isCached ? keeping : ""}
   }
 `;
 

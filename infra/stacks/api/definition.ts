@@ -4,14 +4,14 @@ import { byRoute, type Declaration, functionName, methodsOf } from "../../../lib
 import { corsHeaders, envelopeOf, noFileServiceResponse, preflightHeaders } from "../../gateway-responses.ts";
 import type { StageSettings } from "../../stages.ts";
 import { streamTimeout } from "../shared/service-function.ts";
-import { refusals } from "./gateway-responses.ts";
+import { responseDefinitions } from "./gateway-responses.ts";
 import { mock } from "./mock.ts";
 
 export interface DefinitionProps {
   readonly prefix: string;
   readonly endpoints: readonly Declaration[];
   readonly settings: StageSettings;
-  /** What serves an endpoint; nothing does where it is a file service's and there is none. */
+  /** The function of each endpoint, by name. Endpoints of the file service have none on a stage without uploads. */
   readonly targets: ReadonlyMap<string, IFunction>;
   /** The ARN of the role by which API Gateway calls the functions. */
   readonly invoker: string;
@@ -20,16 +20,15 @@ export interface DefinitionProps {
 const compressedBytesMin = 1_024;
 
 /**
- * What API Gateway imports: OpenAPI 3.0, the newest it reads, with its own extensions. It tells where each path leads.
- * What requests and answers look like is told by lib/contract/openapi.json; here their schemas would decide nothing,
- * since the functions validate by the very declarations, and all of this is part of a template. Parameters of paths need no
- * word, either: API Gateway finds them in the paths.
+ * The OpenAPI document that API Gateway imports: version 3.0, the newest that it supports, with its own extensions. It
+ * maps each path to its integration. It has no schemas (lib/contract/openapi.json has them): the functions validate,
+ * and the template, which contains this document, stays small. API Gateway finds path parameters in the paths.
  */
 export const definitionOf = (props: DefinitionProps) => ({
   openapi: "3.0.3",
   info: { title: props.prefix, version: "1" },
   paths: Object.fromEntries([...byRoute(props.endpoints)].map(([path, each]) => [path, operations(each, props)])),
-  "x-amazon-apigateway-gateway-responses": refusals(),
+  "x-amazon-apigateway-gateway-responses": responseDefinitions(),
   "x-amazon-apigateway-minimum-compression-size": compressedBytesMin,
 });
 
@@ -53,13 +52,13 @@ function operation(declaration: Declaration, { settings, targets, invoker }: Def
   return mock({ status: noFileServiceResponse.status, body: envelopeOf(noFileServiceResponse), headersFor, origins });
 }
 
-/** Lists have no end, so they are streamed, and streams may take as long as their function. */
+/** Lists can have any length, so they are streamed. A stream may take as long as the timeout of its function. */
 function proxy({ answers }: Declaration, target: IFunction, invoker: string, timeout: Duration) {
   const isStream = "list" in answers;
   const { partition, region } = target.stack;
   const [version, action] = isStream ? ["2021-11-15", "response-streaming-invocations"] : ["2015-03-31", "invocations"];
   return {
-    // Proxies pass on what the function gives.
+    // A proxy integration returns the function's response unchanged.
     responses: {},
     "x-amazon-apigateway-integration": {
       type: "aws_proxy",

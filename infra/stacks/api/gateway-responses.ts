@@ -8,40 +8,40 @@ import {
 } from "../../gateway-responses.ts";
 import { constants } from "./mock.ts";
 
-/** There is no route, so there is no endpoint whose pages could be told apart. */
+/** Responses to requests without a route, which are neither public nor administrative. */
 const unknownRoutes: ReadonlySet<string> = new Set<GatewayResponseType>([
   "MISSING_AUTHENTICATION_TOKEN",
   "RESOURCE_NOT_FOUND",
 ]);
 
-const place = "gatewayresponse.header";
-const everyOrigin = constants(place, {
+const headerParameter = "gatewayresponse.header";
+const anyOrigin = constants(headerParameter, {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Expose-Headers": exposedHeaders,
 });
 /**
- * Answers of the gateway itself are one for all routes, and their templates know no conditions (API Gateway: "not
- * processed by the VTL engine"), so public and administrative paths cannot be told apart here. The page's origin is
- * echoed, with credentials, so that both the website and the admin panel can read them. That gives nothing away: what
- * they say are the constants of gateway-responses.ts, never an answer of a function, which carries headers of its own.
- * Browsers speak HTTP/2 to API Gateway, where names of headers are in lower case.
+ * A gateway response is the same for all routes, and its template has no conditions (API Gateway: "not processed by the
+ * VTL engine"), so it cannot distinguish public from administrative paths. It therefore repeats the request's origin
+ * and allows credentials, so that both the website and the admin panel can read it. That is safe: the response contains
+ * only constants of gateway-responses.ts. A function's response has headers of its own. The header's name is in lower
+ * case, because browsers use HTTP/2 with API Gateway.
  */
-const anyOrigin = {
-  ...everyOrigin,
-  ...constants(place, { "Access-Control-Allow-Credentials": "true", Vary: "Origin" }),
-  [`${place}.Access-Control-Allow-Origin`]: "method.request.header.origin",
+const requestOrigin = {
+  ...anyOrigin,
+  ...constants(headerParameter, { "Access-Control-Allow-Credentials": "true", Vary: "Origin" }),
+  [`${headerParameter}.Access-Control-Allow-Origin`]: "method.request.header.origin",
 };
 
-/** What API Gateway refuses by itself, in the envelope of the interface. */
-export const refusals = () =>
+/** The gateway responses for the OpenAPI document, each with the envelope of the interface. */
+export const responseDefinitions = () =>
   Object.fromEntries(
     Object.entries<GatewayResponse>(gatewayResponses).map(([type, response]) => [
       type,
       {
         statusCode: String(response.status),
         responseParameters: {
-          ...(unknownRoutes.has(type) ? everyOrigin : anyOrigin),
-          ...constants(place, retryHeaders(response)),
+          ...(unknownRoutes.has(type) ? anyOrigin : requestOrigin),
+          ...constants(headerParameter, retryHeaders(response)),
         },
         responseTemplates: { "application/json": envelopeOf(response) },
       },

@@ -1,17 +1,17 @@
-/** The headers of an answer to a page of this origin; without one, what every answer has. */
+/** The headers of an answer to a page of this origin; for `undefined`, those of every answer. */
 export type HeadersFor = (origin: string | undefined) => Readonly<Record<string, string>>;
 
 interface Answer {
   readonly status: number;
   readonly body: string;
   readonly headersFor: HeadersFor;
-  /** The origins that get headers of their own. */
+  /** The origins whose answers have other headers. */
   readonly origins: readonly string[];
 }
 
 /**
- * What clients may call a body. API Gateway chooses the template by it, and only a template tells a mock its status;
- * for other types the answer is 415.
+ * The content types of requests. API Gateway selects the request template by content type, and a mock gets its status
+ * from the template; for other types the answer is 415.
  */
 const contentTypes = [
   "application/json",
@@ -55,13 +55,13 @@ export function mock({ status, body, headersFor, origins }: Answer) {
 }
 
 /** Headers of an answer as API Gateway's parameter mappings write them. */
-export const constants = (place: string, headers: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [`${place}.${name}`, `'${value}'`]));
+export const constants = (parameter: string, headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [`${parameter}.${name}`, `'${value}'`]));
 
 /**
- * Apache Velocity that adds the headers meant for the page's origin. One origin can be named in
- * Access-Control-Allow-Origin, so it is compared with each that is listed. Clients of HTTP/2 write header names in
- * lower case, and API Gateway hands them over as they came.
+ * A Velocity template that adds the headers for the page's origin. Access-Control-Allow-Origin can contain only one
+ * origin, so the template compares it with each that is allowed. It looks for `Origin` and for `origin`, because API
+ * Gateway does not change the case of header names, and HTTP/2 clients send lower case.
  */
 function echoOrigin(headersFor: HeadersFor, origins: readonly string[]): string {
   const always = headersFor(undefined);

@@ -8,15 +8,15 @@ import { acknowledge } from "../shared/acknowledge.ts";
 export interface GradualReleaseProps {
   readonly alarms: readonly Alarm[];
   /**
-   * What the database began from. Lambda publishes a version where a function's template has changed, and no template
-   * holds the address of the cluster, which functions read from parameters: so this brings them to a restored one.
+   * The snapshot that the database was restored from. Lambda publishes a new version only if the function's template
+   * has changed. The template does not contain the cluster, which is a parameter, but it changes with the snapshot.
    */
   readonly snapshot: string | undefined;
 }
 
 /**
- * Moves traffic to a function's new version step by step: a tenth for five minutes, then all of it. When one of the alarms
- * fires meanwhile, CodeDeploy moves the traffic back and the deployment fails, so CloudFormation takes back the rest as well.
+ * Moves traffic to a function's new version: a tenth for five minutes, then all of it. If one of the alarms fires
+ * during that time, CodeDeploy moves the traffic back, the deployment fails, and CloudFormation rolls back the stack.
  */
 export class GradualRelease extends Construct {
   readonly #application: LambdaApplication;
@@ -36,7 +36,7 @@ export class GradualRelease extends Construct {
     });
   }
 
-  /** @returns the alias that always points to what is released */
+  /** @returns the alias of the released version */
   of(lambda: Lambda): Alias {
     if (this.#snapshot) lambda.invalidateVersionBasedOn(this.#snapshot);
     const alias = new Alias(lambda, "Live", { aliasName: "live", version: lambda.currentVersion as IVersion });

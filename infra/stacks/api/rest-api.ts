@@ -22,7 +22,9 @@ import { type DefinitionProps, definitionOf } from "./definition.ts";
 
 export type RestApiProps = Omit<DefinitionProps, "invoker">;
 
-/** One line of JSON a request, all of it text. `requestId` is what the functions log, too. */
+/**
+ * The access log has one line of JSON per request; these fields are strings. The functions log the same `requestId`.
+ */
 const accessLine = {
   requestId: "$context.requestId",
   time: "$context.requestTimeEpoch",
@@ -41,16 +43,16 @@ const accessLine = {
   trace: "$context.xrayTraceId",
 };
 
-/** Filters of the log count with a number as it is; every request has this one. */
+/** Metric filters need a number, so `milliseconds` is not quoted; every request has a value for it. */
 const accessFormat = JSON.stringify(accessLine).replace(/}$/, ',"milliseconds":$context.responseLatency}');
 
-/** Enough to see where time goes. X-Ray's own rule takes the first request of each second, whatever it costs. */
+/** The share of requests that X-Ray records. X-Ray's default rule records the first request of each second. */
 const tracedShare = 0.05;
 
 /** The first segment of URLs under API Gateway's own domain. */
 const stageName = "v1";
 
-/** The REST API: what it does is imported (definition.ts); here is how it is deployed, throttled and watched. */
+/** The REST API. Its routes are imported (definition.ts); here are deployment, throttles, logs and traces. */
 export class ColophonApi extends Construct {
   readonly api: SpecRestApi;
   readonly accessLog: LogGroup;
@@ -64,15 +66,15 @@ export class ColophonApi extends Construct {
       restApiName: prefix,
       apiDefinition: ApiDefinition.fromInline(definition),
       endpointTypes: [EndpointType.REGIONAL],
-      // The account has one (account-stack.ts).
+      // The account stack has this role (account-stack.ts).
       cloudWatchRole: false,
-      // The edge comes by this address.
+      // The edge uses this address.
       disableExecuteApiEndpoint: settings.domain !== undefined && settings.edge === undefined,
       deployOptions: {
         stageName,
         accessLogDestination: new LogGroupLogDestination(this.accessLog),
         accessLogFormat: AccessLogFormat.custom(accessFormat),
-        // Functions do not trace by themselves (service-function.ts); here their time is part of each request's trace.
+        // Functions do not trace (service-function.ts); API Gateway's trace includes their time.
         tracingEnabled: true,
         ...methodOptions(settings.throttles.preflights),
         methodOptions: Object.fromEntries(
@@ -99,8 +101,8 @@ export class ColophonApi extends Construct {
   }
 
   /**
-   * The role by which API Gateway calls the functions: these and no others. A permission at each function instead would
-   * cost a resource for each, of the 500 that a template may have.
+   * The role by which API Gateway calls these functions. Without it each function would need a permission, which is one
+   * more of the 500 resources that a template may have.
    */
   private makeInvoker(targets: ReadonlyMap<string, IFunction>): string {
     const invoke = new PolicyStatement({
@@ -113,7 +115,7 @@ export class ColophonApi extends Construct {
     }).roleArn;
   }
 
-  /** API Gateway writes what went wrong in itself to a log of this name, and would keep it for ever. */
+  /** API Gateway writes its own errors to a log group of this name, and would create one that is kept for ever. */
   private keepErrorLog(settings: StageSettings): void {
     const name = `API-Gateway-Execution-Logs_${this.api.restApiId}/${stageName}`;
     this.api.deploymentStage.node.addDependency(makeLog(this, "ErrorLog", name, settings));
@@ -151,7 +153,7 @@ function kindOf({ files, method, answers }: Declaration): Exclude<keyof StageSet
   return "list" in answers ? "lists" : "records";
 }
 
-/** What a method says of itself replaces all that the stage says. */
+/** The settings of a method replace all settings of the stage, so they are complete. */
 const methodOptions = ({ rate, burst }: Throttle): MethodDeploymentOptions => ({
   throttlingRateLimit: rate,
   throttlingBurstLimit: burst,

@@ -19,20 +19,22 @@ import { acknowledge } from "../shared/acknowledge.ts";
 import { makeLog } from "../shared/log.ts";
 import { clusterNames, databaseName } from "./database.ts";
 
-/** The newest minor version of PostgreSQL 18 on Aurora. AWS retires old ones, so this moves on (README, "Update"). */
+/**
+ * The newest minor version of PostgreSQL 18 on Aurora. AWS retires old ones, so raise it regularly (README, "Update").
+ */
 const postgresVersion = AuroraPostgresEngineVersion.VER_18_6;
 
-/** What PostgreSQL does otherwise than Aurora's defaults; times are in milliseconds. */
+/** Parameters that differ from Aurora's defaults; times are in milliseconds. */
 const parameters = {
-  // The Data API gives up on a statement then, so nobody waits for it any more (Data API, "Limits").
+  // The Data API's own limit for a statement (Data API, "Limits"): after it no caller waits for the result.
   statement_timeout: "45000",
-  // The Data API takes an idle transaction back after three minutes; this is for one that it has lost.
+  // The Data API rolls back an idle transaction after three minutes; this ends one that it does not roll back.
   idle_in_transaction_session_timeout: "240000",
   log_min_duration_statement: "500",
   log_lock_waits: "1",
-  // Statements that sort on disk, from 10,240 KB on.
+  // Logs statements that sort more than 10,240 KB on disk.
   log_temp_files: "10240",
-  // No details, for they hold values of rows and of parameters: names of people, above all.
+  // No details, because they contain values of rows and parameters, such as names of people.
   log_error_verbosity: "terse",
 };
 
@@ -50,7 +52,7 @@ export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraClu
     engine: DatabaseClusterEngine.auroraPostgres({ version: postgresVersion }),
     parameters,
     writer: instance("Writer", first),
-    // It has the writer's capacity at any time, and is the first to take its place.
+    // It always has the writer's capacity, and is the first to take over.
     readers: standby ? [instance("Standby", second, { scaleWithWriter: true })] : [],
     serverlessV2MinCapacity: settings.capacityMin,
     serverlessV2MaxCapacity: settings.capacityMax,
@@ -58,13 +60,13 @@ export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraClu
     vpc: network as IVpc,
     vpcSubnets: { subnetType: SubnetType.PRIVATE_ISOLATED },
     enableDataApi: true,
-    // RDS keeps the secret and changes it every seven days; a function of ours would need a way out of the network.
+    // RDS manages the secret and rotates the password every seven days, without a function in the network.
     manageMasterUserPassword: true,
     storageEncryptionKey: makeKey(stack, settings),
     backup: { retention: Duration.days(settings.backupDays) },
     copyTagsToSnapshot: true,
     cloudwatchLogsExports: ["postgresql"],
-    // Not where a database rests, since what watches it takes memory.
+    // Not for a database that pauses, because Performance Insights needs memory.
     ...(pausesAfterMinutes
       ? {}
       : { enablePerformanceInsights: true, databaseInsightsMode: DatabaseInsightsMode.STANDARD }),
@@ -91,27 +93,27 @@ export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraClu
 }
 
 /**
- * A cluster of another name for each snapshot. What has a name of ours CloudFormation refuses to replace by something
- * new under the same name: so no other change puts an empty cluster in the place of a full one.
+ * The cluster's name, another one for each snapshot. CloudFormation refuses to replace a named resource by one with the
+ * same name, so no change but a new snapshot can replace the cluster by an empty one.
  */
 function identifierOf({ name, snapshot }: DatabaseSettings): string {
   const origin = snapshot && createHash("sha256").update(snapshot).digest("hex").slice(0, 8);
   return [clusterNames(name), ...(origin ? [origin] : [])].join("-");
 }
 
-/** Where Aurora writes it, and would make a log that is kept for ever. */
+/** The log group that Aurora writes to. Without this stack Aurora would create one that is kept for ever. */
 export const postgresLogName = (settings: DatabaseSettings) => `/aws/rds/cluster/${identifierOf(settings)}/postgresql`;
 
-/** Zones are named, since Aurora would choose them at random. */
+/** The zone is set, because Aurora would choose a random one. */
 const instance = (id: string, subnet: ISubnet | undefined, more: { readonly scaleWithWriter?: true } = {}) =>
   ClusterInstance.serverlessV2(id, {
-    // The pinned version stays what runs; AWS would only move on without telling the template.
+    // Otherwise AWS would upgrade, and the running version would differ from the template's.
     autoMinorVersionUpgrade: false,
     ...(subnet ? { availabilityZone: subnet.availabilityZone } : {}),
     ...more,
   });
 
-/** A network that leads nowhere: the Data API reaches the cluster from within AWS, and nothing else has to. */
+/** A network without routes out: only the Data API uses the cluster, and AWS connects it from inside. */
 function makeNetwork(stack: Stack, { logRetentionDays }: DatabaseSettings): Vpc {
   const network = new Vpc(stack, "Network", {
     maxAzs: 2,
@@ -124,8 +126,8 @@ function makeNetwork(stack: Stack, { logRetentionDays }: DatabaseSettings): Vpc 
 }
 
 /**
- * A key of one's own, from the start: a cluster never changes its key, and snapshots under AWS's own key can be given to
- * no other account. Snapshots outlive the cluster, and so does the key of a protected one.
+ * A customer managed key, from the start: a cluster cannot change its key, and snapshots under AWS's key cannot be
+ * shared with another account. Snapshots outlive a protected cluster, so its key does, too.
  */
 const makeKey = (stack: Stack, { name, isProtected }: DatabaseSettings): IKey =>
   new Key(stack, "StorageKey", {
@@ -134,7 +136,7 @@ const makeKey = (stack: Stack, { name, isProtected }: DatabaseSettings): IKey =>
     removalPolicy: isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
   }) as IKey;
 
-/** Stages use the cluster that a restored one replaces until they are deployed; its protection is not its instances'. */
+/** Keeps the instances of a replaced cluster, which stages use until they are deployed. */
 function keepReplacedInstances(cluster: AuroraCluster): void {
   for (const id of ["Writer", "Standby"]) {
     const instance = cluster.node.tryFindChild(id)?.node.defaultChild as CfnDBInstance | undefined;

@@ -9,35 +9,35 @@ import type { Resource } from "../shared/service-function.ts";
 /** The database's name within the cluster. */
 export const databaseName = "colophon";
 
-/** What the name of each cluster begins with that a database has had. */
+/** The prefix of the names of all clusters that a database has had. */
 export const clusterNames = (database: string) => `colophon-${database}-database`;
 
-/** What others must know of a cluster. */
+/** What API stacks know about a cluster. */
 export interface Cluster {
   readonly arn: string;
   readonly identifier: string;
-  /** Of the roles that functions log in as. */
+  /** The secrets of the roles as which functions log in. */
   readonly publicSecretArn: string;
   readonly adminSecretArn: string;
 }
 
-/** As an API stack finds it. */
+/** A cluster as an API stack finds it. */
 export interface FoundCluster extends Cluster {
   /**
-   * Of all clusters that the database has had, as a pattern: while a release goes on by steps, old versions of functions
-   * still use the cluster that a restored one takes the place of.
+   * A pattern for the ARNs of all clusters that the database has had. During a gradual release old versions of
+   * functions still use the cluster that a restored one has replaced.
    */
   readonly arnsOfAll: string;
 }
 
-/** What its own stack knows besides. */
+/** A cluster as its own stack knows it. */
 export interface OwnCluster extends Cluster {
   readonly masterSecretArn: string;
 }
 
 /**
- * How an API stack learns where its database is. Parameters, unlike exports of a stack, may change while they are in
- * use, so a cluster that was restored from a backup can take the place of the old one.
+ * The SSM parameters from which an API stack reads the cluster's ARNs. Unlike exports of a stack, parameters may change
+ * while another stack uses them, so a cluster that was restored from a backup can replace the old one.
  */
 export const parameterNames = (database: string): Record<keyof Cluster, string> => ({
   arn: `/colophon/${database}/cluster-arn`,
@@ -58,7 +58,7 @@ export function publishCluster(scope: Construct, database: string, cluster: Clus
 
 export function findCluster(stack: Stack, database: string): FoundCluster {
   const names = parameterNames(database);
-  // Every function refers to them, so they have short names, which the CDK's are not.
+  // Every function refers to these parameters. The CDK's own names for them would be longer.
   const find = (id: string, name: keyof Cluster) =>
     new CfnParameter(stack, id, { type: "AWS::SSM::Parameter::Value<String>", default: names[name] }).valueAsString;
   return {
@@ -78,7 +78,7 @@ export function findCluster(stack: Stack, database: string): FoundCluster {
 const statement = "rds-data:ExecuteStatement";
 const transaction = ["rds-data:BeginTransaction", "rds-data:CommitTransaction", "rds-data:RollbackTransaction"];
 
-/** The database as a function uses it: with the secret of its role, and no right to any other. */
+/** The database for a function: with the secret of its role, and no right to another secret. */
 export function databaseResource(cluster: Cluster | FoundCluster, { name, usesTransactions }: Packaged): Resource {
   const secretArn = databaseRoleOf(name) === "public" ? cluster.publicSecretArn : cluster.adminSecretArn;
   return resourceOf(cluster, secretArn, usesTransactions);
@@ -89,7 +89,9 @@ const rotating = ["DescribeSecret", "PutSecretValue", "UpdateSecretVersionStage"
   (each) => `secretsmanager:${each}`,
 );
 
-/** The database as its master uses it, who makes tables and roles, and sets the passwords that the roles' secrets say. */
+/**
+ * The database for a function that logs in as the master, which creates tables and roles and sets the roles' passwords.
+ */
 export function ownResource(cluster: OwnCluster, { name }: Packaged): Resource {
   const { variables, policies } = resourceOf(cluster, cluster.masterSecretArn, true);
   const secrets = {
@@ -117,7 +119,7 @@ function resourceOf(cluster: Cluster | FoundCluster, secretArn: string, usesTran
   };
 }
 
-/** As cdk-nag writes a finding. */
+/** The id that cdk-nag gives a finding. */
 const finding = (arn: string) =>
   `AwsSolutions-IAM5[Resource::${arn.replace(/\$\{Token\[AWS\.(\w+)\.\d+\]\}/g, "<AWS::$1>")}]`;
 

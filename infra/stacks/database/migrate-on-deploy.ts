@@ -1,6 +1,6 @@
 import { handler as migrate } from "../../../functions/ops/migrate.ts";
 
-/** What CloudFormation sends to a custom resource (CloudFormation, "Custom resource reference"). */
+/** CloudFormation's request to a custom resource (CloudFormation, "Custom resource reference"). */
 export interface DeploymentEvent {
   readonly RequestType: "Create" | "Update" | "Delete";
   readonly ResponseURL: string;
@@ -13,8 +13,9 @@ export interface DeploymentEvent {
 const reasonLengthMax = 2_000;
 
 /**
- * Makes a handler that does the work when a stack is created or updated, and tells CloudFormation how it went. What the
- * work throws is the reason that the deployment fails with; it is thrown on, so that Lambda counts the failure.
+ * Makes a handler that does the work when a stack is created or updated, and sends the outcome to CloudFormation. If
+ * the work fails, the deployment fails with its error as the reason; the handler throws the error, so that Lambda
+ * counts it.
  */
 export const onDeployment = (work: () => Promise<unknown>) => async (event: DeploymentEvent) => {
   const failure = event.RequestType === "Delete" ? undefined : await failureOf(work);

@@ -34,15 +34,15 @@ export interface MigrationProps {
   readonly packaged: Packaged;
   readonly prefix: string;
   readonly cluster: OwnCluster;
-  /** The migrations wait for it, and for its writer. */
+  /** The migrations run after the cluster and its writer have been created. */
   readonly database: IDependable;
   readonly log: LogGroup;
 }
 
 /**
- * Brings the database up to date in every deployment that changes the migrations or the code that runs them. API stacks
- * depend on this stack, so their functions change afterwards; when a migration fails, so does the deployment, with the
- * name of its file as the reason, and no function changes.
+ * Runs the migrations in every deployment that changes them or the code that runs them. API stacks depend on this
+ * stack, so their functions change afterwards. When a migration fails, the deployment fails, the reason names the
+ * migration's file, and no function changes.
  */
 export class Migration extends Construct {
   readonly serviceFunction: ServiceFunction;
@@ -56,14 +56,14 @@ export class Migration extends Construct {
       description: "Runs the migrations during a deployment",
       resources: [ownResource(props.cluster, packaged)],
       timeout: longTimeout,
-      // A migration that failed fails again; somebody must look at it.
+      // A failed migration would fail again.
       retries: 0,
       log,
     });
     const run = new CustomResource(this, "Run", {
       resourceType: "Custom::Migration",
       serviceToken: this.serviceFunction.lambda.functionArn,
-      // CloudFormation asks again when a property changes; a cluster restored from a backup may lack migrations.
+      // CloudFormation runs the migrations again when a property changes: new code, or a restored cluster.
       properties: {
         Code: createHash("sha256").update(readFileSync(packaged.file)).digest("hex"),
         Cluster: props.cluster.arn,

@@ -8,15 +8,15 @@ import { type LogSettings, makeLog } from "../shared/log.ts";
 
 export interface OperatorsTrailProps extends LogSettings {
   readonly database: string;
-  /** Every invocation of these is recorded, with who asked for it, and nothing else. */
+  /** The functions whose invocations are recorded, with the caller. Nothing else is recorded. */
   readonly functions: readonly IFunction[];
-  /** In the bucket; the log, which is easier to search, keeps it for as long as any other log. */
+  /** For how long the bucket keeps the records. The log, which is easier to search, has its own retention. */
   readonly keptDays: number;
 }
 
 /**
- * CloudTrail's record of who invoked operators' functions. Lambda does not tell a function who calls it; the request's id
- * is in the ledger and in this record.
+ * CloudTrail's record of who invoked operators' functions. A function does not know its caller; the request id connects
+ * a row of the ledger with this record.
  */
 export class OperatorsTrail extends Construct {
   constructor(scope: Construct, id: string, props: OperatorsTrailProps) {
@@ -46,7 +46,7 @@ export class OperatorsTrail extends Construct {
       sendToCloudWatchLogs: true,
       cloudWatchLogGroup: log,
       enableFileValidation: true,
-      // These functions are in this region, and events of managing the account are another trail's.
+      // The functions are in this region only, and management events belong to another trail.
       isMultiRegionTrail: false,
       includeGlobalServiceEvents: false,
       managementEvents: ReadWriteType.NONE,

@@ -25,22 +25,23 @@ import { Construct } from "constructs";
 import { exposedHeaders } from "../../../lib/contract/headers.ts";
 import type { PublicRead } from "../../public-reads.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
-import { type LogKeeping, logBucket } from "../shared/log-bucket.ts";
+import type { LogSettings } from "../shared/log.ts";
+import { logBucket } from "../shared/log-bucket.ts";
 
-export interface EdgeProps extends LogKeeping {
+export interface EdgeProps extends LogSettings {
   readonly domain: string;
-  /** In us-east-1, where CloudFront looks for it. */
+  /** CloudFront accepts certificates from us-east-1 only. */
   readonly certificateArn: string;
-  /** The API under API Gateway's own domain, where the stage's name stands before every path. */
+  /** The API under API Gateway's own domain, where every path begins with the stage's name. */
   readonly api: { readonly host: string; readonly stageName: string };
   readonly reads: readonly PublicRead[];
-  /** Whether a firewall behind it has to know the addresses of visitors. */
-  readonly tellsAddresses: boolean;
+  /** Whether it sends the visitor's address to the origin, where a firewall needs it. */
+  readonly sendsAddresses: boolean;
 }
 
-/** By what the firewall knows a request that came through the edge, and whose it is. */
-export interface EdgeMark {
-  /** The header that holds the secret; CloudFront puts its own in the place of one that a visitor sends. */
+/** The headers that the edge adds to requests. By them the firewall recognises the edge and the visitor's address. */
+export interface EdgeHeaders {
+  /** The header that holds the secret; CloudFront replaces one that a visitor sends. */
   readonly secretHeader: string;
   readonly secret: string;
   /** The header that holds the visitor's address. */
@@ -51,50 +52,52 @@ const secretHeader = "X-Colophon-Edge";
 const addressHeader = "X-Colophon-Visitor";
 
 /**
- * What a visitor waits for when the origin is silent: with `stale-if-error` CloudFront shows what it has only after the
- * last attempt. Functions themselves are more patient; but by then a page has been given up.
+ * How long a visitor waits when the origin does not answer: with `stale-if-error` CloudFront serves its stale copy only
+ * after the last attempt. Functions retry for longer, but visitors do not wait for so long.
  */
 const readTimeout = Duration.seconds(8);
-/** So long it then shows what it has without asking again, or tells those for whom there is nothing that it failed. */
-const silenceKept = Duration.seconds(30);
-/** Longer than API Gateway waits for a function (29 s), and than functions leave a stream idle. */
-const passingTimeout = Duration.seconds(60);
-/** TLS connections to the origin are dear, and API Gateway keeps idle ones longer than this. */
+/**
+ * For this time after a timeout CloudFront does not ask the origin again: it serves its stale copy, or else the error.
+ */
+const silentOriginTtl = Duration.seconds(30);
+/** Longer than API Gateway waits for a function (29 s), and longer than functions leave a stream idle. */
+const apiTimeout = Duration.seconds(60);
+/** Opening TLS connections to the origin takes time; API Gateway keeps idle ones open for longer than this. */
 const keepaliveTimeout = Duration.seconds(60);
 
-/** Those whose least time in the cache can be set (CloudFront, "Error caching minimum TTL"); without it they stay 10 s. */
-const errors = [400, 403, 404, 405, 414, 500, 501, 502, 503];
+/** The errors whose minimum TTL can be set (CloudFront, "Error caching minimum TTL"); its default is 10 s. */
+const uncachedErrors = [400, 403, 404, 405, 414, 500, 501, 502, 503];
 const errorResponses: ErrorResponse[] = [
-  ...errors.map((httpStatus) => ({ httpStatus, ttl: Duration.seconds(0) })),
-  // It is CloudFront's own word for a silent origin: functions give up before API Gateway does, and say 503.
-  { httpStatus: 504, ttl: silenceKept },
+  ...uncachedErrors.map((httpStatus) => ({ httpStatus, ttl: Duration.seconds(0) })),
+  // CloudFront itself answers 504 when the origin does not answer. Functions answer 503 before API Gateway's timeout.
+  { httpStatus: 504, ttl: silentOriginTtl },
 ];
 
-/** CloudFront before the API: public reads come from its cache, everything else passes. */
+/** CloudFront in front of the API: it caches public reads and forwards everything else. */
 export class Edge extends Construct {
   readonly distribution: Distribution;
-  readonly mark: EdgeMark | undefined;
+  readonly headers: EdgeHeaders | undefined;
 
   constructor(scope: Construct, id: string, props: EdgeProps) {
     super(scope, id);
-    this.mark = props.tellsAddresses ? { secretHeader, secret: this.makeSecret(), addressHeader } : undefined;
+    this.headers = props.sendsAddresses ? { secretHeader, secret: this.makeSecret(), addressHeader } : undefined;
     const origin = (timeouts: HttpOriginProps) =>
       new HttpOrigin(props.api.host, {
         originPath: `/${props.api.stageName}`,
         keepaliveTimeout,
-        ...(this.mark ? { customHeaders: { [secretHeader]: this.mark.secret } } : {}),
+        ...(this.headers ? { customHeaders: { [secretHeader]: this.headers.secret } } : {}),
         ...timeouts,
       });
     const shared = {
-      // What is no GET passes, so that the API itself says that there is no such endpoint.
+      // Other methods than GET are forwarded, so that the API itself answers 404.
       allowedMethods: AllowedMethods.ALLOW_ALL,
       viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
-      ...this.tellAddresses(),
+      ...this.addressFunction(),
     };
     const reading = {
       ...shared,
       origin: origin({ readTimeout, connectionAttempts: 1, connectionTimeout: Duration.seconds(3) }),
-      responseHeadersPolicy: this.letEveryPageIn(),
+      responseHeadersPolicy: this.corsPolicy(),
     };
     this.distribution = new Distribution(this, "Distribution", {
       comment: `Colophon at ${props.domain}`,
@@ -104,7 +107,7 @@ export class Edge extends Construct {
       httpVersion: HttpVersion.HTTP2_AND_3,
       defaultBehavior: {
         ...shared,
-        origin: origin({ readTimeout: passingTimeout }),
+        origin: origin({ readTimeout: apiTimeout }),
         cachePolicy: CachePolicy.CACHING_DISABLED,
         originRequestPolicy: OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
       },
@@ -125,46 +128,49 @@ export class Edge extends Construct {
     new CfnOutput(this, "Id", { value: this.distribution.distributionId }).overrideLogicalId("EdgeDistribution");
   }
 
-  /** An account has room for 20 policies of a kind, so reads with the same parameters share theirs. */
-  private policiesOf({ parameters, isKept }: PublicRead): Pick<BehaviorOptions, "cachePolicy" | "originRequestPolicy"> {
-    if (isKept) {
-      const originRequestPolicy = this.mark && this.passOn("Address", []);
-      return { cachePolicy: this.keepBy(parameters), ...(originRequestPolicy ? { originRequestPolicy } : {}) };
+  /** CloudFront allows an account 20 policies of a kind, so reads with the same parameters share one. */
+  private policiesOf({
+    parameters,
+    isCached,
+  }: PublicRead): Pick<BehaviorOptions, "cachePolicy" | "originRequestPolicy"> {
+    if (isCached) {
+      const originRequestPolicy = this.headers && this.originRequestPolicy("Address", []);
+      return { cachePolicy: this.cachePolicyFor(parameters), ...(originRequestPolicy ? { originRequestPolicy } : {}) };
     }
     const id = ["Volatile", ...parameters].join("-");
-    return { cachePolicy: CachePolicy.CACHING_DISABLED, originRequestPolicy: this.passOn(id, parameters) };
+    return { cachePolicy: CachePolicy.CACHING_DISABLED, originRequestPolicy: this.originRequestPolicy(id, parameters) };
   }
 
-  private keepBy(parameters: readonly string[]): CachePolicy {
+  private cachePolicyFor(parameters: readonly string[]): CachePolicy {
     const id = ["Kept", ...parameters].join("-");
-    const made = this.node.tryFindChild(id);
-    if (made instanceof CachePolicy) return made;
+    const existing = this.node.tryFindChild(id);
+    if (existing instanceof CachePolicy) return existing;
     return new CachePolicy(this, id, {
       comment: parameters.join(", ") || "no parameters",
       ...(parameters.length > 0 ? { queryStringBehavior: CacheQueryStringBehavior.allowList(...parameters) } : {}),
-      // One form for all who take gzip, which is all that the origin compresses with.
+      // The origin compresses with gzip only.
       enableAcceptEncodingGzip: true,
-      // The answer says how long it is kept, which is less than two days; what says nothing is not kept.
+      // The answer's Cache-Control decides how long it is cached; without one it is not cached.
       minTtl: Duration.seconds(0),
       defaultTtl: Duration.seconds(0),
       maxTtl: Duration.days(2),
     });
   }
 
-  /** What reaches the origin beside the key of the cache. */
-  private passOn(id: string, parameters: readonly string[]): OriginRequestPolicy {
-    const made = this.node.tryFindChild(id);
-    if (made instanceof OriginRequestPolicy) return made;
+  /** What is sent to the origin in addition to the cache key. */
+  private originRequestPolicy(id: string, parameters: readonly string[]): OriginRequestPolicy {
+    const existing = this.node.tryFindChild(id);
+    if (existing instanceof OriginRequestPolicy) return existing;
     return new OriginRequestPolicy(this, id, {
-      ...(this.mark ? { headerBehavior: OriginRequestHeaderBehavior.allowList(this.mark.addressHeader) } : {}),
+      ...(this.headers ? { headerBehavior: OriginRequestHeaderBehavior.allowList(this.headers.addressHeader) } : {}),
       ...(parameters.length > 0
         ? { queryStringBehavior: OriginRequestQueryStringBehavior.allowList(...parameters) }
         : {}),
     });
   }
 
-  /** For what comes without a function's own headers: refusals of API Gateway, and CloudFront's own errors. */
-  private letEveryPageIn(): ResponseHeadersPolicy {
+  /** CORS headers for answers that are not a function's: gateway responses and CloudFront's own errors. */
+  private corsPolicy(): ResponseHeadersPolicy {
     return new ResponseHeadersPolicy(this, "EveryPage", {
       corsBehavior: {
         accessControlAllowOrigins: ["*"],
@@ -177,9 +183,11 @@ export class Edge extends Construct {
     });
   }
 
-  /** CloudFront's own header for it has the port as well, which the firewall cannot read. */
-  private tellAddresses(): Pick<BehaviorOptions, "functionAssociations"> {
-    if (!this.mark) return {};
+  /**
+   * A CloudFront function that sends the visitor's address. CloudFront's own header has a port, which WAF cannot read.
+   */
+  private addressFunction(): Pick<BehaviorOptions, "functionAssociations"> {
+    if (!this.headers) return {};
     const tell = new CloudFrontFunction(this, "TellAddress", {
       comment: "Tells the firewall the visitor's address",
       runtime: FunctionRuntime.JS_2_0,
@@ -195,7 +203,7 @@ export class Edge extends Construct {
     return { functionAssociations: [{ function: tell, eventType: FunctionEventType.VIEWER_REQUEST }] };
   }
 
-  /** As CloudFormation resolves it: neither the template nor anybody who sees it knows the secret. */
+  /** A dynamic reference, which CloudFormation resolves: the template does not contain the secret. */
   private makeSecret(): string {
     const secret = new Secret(this, "Secret", {
       description: "By which the firewall knows requests that came through CloudFront",

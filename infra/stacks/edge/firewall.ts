@@ -3,41 +3,41 @@ import { Construct } from "constructs";
 import type { Declaration } from "../../../lib/contract/declare.ts";
 import { envelopeOf, gatewayResponses } from "../../gateway-responses.ts";
 import type { FirewallSettings } from "../../stages.ts";
-import type { EdgeMark } from "./edge.ts";
+import type { EdgeHeaders } from "./edge.ts";
 import { type Statement, wholeLists } from "./whole-lists.ts";
 
 export interface FirewallProps {
   readonly name: string;
   readonly settings: FirewallSettings;
   readonly endpoints: readonly Declaration[];
-  /** The ARN of the API's stage. */
-  readonly protects: string;
-  /** What requests through CloudFront carry, where there is one. */
-  readonly edge: EdgeMark | undefined;
+  /** The stage of the REST API to protect. */
+  readonly stageArn: string;
+  /** The headers that CloudFront adds, if the stage has an edge. */
+  readonly edge: EdgeHeaders | undefined;
 }
 
 /**
- * Rules that only count. Bodies are JSON of signed-in editors, whose size and content the functions check: descriptions
- * of 20,000 characters that may well speak of HTML, and images of megabytes, in whose Base64 any pattern turns up.
+ * Rules that only count. They look at bodies, which signed-in editors send and the functions validate: descriptions of
+ * up to 20,000 characters may mention HTML, and the Base64 of an image may contain any pattern.
  */
 const countOnly = ["SizeRestrictions_BODY", "CrossSiteScripting_BODY", "GenericLFI_BODY", "GenericRFI_BODY"];
 
 const windowInSeconds = 300;
 
 /**
- * AWS WAF: so many requests an address, fewer of them for whole lists, and the rules that AWS keeps against common
- * attacks. A visitor's address is the sender's, or, of what CloudFront sent, the one that it names; a header by which
- * somebody else names an address is not looked at.
+ * AWS WAF: a limit of requests per address, a lower one for whole lists, and AWS's managed rules against common
+ * attacks. The address of a request is its sender's. Only of requests with CloudFront's secret is it the one in the
+ * header.
  */
 export class Firewall extends Construct {
-  constructor(scope: Construct, id: string, { name, settings, endpoints, protects, edge }: FirewallProps) {
+  constructor(scope: Construct, id: string, { name, settings, endpoints, stageArn, edge }: FirewallProps) {
     super(scope, id);
     const visibility = (metric: string) => ({
       cloudWatchMetricsEnabled: true,
       sampledRequestsEnabled: true,
       metricName: `${name}-${metric}`,
     });
-    const trusted = this.keepAddresses(settings.trustedAddresses ?? []);
+    const trusted = this.makeIpSets(settings.trustedAddresses ?? []);
     const visitors = edge ? [direct(trusted, edge), through(trusted, edge)] : [direct(trusted)];
     const limits = [
       { name: "rate", limit: settings.requestsPerAddressIn5Minutes, counted: [] },
@@ -46,7 +46,7 @@ export class Firewall extends Construct {
     const rates = limits.flatMap((each) =>
       visitors.map(({ suffix, aggregation, counted }) => ({
         name: `${each.name}${suffix}`,
-        action: tooMany,
+        action: blockAction,
         statement: {
           rateBasedStatement: {
             ...aggregation,
@@ -74,16 +74,16 @@ export class Firewall extends Construct {
       scope: "REGIONAL",
       defaultAction: { allow: {} },
       customResponseBodies: {
-        [tooManyBody]: { contentType: "APPLICATION_JSON", content: envelopeOf(gatewayResponses.THROTTLED) },
+        [blockBody]: { contentType: "APPLICATION_JSON", content: envelopeOf(gatewayResponses.THROTTLED) },
       },
       visibilityConfig: visibility("all"),
       rules: [...rates, common].map((rule, priority) => ({ ...rule, priority })),
     });
-    new CfnWebACLAssociation(this, "Association", { resourceArn: protects, webAclArn: acl.attrArn });
+    new CfnWebACLAssociation(this, "Association", { resourceArn: stageArn, webAclArn: acl.attrArn });
   }
 
-  /** The sets of these addresses; one holds either IPv4 or IPv6. */
-  private keepAddresses(addresses: readonly string[]): string[] {
+  /** The IP sets of these addresses: one for IPv4 and one for IPv6, if there are any. */
+  private makeIpSets(addresses: readonly string[]): string[] {
     const isSix = (address: string) => address.includes(":");
     return (["IPV4", "IPV6"] as const).flatMap((version) => {
       const ofVersion = addresses.filter((each) => isSix(each) === (version === "IPV6"));
@@ -94,16 +94,16 @@ export class Firewall extends Construct {
   }
 }
 
-const tooManyBody = "too-many-requests";
+const blockBody = "too-many-requests";
 
-/** A response of the firewall takes the place of API Gateway's own (API Gateway, "Gateway response types"). */
-const tooMany = {
+/** The firewall's own response, which replaces API Gateway's `WAF_FILTERED` (API Gateway, "Gateway response types"). */
+const blockAction = {
   block: {
     customResponse: {
       responseCode: gatewayResponses.THROTTLED.status,
-      customResponseBodyKey: tooManyBody,
+      customResponseBodyKey: blockBody,
       responseHeaders: [
-        // The rate is that of the last five minutes, and looked at again and again.
+        // WAF checks the rate of the last five minutes repeatedly.
         { name: "Retry-After", value: "60" },
         { name: "Cache-Control", value: "no-store" },
         { name: "Access-Control-Allow-Origin", value: "*" },
@@ -113,40 +113,43 @@ const tooMany = {
   },
 };
 
-/** Visitors whose addresses are counted in one way. */
+/** A group of visitors: those who use API Gateway directly, or those who use CloudFront. */
 interface Visitors {
-  /** Of the names of their rules. */
+  /** The suffix of their rules' names. */
   readonly suffix: string;
   readonly aggregation: Pick<CfnWebACL.RateBasedStatementProperty, "aggregateKeyType" | "forwardedIpConfig">;
-  /** Which requests are theirs, those of trusted addresses left out. */
+  /** The conditions for a request to be counted; trusted addresses are excluded. */
   readonly counted: readonly Statement[];
 }
 
-/** Those who come to API Gateway themselves. */
-const direct = (trusted: readonly string[], edge?: EdgeMark): Visitors => ({
+/** Visitors who use API Gateway directly. */
+const direct = (trusted: readonly string[], edge?: EdgeHeaders): Visitors => ({
   suffix: "",
   aggregation: { aggregateKeyType: "IP" },
-  counted: [...(edge ? [not(carries(edge))] : []), ...trusted.map((arn) => not({ ipSetReferenceStatement: { arn } }))],
+  counted: [
+    ...(edge ? [not(hasSecret(edge))] : []),
+    ...trusted.map((arn) => not({ ipSetReferenceStatement: { arn } })),
+  ],
 });
 
-/** Those who come through CloudFront. */
-function through(trusted: readonly string[], edge: EdgeMark): Visitors {
-  // CloudFront names an address each time; what had none would be stopped rather than let in uncounted.
-  const named = { headerName: edge.addressHeader, fallbackBehavior: "MATCH" };
+/** Visitors who use CloudFront. */
+function through(trusted: readonly string[], edge: EdgeHeaders): Visitors {
+  // CloudFront always sends an address. With `MATCH` a request without one is blocked.
+  const forwardedIp = { headerName: edge.addressHeader, fallbackBehavior: "MATCH" };
   const isIn = (arn: string): Statement => ({
     ipSetReferenceStatement: {
       arn,
-      ipSetForwardedIpConfig: { ...named, fallbackBehavior: "NO_MATCH", position: "FIRST" },
+      ipSetForwardedIpConfig: { ...forwardedIp, fallbackBehavior: "NO_MATCH", position: "FIRST" },
     },
   });
   return {
     suffix: "-through-edge",
-    aggregation: { aggregateKeyType: "FORWARDED_IP", forwardedIpConfig: named },
-    counted: [carries(edge), ...trusted.map((arn) => not(isIn(arn)))],
+    aggregation: { aggregateKeyType: "FORWARDED_IP", forwardedIpConfig: forwardedIp },
+    counted: [hasSecret(edge), ...trusted.map((arn) => not(isIn(arn)))],
   };
 }
 
-const carries = ({ secretHeader, secret }: EdgeMark): Statement => ({
+const hasSecret = ({ secretHeader, secret }: EdgeHeaders): Statement => ({
   byteMatchStatement: {
     fieldToMatch: { singleHeader: { Name: secretHeader.toLowerCase() } },
     positionalConstraint: "EXACTLY",
@@ -157,7 +160,7 @@ const carries = ({ secretHeader, secret }: EdgeMark): Statement => ({
 
 const not = (statement: Statement): Statement => ({ notStatement: { statement } });
 
-/** What a rule looks at: everything, one statement, or the conjunction of several, which WAF writes differently. */
+/** The scope of a rule: everything, one statement, or several joined by AND. */
 function allOf(statements: readonly Statement[]): { scopeDownStatement?: Statement } {
   const [first, ...others] = statements;
   if (!first) return {};

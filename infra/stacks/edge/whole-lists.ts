@@ -3,13 +3,13 @@ import type { Declaration } from "../../../lib/contract/declare.ts";
 
 export type Statement = CfnWebACL.StatementProperty;
 
-/** A list of more than so many digits is as much work as a whole one. */
+/** A `limit` with more digits counts as a whole list. */
 const limitDigitsMax = 3;
 
 /**
- * What asks for a whole list: the path of a list that takes `limit`, without a limit of at most 999. To get around it one
- * would have to send a limit that the firewall reads and the function does not; so only what is written plainly counts
- * (`LIMIT` or `l%69mit` is none), and of two, of which the function takes the last, none does.
+ * Matches requests for a whole list: the path of a list that accepts `limit`, without a limit of at most 999. The
+ * firewall must never see a limit that the function does not see. So only a plain `limit` counts (not `LIMIT` or
+ * `l%69mit`), and a request with two limits counts as one for a whole list, because the function takes the last one.
  */
 export function wholeLists(endpoints: readonly Declaration[]): Statement {
   const paths = endpoints

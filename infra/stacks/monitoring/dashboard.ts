@@ -18,7 +18,7 @@ interface DashboardProps {
   readonly functionLog: LogGroup;
 }
 
-/** Traffic, errors, latency, the database and what costs, on one page. */
+/** A dashboard of traffic, errors, latency, the database and what causes costs. */
 export function addDashboard(scope: Construct, { name, metrics, functionLog }: DashboardProps): void {
   const half = (title: string, left: IMetric[], right: IMetric[] = []) =>
     new GraphWidget({ title, left, right, width: 12, height: 6 });
@@ -47,12 +47,12 @@ export function addDashboard(scope: Construct, { name, metrics, functionLog }: D
         half(
           "Latency",
           [50, 90, 99].map((each) => metrics.api("Latency", Stats.percentile(each))),
-          [metrics.own("first-byte", Stats.percentile(99)).with({ label: "lists until they begin, p99" })],
+          [metrics.customMetric("first-byte", Stats.percentile(99)).with({ label: "lists until they begin, p99" })],
         ),
         half("Latency by endpoint, p99", [metrics.everyFunction("Duration", "p99")]),
       ],
       [
-        // What functions answer is no error of theirs to Lambda: their log counts it. Lambda counts those that end.
+        // Lambda's metric `Errors` counts functions that crash, and the log those that answer 5xx.
         half("Failures by function", [metrics.failuresByEndpoint()], [metrics.everyFunction("Errors", "Sum")]),
         half(
           "Functions at once, and turned away",
@@ -61,7 +61,7 @@ export function addDashboard(scope: Construct, { name, metrics, functionLog }: D
         ),
       ],
       [
-        // A request is one call of the Data API, in all but a few endpoints.
+        // Nearly all endpoints call the Data API once per request.
         count("Requests that called the Data API, by endpoint", "filter status != 401 | stats count(*) by endpoint"),
         half("Database", [metrics.database("ACUUtilization")], [metrics.database("DatabaseConnections")]),
       ],

@@ -2,27 +2,27 @@ import { Duration } from "aws-cdk-lib";
 import { MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import type { Cluster } from "../database/database.ts";
 
-/** In a minute: of fewer, one that failed is more than one in a hundred. */
+/** Requests in a minute below which the rate of failures counts as 0: one failure would be more than 1 %. */
 const requestsMin = 20;
-/** In five minutes: fewer happen. */
+/** Failures in five minutes below which no alarm fires. */
 export const failuresMin = 3;
 
-/** Where our own metrics are. */
+/** The namespace of our custom metrics. */
 const namespace = "Colophon";
 
 export type Metrics = ReturnType<typeof metricsOf>;
 
-/** What an API, its functions, their logs and its database are measured by. */
+/** The metrics of an API, its functions, their logs and its database. */
 export function metricsOf(prefix: string, cluster: Cluster) {
-  const named = (name: string) => ({ metricNamespace: namespace, metricName: `${prefix}-${name}` });
+  const customMetricName = (name: string) => ({ metricNamespace: namespace, metricName: `${prefix}-${name}` });
 
-  /** What the filters of our logs find. */
-  const own = (name: string, statistic: string): Metric => {
-    const { metricNamespace, metricName } = named(name);
+  /** A metric that a metric filter extracts from our logs. */
+  const customMetric = (name: string, statistic: string): Metric => {
+    const { metricNamespace, metricName } = customMetricName(name);
     return new Metric({ namespace: metricNamespace, metricName, statistic, period: Duration.minutes(5) });
   };
 
-  /** Of the whole API, whichever stage: naming the stage would make it wait for its own alarms. */
+  /** A metric of the whole API. The dimension `Stage` would refer to the stage, which depends on these alarms. */
   const api = (metricName: string, statistic: string, period = Duration.minutes(5)): Metric => {
     const dimensionsMap = { ApiName: prefix };
     return new Metric({ namespace: "AWS/ApiGateway", metricName, dimensionsMap, statistic, period });
@@ -39,7 +39,7 @@ export function metricsOf(prefix: string, cluster: Cluster) {
       period,
     });
 
-  /** The share of answers that fail, in percent, as soon as they are several. */
+  /** The share of answers that fail, in percent; 0 below `failuresMin` failures. */
   const severalFailures = (): MathExpression => {
     const failed = "(FILL(failures, 0) + FILL(broken, 0))";
     return new MathExpression({
@@ -47,31 +47,31 @@ export function metricsOf(prefix: string, cluster: Cluster) {
       expression: `IF(${failed} >= ${failuresMin}, 100 * ${failed} / requests, 0)`,
       usingMetrics: {
         failures: api("5XXError", Stats.SUM),
-        broken: own("broken-lists", Stats.SUM),
+        broken: customMetric("broken-lists", Stats.SUM),
         requests: api("Count", Stats.SUM),
       },
       period: Duration.minutes(5),
     });
   };
 
-  /** Without quotes the prefix is looked for in the name; with them it would have to be the whole name. */
+  /** The prefix is not quoted, so it matches a part of the name; in quotes it would have to be the whole name. */
   const search = (space: string, dimension: string, metric: string, statistic: string): string => {
     const terms = `{${space},${dimension}} MetricName="${metric}" ${dimension}=${prefix}`;
     return `SEARCH('${terms}', '${statistic}', 300)`;
   };
 
   const everyFunction = (metric: string, statistic: string): MathExpression =>
-    searching(search("AWS/Lambda", "FunctionName", metric, statistic), metric);
+    searchExpression(search("AWS/Lambda", "FunctionName", metric, statistic), metric);
 
   const total = (space: string, dimension: string, metric: string): MathExpression =>
-    searching(`SUM(${search(space, dimension, metric, "Sum")})`, metric);
+    searchExpression(`SUM(${search(space, dimension, metric, "Sum")})`, metric);
 
   const database = (metricName: string): Metric => {
     const dimensionsMap = { DBClusterIdentifier: cluster.identifier };
     return new Metric({ namespace: "AWS/RDS", metricName, dimensionsMap, statistic: Stats.MAXIMUM });
   };
 
-  /** Minutes in which the capacity rises from nothing. */
+  /** Minutes in which the database resumes: its capacity rises from 0. */
   const resumes = (): MathExpression =>
     new MathExpression({
       label: "resumes",
@@ -80,13 +80,13 @@ export function metricsOf(prefix: string, cluster: Cluster) {
       period: Duration.minutes(1),
     });
 
-  /** What functions log as failed; what they answer is no error of theirs to Lambda. */
+  /** Failures that functions log. Lambda's own metric `Errors` does not count a function that answers 5xx. */
   const failuresByEndpoint = () =>
-    searching(`SEARCH('{${namespace},endpoint} MetricName="${prefix}-failures"', 'Sum', 300)`, "failures");
+    searchExpression(`SEARCH('{${namespace},endpoint} MetricName="${prefix}-failures"', 'Sum', 300)`, "failures");
 
   return {
-    named,
-    own,
+    customMetricName,
+    customMetric,
     api,
     failureRate,
     severalFailures,
@@ -98,5 +98,5 @@ export function metricsOf(prefix: string, cluster: Cluster) {
   };
 }
 
-const searching = (expression: string, label: string) =>
+const searchExpression = (expression: string, label: string) =>
   new MathExpression({ expression, label, usingMetrics: {}, period: Duration.minutes(5) });

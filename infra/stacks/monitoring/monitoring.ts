@@ -7,24 +7,24 @@ import type { Alarms } from "../shared/alarms.ts";
 import type { ServiceFunction } from "../shared/service-function.ts";
 import { addDashboard } from "./dashboard.ts";
 import { failuresMin, type Metrics, metricsOf } from "./metrics.ts";
-import { queries } from "./saved-queries.ts";
+import { savedQueries } from "./saved-queries.ts";
 
-export interface WatchProps {
-  /** The API's name, and what the names of its functions begin with. */
+export interface MonitoringProps {
+  /** The API's name, and the prefix of its functions' names. */
   readonly prefix: string;
   readonly cluster: Cluster;
   readonly alarms: Alarms;
 }
 
-interface Watched {
+interface MonitoredResources {
   /** The log of all functions. */
   readonly functionLog: LogGroup;
   readonly accessLog: LogGroup;
-  /** The scheduled removal of images, where there is one. */
+  /** The scheduled `ops-remove-images`, on a stage with uploads. */
   readonly removal: ServiceFunction | undefined;
-  /** The scheduled forgetting of what nobody needs any more. */
+  /** The scheduled `ops-tidy`. */
   readonly tidying: ServiceFunction;
-  /** The scheduled questions to the API, where there are any. */
+  /** The scheduled `ops-smoke`, if the stage has the setting `smoke`. */
   readonly smoke: Scheduled | undefined;
 }
 
@@ -33,16 +33,22 @@ export interface Scheduled {
   readonly every: Duration;
 }
 
-/** Until an answer begins, since lists may be as long as one likes; cold starts and a database that grows are below it. */
+/**
+ * An answer is slow when it takes longer. Of a list only the time to its first byte counts. Cold starts, and requests
+ * while the database gets more capacity, are faster than this.
+ */
 const slowMilliseconds = 3_000;
-/** Alarms, a dashboard and saved queries of an API. */
-export class Watch extends Construct {
-  /** Answers fail, in a rate that many requests show, or in a number that few do: the signs to take a release back. */
+
+/** The alarms, the dashboard and the saved queries of an API. */
+export class Monitoring extends Construct {
+  /**
+   * The alarms that roll a release back: one on the rate of failures, for many requests, one on their number, for few.
+   */
   readonly failures: readonly Alarm[];
-  readonly #props: WatchProps;
+  readonly #props: MonitoringProps;
   readonly #metrics: Metrics;
 
-  constructor(scope: Construct, id: string, props: WatchProps) {
+  constructor(scope: Construct, id: string, props: MonitoringProps) {
     super(scope, id);
     this.#props = props;
     this.#metrics = metricsOf(props.prefix, props.cluster);
@@ -65,18 +71,18 @@ export class Watch extends Construct {
     ];
   }
 
-  over(watched: Watched): void {
-    this.addAlarms(watched);
+  monitor(resources: MonitoredResources): void {
+    this.addAlarms(resources);
     const { prefix: name } = this.#props;
-    addDashboard(this, { name, metrics: this.#metrics, functionLog: watched.functionLog });
-    this.addQueries(watched);
+    addDashboard(this, { name, metrics: this.#metrics, functionLog: resources.functionLog });
+    this.addSavedQueries(resources);
   }
 
-  private addAlarms({ accessLog, functionLog, removal, tidying, smoke }: Watched): void {
+  private addAlarms({ accessLog, functionLog, removal, tidying, smoke }: MonitoredResources): void {
     const { alarms } = this.#props;
     const metrics = this.#metrics;
     accessLog.addMetricFilter("Latency", {
-      ...metrics.named("latency"),
+      ...metrics.customMetricName("latency"),
       filterPattern: FilterPattern.all(
         FilterPattern.stringValue("$.transfer", "=", "BUFFERED"),
         FilterPattern.exists("$.milliseconds"),
@@ -84,32 +90,32 @@ export class Watch extends Construct {
       metricValue: "$.milliseconds",
     });
     alarms.add("slow-answers", {
-      metric: metrics.own("latency", Stats.percentile(99)),
+      metric: metrics.customMetric("latency", Stats.percentile(99)),
       impact: `One answer in a hundred takes more than ${slowMilliseconds / 1_000} s. See the saved query \`slow\`, and the database's capacity.`,
       threshold: slowMilliseconds,
       periods: 3,
     });
     this.addListAlarms(functionLog);
     accessLog.addMetricFilter("Throttled", {
-      ...metrics.named("throttled"),
+      ...metrics.customMetricName("throttled"),
       filterPattern: FilterPattern.stringValue("$.status", "=", "429"),
       defaultValue: 0,
     });
     alarms.add("throttled", {
-      metric: metrics.own("throttled", Stats.SUM),
+      metric: metrics.customMetric("throttled", Stats.SUM),
       impact:
         "Visitors are turned away with 429. Either somebody floods the API, or the throttles of this stage have become too tight.",
       threshold: 50,
       periods: 2,
     });
-    // What Lambda itself answers API Gateway is not what the visitor is told.
+    // Lambda answers API Gateway 429 when it has no concurrency left; the visitor gets 503.
     accessLog.addMetricFilter("Full", {
-      ...metrics.named("full"),
+      ...metrics.customMetricName("full"),
       filterPattern: FilterPattern.stringValue("$.integrationStatus", "=", "429"),
       defaultValue: 0,
     });
     alarms.add("functions-full", {
-      metric: metrics.own("full", Stats.SUM),
+      metric: metrics.customMetric("full", Stats.SUM),
       impact:
         "Visitors are turned away because as many functions run as may run at once: those of lists (streams.concurrent), or all of the account. The dashboard shows which; see the saved query `refused-by-the-gateway`.",
       threshold: 10,
@@ -159,7 +165,7 @@ export class Watch extends Construct {
     const metrics = this.#metrics;
     const isError = FilterPattern.stringValue("$.level", "=", "error");
     functionLog.addMetricFilter("FirstByte", {
-      ...metrics.named("first-byte"),
+      ...metrics.customMetricName("first-byte"),
       filterPattern: FilterPattern.all(
         FilterPattern.booleanValue("$.streamed", true),
         FilterPattern.exists("$.durationInMilliseconds"),
@@ -167,27 +173,27 @@ export class Watch extends Construct {
       metricValue: "$.durationInMilliseconds",
     });
     this.#props.alarms.add("slow-lists", {
-      metric: metrics.own("first-byte", Stats.percentile(99)),
+      metric: metrics.customMetric("first-byte", Stats.percentile(99)),
       impact: `One list in a hundred takes more than ${slowMilliseconds / 1_000} s to begin. See the saved queries \`slow\` and \`lists\`, and the database's capacity.`,
       threshold: slowMilliseconds,
       periods: 3,
     });
     functionLog.addMetricFilter("BrokenLists", {
-      ...metrics.named("broken-lists"),
+      ...metrics.customMetricName("broken-lists"),
       filterPattern: FilterPattern.all(isError, FilterPattern.booleanValue("$.broken", true)),
       defaultValue: 0,
     });
     functionLog.addMetricFilter("Failures", {
-      ...metrics.named("failures"),
+      ...metrics.customMetricName("failures"),
       filterPattern: isError,
       dimensions: { endpoint: "$.endpoint" },
     });
   }
 
-  private addQueries({ functionLog, accessLog }: Watched): void {
+  private addSavedQueries({ functionLog, accessLog }: MonitoredResources): void {
     const functions = functionLog.logGroupName;
     const access = accessLog.logGroupName;
-    for (const { name, text, of } of queries) {
+    for (const { name, text, of } of savedQueries) {
       new CfnQueryDefinition(this, `Query-${name}`, {
         name: `${this.#props.prefix}/${name}`,
         queryString: text,

@@ -5,8 +5,8 @@ interface SavedQuery {
   readonly of: "access" | "functions" | "both";
 }
 
-/** Logs Insights queries that operators find under the stage's name. */
-export const queries: readonly SavedQuery[] = [
+/** Logs Insights queries, which operators find in a folder with the stage's name. */
+export const savedQueries: readonly SavedQuery[] = [
   {
     name: "one-request",
     text: "fields @timestamp, @message\n| filter requestId = 'PASTE-THE-REQUEST-ID' or @requestId = 'PASTE-THE-REQUEST-ID'\n| sort @timestamp",

@@ -8,14 +8,14 @@ import { Construct } from "constructs";
 
 export interface AlarmProps {
   readonly metric: IMetric;
-  /** Who is hurt, and what to look at first: the text of the mail. */
+  /** The text of the mail: what the failure means for users, and what to look at first. */
   readonly impact: string;
-  /** It fires at this value, or below it where `isFloor`. */
+  /** The alarm fires at this value and above it; with `isFloor`, at this value and below it. */
   readonly threshold: number;
   readonly isFloor?: true;
-  /** Also when there is nothing to be seen; a floor is always so. */
+  /** Missing data count as bad, too. With `isFloor` they always do. */
   readonly missingIsBad?: true;
-  /** Of the last so many periods, how many must be bad. */
+  /** The number of periods to look at, and how many of them must be bad; by default all. */
   readonly periods: number;
   readonly badPeriods?: number;
 }
@@ -34,11 +34,11 @@ export class Alarms extends Construct {
     this.#prefix = prefix;
     this.topic = new Topic(this, "Topic", { displayName: `${prefix} alarms`, enforceSSL: true }) as ITopic;
     this.topic.addSubscription(new EmailSubscription(recipient));
-    // A policy of our own replaces the one that lets the account in, CloudWatch included.
+    // This policy replaces the default one, which would allow the whole account, CloudWatch included.
     this.letPublish("cloudwatch.amazonaws.com");
   }
 
-  /** Lets a service of AWS mail what happens in this account. */
+  /** Allows an AWS service to publish events of this account to the topic. */
   letPublish(service: string): void {
     this.topic.addToResourcePolicy(
       new PolicyStatement({
@@ -64,7 +64,7 @@ export class Alarms extends Construct {
         : ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       evaluationPeriods: periods,
       datapointsToAlarm: badPeriods,
-      // What should come and does not is bad; where nothing fails there is nothing to count.
+      // A metric of errors has no data while nothing fails, so missing data are good unless the alarm says otherwise.
       treatMissingData: isFloor || missingIsBad ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
     });
     const notify = new SnsAction(this.topic);

@@ -2,8 +2,9 @@ import { Duration, RemovalPolicy } from "aws-cdk-lib";
 import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket, ObjectOwnership } from "aws-cdk-lib/aws-s3";
 import type { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
+import type { LogSettings } from "./log.ts";
 
-/** What every bucket has: nobody reads it but by a policy, nothing travels in the clear. */
+/** The settings of every bucket: only policies give access, and only over TLS. */
 export const closedBucket = (isProtected: boolean) =>
   ({
     blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
@@ -13,17 +14,11 @@ export const closedBucket = (isProtected: boolean) =>
     removalPolicy: isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
   }) as const;
 
-export interface LogKeeping {
-  readonly logRetentionDays: number;
-  /** Whether the logs outlive the stack. */
-  readonly isProtected: boolean;
-}
-
-/** Where CloudFront and S3 write down the requests they got. */
-export function logBucket(scope: Construct, id: string, { logRetentionDays, isProtected }: LogKeeping): IBucket {
+/** The bucket to which CloudFront and S3 write their access logs. */
+export function logBucket(scope: Construct, id: string, { logRetentionDays, isProtected }: LogSettings): IBucket {
   const bucket = new Bucket(scope, id, {
     ...closedBucket(isProtected),
-    // CloudFront delivers its logs by an access control list.
+    // CloudFront needs an access control list to write its logs.
     objectOwnership: ObjectOwnership.BUCKET_OWNER_PREFERRED,
     lifecycleRules: [{ expiration: Duration.days(logRetentionDays) }],
   });

@@ -6,7 +6,7 @@ import type { StageSettings } from "../../stages.ts";
 /** How long logs are kept, and whether they outlive their stack. */
 export type LogSettings = Pick<StageSettings, "logRetentionDays" | "isProtected">;
 
-/** A log group of this name, which CloudWatch would otherwise make by itself and keep for ever. */
+/** A log group. Without it the service that writes the log would create one that is kept for ever. */
 export function makeLog(
   scope: Construct,
   id: string,

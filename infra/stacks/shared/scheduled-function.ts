@@ -9,7 +9,7 @@ export interface ScheduledFunctionProps extends Omit<ServiceFunctionProps, "time
   readonly payload: object;
 }
 
-/** A function of operators that also runs by itself, time and again. */
+/** An operators' function that also runs by schedule. */
 export class ScheduledFunction extends Construct {
   readonly serviceFunction: ServiceFunction;
 

@@ -13,25 +13,26 @@ import { S3BucketOrigin } from "aws-cdk-lib/aws-cloudfront-origins";
 import { Bucket, type IBucket } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
-import { closedBucket, type LogKeeping, logBucket } from "./log-bucket.ts";
+import type { LogSettings } from "./log.ts";
+import { closedBucket, logBucket } from "./log-bucket.ts";
 
-export interface ServedBucketProps extends LogKeeping {
+export interface ServedBucketProps extends LogSettings {
   readonly domain: string;
   /** In us-east-1, where CloudFront looks for it. */
   readonly certificateArn: string;
-  /** What lies in it, in a word. */
+  /** What it contains, in one word. */
   readonly content: string;
   readonly contentSecurityPolicy: string;
-  /** Whether pages of other sites may show what it holds. */
+  /** Whether pages of other sites may embed its files. */
   readonly isForEverySite: boolean;
-  /** What `/` answers with. */
+  /** The file that `/` answers with. */
   readonly rootObject?: string;
 }
 
-/** For how long something deleted or replaced can be brought back. */
+/** For how many days a deleted or replaced object can be restored. */
 const oldVersionsDays = 30;
 
-/** A bucket that nobody reads but CloudFront, and the CDN in front of it under a domain of its own. */
+/** A bucket that only CloudFront may read, and the CloudFront distribution in front of it, with its own domain. */
 export class ServedBucket extends Construct {
   readonly bucket: IBucket;
   readonly distribution: Distribution;

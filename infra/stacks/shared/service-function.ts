@@ -8,7 +8,7 @@ import type { Packaged } from "../../build/package.ts";
 import type { StageSettings } from "../../stages.ts";
 import { acknowledge } from "./acknowledge.ts";
 
-/** Something a function works with: the variables that tell where it is, and the right to use it. */
+/** A resource that a function uses: the environment variables that identify it, and the IAM statements to use it. */
 export interface Resource {
   readonly variables: Readonly<Record<string, string>>;
   readonly policies: Readonly<Record<string, PolicyStatement[]>>;
@@ -17,38 +17,38 @@ export interface Resource {
 }
 
 export interface ServiceFunctionProps {
-  /** Stands before the name of every function of a stack: `colophon-prod`. */
+  /** The prefix of the names of all functions of a stack: `colophon-prod`. */
   readonly prefix: string;
   readonly packaged: Packaged;
   readonly description: string;
-  /** It gets the variables of these that it reads, and the rights to all of them. */
+  /** The function gets those of their variables that it reads, and all of their IAM statements. */
   readonly resources: readonly Resource[];
   readonly timeout: Duration;
   /**
    * One vCPU comes with 1,769 MB, and below that in proportion.
-   * @default 512, where what a function costs is least: most of its time it waits for the database
+   * @default 512, which costs least: a function mostly waits for the database
    */
   readonly memoryInMegabytes?: number;
   /**
-   * How often Lambda tries again by itself when an asynchronous invocation fails.
+   * How often Lambda retries an asynchronous invocation that fails.
    * @default 2, as Lambda does
    */
   readonly retries?: 0 | 1 | 2;
   /**
-   * How many of it can run at once, whatever else does, and how many at most.
-   * @default what the account has left
+   * Reserved concurrency: at least and at most so many invocations can run at the same time.
+   * @default the account's unreserved concurrency
    */
   readonly concurrent?: number;
-  /** Where it writes; functions of a stack share it. */
+  /** Its log group, which all functions of a stack share. */
   readonly log: LogGroup;
 }
 
 const memoryInMegabytesDefault = 512;
 
 /**
- * A Lambda with a role of its own. This may write the log and use the resources it was given, nothing
- * else: so neither the managed policies of AWS, nor tracing by the function, which would need a right on everything
- * (`xray:PutTraceSegments` knows no resources). API Gateway traces each request, the time in the function included.
+ * A Lambda function with a role of its own, which may write the log and use the given resources, and nothing else. So
+ * the role has no managed policy, and the function does not trace: `xray:PutTraceSegments` has to be allowed on all
+ * resources. API Gateway traces each request, including the time in the function.
  */
 export class ServiceFunction extends Construct {
   readonly lambda: Lambda;
@@ -80,7 +80,7 @@ export class ServiceFunction extends Construct {
       logGroup: log,
       ...(props.retries === undefined ? {} : { retryAttempts: props.retries }),
       ...(props.concurrent === undefined ? {} : { reservedConcurrentExecutions: props.concurrent }),
-      // Lines stay as the functions write them, JSON already; Logs Insights finds their fields.
+      // The functions write lines of JSON, which Lambda must not wrap; Logs Insights finds their fields.
       loggingFormat: LoggingFormat.TEXT,
       environment: {
         ...Object.fromEntries(
@@ -97,8 +97,8 @@ const documents = (policies: Readonly<Record<string, PolicyStatement[]>>) =>
 
 /** API Gateway waits 29 s for a buffered answer. */
 export const bufferedTimeout = Duration.seconds(29);
-/** Operators' functions may take as long as Lambda lets them. */
+/** Lambda's maximum, for operators' functions. */
 export const longTimeout = Duration.minutes(15);
-/** So may streams, where the stage says nothing else. */
+/** The stage's `streams.secondsMax`, or Lambda's maximum. */
 export const streamTimeout = ({ streams }: Pick<StageSettings, "streams">): Duration =>
   streams ? Duration.seconds(streams.secondsMax) : longTimeout;

@@ -10,7 +10,7 @@ import type { Resource } from "../shared/service-function.ts";
 
 export type ImagesProps = Pick<ServedBucketProps, "domain" | "certificateArn" | "logRetentionDays" | "isProtected">;
 
-/** The images, which only their functions and CloudFront reach. */
+/** The bucket of images and its CDN. Only image functions and CloudFront have access to the bucket. */
 export class Images extends Construct {
   readonly bucket: IBucket;
   readonly distribution: Distribution;
@@ -20,7 +20,7 @@ export class Images extends Construct {
     const { bucket, distribution } = new ServedBucket(this, "Served", {
       ...props,
       content: "Images",
-      // As on the local machine (infra/local/gateway/images.ts).
+      // The local gateway has the same policy (infra/local/gateway/images.ts).
       contentSecurityPolicy: "default-src 'none'; sandbox",
       isForEverySite: true,
     });
@@ -28,7 +28,7 @@ export class Images extends Construct {
     this.distribution = distribution;
   }
 
-  /** The images of these owners: to remove, and to write for whoever makes images. */
+  /** The images of these owners. A function may delete them, and write them if it processes images. */
   resourceFor(owners: readonly Owner[], { processesImages }: Pick<Packaged, "processesImages">): Resource {
     const names = owners.map((owner) => folders[owner]);
     const statement = new PolicyStatement({

@@ -21,16 +21,17 @@ export interface InvalidationProps extends Omit<ServiceFunctionProps, "descripti
   readonly alarms: Alarms;
 }
 
-/** Six times as long as the function may take (Lambda, "Using Lambda with Amazon SQS"). */
-const pause = Duration.minutes(3);
-/** An hour, in which CloudFront has long done what it was asked before. */
+/** Six times the timeout of the function (Lambda, "Using Lambda with Amazon SQS"). */
+const visibilityTimeout = Duration.minutes(3);
+/** Attempts for an hour: in that time CloudFront completes earlier invalidations. */
 const attemptsMax = 20;
 const lateMinutes = 15;
 
 /**
- * What leaves the bucket leaves the CDN: the bucket's events wait in a queue for a function that has CloudFront forget
- * their paths, and wait again when CloudFront refuses. It takes 3,000 files at a time ("Concurrent invalidation request
- * maximum"), so many events are told it at once.
+ * Removes images from the CDN when they are removed from the bucket. The bucket's events go to a queue; a function
+ * reads the queue and creates invalidations in CloudFront. When CloudFront rejects one, the events return to the queue.
+ * CloudFront accepts 3,000 files at a time ("Concurrent invalidation request maximum"), so events are handled in
+ * batches.
  */
 export class Invalidation extends Construct {
   constructor(scope: Construct, id: string, { images, alarms, ...props }: InvalidationProps) {
@@ -39,10 +40,10 @@ export class Invalidation extends Construct {
     const dead = new Queue(this, "Dead", closed);
     const queue = new Queue(this, "Queue", {
       ...closed,
-      visibilityTimeout: pause,
+      visibilityTimeout,
       deadLetterQueue: { queue: dead, maxReceiveCount: attemptsMax },
     });
-    listen(images, queue);
+    sendRemovals(images, queue);
     const { lambda } = new ServiceFunction(this, "Function", {
       ...props,
       description: "Has the CDN forget images that were removed",
@@ -75,13 +76,13 @@ export class Invalidation extends Construct {
 }
 
 /**
- * By way of EventBridge, since a bucket that names the queue and a queue that lets in the bucket would wait for each
- * other. Old versions that expire are no removal: their images left long ago.
+ * Sends the bucket's events to the queue through EventBridge: a notification from the bucket to the queue would make
+ * bucket and queue depend on each other. Old versions that expire are ignored: their images were removed before.
  */
-function listen({ bucket }: Images, queue: Queue): void {
+function sendRemovals({ bucket }: Images, queue: Queue): void {
   const resource = bucket.node.defaultChild;
   if (!(resource instanceof CfnBucket)) throw new Error("The bucket of images is none of this stack");
-  // The CDK's own way to say so is a function that may change the notifications of every bucket.
+  // The CDK's own method would add a function that may change the notifications of every bucket.
   resource.notificationConfiguration = { eventBridgeConfiguration: { eventBridgeEnabled: true } };
   new Rule(queue, "Removed", {
     description: "Images that were removed",

@@ -5,7 +5,7 @@ import { ServedBucket, type ServedBucketProps } from "../shared/served-bucket.ts
 
 export interface ReferenceSiteProps
   extends Pick<ServedBucketProps, "domain" | "certificateArn" | "logRetentionDays" | "isProtected"> {
-  /** The origin of the API that the page's requests go to. */
+  /** The origin of the API that receives the page's requests. */
   readonly api: string;
 }
 
