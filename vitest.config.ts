@@ -1,5 +1,9 @@
 import { globSync } from "node:fs";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+
+// Each test file is a process of its own, and would compile the CDK and the SDK anew.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/colophon/test-runner");
 
 export default defineConfig({
   test: {

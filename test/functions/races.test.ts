@@ -7,7 +7,7 @@ import { type Reply, type Stack, startStack } from "../support/stack.ts";
 
 const atOnce = 50;
 /** So many of them are in the database at the same time; fifty take longer to open than all races do to run. */
-const environments = 16;
+const environments = 8;
 // Environments take a while to open where others are at work, too.
 vi.setConfig({ testTimeout: 180_000 });
 let stack: Stack;

@@ -210,7 +210,7 @@ describe("render: refusals", () => {
 
     await expect(render(bytes)).rejects.toThrow();
 
-    expect(performance.now() - start).toBeLessThan(1_000);
+    expect(performance.now() - start).toBeLessThan(10_000);
   });
 
   it("shut SVG out of the library itself", async () => {

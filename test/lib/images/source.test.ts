@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { base64 } from "../../../infra/openapi/schemas.ts";
+import { ContractError } from "../../../lib/http/errors.ts";
 import { base64LengthMax, base64Of } from "../../../lib/images/source.ts";
 
 const letters = Buffer.from("An image, or not").toString("base64");
@@ -71,11 +72,9 @@ describe("base64Of", () => {
     expect(base64Of("A".repeat(base64LengthMax))).toHaveLength(base64LengthMax);
   });
 
-  it("takes its time from nobody, whatever it is given", () => {
-    const start = performance.now();
-
-    for (const filler of [" ", "=", "A", "A ", "\n"]) refusal(`${filler.repeat(base64LengthMax / filler.length - 1)}!`);
-
-    expect(performance.now() - start).toBeLessThan(2_000);
+  it("does not backtrack, whatever it is given", () => {
+    // Backtracking over so long a text would last until this test is timed out.
+    for (const filler of [" ", "=", "A", "A ", "\n"])
+      expect(refusal(`${filler.repeat(base64LengthMax / filler.length - 1)}!`)).toBeInstanceOf(ContractError);
   });
 });

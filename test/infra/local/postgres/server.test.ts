@@ -92,15 +92,12 @@ describe("startPostgres", () => {
     expect(await ask(server, "select 'a' < 'B'")).toBe(true);
   });
 
-  it("starts again with what was there, in under a second", async () => {
+  it("starts again with what was there", async () => {
     const first = await start();
     await ask(first, "create table note as select 'kept' as text");
     await first.stop();
-    const startedAt = performance.now();
     const second = await start();
 
-    // Usually 50 ms; tests share the machine.
-    expect(performance.now() - startedAt).toBeLessThan(1000);
     expect(await ask(second, "select text from note")).toBe("kept");
   });
 
