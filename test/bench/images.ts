@@ -21,7 +21,7 @@ export interface Report {
 
 const ratioMax = 1.15;
 const peakMegabytesMax = 350;
-const refusalMillisecondsMax = 300;
+const rejectionMillisecondsMax = 300;
 
 /** How images are made, and refused, each by a process that does nothing else. */
 export async function benchImages(): Promise<Row[]> {
@@ -37,10 +37,10 @@ export async function benchImages(): Promise<Row[]> {
     const rendered = await measure("render", photo);
     const black = await measure("render", blackPng(10_000, 5_000));
     const refused: Row[] = [];
-    for (const [what, bytes] of refusals(photo)) {
+    for (const [what, bytes] of invalidImages(photo)) {
       const { milliseconds, peakMegabytes } = await measure("refuse", bytes);
       refused.push(
-        { what: `${what}: refused in`, value: milliseconds, unit: "ms", bound: refusalMillisecondsMax },
+        { what: `${what}: refused in`, value: milliseconds, unit: "ms", bound: rejectionMillisecondsMax },
         { what: `${what}: peak memory`, value: peakMegabytes, unit: "MB", bound: peakMegabytesMax },
       );
     }
@@ -64,7 +64,7 @@ export async function benchImages(): Promise<Row[]> {
 /** As Base64, with the prefix of a data URL, just what is accepted. */
 const bytesMax = ((base64LengthMax - 100) / 4) * 3;
 
-function refusals(photo: Buffer): [string, Buffer][] {
+function invalidImages(photo: Buffer): [string, Buffer][] {
   const noise = Buffer.alloc(bytesMax, photo.subarray(1_000, 99_991));
   const svg = "<svg xmlns='http://www.w3.org/2000/svg'><image href='http://127.0.0.1:9/'/></svg>";
   return [

@@ -113,7 +113,7 @@ describe.skipIf(!hasBrowser)("A page in a real browser", () => {
     });
   });
 
-  it("of the panel's origin reads refusals of the gateway, too", async () => {
+  it("of the panel's origin reads the gateway's own errors, too", async () => {
     const page = await pageOf(panel);
 
     expect(await fetchFrom(page, "/admin-users/update-image/1", json({ image: "x" }))).toEqual({

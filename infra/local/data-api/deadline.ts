@@ -5,8 +5,8 @@ import type { Session, Sessions } from "./sessions.ts";
 const queryCanceled = "57014";
 
 /**
- * Lets a statement run for as long as the service does: then it is cancelled, or with `continueAfterTimeout` left to
- * finish by itself; the caller hears of the time-out either way (AWS, API_ExecuteStatement).
+ * Runs a statement with the service's timeout. After it the statement is cancelled or, with `continueAfterTimeout`,
+ * goes on; in both cases the caller gets a StatementTimeoutException (AWS, API_ExecuteStatement).
  */
 export async function runInTime<Outcome>(
   sessions: Sessions,
@@ -19,11 +19,11 @@ export async function runInTime<Outcome>(
     session.running = undefined;
   };
   session.running = running.then(settled, settled);
-  let late = false;
+  let isLate = false;
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      late = true;
+      isLate = true;
       if (continueAfterTimeout) reject(statementTimeout(session.processId));
       else sessions.cancel(session).catch(reject);
     }, limits.statementTimeoutInMilliseconds);
@@ -31,7 +31,7 @@ export async function runInTime<Outcome>(
   try {
     return await Promise.race([running, deadline]);
   } catch (error) {
-    throw late && sqlState(error) === queryCanceled ? statementTimeout(session.processId) : error;
+    throw isLate && sqlState(error) === queryCanceled ? statementTimeout(session.processId) : error;
   } finally {
     clearTimeout(timer);
   }

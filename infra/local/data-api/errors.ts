@@ -1,4 +1,4 @@
-/** What the service answers instead of a result: an HTTP status, the error's name and mostly a message. */
+/** An error of the service: an HTTP status, the error's name and mostly a message. */
 export class ServiceError extends Error {
   readonly status: number;
   readonly type: string;
@@ -13,7 +13,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** What PostgreSQL's ErrorResponse holds, as node-postgres hands it over. */
+/** The fields of PostgreSQL's ErrorResponse, as node-postgres gives them. */
 interface PostgresError extends Error {
   severity?: string;
   code?: string;
@@ -28,7 +28,7 @@ export const unsupportedResult = (message: string) => new ServiceError(400, "Uns
 
 export const databaseError = (message: string) => new ServiceError(400, "DatabaseErrorException", message);
 
-/** An unmodelled 500 without a message: what the service answers where its own conversion breaks. */
+/** A 500 without a message, which the service answers when its own conversion fails. It is not in the API model. */
 export const internalFailure = () => new ServiceError(500, "InternalFailure");
 
 /** The 500, 503 and 504 shapes have no message member (AWS, RDS Data API model). */
@@ -37,7 +37,7 @@ const databaseUnavailable = () => new ServiceError(504, "DatabaseUnavailableExce
 export const transactionNotFound = (id: string) =>
   new ServiceError(404, "TransactionNotFoundException", `Transaction ${id} is not found`);
 
-/** `dbConnectionId` tells which session may still be running the statement (AWS, RDS Data API model). */
+/** `dbConnectionId` is the session that may still be running the statement (AWS, RDS Data API model). */
 export const statementTimeout = (processId: number) =>
   new ServiceError(400, "StatementTimeoutException", "The execution of the SQL statement timed out.", {
     dbConnectionId: processId,
@@ -60,7 +60,7 @@ export function translate(error: unknown): ServiceError {
   return databaseError(textOf(error));
 }
 
-/** From the socket, which has a code for everything, or from node-postgres when the socket closed under a statement. */
+/** An error of the socket, which always has a code, or of node-postgres when the socket closed during a statement. */
 function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return "code" in error || /^(Connection terminated|Client has encountered|Client was closed)/.test(error.message);

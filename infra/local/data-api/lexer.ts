@@ -22,7 +22,7 @@ export function isMultistatement(sql: string): boolean {
   return end >= 0 && hasCode(sql, end);
 }
 
-/** What a statement is made of, names folded as PostgreSQL folds them; strings and comments are no code. */
+/** The words of a statement, without strings and comments; case is folded as PostgreSQL folds it. */
 export interface Words {
   readonly first: string;
   readonly all: ReadonlySet<string>;
@@ -32,7 +32,7 @@ export interface Words {
 
 const token = /['"$]|--|\/\*|[\p{L}_][\p{L}\p{N}_$]*|\S/gu;
 
-/** Undefined where a name hides behind Unicode escapes. */
+/** Undefined if an identifier may have Unicode escapes. */
 export function wordsOf(sql: string): Words | undefined {
   const all = new Set<string>();
   const called = new Set<string>();

@@ -2,7 +2,7 @@ import type { Client } from "pg";
 import type { Column } from "./query.ts";
 import type { ResultType } from "./types.ts";
 
-/** What the catalogue knows about a table's column. */
+/** The table column that a column of a result comes from. */
 interface Origin {
   column: string;
   table: string;
@@ -14,7 +14,7 @@ export type Origins = Map<string, Origin>;
 
 const keyOf = (table: number, column: number) => `${table}.${column}`;
 
-/** Looks up the table columns that a result shows, on the session that ran the statement. */
+/** Looks up the table columns of a result, in the session that ran the statement. */
 export async function learnOrigins(client: Client, columns: Column[], known: Origins): Promise<void> {
   const unknown = columns.filter(({ tableID, columnID }) => tableID > 0 && !known.has(keyOf(tableID, columnID)));
   if (unknown.length === 0) return;
@@ -31,7 +31,7 @@ export async function learnOrigins(client: Client, columns: Column[], known: Ori
   for (const { table_oid, number, ...origin } of rows) known.set(keyOf(Number(table_oid), number), origin);
 }
 
-/** A column that counts by itself is reported under the type it was declared with. */
+/** The type that is reported for an auto-increment column. */
 const declaredTypes = new Map([
   ["int2", "smallserial"],
   ["int4", "serial"],

@@ -13,7 +13,7 @@ import type { Login, Session, Sessions } from "./sessions.ts";
 import { openTransactions } from "./transactions.ts";
 import { learnTypes, type Types } from "./types.ts";
 
-/** What is remembered about a database's own types and tables, until a statement changes the schema. */
+/** A cache of a database's own types and tables, until a statement changes the schema. */
 interface Catalogue {
   types: Types;
   origins: Origins;
@@ -29,13 +29,13 @@ export function createOperations(sessions: Sessions, secrets: SecretsManager, li
   const catalogues = new Map<string, Catalogue>();
   const reads = knownReads();
 
-  /** As whom the request's secret says, in the database that it names. */
+  /** The login of the request's secret, in the request's database. */
   const loginOf = ({ secretArn, database = "postgres" }: Request): Login => ({
     database,
     ...secrets.credentialsOf(secretArn),
   });
 
-  /** A transaction sees a schema of its own, which may yet be rolled back. */
+  /** A transaction may have changed the schema and may be rolled back, so it does not use the cache. */
   const catalogueFor = ({ transactionId }: Request, database: string) => {
     const known = transactionId === undefined ? catalogues.get(database) : undefined;
     const catalogue: Catalogue = known ?? { types: new Map(), origins: new Map() };
@@ -48,7 +48,7 @@ export function createOperations(sessions: Sessions, secrets: SecretsManager, li
     reads.forget();
   };
 
-  /** In the request's transaction, or else on any session. */
+  /** Does the work in the request's transaction or, without one, on any session. */
   const onSession = async <T>(request: Request, work: (session: Session) => Promise<T>): Promise<T> => {
     if (request.transactionId !== undefined) return transactions.within(request.transactionId, work);
     const session = await sessions.acquire(loginOf(request));
@@ -65,7 +65,7 @@ export function createOperations(sessions: Sessions, secrets: SecretsManager, li
   const runOn = (session: Session, statement: BoundStatement, request: Request) =>
     inTime(session, request, run(session.client, statement, limits));
 
-  /** A statement that is known to read keeps its plan, and its session needs no reset. */
+  /** Runs a statement outside of transactions. One that only reads is prepared, and its session needs no reset. */
   const executeAnywhere = async (request: Request, statement: BoundStatement) => {
     const login = loginOf(request);
     const isRead = reads.has(login.database, statement.text);
@@ -143,7 +143,7 @@ function singleStatement({ sql = "" }: Request): string {
   return sql;
 }
 
-/** `INSERT 0 3` updated 3; what the service says for a statement with returning is not documented, so 0. */
+/** `INSERT 0 3` updated 3. For a statement with `returning` the service's answer is not documented, so it is 0. */
 const updatedBy = (tag: string) => (/^(INSERT|UPDATE|DELETE|MERGE)\b/.test(tag) ? tag.split(" ").at(-1) : 0);
 
 async function atomically(session: Session, work: () => Promise<void>): Promise<void> {

@@ -2,7 +2,9 @@ import { databaseError, validation } from "./errors.ts";
 import { scan } from "./lexer.ts";
 import type { SqlParameter } from "./requests.ts";
 
-/** A statement as PostgreSQL's extended protocol takes it: `$n` in the text, a type and a value for each. */
+/**
+ * A statement for PostgreSQL's extended protocol: a text with `$1`, `$2` and so on, and a type and a value for each.
+ */
 export interface BoundStatement {
   text: string;
   types: number[];
@@ -19,7 +21,7 @@ const parameterName = /[\p{L}\p{N}_]+/uy;
 const validName = /^[A-Za-z0-9_]+$/;
 
 const typeOids = { text: 25, int8: 20, float8: 701, bool: 16, bytea: 17, unspecified: 0 };
-const hintedOids = new Map([
+const hintOids = new Map([
   ["DATE", 1082],
   ["TIME", 1083],
   ["TIMESTAMP", 1114],
@@ -27,29 +29,30 @@ const hintedOids = new Map([
   ["JSON", 114],
   ["UUID", 2950],
 ]);
-/** AWS, API_SqlParameter: no `T`, no `Z`; more than three digits of fraction are accepted all the same. */
-const hintedFormats: Record<string, [RegExp, string]> = {
+/** AWS, API_SqlParameter: no `T` and no `Z`. The service also accepts more than three decimal places. */
+const hintFormats: Record<string, [RegExp, string]> = {
   DATE: [/^\d{4,}-\d{2}-\d{2}$/, "Date format must be yyyy-mm-dd"],
   TIME: [/^\d{2}:\d{2}:\d{2}(\.\d+)?$/, "Time format must be hh:mm:ss[.fff]"],
   TIMESTAMP: [/^\d{4,}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?$/, "Timestamp format must be yyyy-mm-dd hh:mm:ss[.fff]"],
 };
 
-/** The same few statements come again and again. */
+/** A cache: functions send the same few statements again and again. */
 const templates = new Map<string, Template>();
 const templatesMax = 1000;
 
 /**
- * Replaces named parameters and binds them. Every occurrence gets a `$n` of its own, as on the service, where
- * `group by date_trunc(:unit, at)` is therefore not the `date_trunc(:unit, at)` of the select list.
+ * Replaces the named parameters of a statement and binds their values. As on the service, each occurrence of a name
+ * gets another `$n`. So PostgreSQL does not see that `date_trunc(:unit, at)` in `group by` is the same as in the select
+ * list.
  *
- * A name nobody bound keeps its `$n`, so PostgreSQL itself complains (08P01) that the bind message supplies too few.
+ * A name without a value is replaced, too. PostgreSQL then answers 08P01: the bind message supplies too few parameters.
  */
 export function bind(sql: string, parameters: SqlParameter[]): BoundStatement {
-  // The protocol ends texts with this character, so it must not get as far as PostgreSQL.
+  // PostgreSQL's protocol uses NUL as the end of a text.
   if (sql.includes("\0"))
     throw databaseError('ERROR: invalid byte sequence for encoding "UTF8": 0x00; SQLState: 22021');
   const { text, names } = templateOf(sql);
-  const bound = new Map(parameters.map((parameter) => [parameter.name, bindOne(parameter)]));
+  const bound = new Map(parameters.map((parameter) => [parameter.name, bindParameter(parameter)]));
   const types: number[] = [];
   const values: BoundStatement["values"] = [];
   for (const [index, name] of names.entries()) {
@@ -66,16 +69,16 @@ function templateOf(sql: string): Template {
   const known = templates.get(sql);
   if (known) return known;
   if (templates.size >= templatesMax) templates.clear();
-  const template = substitute(sql);
+  const template = parse(sql);
   templates.set(sql, template);
   return template;
 }
 
 /**
- * Reproduces two defects of the real scanner, seen on Aurora PostgreSQL 17.9: it looks into dollar-quoted bodies
- * (`$$a :b c$$` silently becomes `a $1 c`) and takes the end of an array slice for a name (`a[1:2]`).
+ * Reproduces two defects of the service's scanner, seen on Aurora PostgreSQL 17.9: it replaces names in dollar-quoted
+ * texts (`$$a :b c$$` becomes `a $1 c`), and treats the upper bound of an array slice as a name (`a[1:2]`).
  */
-function substitute(sql: string): Template {
+function parse(sql: string): Template {
   const names: string[] = [];
   let text = "";
   let copied = 0;
@@ -94,7 +97,7 @@ function substitute(sql: string): Template {
   return { text: text + sql.slice(copied), names };
 }
 
-function bindOne({ name, value, typeHint }: SqlParameter): { type: number; value: string | Buffer | null } {
+function bindParameter({ name, value, typeHint }: SqlParameter): { type: number; value: string | Buffer | null } {
   if (!validName.test(name)) throw validation("Named parameter syntax is invalid");
   if (value.isNull) return { type: typeOids.unspecified, value: null };
   if (value.stringValue !== undefined) return bindText(value.stringValue, typeHint);
@@ -109,9 +112,9 @@ function bindOne({ name, value, typeHint }: SqlParameter): { type: number; value
 
 function bindText(value: string, typeHint: string | undefined): { type: number; value: string } {
   if (typeHint === undefined) return { type: typeOids.text, value };
-  const type = hintedOids.get(typeHint);
+  const type = hintOids.get(typeHint);
   if (type === undefined) throw validation(`Unknown type hint ${typeHint}`);
-  const [format, complaint] = hintedFormats[typeHint] ?? [];
-  if (format && !format.test(value)) throw validation(`${complaint}`);
+  const [format, message] = hintFormats[typeHint] ?? [];
+  if (format && !format.test(value)) throw validation(`${message}`);
   return { type, value };
 }

@@ -4,16 +4,16 @@ import type { Limits } from "./limits.ts";
 import type { BoundStatement } from "./parameters.ts";
 import { type Outcome, type Prepared, run } from "./query.ts";
 
-/** What one session has prepared, by text and types. */
+/** The prepared statements of one session, by text and types. */
 export interface PreparedStatements {
   /** Runs a statement that only reads. */
   run(client: Client, statement: BoundStatement, limits: Limits): Promise<Outcome>;
-  /** After the session has lost them. */
+  /** Call it after `deallocate all`. */
   clear(): void;
 }
 
 const statementsMax = 200;
-/** Somebody has it cancelled, or the server ends. */
+/** SQLSTATE class 57: the statement was cancelled, or the server stops. */
 const ending = /^57/;
 
 export function prepareStatements(): PreparedStatements {
@@ -26,7 +26,7 @@ export function prepareStatements(): PreparedStatements {
     outdated.push(name);
   };
 
-  /** The one used longest ago makes room. */
+  /** Drops the statement that was used longest ago when there are too many. */
   const prepare = (key: string) => {
     const prepared = known.get(key) ?? { name: `kept_${++names}`, columns: undefined, outdated };
     known.delete(key);
@@ -46,7 +46,7 @@ export function prepareStatements(): PreparedStatements {
         drop(key, prepared);
         const state = sqlState(error);
         if (state === undefined || ending.test(state)) throw error;
-        // It only reads, so it can run once more: the schema has moved on, or else it fails as if it had no name.
+        // It only reads, so it can run again, unprepared: after a change of the schema that succeeds.
         return await run(client, statement, limits);
       }
     },

@@ -4,7 +4,7 @@ import { databaseError } from "./errors.ts";
 import type { Limits } from "./limits.ts";
 import type { BoundStatement } from "./parameters.ts";
 
-/** A column as PostgreSQL's RowDescription tells it. */
+/** A column of PostgreSQL's RowDescription. */
 export interface Column {
   name: string;
   tableID: number;
@@ -13,12 +13,12 @@ export interface Column {
   dataTypeModifier: number;
 }
 
-/** A statement that a session keeps parsed, and planned as far as PostgreSQL finds that worth while. */
+/** A named prepared statement of a session. */
 export interface Prepared {
   readonly name: string;
   /** Undefined until PostgreSQL has described them. */
   columns: Column[] | undefined;
-  /** Names of the session that are to be closed on the way. */
+  /** Names of prepared statements that are closed together with the next one. */
   readonly outdated: string[];
 }
 
@@ -31,7 +31,7 @@ export interface Outcome {
   exceeded: "result" | "row" | undefined;
 }
 
-/** The part of node-postgres's connection that a statement of our own needs; its types declare less than it has. */
+/** The methods of node-postgres's connection that are used here; its types do not declare all of them. */
 interface Wire {
   stream: Duplex;
   parse(message: { name?: string; text: string; types: number[] }): void;
@@ -58,9 +58,9 @@ interface Statement extends Submittable {
 /**
  * Runs a statement through the extended protocol with the types we choose.
  *
- * Unless it has been prepared, it is unnamed, so that PostgreSQL plans it each time with the values at hand. Rows beyond
- * a limit are read and dropped rather than cancelled, because a transaction stays usable after the service refused a
- * result.
+ * Without `prepared` it is unnamed, so PostgreSQL plans it each time for the given values. When a result exceeds a
+ * limit, the remaining rows are read and dropped. The statement is not cancelled, because on the service a transaction
+ * stays usable after such an error.
  */
 export function run(client: Client, statement: BoundStatement, limits: Limits, prepared?: Prepared): Promise<Outcome> {
   return new Promise((resolve, reject) => {
@@ -103,7 +103,7 @@ function submittable(
     handleCopyInResponse: (wire) => {
       copying = "CopyInResponse";
       wire.sendCopyFail("The Data API takes no copied data");
-      // PostgreSQL ignores a Sync while it waits for copied data, so the one sent first is gone.
+      // PostgreSQL ignored the first Sync, because it waited for copied data.
       wire.sync();
     },
     handleCopyData: () => {

@@ -2,49 +2,49 @@ import type { Client } from "pg";
 import { isMultistatement, type Words, wordsOf } from "./lexer.ts";
 import type { Session } from "./sessions.ts";
 
-/** Which statements of which database only read, and leave nothing behind in their session. */
+/** The statements of each database that only read and do not change their session. */
 export interface Reads {
   has(database: string, text: string): boolean;
-  /** Finds out about a statement that a session has run, unless that is known. */
+  /** Finds out whether a statement that a session has run only reads, unless that is known. */
   learn(session: Session, text: string): Promise<void>;
   /** The schema has changed. */
   forget(): void;
 }
 
-/** Others may change the schema, too. */
+/** Other clients may change the schema, too, so results are forgotten after this time. */
 const rememberedInMilliseconds = 10_000;
 const textsMax = 1000;
 
 export function knownReads(): Reads {
-  const verdicts = new Map<string, { readonly isRead: boolean; readonly until: number }>();
+  const known = new Map<string, { readonly isRead: boolean; readonly until: number }>();
   let schema = 0;
 
-  const verdictOn = (database: string, text: string) => {
-    const verdict = verdicts.get(`${database} ${text}`);
-    return verdict && verdict.until > performance.now() ? verdict : undefined;
+  const find = (database: string, text: string) => {
+    const entry = known.get(`${database} ${text}`);
+    return entry && entry.until > performance.now() ? entry : undefined;
   };
 
   return {
-    has: (database, text) => verdictOn(database, text)?.isRead ?? false,
+    has: (database, text) => find(database, text)?.isRead ?? false,
 
     async learn({ client, login: { database }, running }, text) {
-      if (verdictOn(database, text) || running || client.getTransactionStatus() !== "I") return;
-      const seen = schema;
-      // A session that is lost meanwhile has nothing to tell.
+      if (find(database, text) || running || client.getTransactionStatus() !== "I") return;
+      const schemaBefore = schema;
+      // The session may have been closed meanwhile.
       const isRead = await onlyReads(client, text).catch(() => false);
-      if (seen !== schema) return;
-      if (verdicts.size >= textsMax) verdicts.clear();
-      verdicts.set(`${database} ${text}`, { isRead, until: performance.now() + rememberedInMilliseconds });
+      if (schemaBefore !== schema) return;
+      if (known.size >= textsMax) known.clear();
+      known.set(`${database} ${text}`, { isRead, until: performance.now() + rememberedInMilliseconds });
     },
 
     forget() {
       schema += 1;
-      verdicts.clear();
+      known.clear();
     },
   };
 }
 
-/** How statements begin, and the bodies of functions in SQL. */
+/** The first words of statements that read, and of function bodies in SQL. */
 const reading = new Set(["select", "with", "values", "table", "return"]);
 const writing = ["insert", "update", "delete", "merge", "into"];
 
@@ -54,8 +54,8 @@ interface Body {
 }
 
 /**
- * Whatever a statement calls is looked at: what is volatile may change the session, but for a few; a function in SQL or
- * PL/pgSQL is what its body is; one in another language may do anything, whatever it is declared to be.
+ * Looks at all functions that a statement calls. A volatile function may change the session, except for a few. Of a
+ * function in SQL or PL/pgSQL the body is examined. A function in another language may do anything.
  */
 async function onlyReads(client: Client, statement: string): Promise<boolean> {
   const known = new Map<string, Body>([[statement, { text: statement, language: "sql" }]]);
@@ -69,14 +69,14 @@ async function onlyReads(client: Client, statement: string): Promise<boolean> {
   return true;
 }
 
-/** In PL/pgSQL that is not volatile, PostgreSQL itself allows nothing but queries, if any text may be one. */
+/** In a PL/pgSQL function that is not volatile PostgreSQL allows only queries; but `execute` can run any text. */
 function mayRead({ text, language }: Body, { first, all }: Words): boolean {
   if (language === "plpgsql") return !all.has("execute");
   return reading.has(first) && !isMultistatement(text) && !writing.some((word) => all.has(word));
 }
 
-/** Volatile functions of PostgreSQL's own that leave nothing behind, or only until the statement's end. */
-const harmless = [
+/** PostgreSQL's volatile functions whose effect ends with the statement, or which have none. */
+const harmlessFunctions = [
   "bernoulli",
   "clock_timestamp",
   "gen_random_uuid",
@@ -92,17 +92,21 @@ const harmless = [
   "uuidv7",
 ];
 
-/** The bodies of the functions that are called; undefined where something is that may change the session. */
+/** The bodies of the called functions; undefined if one of them may change the session. */
 async function calledBy(client: Client, { all, called }: Words): Promise<Body[] | undefined> {
-  const { rows } = await client.query<{ changes: boolean; bodies: Body[] }>(look, [[...all], [...called], harmless]);
+  const { rows } = await client.query<{ changes: boolean; bodies: Body[] }>(calledFunctions, [
+    [...all],
+    [...called],
+    harmlessFunctions,
+  ]);
   return rows[0]?.changes ? undefined : rows[0]?.bodies;
 }
 
 /**
- * A function may be called by its name or, where it takes a row, like a column of that row. What is called without being
- * named (by views, operators, casts, domains, policies) is not followed: it counts as a change.
+ * A function may be called by its name or, if its parameter is a row, like a column of the row. Functions that are
+ * called without a name (by views, operators, casts, domains, policies) are not examined: they count as a change.
  */
-const look = `
+const calledFunctions = `
   with
     named as (
       select p.*, l.lanname as language

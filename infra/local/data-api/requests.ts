@@ -8,7 +8,7 @@ export type Operation =
   | "CommitTransaction"
   | "RollbackTransaction";
 
-/** One of the members, as on the wire: blobs in base64. */
+/** The value of a parameter: exactly one of these members, blobs in base64. */
 interface Field {
   isNull?: boolean;
   stringValue?: string;
@@ -25,7 +25,7 @@ export interface SqlParameter {
   typeHint?: string;
 }
 
-/** The members of all five operations; which of them count is the operation's business. */
+/** The members of all five operations; each operation uses some of them. */
 export interface Request {
   resourceArn: string;
   secretArn: string;
@@ -118,7 +118,7 @@ function length(text: string | undefined, name: string, min: number, max: number
 const outOfRange = (name: string, bound: string) =>
   `Value at '${name}' failed to satisfy constraint: Member must have length ${bound}`;
 
-const violation = (complaint: string) => validation(`1 validation error detected: ${complaint}`);
+const violation = (message: string) => validation(`1 validation error detected: ${message}`);
 
 function list(given: unknown): unknown[] {
   if (given === undefined || given === null) return [];

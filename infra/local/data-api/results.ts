@@ -8,28 +8,28 @@ import { builtinTypes, type ResultType, type Types } from "./types.ts";
 type Options = NonNullable<Request["resultSetOptions"]>;
 type Write = (text: string) => string;
 
-/** Refuses what the service refuses: results or rows that are too large. */
+/** @throws {ServiceError} when the result or a row is too large */
 export function checkSize({ exceeded }: Outcome): void {
   if (exceeded === "result") throw unsupportedResult("The result exceeds the size limit 1 MB.");
   // AWS, RDS Data API troubleshooting page; the exception that carries it is not documented.
   if (exceeded === "row") throw unsupportedResult("Packet for query is too large");
 }
 
-/** The type of each column. The service looks at types when it converts a row, so an empty result may hold any. */
+/** The type of each column. The service checks types when it converts a row, so an empty result may have any type. */
 export function typesOf(columns: Column[], rows: Outcome["rows"], known: Types): ResultType[] {
   const types = columns.map(({ dataTypeID }) => builtinTypes.get(dataTypeID) ?? known.get(dataTypeID) ?? unknownType);
-  const refused = types.find((type) => type.member === undefined);
-  if (refused && rows.length > 0)
-    throw unsupportedResult(`The result contains the unsupported data type ${refused.name}.`);
+  const unsupported = types.find((type) => type.member === undefined);
+  if (unsupported && rows.length > 0)
+    throw unsupportedResult(`The result contains the unsupported data type ${unsupported.name}.`);
   return types;
 }
 
 const unknownType: ResultType = { name: "unknown", jdbc: 1111, member: undefined, json: JSON.stringify };
 
-/** The member `records` as JSON text, written directly because pages of rows are most of an answer's work. */
+/** The member `records` as JSON text. It is built as a string, because that is faster. */
 export function writeRecords(rows: Outcome["rows"], types: ResultType[], options: Options): string {
   const fields = types.map((type) => fieldWriter(type, options));
-  const write = (text: string | null, at: number) => (text === null ? nullField : fields[at]?.(text));
+  const write = (text: string | null, index: number) => (text === null ? nullField : fields[index]?.(text));
   return `[${rows.map((row) => `[${row.map(write).join()}]`).join()}]`;
 }
 
@@ -38,13 +38,13 @@ const nullField = '{"isNull":true}';
 function fieldWriter(type: ResultType, options: Options): Write {
   const write = valueWriter(type, options);
   if (type.element) {
-    const open = `{"arrayValue":{"${memberOf(type.element, options)}s":`;
-    return (text) => `${open}${write(text)}}}`;
+    const prefix = `{"arrayValue":{"${memberOf(type.element, options)}s":`;
+    return (text) => `${prefix}${write(text)}}}`;
   }
   if (isConvertedDecimal(type, options))
     return (text) => `{"${text.includes(".") ? "doubleValue" : "longValue"}":${write(text)}}`;
-  const open = `{"${memberOf(type, options)}":`;
-  return (text) => `${open}${write(text)}}`;
+  const prefix = `{"${memberOf(type, options)}":`;
+  return (text) => `${prefix}${write(text)}}`;
 }
 
 function valueWriter(type: ResultType, options: Options): Write {
@@ -86,7 +86,8 @@ export function formatRecords(
   const labels = columns.map(({ name }) => JSON.stringify(name));
   if (new Set(labels).size < labels.length) throw validation("The column labels of the result are not unique");
   const values = types.map((type) => valueWriter(type, options));
-  const write = (text: string | null, at: number) => `${labels[at]}:${text === null ? "null" : values[at]?.(text)}`;
+  const write = (text: string | null, index: number) =>
+    `${labels[index]}:${text === null ? "null" : values[index]?.(text)}`;
   const formatted = `[${rows.map((row) => `{${row.map(write).join()}}`).join()}]`;
   // AWS, RDS Data API: processing query results in JSON format.
   if (Buffer.byteLength(formatted) > limits.formattedBytes)

@@ -5,25 +5,25 @@ import { ServiceError, validation } from "./errors.ts";
 import type { Credentials, Secrets } from "./secrets.ts";
 
 /*
- * Secrets Manager, as far as functions ask it (AWS JSON 1.1). It is here because the Data API reads the same secrets: a
- * password that becomes current counts for whoever logs in from then on.
+ * The operations of Secrets Manager that functions use (AWS JSON 1.1). It is here because the Data API reads the same
+ * secrets: it logs in with the current version.
  */
 
 export interface SecretsManager {
-  /** What the Data API logs in with: of a secret's versions it only ever takes the current one. */
+  /** The current version of a secret, with which the Data API logs in. */
   credentialsOf(secretArn: string): Credentials;
-  /** The JSON text of an answer. */
+  /** Runs an operation and gives the JSON text of its response. */
   answer(operation: string, body: unknown): string;
 }
 
-/** The operation that a request names, if it is one of Secrets Manager. */
+/** The operation of a request to Secrets Manager; undefined for requests to the Data API. */
 export const secretsOperationOf = ({ headers }: IncomingMessage): string | undefined =>
   /^secretsmanager\.(\w+)$/.exec(`${headers["x-amz-target"]}`)?.[1];
 
 interface Secret {
-  /** By their ids. */
+  /** The values of the versions, by version id. */
   readonly texts: Map<string, string>;
-  /** A version's id by the label that it has. */
+  /** The version id of each staging label. */
   readonly stages: Map<string, string>;
 }
 
@@ -81,7 +81,7 @@ const operations: Readonly<Record<string, (secret: Secret, request: Request) => 
 const stagesOf = (id: string, stages: Secret["stages"]) =>
   [...stages].flatMap(([stage, holder]) => (holder === id ? stage : []));
 
-/** The version that was current is the previous one from then on. */
+/** Moves a staging label. The version that was current becomes the previous one. */
 function move(stages: Secret["stages"], stage: string, id: string): void {
   const former = stages.get(stage);
   stages.set(stage, id);

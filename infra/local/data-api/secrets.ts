@@ -1,7 +1,7 @@
 import { randomBytes, scryptSync } from "node:crypto";
 import type { DatabaseRole } from "../../database-role.ts";
 
-/** What a secret of the database holds. */
+/** The content of a secret. */
 export interface Credentials {
   readonly username: string;
   readonly password: string;
@@ -18,7 +18,7 @@ export const secretArns: Readonly<Record<DatabaseRole, string>> = {
   admin: arnOf("colophon-admin"),
 };
 
-/** What AWS tells a migration. Any other function knows one secret, that of its role (lambda.ts). */
+/** The environment variables of a migration. Any other function has only the secret of its role (lambda.ts). */
 export const secretVariables = {
   DATABASE_SECRET_ARN: secretArns.master,
   DATABASE_PUBLIC_SECRET_ARN: secretArns.public,
@@ -26,10 +26,10 @@ export const secretVariables = {
 };
 
 /**
- * The secrets of a database that migrations reach as whom its server's URL names. Roles are those of the whole server, so
- * all who use it have to agree on their passwords, which hold once the migrations have run: they follow from a password
- * that nobody else has, or nobody at all.
- * @param known by default the one in the URL
+ * The secrets of a database; the master is the user of the server's URL. Roles belong to the whole server, so all
+ * processes that use it need the same passwords for them: these are derived from the password in the URL, and random if
+ * it has none. The migrations set them in the database.
+ * @param known the password to derive from; default: the one in the URL
  */
 export function newSecrets(databaseUrl: string, known = decodeURIComponent(new URL(databaseUrl).password)): Secrets {
   const { username, password } = new URL(databaseUrl);

@@ -16,9 +16,9 @@ export interface DataApiOptions {
   databaseUrl: string;
   /** Default: the URL's user is the master, and the passwords of the other roles follow from the URL's. */
   secrets?: Secrets;
-  /** What is not signed with it gets no answer. */
+  /** The key that requests must be signed with. */
   key: Key;
-  /** Default: a free one, on 127.0.0.1. */
+  /** Default: a free port, on 127.0.0.1. */
   port?: number;
   /** Milliseconds added to every answer, to feel like the real service (about 17 in the same region). */
   latency?: number;
@@ -37,7 +37,7 @@ export interface Call {
 }
 
 /**
- * A failure at the wire. After `error-after`, `drop-after` and `cut-body` the statement has run, though the caller
+ * A fault that a test injects. With `error-after`, `drop-after` and `cut-body` the statement has run, which the caller
  * cannot know.
  */
 export type Fault =
@@ -51,16 +51,16 @@ export type Fault =
   | { kind: "delay"; ms: number };
 
 export interface DataApi {
-  /** Of Secrets Manager, too. */
+  /** The endpoint of the Data API and of Secrets Manager. */
   url: string;
   secrets: Secrets;
   /** The operations received since the start or since this was last emptied, in order; the latest 10,000 of them. */
   calls: Call[];
-  /** Swaps the interception at run time. */
+  /** Replaces `intercept` at run time. */
   intercept(next: DataApiOptions["intercept"]): void;
   /**
-   * Has all idle connections reset, as happens to a Lambda's while it is frozen: it notices when it sends the next
-   * request on one.
+   * Resets all idle connections, as happens while an execution environment is frozen: the client notices it with its
+   * next request.
    */
   resetIdleConnections(): void;
   /** Closes the sessions on one database, so that it can be dropped. */
@@ -80,13 +80,13 @@ interface Answer {
   status: number;
   text: string;
   errorType?: string;
-  /** Half of it is sent, and then the connection reset. */
+  /** Half of the answer is sent, and then the connection is reset. */
   cut?: boolean;
 }
 
 /**
- * Starts an RDS Data API that speaks the service's wire protocol (restJson1) and runs statements on PostgreSQL, each as
- * whom its secret names, and the Secrets Manager that has these secrets.
+ * Starts an RDS Data API with the service's wire protocol (restJson1), which runs each statement on PostgreSQL as the
+ * user of its secret, and the Secrets Manager that has these secrets.
  */
 export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   const limits = { ...serviceLimits, ...options.limits };
@@ -104,18 +104,19 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   const bodyOf = async (request: IncomingMessage, service: keyof typeof verifiers) => {
     if (isFromPage(request)) throw new ServiceError(403, "AccessDeniedException", "No web page may ask the Data API");
     const received = await receive(request, limits);
-    const flaw = verifiers[service](request, received);
-    if (flaw) throw new ServiceError(403, ...signatureErrors(service)[flaw]);
+    const error = verifiers[service](request, received);
+    if (error) throw new ServiceError(403, ...signatureErrors(service)[error]);
     return readJson(received.toString());
   };
 
   /** The answer, or undefined where a fault breaks the connection instead. */
   const answer = async (request: IncomingMessage): Promise<Answer | undefined> => {
-    const asked = secretsOperationOf(request);
-    if (asked) return { status: 200, text: secretsManager.answer(asked, await bodyOf(request, "secretsmanager")) };
+    const secretsOperation = secretsOperationOf(request);
+    if (secretsOperation)
+      return { status: 200, text: secretsManager.answer(secretsOperation, await bodyOf(request, "secretsmanager")) };
     const operation = operationOf(request);
     const body = await bodyOf(request, "rds-data");
-    const call = describeCall(operation, body, (calls.at(-1)?.number ?? 0) + 1, request);
+    const call = callOf(operation, body, (calls.at(-1)?.number ?? 0) + 1, request);
     if (calls.push(call) > callsMax) calls.shift();
     const fault = await intercept?.(call);
     if (fault?.kind === "drop-before") return undefined;
@@ -136,16 +137,16 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
     if (stale.has(socket)) return void socket.resetAndDestroy();
     idle.delete(socket);
     response.once("close", () => socket.destroyed || idle.add(socket));
-    const answered = await answer(request).catch((error) => describeError(translate(error)));
-    if (!answered) return response.destroy();
+    const result = await answer(request).catch((error) => errorAnswer(translate(error)));
+    if (!result) return response.destroy();
     if (options.latency) await sleep(options.latency);
-    send(response, answered);
+    send(response, result);
   });
   server.on("connection", (socket) => {
     idle.add(socket);
     socket.once("close", () => idle.delete(socket));
   });
-  // Longer than any client keeps an idle connection, so that none is closed just as a request comes.
+  // Longer than any client keeps an idle connection: otherwise it could be closed while a request is on its way.
   server.keepAliveTimeout = 600_000;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(options.port ?? 0, "127.0.0.1", resolve);
@@ -201,25 +202,25 @@ function readJson(text: string): unknown {
 
 const callsMax = 10_000;
 
-/** Calls repeat the same few statements, and each request brings a text of its own, so one is kept for all. */
+/** One copy of each statement's text, because `calls` contains the same few statements many times. */
 const statements = new Map<string, string>();
 
-function sameStatement(sql: string): string {
+function shareText(sql: string): string {
   if (statements.size > 1000) statements.clear();
   if (!statements.has(sql)) statements.set(sql, sql);
   return statements.get(sql) ?? sql;
 }
 
-function describeCall(operation: Operation, body: unknown, number: number, request: IncomingMessage): Call {
+function callOf(operation: Operation, body: unknown, number: number, request: IncomingMessage): Call {
   const attempt = Number(/attempt=(\d+)/.exec(`${request.headers["amz-sdk-request"]}`)?.[1] ?? 1);
   const sql = typeof body === "object" && body !== null && "sql" in body ? body.sql : undefined;
-  return { operation, number, attempt, ...(typeof sql === "string" ? { sql: sameStatement(sql) } : {}) };
+  return { operation, number, attempt, ...(typeof sql === "string" ? { sql: shareText(sql) } : {}) };
 }
 
 const serviceErrorOf = ({ status, type, message }: { status: number; type: string; message?: string }) =>
   new ServiceError(status, type, message);
 
-function describeError({ status, type, message, members }: ServiceError): Answer {
+function errorAnswer({ status, type, message, members }: ServiceError): Answer {
   const body = { __type: type, code: type, ...(message && { message }), ...members };
   return { status, text: JSON.stringify(body), errorType: type };
 }

@@ -1,7 +1,7 @@
 import { Client, type QueryResult } from "pg";
 import { type PreparedStatements, prepareStatements } from "./prepared.ts";
 
-/** Where a session is opened, and as whom. */
+/** The database and the user of a session. */
 export interface Login {
   readonly database: string;
   readonly username: string;
@@ -14,17 +14,17 @@ export interface Session {
   login: Login;
   processId: number;
   statements: PreparedStatements;
-  /** A statement that still runs, although its caller may have been told otherwise. */
+  /** The statement that runs; after a timeout it may still run. */
   running: Promise<unknown> | undefined;
   ended: boolean;
 }
 
 export interface Sessions {
-  /** A session for one call; waits while as many as allowed are in use. */
+  /** A session for one call; waits while `sharedMax` sessions are in use. */
   acquire(login: Login): Promise<Session>;
-  /** A session for a transaction, which holds it for long and so does not count against the calls. */
+  /** A session for a transaction. It does not count against `sharedMax`, because transactions hold it for long. */
   dedicate(login: Login): Promise<Session>;
-  /** Gives a session back, without anything the call left in it. One that only read has left nothing. */
+  /** Returns a session, and resets it unless the call only read. */
   release(session: Session, hasOnlyRead?: boolean): Promise<void>;
   /** Stops the statement that runs on a session. */
   cancel(session: Session): Promise<void>;
@@ -151,7 +151,7 @@ async function connect(databaseUrl: string, login: Login): Promise<Session> {
   url.pathname = `/${encodeURIComponent(login.database)}`;
   url.username = encodeURIComponent(login.username);
   url.password = encodeURIComponent(login.password);
-  // The service's sessions run in UTC; the rest keeps values in the form that results.ts reads.
+  // The service's sessions run in UTC; the other options give values the format that results.ts reads.
   const options = "-c TimeZone=UTC -c DateStyle=ISO -c bytea_output=hex -c extra_float_digits=1";
   const client = new Client({ connectionString: url.href, application_name: "data-api", options });
   const statements = prepareStatements();
@@ -165,9 +165,9 @@ async function connect(databaseUrl: string, login: Login): Promise<Session> {
 }
 
 /**
- * Each call may land on another session of the service, so nothing set, prepared or made temporary survives here. What
- * PostgreSQL has planned does: functions keep the plans of their statements for as long as their session lives.
- * @throws where a transaction was left open, so that the session is closed
+ * On the service each call may use another session. So settings, prepared statements and temporary tables are removed
+ * here. The plans of PostgreSQL functions stay, because they do not change results.
+ * @throws if a transaction is open; the session is then closed
  */
 async function reset({ client, statements }: Session): Promise<void> {
   if (client.getTransactionStatus() !== "I") throw new Error("A transaction was left open");

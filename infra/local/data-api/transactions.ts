@@ -12,17 +12,17 @@ interface Transaction {
 
 export interface Transactions {
   begin(login: Login): Promise<string>;
-  /** Runs one statement in the transaction; a second one at the same time is refused. */
+  /** Runs one statement in the transaction; a second one at the same time fails. */
   within<T>(id: string, work: (session: Session) => Promise<T>): Promise<T>;
   commit(id: string): Promise<void>;
   rollback(id: string): Promise<void>;
 }
 
-/** Transactions hold a session each until they end, or nobody used them for too long. */
+/** Transactions, each with a session of its own until it ends or expires. */
 export function openTransactions(sessions: Sessions, limits: Limits): Transactions {
   const open = new Map<string, Transaction>();
 
-  /** Idle time and age end a transaction alike: it is rolled back, and its id is not found any more. */
+  /** A transaction expires when it was idle for too long or is too old: it is rolled back, and its id is not found. */
   const expireLater = (id: string, transaction: Transaction) => {
     const left = transaction.startedAt + limits.transactionMaxInMilliseconds - Date.now();
     const expire = () => {
@@ -68,7 +68,7 @@ export function openTransactions(sessions: Sessions, limits: Limits): Transactio
         void sessions.release(session);
         throw error;
       });
-      // As long as the service's own, which are base64 of some 180 characters.
+      // As long as the service's ids, which are base64 of about 180 characters.
       const id = randomBytes(138).toString("base64");
       const transaction = { session, busy: false, startedAt: Date.now(), timer: undefined };
       open.set(id, transaction);

@@ -2,13 +2,13 @@ import type { Client } from "pg";
 import { internalFailure } from "./errors.ts";
 import type { Column } from "./query.ts";
 
-/** How the values of a PostgreSQL type travel. */
+/** How values of a PostgreSQL type are written into a result. */
 export interface ResultType {
   /** PostgreSQL's own name, such as `int4` or `_int4`. */
   name: string;
   /** java.sql.Types, which the service reports in columnMetadata. */
   jdbc: number;
-  /** Undefined for types the service refuses to return. */
+  /** Undefined for types that the service does not support in results. */
   member: "longValue" | "doubleValue" | "booleanValue" | "stringValue" | "blobValue" | "arrayValue" | undefined;
   /** The value as JSON text. */
   json: (text: string) => string;
@@ -22,7 +22,7 @@ const asIs = (text: string) => text;
 const truth = (text: string) => (text === "t" ? "true" : "false");
 const base64 = (text: string) => quote(Buffer.from(text.slice(2), "hex").toString("base64"));
 
-/** NaN and the infinities have no JSON number, and the service's conversion breaks. */
+/** JSON has no numbers for NaN and the infinities: the service answers 500. */
 function double(text: string): string {
   const number = Number(text);
   if (!Number.isFinite(number)) throw internalFailure();
@@ -32,15 +32,15 @@ function double(text: string): string {
 /** A float4 arrives as the double nearest to it: 0.1 as 0.10000000149011612. */
 const widened = (text: string) => double(String(Math.fround(Number(text))));
 
-/** `infinity` and `-infinity` break the service, which answers a bare 500. */
+/** For `infinity` and `-infinity` the service answers 500. */
 function date(text: string): string {
   if (text.endsWith("infinity")) throw internalFailure();
   return quote(text);
 }
 
 /**
- * The fraction comes back in three digits where they are enough, in six otherwise, and not at all when it is zero.
- * PostgreSQL has already cut its trailing zeros.
+ * A fraction has three digits if they are enough, otherwise six, and is left out if it is zero. PostgreSQL has already
+ * removed trailing zeros.
  */
 const time = (text: string) => quote(withFraction(text));
 
@@ -126,7 +126,7 @@ function arrayOf(element: ResultType): ResultType {
 }
 
 /**
- * Types that a database defines itself, enums and pgvector's among them. Asked on the session that met them, because a
+ * Looks up types that a database defines, such as enums and pgvector's, in the session that has used them, because a
  * transaction may have created them.
  */
 export async function learnTypes(client: Client, columns: Column[], known: Types): Promise<void> {
@@ -147,7 +147,7 @@ export async function learnTypes(client: Client, columns: Column[], known: Types
   }
 }
 
-/** The service names the types it knows in capitals, `"CHAR"` with its quotes, and all others as PostgreSQL does. */
+/** The service writes the names of these types in capitals, `"CHAR"` with quotes, and all others as PostgreSQL does. */
 const namedInCapitals = new Set(
   `bit bool box bytea cidr circle daterange inet int4range int8range interval jsonpath line lseg macaddr macaddr8 money
    numrange oid path point polygon record timetz tsrange tstzrange varbit void`.split(/\s+/),

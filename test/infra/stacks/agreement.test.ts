@@ -8,12 +8,12 @@ import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { send, streaming, writeFunctions } from "../local/fixtures.ts";
 import {
   type Answer,
+  gatewayResponse,
+  gatewayResponsesOf,
   integrationOf,
   mockAnswer,
   type Operation,
   operationsOf,
-  refusal,
-  refusalsOf,
 } from "./rest-api.ts";
 import { type Template, useSynthesis } from "./synthesis.ts";
 
@@ -141,20 +141,20 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
     ["REQUEST_TOO_LARGE", "POST", "/admin-roles/add", "x".repeat(10 * 1_048_576 + 1)],
     ["INTEGRATION_FAILURE", "GET", `/contributor/slug/${fails}`, undefined],
     ["INTEGRATION_TIMEOUT", "GET", `/contributor/slug/${hangs}`, undefined],
-  ] as const)("refuse alike: %s at %s %s", async (type, method, path, body) => {
+  ] as const)("answer the same error: %s at %s %s", async (type, method, path, body) => {
     const local = await ask(method, path, {}, body);
-    const answer = refusal(template, type, {});
+    const answer = gatewayResponse(template, type, {});
 
     expect({ status: local.status, body: local.body }).toEqual({ status: answer.status, body: answer.body });
     expect(local.headers["retry-after"]).toBe(answer.headers["retry-after"]);
   });
 
-  it("let every page read a refusal that it may read locally", async () => {
+  it("let every page read a gateway response that it may read locally", async () => {
     for (const path of ["/contributor/slug/%zz", "/admin-roles/id/%zz", "/nowhere"]) {
       for (const origin of [...allowedOrigins, foreign]) {
         const { headers: local } = await ask("GET", path, from(origin));
         const type = path === "/nowhere" ? "MISSING_AUTHENTICATION_TOKEN" : "BAD_REQUEST_PARAMETERS";
-        const { headers: aws } = refusal(template, type, from(origin));
+        const { headers: aws } = gatewayResponse(template, type, from(origin));
         const allowed = local["access-control-allow-origin"];
         if (allowed) expect([allowed, origin]).toContain(aws["access-control-allow-origin"]);
         if (local["access-control-allow-credentials"]) {
@@ -167,12 +167,12 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
     }
   });
 
-  it("know the same refusals, each valid JSON in the envelope whatever the request was", () => {
-    expect(Object.keys(refusalsOf(template)).sort()).toEqual(Object.keys(gatewayResponses).sort());
+  it("have the same gateway responses, each valid JSON in the envelope for any request", () => {
+    expect(Object.keys(gatewayResponsesOf(template)).sort()).toEqual(Object.keys(gatewayResponses).sort());
     const hostile = { requestId: '"}', "error.message": '"quoted" \\ and\nbroken', path: "</script>" };
     for (const [type, { status, message }] of Object.entries(gatewayResponses)) {
       for (const context of [{}, hostile]) {
-        const answer = refusal(template, type, { Origin: foreign }, context);
+        const answer = gatewayResponse(template, type, { Origin: foreign }, context);
         expect(answer.status).toBe(status);
         expect(JSON.parse(answer.body)).toEqual({ data: message, code: status });
         expect(answer.headers).toHaveProperty("access-control-allow-origin");
@@ -185,7 +185,7 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
   });
 
   it("mean the statuses of the interface", () => {
-    const statusOf = (type: string) => refusal(template, type, {}).status;
+    const statusOf = (type: string) => gatewayResponse(template, type, {}).status;
 
     expect(statusOf("MISSING_AUTHENTICATION_TOKEN")).toBe(404);
     expect(statusOf("REQUEST_TOO_LARGE")).toBe(413);
@@ -195,7 +195,7 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
 
   it("say when to ask again whatever is over after a while", () => {
     const waits = Object.keys(gatewayResponses).flatMap((type) => {
-      const { "retry-after": wait } = refusal(template, type, {}).headers;
+      const { "retry-after": wait } = gatewayResponse(template, type, {}).headers;
       return wait === undefined ? [] : [[type, wait]];
     });
 

@@ -62,12 +62,12 @@ export function mockAnswer(operation: Operation, request: Headers): Answer {
 }
 
 /** The gateway responses of the imported document, by type. */
-export const refusalsOf = (template: Template): Readonly<Record<string, Properties>> =>
+export const gatewayResponsesOf = (template: Template): Readonly<Record<string, Properties>> =>
   template.one("ApiGateway::RestApi").Properties.Body["x-amazon-apigateway-gateway-responses"];
 
 /** The answer of a gateway response (API Gateway, "Gateway responses"): no template language, only variables. */
-export function refusal(template: Template, type: string, request: Headers, context: Headers = {}): Answer {
-  const { statusCode, responseParameters, responseTemplates } = refusalsOf(template)[type] ?? {};
+export function gatewayResponse(template: Template, type: string, request: Headers, context: Headers = {}): Answer {
+  const { statusCode, responseParameters, responseTemplates } = gatewayResponsesOf(template)[type] ?? {};
   const body = (responseTemplates["application/json"] as string).replace(
     /\$context\.([\w.]+)/g,
     (_, name) => context[name] ?? "",

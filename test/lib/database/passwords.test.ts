@@ -11,7 +11,7 @@ import { type DataApi, startDataApi } from "../../../infra/local/data-api/server
 import { type Invocation, type Lambda, startLambda } from "../../../infra/local/lambda/lambda.ts";
 import { createOwnedDatabase } from "../../../infra/local/postgres/owner.ts";
 import { type Postgres, startPostgres } from "../../../infra/local/postgres/server.ts";
-import { clientOf, refusal, resourceArn } from "../../infra/local/data-api/emulator.ts";
+import { clientOf, errorOf, resourceArn } from "../../infra/local/data-api/emulator.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 
 /* Roles are those of a whole server, so this one is nobody else's. */
@@ -56,7 +56,7 @@ async function whoIs(secretArn: string): Promise<string> {
     sql: "select session_user",
   });
   const answer = clientOf(dataApi.url).send(command);
-  return answer.then(({ records }) => `${records?.[0]?.[0]?.stringValue}`).catch(() => refusal(answer));
+  return answer.then(({ records }) => `${records?.[0]?.[0]?.stringValue}`).catch(() => errorOf(answer));
 }
 
 const migrate = () => lambda.invoke("ops-migrate", {});

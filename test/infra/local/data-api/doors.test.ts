@@ -27,7 +27,7 @@ const visitOf = (credentials: Key = key) =>
     new RDSDataClient({ endpoint: data.api.url, region: "eu-central-1", credentials, requestHandler }).send(command),
   );
 
-async function refusalOf(visit: Awaited<ReturnType<typeof visitOf>>) {
+async function errorOf(visit: Awaited<ReturnType<typeof visitOf>>) {
   const { status, headers } = await send(data.api.url, visit.path, visit);
   return [status, headers["x-amzn-errortype"], (await data.value("select count(*) from visit"))?.longValue];
 }
@@ -41,25 +41,25 @@ describe("the Data API", () => {
   });
 
   it("refuses another key, such as that of an earlier start", async () => {
-    expect(await refusalOf(await visitOf(newKey()))).toEqual([403, "UnrecognizedClientException", 0]);
+    expect(await errorOf(await visitOf(newKey()))).toEqual([403, "UnrecognizedClientException", 0]);
   });
 
   it("refuses another secret", async () => {
     const visit = await visitOf({ ...newKey(), accessKeyId: key.accessKeyId });
 
-    expect(await refusalOf(visit)).toEqual([403, "InvalidSignatureException", 0]);
+    expect(await errorOf(visit)).toEqual([403, "InvalidSignatureException", 0]);
   });
 
   it("refuses no signature, and what is none", async () => {
     const { authorization: _, ...unsigned } = (await visitOf()).headers;
     const none = { ...unsigned, authorization: "Bearer token" };
 
-    expect(await refusalOf({ ...(await visitOf()), headers: unsigned })).toEqual([
+    expect(await errorOf({ ...(await visitOf()), headers: unsigned })).toEqual([
       403,
       "MissingAuthenticationTokenException",
       0,
     ]);
-    expect(await refusalOf({ ...(await visitOf()), headers: none })).toEqual([403, "InvalidSignatureException", 0]);
+    expect(await errorOf({ ...(await visitOf()), headers: none })).toEqual([403, "InvalidSignatureException", 0]);
   });
 
   it("refuses a body, a path, a host or a service other than those signed", async () => {
@@ -72,7 +72,7 @@ describe("the Data API", () => {
       { ...visit, headers: { ...visit.headers, authorization: authorization.replace("rds-data", "s3") } },
     ];
 
-    for (const other of others) expect(await refusalOf(other)).toEqual([403, "InvalidSignatureException", 0]);
+    for (const other of others) expect(await errorOf(other)).toEqual([403, "InvalidSignatureException", 0]);
   });
 
   it.each([-16, 16])("refuses a signature of %s minutes from now", async (minutes) => {
@@ -80,7 +80,7 @@ describe("the Data API", () => {
     const visit = await visitOf();
     vi.useRealTimers();
 
-    expect(await refusalOf(visit)).toEqual([403, "InvalidSignatureException", 0]);
+    expect(await errorOf(visit)).toEqual([403, "InvalidSignatureException", 0]);
   });
 
   it.each([{ host: "evil.example.com" }, { origin: "https://evil.example.com" }, { origin: "null" }])(
@@ -88,7 +88,7 @@ describe("the Data API", () => {
     async (header) => {
       const visit = await visitOf();
 
-      expect(await refusalOf({ ...visit, headers: { ...visit.headers, ...header } })).toEqual([
+      expect(await errorOf({ ...visit, headers: { ...visit.headers, ...header } })).toEqual([
         403,
         "AccessDeniedException",
         0,

@@ -78,10 +78,10 @@ export const parameter = (name: string, value: Field, typeHint?: SqlParameter["t
   ...(typeHint && { typeHint }),
 });
 
-/** What a test compares of a refusal: name, status and message. */
-export async function refusal(call: Promise<unknown>): Promise<string> {
+/** Name, status and message of the error that a call fails with. */
+export async function errorOf(call: Promise<unknown>): Promise<string> {
   return call.then(
-    () => "no refusal",
+    () => "no error",
     (error) => `${error.name} ${error.$metadata?.httpStatusCode}: ${error.message}`,
   );
 }

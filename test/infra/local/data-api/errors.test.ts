@@ -3,7 +3,7 @@ import { BeginTransactionCommand, ExecuteSqlCommand, ExecuteStatementCommand } f
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startDataApi } from "../../../../infra/local/data-api/server.ts";
 import { key } from "../../../support/environment.ts";
-import { clientOf, type Emulator, refusal, resourceArn, secretArn, startEmulator } from "./emulator.ts";
+import { clientOf, type Emulator, errorOf, resourceArn, secretArn, startEmulator } from "./emulator.ts";
 
 let data: Emulator;
 
@@ -54,23 +54,23 @@ describe("errors of the database", () => {
       'ERROR: division by zero; Where: SQL statement "SELECT 1/0"\nPL/pgSQL function inline_code_block line 1 at PERFORM; SQLState: 22012',
     ],
   ])("name %s", async (_, sql, message) => {
-    expect(await refusal(data.execute(sql))).toBe(`DatabaseErrorException 400: ${message}`);
+    expect(await errorOf(data.execute(sql))).toBe(`DatabaseErrorException 400: ${message}`);
   });
 
   it.each(["copy shelf to stdout", "copy shelf from stdin"])("come from %s", async (sql) => {
-    expect(await refusal(data.execute(sql))).toMatch(
+    expect(await errorOf(data.execute(sql))).toMatch(
       /^DatabaseErrorException 400: execute: unexpected message: Copy(Out|In)Response$/,
     );
   });
 
   it("leave sessions usable after a refused copy", async () => {
-    for (let turn = 0; turn < 25; turn += 1) await refusal(data.execute("copy shelf from stdin"));
+    for (let turn = 0; turn < 25; turn += 1) await errorOf(data.execute("copy shelf from stdin"));
 
     expect(await data.value("select 1")).toEqual({ longValue: 1 });
   });
 
   it("name a database that is not there", async () => {
-    expect(await refusal(data.execute("select 1", { database: "nope" }))).toBe(
+    expect(await errorOf(data.execute("select 1", { database: "nope" }))).toBe(
       'DatabaseErrorException 400: FATAL: database "nope" does not exist; SQLState: 3D000',
     );
   });
@@ -80,9 +80,9 @@ describe("refused requests", () => {
   it("has no schema parameter", async () => {
     const refused = "ValidationException 400: The schema parameter isn't supported";
 
-    expect(await refusal(data.execute("select 1", { schema: "public" }))).toBe(refused);
+    expect(await errorOf(data.execute("select 1", { schema: "public" }))).toBe(refused);
     const begin = new BeginTransactionCommand({ resourceArn, secretArn, schema: "public" });
-    expect(await refusal(data.client.send(begin))).toBe(refused);
+    expect(await errorOf(data.client.send(begin))).toBe(refused);
   });
 
   it.each([
@@ -92,7 +92,7 @@ describe("refused requests", () => {
     ["database", { database: "d".repeat(65) }],
     ["transactionId", { transactionId: "t".repeat(193) }],
   ])("checks the length of %s", async (member, extra) => {
-    expect(await refusal(data.execute("select 1", extra))).toMatch(
+    expect(await errorOf(data.execute("select 1", extra))).toMatch(
       new RegExp(`^ValidationException 400: 1 validation error detected: Value at '${member}' failed`),
     );
   });
@@ -100,8 +100,8 @@ describe("refused requests", () => {
   it("wants sql, resourceArn and secretArn", async () => {
     const send = (input: object) => data.client.send(new ExecuteStatementCommand(input as never));
 
-    expect(await refusal(send({ resourceArn, secretArn }))).toMatch("Value null at 'sql' failed");
-    expect(await refusal(send({ resourceArn, sql: "select 1" }))).toMatch("Value null at 'secretArn' failed");
+    expect(await errorOf(send({ resourceArn, secretArn }))).toMatch("Value null at 'sql' failed");
+    expect(await errorOf(send({ resourceArn, sql: "select 1" }))).toMatch("Value null at 'secretArn' failed");
   });
 
   it("does not know ExecuteSql", async () => {
@@ -111,13 +111,13 @@ describe("refused requests", () => {
       sqlStatements: "select 1",
     });
 
-    expect(await refusal(data.client.send(command))).toMatch("BadRequestException 400");
+    expect(await errorOf(data.client.send(command))).toMatch("BadRequestException 400");
   });
 });
 
 describe("a secret", () => {
   it("that is not there is an error of its own", async () => {
-    expect(await refusal(data.execute("select 1", { secretArn: `${secretArn}-of-nobody` }))).toBe(
+    expect(await errorOf(data.execute("select 1", { secretArn: `${secretArn}-of-nobody` }))).toBe(
       "SecretsErrorException 400: The secret provided wasn't found.",
     );
   });
@@ -135,7 +135,7 @@ describe("a secret", () => {
     expect((await as(arn, "select session_user")).records).toEqual([[{ stringValue: "reader" }]]);
     expect((await as(secretArn, "select session_user")).records).toEqual([[{ stringValue: "postgres" }]]);
     for (const sql of ["set role postgres", "set session authorization postgres", "select * from shelf"])
-      expect(await refusal(as(arn, sql))).toMatch(/permission denied.*SQLState: 42501$/);
+      expect(await errorOf(as(arn, sql))).toMatch(/permission denied.*SQLState: 42501$/);
     await api.close();
   });
 });
@@ -146,7 +146,7 @@ describe("an unreachable database", () => {
     const client = clientOf(api.url);
     const command = new ExecuteStatementCommand({ resourceArn, secretArn, sql: "select 1" });
 
-    expect(await refusal(client.send(command))).toBe("DatabaseUnavailableException 504: UnknownError");
+    expect(await errorOf(client.send(command))).toBe("DatabaseUnavailableException 504: UnknownError");
     // The real client tries such an answer three times by itself.
     expect(api.calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
     await api.close();
@@ -158,7 +158,7 @@ describe("an unreachable database", () => {
     const api = await startDataApi({ databaseUrl: url.href, key });
     const command = new ExecuteStatementCommand({ resourceArn, secretArn, sql: "select 1" });
 
-    expect(await refusal(clientOf(api.url).send(command))).toMatch("InvalidSecretException 400");
+    expect(await errorOf(clientOf(api.url).send(command))).toMatch("InvalidSecretException 400");
     await api.close();
   });
 
@@ -169,7 +169,7 @@ describe("an unreachable database", () => {
     const api = await startDataApi({ databaseUrl: url.href, key });
     const command = new ExecuteStatementCommand({ resourceArn, secretArn, sql: "select 1" });
 
-    expect(await refusal(clientOf(api.url).send(command))).toBe(
+    expect(await errorOf(clientOf(api.url).send(command))).toBe(
       'DatabaseErrorException 400: FATAL: too many connections for role "crowded"; SQLState: 53300',
     );
     await api.close();
@@ -188,7 +188,7 @@ describe("an unreachable database", () => {
     ],
   ])("is told when %s under a statement, and works again afterwards", async (_, expected, end) => {
     const command = new ExecuteStatementCommand({ resourceArn, secretArn, sql: "select pg_sleep(10)::text" });
-    const sleeping = refusal(clientOf(data.api.url, 1).send(command));
+    const sleeping = errorOf(clientOf(data.api.url, 1).send(command));
     const find =
       "select pid::int from pg_stat_activity where query like 'select pg_sleep%' and pid <> pg_backend_pid()";
     const pid = async () => Number((await data.value(find))?.longValue);
@@ -198,7 +198,7 @@ describe("an unreachable database", () => {
 
     expect(await sleeping).toMatch(expected);
     // All sessions end with one that crashes, and none begins for a moment.
-    await expect.poll(() => refusal(data.execute("select 1"))).toBe("no refusal");
+    await expect.poll(() => errorOf(data.execute("select 1"))).toBe("no error");
   });
 
   it("is unavailable, and never fails in another way, while it stops, stands still and starts", async () => {
@@ -206,15 +206,15 @@ describe("an unreachable database", () => {
     let isOver = false;
     const asking = Promise.all(
       Array.from({ length: 8 }, async () => {
-        while (!isOver) heard.add(await refusal(data.execute("select 1, pg_sleep(0.01)::text")));
+        while (!isOver) heard.add(await errorOf(data.execute("select 1, pg_sleep(0.01)::text")));
       }),
     );
     await data.restart();
-    await expect.poll(() => refusal(data.execute("select 1"))).toBe("no refusal");
+    await expect.poll(() => errorOf(data.execute("select 1"))).toBe("no error");
     isOver = true;
     await asking;
 
-    const expected = /^(no refusal|DatabaseUnavailableException 504: .*|DatabaseErrorException 400: .*57P0[123])$/;
+    const expected = /^(no error|DatabaseUnavailableException 504: .*|DatabaseErrorException 400: .*57P0[123])$/;
     expect([...heard].filter((each) => !expected.test(each))).toEqual([]);
     expect(heard).toContain("DatabaseUnavailableException 504: UnknownError");
   });

@@ -2,7 +2,7 @@ import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startDataApi } from "../../../../infra/local/data-api/server.ts";
 import { key } from "../../../support/environment.ts";
-import { clientOf, type Emulator, parameter, refusal, resourceArn, secretArn, startEmulator } from "./emulator.ts";
+import { clientOf, type Emulator, errorOf, parameter, resourceArn, secretArn, startEmulator } from "./emulator.ts";
 
 let data: Emulator;
 
@@ -21,7 +21,7 @@ describe("the result of 1 MiB", () => {
     const rowsMax = Math.floor((1024 * 1024) / 42);
 
     expect(await data.column(uuids(rowsMax))).toHaveLength(rowsMax);
-    expect(await refusal(data.execute(uuids(rowsMax + 1)))).toBe(tooLarge);
+    expect(await errorOf(data.execute(uuids(rowsMax + 1)))).toBe(tooLarge);
   });
 
   it("counts bytes, not characters", async () => {
@@ -29,16 +29,16 @@ describe("the result of 1 MiB", () => {
     const rows = (longValue: number) => ({ parameters: [parameter("rows", { longValue })] });
 
     expect(await data.column(sql, rows(522))).toHaveLength(522);
-    expect(await refusal(data.execute(sql, rows(523)))).toBe(tooLarge);
+    expect(await errorOf(data.execute(sql, rows(523)))).toBe(tooLarge);
   });
 
   it("holds for records as JSON as well", async () => {
-    expect(await refusal(data.execute(uuids(25_000), { formatRecordsAs: "JSON" }))).toBe(tooLarge);
+    expect(await errorOf(data.execute(uuids(25_000), { formatRecordsAs: "JSON" }))).toBe(tooLarge);
   });
 
   it("leaves a transaction usable that went beyond it", async () => {
     const transactionId = await data.begin();
-    expect(await refusal(data.execute(uuids(30_000), { transactionId }))).toBe(tooLarge);
+    expect(await errorOf(data.execute(uuids(30_000), { transactionId }))).toBe(tooLarge);
 
     expect(await data.value("select 1", { transactionId })).toEqual({ longValue: 1 });
     await data.rollback(transactionId);
@@ -49,8 +49,8 @@ describe("other limits", () => {
   it("refuses a row of more than 64 KiB", async () => {
     const row = (length: number) => data.execute(`select repeat('x', ${length})`);
 
-    expect(await refusal(row(65_530))).toBe("no refusal");
-    expect(await refusal(row(65_531))).toBe("UnsupportedResultException 400: Packet for query is too large");
+    expect(await errorOf(row(65_530))).toBe("no error");
+    expect(await errorOf(row(65_531))).toBe("UnsupportedResultException 400: Packet for query is too large");
   });
 
   it("can be told to let larger rows pass", async () => {
@@ -70,8 +70,8 @@ describe("other limits", () => {
     const statement = (characters: number) => `select '${"😀".repeat(characters - 17)}' is null`;
 
     expect(statement(65_536)).toHaveLength(65_536 * 2 - 17);
-    expect(await refusal(data.execute(statement(65_536)))).toBe("no refusal");
-    expect(await refusal(data.execute(statement(65_537)))).toMatch(
+    expect(await errorOf(data.execute(statement(65_536)))).toBe("no error");
+    expect(await errorOf(data.execute(statement(65_537)))).toMatch(
       "Value at 'sql' failed to satisfy constraint: Member must have length less than or equal to 65536",
     );
   });
@@ -81,8 +81,8 @@ describe("other limits", () => {
     const send = (length: number) =>
       data.execute("select length(:text)", { parameters: [parameter("text", { stringValue: "x".repeat(length) })] });
 
-    expect(await refusal(send(4 * 1024 * 1024 - 5000))).toBe("no refusal");
-    expect(await refusal(send(4 * 1024 * 1024))).toMatch(" 413: ");
+    expect(await errorOf(send(4 * 1024 * 1024 - 5000))).toBe("no error");
+    expect(await errorOf(send(4 * 1024 * 1024))).toMatch(" 413: ");
     expect(data.api.calls).toHaveLength(calls + 1);
   });
 });

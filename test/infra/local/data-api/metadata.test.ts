@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Emulator, refusal, startEmulator } from "./emulator.ts";
+import { type Emulator, errorOf, startEmulator } from "./emulator.ts";
 
 let data: Emulator;
 
@@ -134,6 +134,6 @@ describe("formatRecordsAs JSON", () => {
   });
 
   it("refuses labels that are not unique", async () => {
-    expect(await refusal(format("select 1 as a, 2 as a"))).toMatch("ValidationException 400");
+    expect(await errorOf(format("select 1 as a, 2 as a"))).toMatch("ValidationException 400");
   });
 });

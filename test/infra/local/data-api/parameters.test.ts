@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Emulator, parameter, refusal, startEmulator } from "./emulator.ts";
+import { type Emulator, errorOf, parameter, startEmulator } from "./emulator.ts";
 
 let data: Emulator;
 
@@ -11,7 +11,7 @@ afterAll(() => data.stop());
 
 describe("statements", () => {
   it("refuses a second statement", async () => {
-    expect(await refusal(data.execute("select 1; select 2"))).toBe(
+    expect(await errorOf(data.execute("select 1; select 2"))).toBe(
       "ValidationException 400: Multistatements aren't supported.",
     );
   });
@@ -34,7 +34,7 @@ describe("statements", () => {
     ["an identifier that ends in e before a string", "select date'2020-01-01\\'; select 1"],
     ["a dollar sign inside an identifier", "select 1 as a$b$; select 2 as a$b$"],
   ])("finds the second statement after %s", async (_, sql) => {
-    expect(await refusal(data.execute(sql))).toMatch("Multistatements");
+    expect(await errorOf(data.execute(sql))).toMatch("Multistatements");
   });
 });
 
@@ -58,7 +58,7 @@ describe("named parameters", () => {
     const grouped = "select date_trunc(:unit, t) from (values (now())) as v(t) group by date_trunc(:unit, t)";
 
     expect(await data.value("select :unit || :unit", { parameters })).toEqual({ stringValue: "dayday" });
-    expect(await refusal(data.execute(grouped, { parameters }))).toMatch(/must appear in the GROUP BY clause.*42803$/);
+    expect(await errorOf(data.execute(grouped, { parameters }))).toMatch(/must appear in the GROUP BY clause.*42803$/);
   });
 
   it("substitutes inside dollar-quoted bodies, as the service does", async () => {
@@ -68,7 +68,7 @@ describe("named parameters", () => {
   });
 
   it("takes the end of an array slice for a name, as the service does", async () => {
-    expect(await refusal(data.execute("select (array[1,2])[1:2]"))).toBe(
+    expect(await errorOf(data.execute("select (array[1,2])[1:2]"))).toBe(
       'DatabaseErrorException 400: ERROR: syntax error at or near "$1"; Position: 22; SQLState: 42601',
     );
   });
@@ -78,19 +78,19 @@ describe("named parameters", () => {
   });
 
   it.each(["select :naïve", "select :é"])("refuses other characters in a name: %s", async (sql) => {
-    expect(await refusal(data.execute(sql))).toBe("ValidationException 400: Named parameter syntax is invalid");
+    expect(await errorOf(data.execute(sql))).toBe("ValidationException 400: Named parameter syntax is invalid");
   });
 
   it("refuses other characters in the name of a given parameter", async () => {
     const parameters = [parameter("a-b", { longValue: 1 })];
 
-    expect(await refusal(data.execute("select 1", { parameters }))).toBe(
+    expect(await errorOf(data.execute("select 1", { parameters }))).toBe(
       "ValidationException 400: Named parameter syntax is invalid",
     );
   });
 
   it("answers an unbound name with PostgreSQL's bind error", async () => {
-    expect(await refusal(data.execute("select :x::text"))).toMatch(
+    expect(await errorOf(data.execute("select :x::text"))).toMatch(
       /^DatabaseErrorException 400: ERROR: bind message supplies 0 parameters, but prepared statement "" requires 1; SQLState: 08P01$/,
     );
   });
@@ -108,7 +108,7 @@ describe("types of parameters", () => {
     const parameters = [parameter("p", { stringValue: "1" })];
 
     expect(await typed({ stringValue: "x" })).toEqual({ stringValue: "text" });
-    expect(await refusal(data.execute("select 1 from pg_class where relnatts::int4 = :p", { parameters }))).toBe(
+    expect(await errorOf(data.execute("select 1 from pg_class where relnatts::int4 = :p", { parameters }))).toBe(
       "DatabaseErrorException 400: ERROR: operator does not exist: integer = text; Hint: No operator matches the given name and argument types. You might need to add explicit type casts.; Position: 45; SQLState: 42883",
     );
   });
@@ -117,7 +117,7 @@ describe("types of parameters", () => {
     await data.execute("create table moments (at timestamp)");
     const parameters = [parameter("p", { stringValue: "2026-01-01 00:00:00" })];
 
-    expect(await refusal(data.execute("insert into moments values (:p)", { parameters }))).toMatch(
+    expect(await errorOf(data.execute("insert into moments values (:p)", { parameters }))).toMatch(
       'column "at" is of type timestamp without time zone but expression is of type text; Hint: You will need to rewrite or cast the expression.; Position: ',
     );
   });
@@ -126,7 +126,7 @@ describe("types of parameters", () => {
     const parameters = [parameter("p", { longValue: 1 })];
 
     expect(await typed({ longValue: 1 })).toEqual({ stringValue: "bigint" });
-    expect(await refusal(data.execute("select 1::int4 << :p", { parameters }))).toMatch("integer << bigint");
+    expect(await errorOf(data.execute("select 1::int4 << :p", { parameters }))).toMatch("integer << bigint");
     expect(await data.column("select 1 limit :p offset :p - 1", { parameters })).toEqual([{ longValue: 1 }]);
   });
 
@@ -145,7 +145,7 @@ describe("types of parameters", () => {
     const parameters = [parameter("p", { isNull: true })];
 
     expect(await data.value("select :p::int is null", { parameters })).toEqual({ booleanValue: true });
-    expect(await refusal(data.execute("select pg_typeof(:p), abs(:p)", { parameters }))).toMatch(/SQLState: 42\w{3}$/);
+    expect(await errorOf(data.execute("select pg_typeof(:p), abs(:p)", { parameters }))).toMatch(/SQLState: 42\w{3}$/);
   });
 
   it.each([
@@ -162,7 +162,7 @@ describe("types of parameters", () => {
   it("refuses a TIMESTAMP in the form of ISO 8601", async () => {
     const parameters = [parameter("p", { stringValue: "2026-11-21T10:15:00Z" }, "TIMESTAMP")];
 
-    expect(await refusal(data.execute("select :p", { parameters }))).toMatch(
+    expect(await errorOf(data.execute("select :p", { parameters }))).toMatch(
       "ValidationException 400: Timestamp format",
     );
   });
@@ -170,7 +170,7 @@ describe("types of parameters", () => {
   it("refuses array parameters", async () => {
     const parameters = [parameter("p", { arrayValue: { longValues: [1, 2] } })];
 
-    expect(await refusal(data.execute("select 1 = any(:p)", { parameters }))).toBe(
+    expect(await errorOf(data.execute("select 1 = any(:p)", { parameters }))).toBe(
       "ValidationException 400: Array parameters are not supported",
     );
   });
@@ -178,7 +178,7 @@ describe("types of parameters", () => {
   it("refuses NUL characters like PostgreSQL, in text and statement", async () => {
     const encoding = 'DatabaseErrorException 400: ERROR: invalid byte sequence for encoding "UTF8": 0x00';
 
-    expect(await refusal(typed({ stringValue: "a\0b" }))).toMatch(encoding);
-    expect(await refusal(data.execute("select 'a\0b'"))).toMatch(encoding);
+    expect(await errorOf(typed({ stringValue: "a\0b" }))).toMatch(encoding);
+    expect(await errorOf(data.execute("select 'a\0b'"))).toMatch(encoding);
   });
 });

@@ -1,6 +1,6 @@
 import type { ExecuteStatementCommandInput } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Emulator, refusal, startEmulator } from "./emulator.ts";
+import { type Emulator, errorOf, startEmulator } from "./emulator.ts";
 
 let data: Emulator;
 
@@ -73,11 +73,11 @@ describe("values", () => {
   });
 
   it.each(["timestamp", "timestamptz", "date"])("fails without a message on an infinite %s", async (type) => {
-    expect(await refusal(data.execute(`select 'infinity'::${type}`))).toBe("InternalFailure 500: UnknownError");
+    expect(await errorOf(data.execute(`select 'infinity'::${type}`))).toBe("InternalFailure 500: UnknownError");
   });
 
   it("fails on a number that JSON cannot write", async () => {
-    expect(await refusal(data.execute("select 'NaN'::float8"))).toMatch("InternalFailure 500");
+    expect(await errorOf(data.execute("select 'NaN'::float8"))).toMatch("InternalFailure 500");
   });
 });
 
@@ -100,7 +100,7 @@ describe("arrays", () => {
   });
 
   it("refuses a multidimensional array", async () => {
-    expect(await refusal(data.execute("select '{{1,2},{3,4}}'::int[]"))).toBe(
+    expect(await errorOf(data.execute("select '{{1,2},{3,4}}'::int[]"))).toBe(
       "UnsupportedResultException 400: The result contains a multidimensional array",
     );
   });
@@ -125,7 +125,7 @@ describe("unsupported types", () => {
     ["p from (values (1)) v left join plain p on true", "plain"],
     ["array['calm'::mood]", "mood[]"],
   ])("refuses the whole result for %s", async (expression, name) => {
-    expect(await refusal(data.execute(`select 1, ${expression}`))).toBe(
+    expect(await errorOf(data.execute(`select 1, ${expression}`))).toBe(
       `UnsupportedResultException 400: The result contains the unsupported data type ${name}.`,
     );
   });

@@ -3,7 +3,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { serviceLimits } from "../../../../infra/local/data-api/limits.ts";
 import { prepareStatements } from "../../../../infra/local/data-api/prepared.ts";
-import { type Emulator, parameter, refusal, startEmulator } from "./emulator.ts";
+import { type Emulator, errorOf, parameter, startEmulator } from "./emulator.ts";
 
 let data: Emulator;
 
@@ -201,7 +201,7 @@ describe("a statement that only reads", () => {
 
     await read("select * from read");
     await data.execute("drop table read");
-    expect(await refusal(data.execute("select * from read"))).toMatch("SQLState: 42P01");
+    expect(await errorOf(data.execute("select * from read"))).toMatch("SQLState: 42P01");
 
     await data.execute("create table read as select 2::bigint as id, 'two' as name");
     expect(await data.value("select * from read")).toEqual({ longValue: 2 });
@@ -211,12 +211,12 @@ describe("a statement that only reads", () => {
     const parameters = [parameter("id", { longValue: 2 })];
     const divide = () => data.execute("select 1 / (id - :id) from read", { parameters });
     const unbound = () => data.execute("select id - :id from read");
-    const [division, binding] = [await refusal(divide()), await refusal(unbound())];
+    const [division, binding] = [await errorOf(divide()), await errorOf(unbound())];
     await sleep(20);
 
     for (let turn = 0; turn < 3; turn += 1) {
-      expect(await refusal(divide())).toBe(division);
-      expect(await refusal(unbound())).toBe(binding);
+      expect(await errorOf(divide())).toBe(division);
+      expect(await errorOf(unbound())).toBe(binding);
       await sleep(10);
     }
     expect(binding).toContain('prepared statement ""');
@@ -239,7 +239,7 @@ describe("databases", () => {
     await data.execute("create database other");
     await data.execute("create table only_here (id int)", { database: "other" });
 
-    expect(await refusal(data.execute("select 1 from only_here"))).toMatch("42P01");
+    expect(await errorOf(data.execute("select 1 from only_here"))).toMatch("42P01");
     expect(await data.column("select 1 from only_here", { database: "other" })).toEqual([]);
   });
 
@@ -252,6 +252,6 @@ describe("databases", () => {
     // PostgreSQL would wait for 5 s and then refuse.
     const sessions = "select count(*) from pg_stat_activity where datname = 'passing'";
     await expect.poll(() => data.value(sessions)).toEqual({ longValue: 0 });
-    expect(await refusal(data.execute("drop database passing"))).toBe("no refusal");
+    expect(await errorOf(data.execute("drop database passing"))).toBe("no error");
   });
 });

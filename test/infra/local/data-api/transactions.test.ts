@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Emulator, parameter, refusal, startEmulator } from "./emulator.ts";
+import { type Emulator, errorOf, parameter, startEmulator } from "./emulator.ts";
 
 let data: Emulator;
 
@@ -35,7 +35,7 @@ describe("transactions", () => {
     const { transactionStatus } = await data.rollback(transactionId);
 
     expect(transactionStatus).toBe("Rollback Complete");
-    expect(await refusal(data.execute("select 1 from passing"))).toMatch("42P01");
+    expect(await errorOf(data.execute("select 1 from passing"))).toMatch("42P01");
   });
 
   it("have an id of at most 192 characters", async () => {
@@ -50,9 +50,9 @@ describe("transactions", () => {
     await data[end](transactionId);
     const notFound = `TransactionNotFoundException 404: Transaction ${transactionId} is not found`;
 
-    expect(await refusal(data.execute("select 1", { transactionId }))).toBe(notFound);
-    expect(await refusal(data.commit(transactionId))).toBe(notFound);
-    expect(await refusal(data.rollback(transactionId))).toBe(notFound);
+    expect(await errorOf(data.execute("select 1", { transactionId }))).toBe(notFound);
+    expect(await errorOf(data.commit(transactionId))).toBe(notFound);
+    expect(await errorOf(data.rollback(transactionId))).toBe(notFound);
   });
 
   it("refuse a call while another one runs", async () => {
@@ -61,8 +61,8 @@ describe("transactions", () => {
     await sleep(50);
     const busy = "DatabaseErrorException 400: Transaction is still running a query";
 
-    expect(await refusal(data.execute("select 1", { transactionId }))).toBe(busy);
-    expect(await refusal(data.commit(transactionId))).toBe(busy);
+    expect(await errorOf(data.execute("select 1", { transactionId }))).toBe(busy);
+    expect(await errorOf(data.commit(transactionId))).toBe(busy);
     await slow;
     await data.rollback(transactionId);
   });
@@ -70,19 +70,19 @@ describe("transactions", () => {
   it("are aborted by an error, and cannot be committed then", async () => {
     const transactionId = await data.begin();
     await data.execute("insert into note values ('lost')", { transactionId });
-    await refusal(data.execute("select 1/0", { transactionId }));
+    await errorOf(data.execute("select 1/0", { transactionId }));
     const aborted =
       "DatabaseErrorException 400: ERROR: current transaction is aborted, commands ignored until end of transaction block; SQLState: 25P02";
 
-    expect(await refusal(data.execute("select 1", { transactionId }))).toBe(aborted);
-    expect(await refusal(data.commit(transactionId))).toBe(aborted);
+    expect(await errorOf(data.execute("select 1", { transactionId }))).toBe(aborted);
+    expect(await errorOf(data.commit(transactionId))).toBe(aborted);
     expect(await count("lost")).toBe(0);
   });
 
   it("take savepoints", async () => {
     const transactionId = await data.begin();
     await data.execute("savepoint here", { transactionId });
-    await refusal(data.execute("select 1/0", { transactionId }));
+    await errorOf(data.execute("select 1/0", { transactionId }));
     await data.execute("rollback to here", { transactionId });
     await data.execute("release here", { transactionId });
     await data.execute("insert into note values ('saved')", { transactionId });
@@ -124,7 +124,7 @@ describe("transactions", () => {
     const [first = "", second = ""] = ids;
     await data.commit(first);
 
-    expect(await refusal(data.commit(second))).toMatch(
+    expect(await errorOf(data.commit(second))).toMatch(
       /^DatabaseErrorException 400: ERROR: could not serialize access.*Hint: The transaction might succeed if retried.; SQLState: 40001$/,
     );
   });
@@ -134,20 +134,20 @@ describe("transactions", () => {
     await data.execute("insert into note values ('idle')", { transactionId });
     await sleep(500);
 
-    expect(await refusal(data.commit(transactionId))).toMatch("is not found");
+    expect(await errorOf(data.commit(transactionId))).toMatch("is not found");
     await data.execute("insert into note values ('idle')");
   });
 
   it("are rolled back when they last too long, though used", async () => {
     const transactionId = await data.begin();
-    const refusals = [];
+    const errors = [];
     for (let turn = 0; turn < 5; turn += 1) {
-      refusals.push(await refusal(data.execute("select 1", { transactionId })));
+      errors.push(await errorOf(data.execute("select 1", { transactionId })));
       await sleep(250);
     }
 
-    expect(refusals.slice(0, 3)).toEqual(Array(3).fill("no refusal"));
-    expect(refusals.at(-1)).toMatch("is not found");
+    expect(errors.slice(0, 3)).toEqual(Array(3).fill("no error"));
+    expect(errors.at(-1)).toMatch("is not found");
   });
 
   it("end with the session that carries them", async () => {
@@ -159,7 +159,7 @@ describe("transactions", () => {
 
     await sleep(50);
 
-    expect(await refusal(data.execute("select 1", { transactionId }))).toMatch("is not found");
+    expect(await errorOf(data.execute("select 1", { transactionId }))).toMatch("is not found");
   });
 });
 
@@ -179,7 +179,7 @@ describe("the statement timeout", () => {
   it("leaves the statement running with continueAfterTimeout", async () => {
     const sql = "insert into note select 'late' from pg_sleep(0.8)";
 
-    expect(await refusal(data.execute(sql, { continueAfterTimeout: true }))).toMatch("StatementTimeoutException 400");
+    expect(await errorOf(data.execute(sql, { continueAfterTimeout: true }))).toMatch("StatementTimeoutException 400");
     expect(await count("late")).toBe(0);
     await expect.poll(() => count("late")).toBe(1);
   });
@@ -197,7 +197,7 @@ describe("batches", () => {
   it("write nothing when one set fails", async () => {
     const sets = ["b1", "b2", "b1"].map((text) => [parameter("text", { stringValue: text })]);
 
-    expect(await refusal(data.batch("insert into note values (:text)", sets))).toMatch(/SQLState: 23505$/);
+    expect(await errorOf(data.batch("insert into note values (:text)", sets))).toMatch(/SQLState: 23505$/);
     expect(await count("b2")).toBe(0);
   });
 
@@ -210,6 +210,6 @@ describe("batches", () => {
   });
 
   it("refuse a second statement", async () => {
-    expect(await refusal(data.batch("select 1; select 2", [[]]))).toMatch("Multistatements aren't supported.");
+    expect(await errorOf(data.batch("select 1; select 2", [[]]))).toMatch("Multistatements aren't supported.");
   });
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startDataApi } from "../../../../infra/local/data-api/server.ts";
 import { signatureHeaders } from "../../../../infra/local/http/signature.ts";
 import { key } from "../../../support/environment.ts";
-import { clientOf, type Emulator, refusal, resourceArn, secretArn, startEmulator } from "./emulator.ts";
+import { clientOf, type Emulator, errorOf, resourceArn, secretArn, startEmulator } from "./emulator.ts";
 
 let data: Emulator;
 
@@ -90,7 +90,7 @@ describe("the wire", () => {
     const client = clientOf(api.url);
     const startedAt = performance.now();
     await client.send(new ExecuteStatementCommand({ resourceArn, secretArn, sql: "select 1" }));
-    await refusal(client.send(new ExecuteStatementCommand({ resourceArn, secretArn, sql: "select" + " 1/0" })));
+    await errorOf(client.send(new ExecuteStatementCommand({ resourceArn, secretArn, sql: "select" + " 1/0" })));
     await api.close();
 
     expect(performance.now() - startedAt).toBeGreaterThan(200);
@@ -134,7 +134,7 @@ describe("faults", () => {
       "The Aurora DB instance db-X is resuming after being auto-paused. Please wait a few seconds and try again.";
     data.api.intercept(() => ({ kind: "error", status: 400, type: "DatabaseResumingException", message }));
 
-    expect(await refusal(data.execute(visit))).toBe(`DatabaseResumingException 400: ${message}`);
+    expect(await errorOf(data.execute(visit))).toBe(`DatabaseResumingException 400: ${message}`);
     expect(data.api.calls).toHaveLength(1);
     data.api.intercept(undefined);
     expect(await visits()).toBe(0);
@@ -181,7 +181,7 @@ describe("faults", () => {
   ] as const)("%s: answers without running", async (kind, refused) => {
     data.api.intercept(() => ({ kind }));
 
-    expect(await refusal(data.execute(visit))).toBe(refused);
+    expect(await errorOf(data.execute(visit))).toBe(refused);
     data.api.intercept(undefined);
     expect(await visits()).toBe(0);
   });

@@ -35,7 +35,7 @@ const uploadBy = (credentials: Key = key) =>
     ),
   );
 
-async function refusalOf(request: Awaited<ReturnType<typeof uploadBy>>) {
+async function errorOf(request: Awaited<ReturnType<typeof uploadBy>>) {
   const { status, text } = await send(s3.url, request.path, request);
   return [status, /<Code>(\w+)<\/Code>/.exec(text)?.[1], await hasImage(join(directory, "s3"), object.Key)];
 }
@@ -49,20 +49,20 @@ function sign(method: string, path: string, body = "", more: Readonly<Record<str
 
 describe("S3", () => {
   it("refuses another key, such as that of an earlier start", async () => {
-    expect(await refusalOf(await uploadBy(newKey()))).toEqual([403, "InvalidAccessKeyId", false]);
+    expect(await errorOf(await uploadBy(newKey()))).toEqual([403, "InvalidAccessKeyId", false]);
   });
 
   it("refuses another secret, and another body or path than was signed", async () => {
     const other = await uploadBy({ ...newKey(), accessKeyId: key.accessKeyId });
     const upload = await uploadBy();
 
-    expect(await refusalOf(other)).toEqual([403, "SignatureDoesNotMatch", false]);
-    expect(await refusalOf({ ...upload, path: "/images/avatars/two.webp" })).toEqual([
+    expect(await errorOf(other)).toEqual([403, "SignatureDoesNotMatch", false]);
+    expect(await errorOf({ ...upload, path: "/images/avatars/two.webp" })).toEqual([
       403,
       "SignatureDoesNotMatch",
       false,
     ]);
-    expect(await refusalOf({ ...upload, body: "an Image" })).toEqual([400, "XAmzContentSHA256Mismatch", false]);
+    expect(await errorOf({ ...upload, body: "an Image" })).toEqual([400, "XAmzContentSHA256Mismatch", false]);
   });
 
   it("refuses what is not signed, reads included", async () => {
