@@ -1,5 +1,5 @@
 import { deleteAvatar } from "../../lib/contract/admin-contributors.ts";
 import { serveChange } from "../../lib/http/serve-change.ts";
-import { clearImage } from "../../lib/images/clear.ts";
+import { removeImage } from "../../lib/images/remove.ts";
 
-export const handler = serveChange(deleteAvatar, ({ path, ...tools }) => clearImage(tools, "contributors", path.id));
+export const handler = serveChange(deleteAvatar, ({ path, ...tools }) => removeImage(tools, "contributors", path.id));

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { execute } from "../../lib/database/client.ts";
 import { integer, text } from "../../lib/database/read.ts";
-import { removedImagesMax, removeImages } from "../../lib/images/store.ts";
+import { deleteObjects, imagesPerCall } from "../../lib/images/store.ts";
 import { operatorFunction, type Tools } from "../../lib/operators/operator-function.ts";
 import * as images from "../../lib/queries/fragments/images.ts";
 
@@ -14,9 +14,9 @@ export const handler = operatorFunction("ops/remove-images", z.looseObject({}), 
   let removed = 0;
   let last = "";
   for (;;) {
-    const keys = (await execute(images.due(last, removedImagesMax))).map((row) => text(row, 0));
+    const keys = (await execute(images.due(last, imagesPerCall))).map((row) => text(row, 0));
     if (keys.length > 0) removed += await remove(keys, tools);
-    if (keys.length < removedImagesMax) break;
+    if (keys.length < imagesPerCall) break;
     last = keys.at(-1) ?? "";
   }
   const [count] = await execute(images.listed());
@@ -24,7 +24,7 @@ export const handler = operatorFunction("ops/remove-images", z.looseObject({}), 
 });
 
 async function remove(keys: readonly string[], { change }: Tools): Promise<number> {
-  const failed = new Set(await removeImages(keys));
-  const { answer } = await change("forget_images", { keys: keys.filter((key) => !failed.has(key)) });
+  const failed = new Set(await deleteObjects(keys));
+  const { answer } = await change("unlist_images", { keys: keys.filter((key) => !failed.has(key)) });
   return Number(answer);
 }

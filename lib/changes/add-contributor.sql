@@ -1,4 +1,4 @@
--- Whether another contributor has this name, first and last together. Who wants the same name waits here.
+-- Whether another contributor has this first and last name. It locks the name: another request for it waits here.
 create function is_name_taken(asked json) returns boolean language plpgsql as $$
   declare
     first_key text = identity_key(asked ->> 'first_name');

@@ -1,5 +1,5 @@
--- POST /admin-permissions/add. The name of a missing one of the fifteen brings it back, key and all, for administrators
--- alone. Any other permission is without a key: it opens nothing of this service, whatever its name.
+-- POST /admin-permissions/add. The name of a missing permission of this service restores it with its key, and only the
+-- Administrator role gets it. Any other permission has no key, and so no effect in this service.
 create function add_permission(request request) returns outcome language plpgsql as $$
   declare
     missing text = request.asked ->> 'key';

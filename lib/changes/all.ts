@@ -1,10 +1,8 @@
 import addContributor from "./add-contributor.sql";
 import addPermission from "./add-permission.sql";
 import addRole from "./add-role.sql";
-import admission from "./admission.sql";
-import announceImage from "./announce-image.sql";
+import admit from "./admit.sql";
 import authority from "./authority.sql";
-import clearImage from "./clear-image.sql";
 import createUser from "./create-user.sql";
 import deleteContributor from "./delete-contributor.sql";
 import deletePermission from "./delete-permission.sql";
@@ -14,30 +12,32 @@ import editContributor from "./edit-contributor.sql";
 import editPermission from "./edit-permission.sql";
 import editRole from "./edit-role.sql";
 import editUser from "./edit-user.sql";
-import forgetImages from "./forget-images.sql";
 import images from "./images.sql";
 import logOutUser from "./log-out-user.sql";
 import openRecords from "./open-records.sql";
 import openSession from "./open-session.sql";
+import prepareImage from "./prepare-image.sql";
 import records from "./records.sql";
+import removeImage from "./remove-image.sql";
 import replaceImage from "./replace-image.sql";
 import request from "./request.sql";
 import restorePermissions from "./restore-permissions.sql";
 import tidy from "./tidy.sql";
+import unlistImages from "./unlist-images.sql";
 
 /**
- * What changes have in common, in an order in which it can be made. Bodies of functions hold no colon, since the Data
- * API looks for parameters in there too.
+ * What changes have in common, in the order in which it is created. Bodies of functions contain no colon, since the
+ * Data API looks for parameters in them, too.
  */
-export const steps = [request, authority, admission, records, images, openRecords] as const;
+export const steps = [request, authority, admit, records, images, openRecords] as const;
 
-/** The changes themselves: of the database functions in these files, the one that is called is named like this. */
+/** The files of the changes, by the name of the function that makes the change. */
 export const changes = {
   add_contributor: addContributor,
   add_permission: addPermission,
   add_role: addRole,
-  announce_image: announceImage,
-  clear_image: clearImage,
+  prepare_image: prepareImage,
+  remove_image: removeImage,
   create_user: createUser,
   delete_contributor: deleteContributor,
   delete_permission: deletePermission,
@@ -47,7 +47,7 @@ export const changes = {
   edit_permission: editPermission,
   edit_role: editRole,
   edit_user: editUser,
-  forget_images: forgetImages,
+  unlist_images: unlistImages,
   log_out_user: logOutUser,
   open_session: openSession,
   replace_image: replaceImage,
@@ -55,10 +55,10 @@ export const changes = {
   tidy,
 } as const;
 
-/** What the service's statements call: they open the way, or change something. Everything else is called by these. */
+/** The functions that the service's statements call. All others are called by these. */
 export const entries = [
-  "admitted",
-  "commanded",
+  "admit_caller",
+  "admit_operator",
   "caller",
   "open_contributor",
   "open_user",

@@ -1,5 +1,5 @@
--- Whether a user holds one of the fifteen permissions, named by its key.
-create function holds(holder bigint, permission text) returns boolean language plpgsql stable as $$
+-- Whether a user holds a permission of this service, given by its key.
+create function has_permission(holder bigint, permission text) returns boolean language plpgsql stable as $$
   begin
     return exists (
       select
@@ -9,8 +9,8 @@ create function holds(holder bigint, permission text) returns boolean language p
   end
 $$;
 
--- Whose session it is or was, and the status that it and its user's permissions give. Reads have it decided here, too,
--- since a function keeps the plans of what it asks.
+-- The user of a session, and the status for a request with it. Reads and changes both call this function, since a
+-- function keeps its query plans.
 create function caller(
   session_digest text, permission text, user_missing integer, out id bigint, out username text, out status integer
 ) language plpgsql stable as $$
@@ -23,14 +23,14 @@ create function caller(
     status = case
       when is_valid is not true then 401
       when username is null then user_missing
-      when holds(id, permission) then 200
+      when has_permission(id, permission) then 200
       else 403
     end;
   end
 $$;
 
--- Those of the fifteen permissions that a user holds, in order.
-create function powers(holder bigint) returns bigint[] language plpgsql stable as $$
+-- The ids of this service's permissions that a user holds, in order.
+create function service_permissions(holder bigint) returns bigint[] language plpgsql stable as $$
   begin
     return array(
       select id
@@ -47,35 +47,35 @@ create function powers(holder bigint) returns bigint[] language plpgsql stable a
   end
 $$;
 
--- Whether one of the fifteen is among these permissions that the holder lacks.
-create function exceeds(holder bigint, permission_ids bigint[]) returns boolean language sql stable as $$
+-- Whether these permissions include one of this service that the user does not hold.
+create function lacks_any(holder bigint, permission_ids bigint[]) returns boolean language sql stable as $$
   select exists (
-    select from permissions where id = any(permission_ids) and key is not null and id <> all(powers(holder))
+    select from permissions where id = any(permission_ids) and key is not null and id <> all(service_permissions(holder))
   )
 $$;
 
--- Whether the holder can do all that is to be permitted at all, and so may look after the Administrator role.
-create function holds_all(holder bigint) returns boolean language sql stable as $$
-  select powers(holder) @> array(select id from permissions where key is not null)
+-- Whether a user holds all permissions of this service, and so may manage the Administrator role.
+create function has_all_permissions(holder bigint) returns boolean language sql stable as $$
+  select service_permissions(holder) @> array(select id from permissions where key is not null)
 $$;
 
--- Whether a user can do all that another can, and more.
+-- Whether a user holds all permissions that another user holds, and more.
 create function outranks(superior bigint, holder bigint) returns boolean language plpgsql stable as $$
   declare
-    more bigint[] = powers(superior);
-    less bigint[] = powers(holder);
+    more bigint[] = service_permissions(superior);
+    less bigint[] = service_permissions(holder);
   begin
     return more @> less and more <> less;
   end
 $$;
 
--- Whether a user has the Administrator role among these and the caller may not take it: for want of power, or as the
--- user is the last to have it.
-create function is_kept_administrator(target bigint, caller bigint, lost bigint[]) returns boolean
+-- Whether the Administrator role is among these roles of a user, and the caller may not take it away: the caller does
+-- not hold all permissions, or the user is the last one with this role.
+create function must_stay_administrator(target bigint, caller bigint, removed bigint[]) returns boolean
   language sql stable as $$
   select
     exists (select from user_roles where role_id = role.id and user_id = target)
-    and not (holds_all(caller) and exists (select from user_roles where role_id = role.id and user_id <> target))
+    and not (has_all_permissions(caller) and exists (select from user_roles where role_id = role.id and user_id <> target))
   from roles as role
-  where key = 'administrator' and id = any(lost)
+  where key = 'administrator' and id = any(removed)
 $$;

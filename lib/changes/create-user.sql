@@ -1,5 +1,5 @@
--- An operator adds a user with these roles, or with the default one. `Administrator` is the role with that key, whatever
--- it is called. 404 stands for a role that is not there.
+-- An operator adds a user with these roles, or with the default role. `Administrator` means the role with that key,
+-- even if it has been renamed. 404 means that a role does not exist.
 create function create_user(request request) returns outcome language plpgsql as $$
   declare
     wanted bigint[];

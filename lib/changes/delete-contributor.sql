@@ -1,13 +1,13 @@
--- DELETE /admin-contributors/delete/{id}. All that belongs to the contributor goes with it.
+-- DELETE /admin-contributors/delete/{id}. All its rows in other tables go with it.
 create function delete_contributor(request request) returns outcome language plpgsql as $$
   declare
     before json = contributor_record(request.target);
   begin
-    if objection(request, before) > 0 then
-      return refused(objection(request, before));
+    if record_error(request, before) > 0 then
+      return refused(record_error(request, before));
     end if;
 
     delete from contributors where id = request.target;
-    return done(request, before, answer => give_up_image(before));
+    return done(request, before, answer => schedule_removal(before));
   end
 $$;

@@ -1,13 +1,13 @@
--- DELETE /admin-permissions/delete/{id}. Roles lose it with its row.
+-- DELETE /admin-permissions/delete/{id}. Its rows in `role_permissions` go with it (`on delete cascade`).
 create function delete_permission(request request) returns outcome language plpgsql as $$
   declare
     before json = permission_record(request.target);
     roles bigint[];
   begin
-    if objection(request, before) > 0 then
-      return refused(objection(request, before));
+    if record_error(request, before) > 0 then
+      return refused(record_error(request, before));
     end if;
-    if exceeds(request.caller, array[request.target]) then
+    if lacks_any(request.caller, array[request.target]) then
       return refused(403);
     end if;
 

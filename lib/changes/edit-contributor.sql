@@ -1,6 +1,7 @@
--- The first parameter by which elements are named that are not the contributor's, or more than it may have; or null.
-create function misnamed(
-  kind text, added json, removed bigint[], modified json, held json, most integer
+-- The first invalid parameter, or null. Elements to remove or to modify must be the contributor's own, and with the
+-- added ones there may not be too many.
+create function invalid_parameter(
+  kind text, added json, removed bigint[], modified json, held json, max_count integer
 ) returns text language plpgsql immutable as $$
   declare
     own bigint[] = ids(held);
@@ -8,14 +9,14 @@ create function misnamed(
     return case
       when not own @> removed then 'removed_' || kind
       when not own @> ids(modified) then 'modified_' || kind
-      when json_array_length(added) > 0 and json_array_length(added) + cardinality(own) - cardinality(removed) > most
+      when json_array_length(added) > 0 and json_array_length(added) + cardinality(own) - cardinality(removed) > max_count
         then 'added_' || kind
     end;
   end
 $$;
 
--- Whether relations lead to nobody, or to the contributor itself.
-create function is_unrelatable(relations json, target bigint) returns boolean language plpgsql stable as $$
+-- Whether a relation leads to a missing contributor, or to the contributor itself.
+create function has_invalid_relation(relations json, target bigint) returns boolean language plpgsql stable as $$
   begin
     return json_array_length(relations) > 0 and exists (
       select
@@ -25,7 +26,7 @@ create function is_unrelatable(relations json, target bigint) returns boolean la
   end
 $$;
 
--- POST /admin-contributors/edit/{id}. What is both modified and removed is removed.
+-- POST /admin-contributors/edit/{id}. An element that is both modified and removed is removed.
 create function edit_contributor(request request) returns outcome language plpgsql as $$
   declare
     target bigint = request.target;
@@ -38,22 +39,22 @@ create function edit_contributor(request request) returns outcome language plpgs
   begin
     perform from contributors where id = target for no key update;
     before = contributor_record(target);
-    if objection(request, before) > 0 then
-      return refused(objection(request, before));
+    if record_error(request, before) > 0 then
+      return refused(record_error(request, before));
     end if;
 
     invalid = coalesce(
-      misnamed('aliases', asked -> 'added_aliases', removed_aliases, null, before -> 'aliases', 200),
-      misnamed(
+      invalid_parameter('aliases', asked -> 'added_aliases', removed_aliases, null, before -> 'aliases', 200),
+      invalid_parameter(
         'descriptions', asked -> 'added_descriptions', removed_descriptions, asked -> 'modified_descriptions',
         before -> 'descriptions', 40
       ),
-      misnamed(
+      invalid_parameter(
         'relations', asked -> 'added_relations', removed_relations, asked -> 'modified_relations',
         before -> 'relations', 100
       ),
-      case when is_unrelatable(asked -> 'added_relations', target) then 'added_relations' end,
-      case when is_unrelatable(asked -> 'modified_relations', target) then 'modified_relations' end
+      case when has_invalid_relation(asked -> 'added_relations', target) then 'added_relations' end,
+      case when has_invalid_relation(asked -> 'modified_relations', target) then 'modified_relations' end
     );
     if invalid is not null then
       return refused(400, invalid);

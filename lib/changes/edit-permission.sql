@@ -1,14 +1,14 @@
--- POST /admin-permissions/edit/{id}. The key stays, and with it what the permission opens.
+-- POST /admin-permissions/edit/{id}. The key stays, so the permission keeps its effect.
 create function edit_permission(request request) returns outcome language plpgsql as $$
   declare
     target bigint = request.target;
     asked json = request.asked;
     before json = permission_record(target);
   begin
-    if objection(request, before) > 0 then
-      return refused(objection(request, before));
+    if record_error(request, before) > 0 then
+      return refused(record_error(request, before));
     end if;
-    if exceeds(request.caller, array[target]) then
+    if lacks_any(request.caller, array[target]) then
       return refused(403);
     end if;
 

@@ -1,14 +1,16 @@
+-- Whether all these permissions exist.
 create function are_permissions(wanted bigint[]) returns boolean language sql stable as $$
   select array(select id from permissions where id = any(wanted)) @> wanted
 $$;
 
--- Whether one of the fifteen that are held is among those to be removed.
-create function strips(removed bigint[], held bigint[]) returns boolean language sql stable as $$
+-- Whether the removed permissions include one of this service that the role has.
+create function removes_service_permission(removed bigint[], held bigint[]) returns boolean language sql stable as $$
   select exists (select from permissions where id = any(removed) and id = any(held) and key is not null)
 $$;
 
--- POST /admin-roles/edit/{id}. A permission that is both added and removed ends up removed; a description that is left
--- out stays. The Administrator role is edited only by those who hold all it can permit, and is stripped of none of it.
+-- POST /admin-roles/edit/{id}. A permission that is both added and removed is removed. Without a description the old
+-- one stays. Only a caller who holds all permissions of this service may edit the Administrator role, and it keeps all
+-- of them.
 create function edit_role(request request) returns outcome language plpgsql as $$
   declare
     target bigint = request.target;
@@ -19,16 +21,16 @@ create function edit_role(request request) returns outcome language plpgsql as $
     removed bigint[] = ids(asked -> 'removed_permissions');
     added bigint[] = without(wanted, held || removed);
   begin
-    if objection(request, before) > 0 then
-      return refused(objection(request, before));
+    if record_error(request, before) > 0 then
+      return refused(record_error(request, before));
     end if;
     if wanted <> '{}' and not are_permissions(wanted)
       or added <> '{}' and cardinality(without(held || added, removed)) > 500
     then
       return refused(400, 'added_permissions');
     end if;
-    if added <> '{}' and exceeds(request.caller, added)
-      or before ->> 'key' = 'administrator' and (not holds_all(request.caller) or strips(removed, held))
+    if added <> '{}' and lacks_any(request.caller, added)
+      or before ->> 'key' = 'administrator' and (not has_all_permissions(request.caller) or removes_service_permission(removed, held))
     then
       return refused(403);
     end if;

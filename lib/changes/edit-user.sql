@@ -1,12 +1,14 @@
+-- Whether all these roles exist.
 create function are_roles(wanted bigint[]) returns boolean language sql stable as $$
   select array(select id from roles where id = any(wanted)) @> wanted
 $$;
 
+-- The permissions of these roles.
 create function permissions_of(role_ids bigint[]) returns bigint[] language sql stable as $$
   select array(select permission_id from role_permissions where role_id = any(role_ids))
 $$;
 
--- POST /admin-users/edit/{id}. A role that is both added and removed ends up removed.
+-- POST /admin-users/edit/{id}. A role that is both added and removed is removed.
 create function edit_user(request request) returns outcome language plpgsql as $$
   declare
     target bigint = request.target;
@@ -17,8 +19,8 @@ create function edit_user(request request) returns outcome language plpgsql as $
     removed bigint[] = ids(asked -> 'removed_roles');
     added bigint[] = without(wanted, held || removed);
   begin
-    if objection(request, before) > 0 then
-      return refused(objection(request, before));
+    if record_error(request, before) > 0 then
+      return refused(record_error(request, before));
     end if;
     if wanted <> '{}' and not are_roles(wanted)
       or added <> '{}' and cardinality(without(held || added, removed)) > 200
@@ -26,8 +28,8 @@ create function edit_user(request request) returns outcome language plpgsql as $
       return refused(400, 'added_roles');
     end if;
     if outranks(target, request.caller)
-      or added <> '{}' and exceeds(request.caller, permissions_of(added))
-      or removed <> '{}' and is_kept_administrator(target, request.caller, removed)
+      or added <> '{}' and lacks_any(request.caller, permissions_of(added))
+      or removed <> '{}' and must_stay_administrator(target, request.caller, removed)
     then
       return refused(403);
     end if;

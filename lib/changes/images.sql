@@ -1,5 +1,5 @@
--- The record whose image is asked for, as far as its image goes. It is locked, so that updates of one record take
--- turns, and each sees the image that the one before has left.
+-- Locks the record whose image is to change, and returns its id, image and version. So updates of one record run one
+-- after the other, and each sees the image of the one before.
 create function image_record(request request) returns json language plpgsql as $$
   declare
     record json;
@@ -19,11 +19,11 @@ create function image_record(request request) returns json language plpgsql as $
   end
 $$;
 
--- Why the image of a record may not be changed; null when it may.
-create function image_refusal(request request, before json) returns outcome language plpgsql as $$
+-- The outcome if the image of a record may not be changed; otherwise null.
+create function image_error(request request, before json) returns outcome language plpgsql as $$
   begin
-    if objection(request, before) > 0 then
-      return refused(objection(request, before));
+    if record_error(request, before) > 0 then
+      return refused(record_error(request, before));
     end if;
     if request.asked ->> 'owner' = 'users' and outranks(request.target, request.caller) then
       return refused(403);
@@ -39,8 +39,8 @@ create function set_image(request request, image_key text) returns void language
   where id = request.target and request.asked ->> 'owner' = 'contributors';
 $$;
 
--- Lists the object that a record referred to as one to remove; gives its key, or null where there was none.
-create function give_up_image(before json) returns json language plpgsql as $$
+-- Lists the former image of a record for removal, if it had one. Returns its key.
+create function schedule_removal(before json) returns json language plpgsql as $$
   begin
     insert into images_to_remove as listed (key)
     select before ->> 'image'

@@ -1,10 +1,10 @@
--- POST /admin-users/logout/{id}. Ends all sessions of the user, and lets go what they were editing.
+-- POST /admin-users/logout/{id}. Ends all sessions of the user, and releases the user's edit locks.
 create function log_out_user(request request) returns outcome language plpgsql as $$
   declare
     before json = user_record(request.target);
   begin
-    if objection(request, before) > 0 then
-      return refused(objection(request, before));
+    if record_error(request, before) > 0 then
+      return refused(record_error(request, before));
     end if;
     if outranks(request.target, request.caller) then
       return refused(403);

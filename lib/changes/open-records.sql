@@ -1,8 +1,9 @@
--- Whoever opens a record that they may edit takes its lock for 15 minutes, or renews it, unless somebody else has it.
--- Locks tell who is editing; they refuse nothing. The answer is whether record and caller are still there.
+-- A caller who opens a record and may edit it takes its edit lock for 15 minutes, or renews it, unless somebody else
+-- has it. Edit locks only show who is editing; nobody is kept from it. The answer is whether the record and the caller
+-- still exist.
 create function open_user(caller bigint, target bigint) returns boolean language plpgsql as $$
   begin
-    if not holds(caller, 'edit-users') or outranks(target, caller) then
+    if not has_permission(caller, 'edit-users') or outranks(target, caller) then
       return true;
     end if;
     perform from users where id in (target, caller) order by id for key share;
@@ -20,9 +21,10 @@ create function open_user(caller bigint, target bigint) returns boolean language
   end
 $$;
 
+-- The same for a contributor.
 create function open_contributor(caller bigint, target bigint) returns boolean language plpgsql as $$
   begin
-    if not holds(caller, 'edit-contributors') then
+    if not has_permission(caller, 'edit-contributors') then
       return true;
     end if;
     perform from contributors where id = target for key share;

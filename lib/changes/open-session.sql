@@ -1,5 +1,5 @@
--- An operator opens a session for a user, whose token this service has made and sees no more; 404 when there is no such
--- user. The answer is when it ends.
+-- An operator opens a session for a user. The database gets only the hash of its token. 404 means that the user does
+-- not exist. The answer is the time when the session ends.
 create function open_session(request request) returns outcome language plpgsql as $$
   declare
     holder bigint = (

@@ -1,4 +1,4 @@
--- Records as the ledger keeps them from before a change, with all that belongs to them; null where there is none.
+-- A record with all that belongs to it, as the ledger stores it from before a change; null if there is none.
 create function user_record(target bigint) returns json language sql stable as $$
   select row_to_json(record)
   from (

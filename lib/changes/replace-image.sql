@@ -1,26 +1,27 @@
--- The second half: the record begins to refer to its new image, and the old one is listed in its place. Objects that
--- are about to be removed may be read for removal already, so they cannot be referred to any more.
+-- The second half of an image's update: the record gets its new image, which leaves the list, and the old one is listed
+-- for removal. A listed image that is due in five minutes or earlier may be removed already, so the record does not get
+-- it.
 create function replace_image(request request) returns outcome language plpgsql as $$
   declare
     before json = image_record(request);
-    refusal outcome = image_refusal(request, before);
+    error outcome = image_error(request, before);
     image_key text = request.asked ->> 'key';
   begin
-    if refusal.status is null then
+    if error.status is null then
       delete from images_to_remove where key = image_key and remove_after > now() + interval '5 minutes';
       if not found then
-        refusal = refused(500);
+        error = refused(500);
       end if;
     end if;
-    if refusal.status is not null then
-      perform give_up_image(json_build_object('image', image_key));
-      return refusal;
+    if error.status is not null then
+      perform schedule_removal(json_build_object('image', image_key));
+      return error;
     end if;
 
     perform set_image(request, image_key);
     return done(request, before, answer => json_build_object(
       'image', image_key,
-      'former', give_up_image(before) -> 'former'
+      'former', schedule_removal(before) -> 'former'
     ));
   end
 $$;

@@ -1,34 +1,36 @@
--- A request, as those who change something for it see it.
+-- A request, as a change gets it.
 create type request as (
-  key text, -- what it is known by, however often it is sent: the client's own, or the id of the invocation
-  id text, -- API Gateway's, or Lambda's
-  fingerprint text, -- SHA-256 of what is asked, where the client chose the key
+  key text, -- identifies it, however often it is sent: the client's Idempotency-Key, or the id of the invocation
+  id text, -- of API Gateway, or of Lambda
+  fingerprint text, -- SHA-256 of the input, if the client chose the key
   endpoint text,
-  digest text, -- SHA-256 of the session's token, hexadecimal; from operators of a token that is to become one
+  digest text, -- SHA-256 of the session's token, hexadecimal; from operators that of a new session's token
   permission text,
   user_missing integer, -- the status for a session whose user has been deleted
-  versions bigint[], -- those that the client has seen; null asks for none
-  target bigint, -- the record in question
-  asked json,
-  caller bigint, -- who asks; null for operators
+  versions bigint[], -- the record must have one of them; null for any
+  target bigint, -- the id of the record
+  asked json, -- the input
+  caller bigint, -- the user's id; null for operators
   username text,
-  status integer, -- what has been decided already: a refusal, or that the request came before
-  answer json -- and what was answered then
+  status integer, -- null, unless the request was refused or answered before
+  answer json -- the answer then
 );
 
--- A status of the contract, and what belongs to it: with 400 the name of the parameter to blame.
+-- A status of the contract, and its answer: with 400 the name of the invalid parameter.
 create type outcome as (status integer, answer json);
 
+-- The outcome of a change that must not be made.
 create function refused(status integer, parameter text default null) returns outcome language sql immutable as $$
   select cast(row(status, to_json(parameter)) as outcome)
 $$;
 
+-- The outcome of a change that leaves no row in the ledger.
 create function answered(answer json default null) returns outcome language sql immutable as $$
   select cast(row(200, answer) as outcome)
 $$;
 
--- What speaks against changing a record before all else: that it is not there, or not what the client has seen.
-create function objection(request request, before json) returns integer language sql immutable as $$
+-- The status if a record cannot be changed: 404 if it does not exist, 412 if it has another version; otherwise 0.
+create function record_error(request request, before json) returns integer language sql immutable as $$
   select case
     when before is null then 404
     when cast(before ->> 'version' as bigint) <> all(request.versions) then 412
@@ -36,7 +38,7 @@ create function objection(request request, before json) returns integer language
   end
 $$;
 
--- The happy end of every change: its row in the ledger.
+-- The outcome of a change that was made. It adds the row in the ledger.
 create function done(request request, before json default null, record bigint default null, answer json default null)
   returns outcome language plpgsql as $$
   begin
@@ -50,7 +52,7 @@ create function done(request request, before json default null, record bigint de
   end
 $$;
 
--- The ids in a JSON array of ids, or of objects with an id, each once.
+-- The distinct ids in a JSON array of ids, or of objects with an id.
 create function ids(elements json) returns bigint[] language plpgsql immutable as $$
   begin
     if elements is null or json_array_length(elements) = 0 then

@@ -1,10 +1,10 @@
--- A name for a permission or role of this service: its own, or with the time added where somebody else uses it.
-create function free_name(name text, is_taken boolean) returns text language sql stable as $$
+-- A name for a permission or role of this service: its own, or its own with the time if that name is taken.
+create function available_name(name text, is_taken boolean) returns text language sql stable as $$
   select name || case when is_taken then to_char(now(), ' (YYYY-MM-DD HH24.MI.SS)') else '' end
 $$;
 
--- Restores those of the fifteen permissions and the Administrator role that are missing, and gives the role every one
--- of them. It is the key that opens doors, so any name will do.
+-- Restores missing permissions of this service and the Administrator role, and gives the role all of them. The service
+-- checks only keys, so any name will do.
 create function restore_permissions(request request) returns outcome language plpgsql as $$
   declare
     restored bigint;
@@ -12,20 +12,20 @@ create function restore_permissions(request request) returns outcome language pl
   begin
     insert into permissions (key, name, description)
     select
-      known.key,
-      free_name(
-        known.key,
-        exists (select from permissions as taken where identity_key(taken.name) = identity_key(known.key))
+      given.key,
+      available_name(
+        given.key,
+        exists (select from permissions as taken where identity_key(taken.name) = identity_key(given.key))
       ),
-      known.value
-    from json_each_text(request.asked) as known
-    where known.key not in (select key from permissions where key is not null);
+      given.value
+    from json_each_text(request.asked) as given
+    where given.key not in (select key from permissions where key is not null);
     get diagnostics restored = row_count;
 
     insert into roles (key, name, description)
     values (
       'administrator',
-      free_name('Administrator', exists (select from roles where identity_key(name) = 'administrator')),
+      available_name('Administrator', exists (select from roles where identity_key(name) = 'administrator')),
       'May do everything'
     )
     on conflict (key) do nothing;

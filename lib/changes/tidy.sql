@@ -1,17 +1,17 @@
--- Forgets what nobody needs any more, a batch at a time: rows of the ledger older than so many days, sessions that
--- ended 30 days ago, and releases neither among the last ten nor in use within 90 days. The answer is how many of each.
+-- Deletes a batch of old data: rows of the ledger that are older than so many days, sessions that ended 30 days ago,
+-- and releases that are not among the last ten and were not in use for 90 days. The answer is the number of each.
 create function tidy(request request) returns outcome language plpgsql as $$
   declare
     batch integer = 10000;
     age interval = make_interval(days => cast(request.asked ->> 'days' as integer));
-    changes_gone bigint;
-    sessions_gone bigint;
-    releases_gone bigint = 0;
+    deleted_changes bigint;
+    deleted_sessions bigint;
+    deleted_releases bigint = 0;
     old text;
     answer json;
   begin
     delete from changes where id in (select id from changes where at < now() - age limit batch);
-    get diagnostics changes_gone = row_count;
+    get diagnostics deleted_changes = row_count;
 
     delete from refresh_tokens
     where digest in (
@@ -20,9 +20,9 @@ create function tidy(request request) returns outcome language plpgsql as $$
       where least(expires_at, revoked_at) < now() - interval '30 days'
       limit batch
     );
-    get diagnostics sessions_gone = row_count;
+    get diagnostics deleted_sessions = row_count;
 
-    -- As long as a stage runs this, it is in use.
+    -- A release that runs this is in use.
     update releases set installed_at = now() where schema = current_schema();
     for old in
       delete from releases
@@ -31,18 +31,18 @@ create function tidy(request request) returns outcome language plpgsql as $$
         and schema not in (select schema from releases order by installed_at desc limit 10)
       returning schema
     loop
-      -- The name of a schema can be no parameter.
+      -- A schema's name cannot be a parameter.
       execute format('drop schema if exists %I cascade', old);
-      releases_gone = releases_gone + 1;
+      deleted_releases = deleted_releases + 1;
     end loop;
 
     answer = json_build_object(
-      'changes', changes_gone,
-      'sessions', sessions_gone,
-      'releases', releases_gone,
-      'isDone', greatest(changes_gone, sessions_gone) < batch
+      'changes', deleted_changes,
+      'sessions', deleted_sessions,
+      'releases', deleted_releases,
+      'isDone', greatest(deleted_changes, deleted_sessions) < batch
     );
-    if changes_gone + sessions_gone + releases_gone = 0 then
+    if deleted_changes + deleted_sessions + deleted_releases = 0 then
       return answered(answer);
     end if;
     return done(request, answer => answer);

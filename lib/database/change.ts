@@ -28,16 +28,18 @@ export function change(
   request: ChangeRequest,
   deadline: number,
 ): Promise<Outcome> {
-  return call("admitted", name, { ...request, digest, permission, user_missing: userMissing }, deadline);
+  return call("admit_caller", name, { ...request, digest, permission, user_missing: userMissing }, deadline);
 }
 
 /** Changes something for an operator. */
-export const command = (name: ChangeName, request: ChangeRequest & { readonly digest?: string }): Promise<Outcome> =>
-  call("commanded", name, request);
+export const changeAsOperator = (
+  name: ChangeName,
+  request: ChangeRequest & { readonly digest?: string },
+): Promise<Outcome> => call("admit_operator", name, request);
 
 /** Checks the request and makes the change, in one statement. Sent twice, it is done once and answered the same. */
 async function call(
-  admission: "admitted" | "commanded",
+  admit: "admit_caller" | "admit_operator",
   name: ChangeName,
   request: object,
   deadline?: number,
@@ -45,7 +47,7 @@ async function call(
   const [row = []] = await execute(
     sql`
       with caller as materialized (
-        select ${released(admission)}(${JSON.stringify(request)}::json) as request
+        select ${released(admit)}(${JSON.stringify(request)}::json) as request
       )
       select (request).status, (request).caller, cast((request).answer as text)
       from caller

@@ -1,9 +1,9 @@
-/** What images are accepted as, in the order of how often they come. */
+/** The accepted formats, the most frequent first. */
 export type Format = "jpeg" | "png" | "webp" | "avif" | "gif";
 
 const png = "\x89PNG\r\n\x1a\n";
 
-/** The format of an image by its first bytes, whatever it is called; undefined for all that is not accepted. */
+/** The format of an image by its first bytes; undefined if it is not accepted. */
 export function formatOf(bytes: Buffer): Format | undefined {
   const text = (start: number, end: number) => bytes.toString("latin1", start, end);
   if (text(0, 3) === "\xff\xd8\xff") return "jpeg";
@@ -14,11 +14,11 @@ export function formatOf(bytes: Buffer): Format | undefined {
   return undefined;
 }
 
-/** What the file type box says the file can be read as (ISO/IEC 14496-12): one brand, a version, more brands. */
+/** The brands in the file type box (ISO/IEC 14496-12), which holds one brand, a version and more brands. */
 function brandsOf(bytes: Buffer): string[] {
   const box = bytes.subarray(0, Math.min(bytes.readUInt32BE(0), ftypBytesMax));
   const brands = box.toString("latin1", 8).match(/.{4}/gs) ?? [];
-  return brands.filter((_, place) => place !== 1);
+  return brands.filter((_, index) => index !== 1);
 }
 
 const ftypBytesMax = 256;

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 
-/** Where the images of each kind of record lie in the bucket. */
+/** The folder in the bucket for each kind of record. */
 export const folders = { users: "profiles", contributors: "avatars" } as const;
 
-/** What has an image, named like its table. */
+/** A kind of record that has an image, by the name of its table. */
 export type Owner = keyof typeof folders;
 
-/** A key that nobody can guess, used once: a new image has a new URL. */
+/** A random key, which is never used again: a new image has a new URL. */
 export const newKey = (owner: Owner): string => `${folders[owner]}/${randomUUID()}.webp`;
 
-/** Records keep the key of the full image; the scaled one lies beside it. */
+/** The key of the scaled image; a record has the key of the full one. */
 export const scaledKey = (key: string): string => key.replace(/(\.\w+)?$/, "-256$1");

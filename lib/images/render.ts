@@ -11,9 +11,9 @@ const fullPixelsMax = 1_024;
 const scaledPixelsMax = 256;
 
 /**
- * Makes both sizes of an image, upright, in sRGB, never larger than it came. The input is decoded once, to the pixels
- * of the full size, and both are written from these.
- * @throws when it is in no accepted format, too large, or broken
+ * Makes both sizes of an image, upright, in sRGB, and never enlarged. The input is decoded once, to the pixels of the
+ * full size; both images are made from these.
+ * @throws when the format is not accepted, or the image is too large or broken
  */
 export async function render(bytes: Buffer): Promise<Rendition> {
   if (!formatOf(bytes)) throw new TypeError("The image is neither JPEG, PNG, WebP, AVIF nor GIF");

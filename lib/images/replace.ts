@@ -1,32 +1,32 @@
 import { ContractError } from "../http/errors.ts";
 import type { Tools } from "../http/serve-change.ts";
-import { discard, formerKey, newKeyIn } from "./discard.ts";
 import { newKey, type Owner } from "./keys.ts";
+import { formerKeyIn, newKeyIn, removeOrphan } from "./orphans.ts";
 import { render } from "./render.ts";
 import { base64Of } from "./source.ts";
 import { storeImage } from "./store.ts";
 
 /**
- * Gives a record a new image. Nothing is decoded before the first statement has let the caller in, and that statement
- * lists the new objects as ones to remove; the second takes them off the list as the record begins to refer to them. So
- * wherever this breaks off, either the old or the new image is whole, and no object is forgotten.
+ * Gives a record a new image. The first statement checks the caller and lists the new image for removal. Then the image
+ * is decoded and its objects are stored. The second statement gives it to the record and takes it off the list. If this
+ * breaks off anywhere, the record has its old or its new image, and every other object is listed.
  */
 export async function replaceImage(tools: Tools, owner: Owner, id: number | null, image: string): Promise<void> {
   const text = base64Of(image);
   const key = newKey(owner);
-  // An answer says that the client's key has been used: the same request was served before.
-  if ((await tools.change("announce_image", id, { owner, key })) !== null) return;
+  // An answer means that the same request, with the client's key, was answered before.
+  if ((await tools.change("prepare_image", id, { owner, key })) !== null) return;
   await storeImage(key, await render(Buffer.from(text, "base64")), tools.deadline);
   const answer = await swap(tools, owner, id, key);
-  await discard(tools, newKeyIn(answer) === key ? formerKey(answer) : key);
+  await removeOrphan(tools, newKeyIn(answer) === key ? formerKeyIn(answer) : key);
 }
 
-/** Where the answer is a refusal, and only there, the new image is surely not in use. */
+/** Only an error of the contract proves that the record does not have the new image. */
 async function swap(tools: Tools, owner: Owner, id: number | null, key: string): Promise<string | null> {
   try {
     return await tools.change("replace_image", id, { owner, key });
   } catch (error) {
-    if (error instanceof ContractError) await discard(tools, key);
+    if (error instanceof ContractError) await removeOrphan(tools, key);
     throw error;
   }
 }

@@ -1,10 +1,10 @@
 import sharp, { type Sharp } from "sharp";
 
-// No two requests bring the same image, so a cache would only keep memory that a Lambda pays for.
+// Each request has another image, so a cache would only waste memory.
 sharp.cache(false);
-// The C library's allocator gives memory back badly to many threads (sharp, "Installation"); one image is enough work.
+// With many threads glibc's allocator fragments memory (sharp, "Installation"), and there is one image at a time.
 sharp.concurrency(1);
-// SVG and all others stay shut even for bytes that one of these formats is mistaken for.
+// libvips may not load any other format, SVG above all, even if `formatOf` is deceived.
 sharp.block({ operation: ["VipsForeignLoad"] });
 sharp.unblock({
   operation: [
@@ -16,17 +16,17 @@ sharp.unblock({
   ],
 });
 
-/** Of the input, whatever its few bytes unfold to: a camera's 50 megapixels. */
+/** Enough for a camera. A few bytes of input may decode to many more pixels. */
 const inputPixelsMax = 50_000_000;
 const secondsMax = 10;
 
-/** Opens an image that somebody sent: the one place that says how far it is trusted. */
+/** Opens an image from a client, within limits. */
 export const openImage = (bytes: Buffer): Sharp =>
   sharp(bytes, { limitInputPixels: inputPixelsMax, failOn: "error", sequentialRead: true, pages: 1 }).timeout({
     seconds: secondsMax,
   });
 
-/** Pixels of ours, side by side, without any file format. */
+/** Raw pixels that `openImage` has decoded. */
 export interface Pixels {
   readonly data: Buffer;
   readonly info: { readonly width: number; readonly height: number; readonly channels: 1 | 2 | 3 | 4 };

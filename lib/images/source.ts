@@ -1,12 +1,12 @@
 import { commonErrors, invalidParameter } from "../contract/errors.ts";
 import { ContractError } from "../http/errors.ts";
 
-/** Lambda takes events of 6 MiB; the rest is left for their headers. As an image, 4.5 MB. */
+/** Lambda accepts events of 6 MiB, headers included. So much Base64 is an image of 4.5 MB. */
 export const base64LengthMax = 6_000_000;
 
 /**
- * The Base64 text of an image that is given with a data URL's prefix or without. Only its letters are looked at here;
- * nothing is decoded yet, and the type it claims to have means nothing.
+ * The Base64 text of an image, without the prefix of a data URL. It checks only the letters and decodes nothing; the
+ * type in the prefix is ignored.
  * @throws {ContractError} 400 for anything else, a URL above all
  */
 export function base64Of(image: string): string {

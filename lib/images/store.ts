@@ -22,10 +22,10 @@ export async function storeImage(key: string, { full, scaled }: Rendition, deadl
 }
 
 /** S3 deletes 1,000 objects in a call, and an image has two. */
-export const removedImagesMax = 500;
+export const imagesPerCall = 500;
 
-/** Removes images in both sizes. Returns the keys that S3 did not remove; a missing object counts as removed. */
-export async function removeImages(keys: readonly string[], deadline = deadlineFromNow()): Promise<string[]> {
+/** Deletes the objects of images, two each. Returns the keys of the images that S3 did not delete. */
+export async function deleteObjects(keys: readonly string[], deadline = deadlineFromNow()): Promise<string[]> {
   const Objects = keys.flatMap((key) => [{ Key: key }, { Key: scaledKey(key) }]);
   const command = new DeleteObjectsCommand({ Bucket, Delete: { Objects, Quiet: true } });
   const { Errors = [] } = await retry((options) => client.send(command, options), isFault, deadline);

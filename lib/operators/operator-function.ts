@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Context } from "aws-lambda";
 import type * as z from "zod/mini";
-import { type ChangeName, command } from "../database/change.ts";
+import { type ChangeName, changeAsOperator } from "../database/change.ts";
 import { payloadOf } from "./payload.ts";
 
 /** What an operator function gets beside its input. */
@@ -32,7 +32,13 @@ export function operatorFunction<S extends z.ZodMiniType, Result>(
     const change: Tools["change"] = async (name, asked = {}, digest = "") => {
       // A new key: when Lambda invokes the function again, it has a new token or other images, so it is another change.
       const key = randomUUID();
-      const { status, body } = await command(name, { key, id: context?.awsRequestId ?? key, endpoint, asked, digest });
+      const { status, body } = await changeAsOperator(name, {
+        key,
+        id: context?.awsRequestId ?? key,
+        endpoint,
+        asked,
+        digest,
+      });
       return { status, answer: JSON.parse(body ?? "null") };
     };
     return await work(input, { change });

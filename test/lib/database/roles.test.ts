@@ -102,13 +102,14 @@ describe("Of the functions", () => {
     return called;
   }
 
-  it("of a release, administration may call those that open the way or change something, and nobody else any", async () => {
+  it("of a release, only administration may call any, and only the entries", async () => {
     expect(await calledBy("public", schema)).toEqual([]);
     expect(await calledBy("admin", schema)).toEqual(
       `
-        add_contributor add_permission add_role admitted announce_image caller clear_image commanded create_user
-        delete_contributor delete_permission delete_role delete_user edit_contributor edit_permission edit_role edit_user
-        forget_images log_out_user open_contributor open_session open_user replace_image restore_permissions tidy
+        add_contributor add_permission add_role admit_caller admit_operator caller create_user delete_contributor
+        delete_permission delete_role delete_user edit_contributor edit_permission edit_role edit_user log_out_user
+        open_contributor open_session open_user prepare_image remove_image replace_image restore_permissions tidy
+        unlist_images
       `.match(/\w+/g),
     );
     expect(await calledBy("master", schema)).toEqual(

@@ -1,0 +1,14 @@
+-- Takes images off the list for removal after their objects are deleted. The answer is their number.
+create function unlist_images(request request) returns outcome language plpgsql as $$
+  declare
+    unlisted bigint;
+  begin
+    delete from images_to_remove
+    where key in (select json_array_elements_text(request.asked -> 'keys')) and remove_after <= now();
+    get diagnostics unlisted = row_count;
+    if unlisted = 0 then
+      return answered(to_json(unlisted));
+    end if;
+    return done(request, answer => to_json(unlisted));
+  end
+$$;
