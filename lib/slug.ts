@@ -2,6 +2,9 @@ import slugify from "@sindresorhus/slugify";
 
 const slugLengthMax = 100;
 
-/** What a slug is made of: the name in small Latin letters, digits and hyphens; the fallback for a name without any. */
+/**
+ * The slug of a name, in Latin letters, digits and hyphens, before the database makes it unique. A name without these
+ * gets the fallback.
+ */
 export const slugOf = (name: string, fallback: string): string =>
   slugify(name).slice(0, slugLengthMax).replace(/-+$/, "") || fallback;

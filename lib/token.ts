@@ -1,4 +1,4 @@
 import { hash } from "node:crypto";
 
-/** What the database keeps of a refresh token: its SHA-256, hexadecimal. */
+/** The SHA-256 of a refresh token, hexadecimal: the database stores only this. */
 export const digestOf = (token: string): string => hash("sha256", token);

@@ -19,7 +19,7 @@ export const handler = operatorFunction("ops/remove-images", z.looseObject({}), 
     if (keys.length < imagesPerCall) break;
     last = keys.at(-1) ?? "";
   }
-  const [count] = await execute(images.listed());
+  const [count] = await execute(images.count());
   return { removed, kept: count ? integer(count, 0) : 0 };
 });
 

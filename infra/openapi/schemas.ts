@@ -1,6 +1,14 @@
 import * as z from "zod/mini";
 import * as answers from "../../lib/contract/answers.ts";
-import { bodyId, image, name, nameLengthMax, numericId, possibleName, unseen } from "../../lib/contract/parameters.ts";
+import {
+  bodyId,
+  forbiddenInNames,
+  image,
+  name,
+  nameLengthMax,
+  nameOrEmpty,
+  numericId,
+} from "../../lib/contract/parameters.ts";
 
 /** JSON Schema 2020-12, as OpenAPI 3.1 uses it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -30,7 +38,7 @@ export function fieldSchema(schema: z.ZodMiniType): JsonSchema {
     if (context.zodSchema === bodyId) replace(context.jsonSchema, { $ref: "#/components/schemas/RecordId" });
     if (context.zodSchema === image) context.jsonSchema.pattern = base64;
     if (context.zodSchema === name) replace(context.jsonSchema, { $ref: "#/components/schemas/Name" });
-    if (context.zodSchema === possibleName) replace(context.jsonSchema, { $ref: "#/components/schemas/PossibleName" });
+    if (context.zodSchema === nameOrEmpty) replace(context.jsonSchema, { $ref: "#/components/schemas/PossibleName" });
   });
 }
 
@@ -72,7 +80,7 @@ const characterOf = (point: number) =>
   point > 0xffff ? String.fromCodePoint(point) : `\\u${point.toString(16).padStart(4, "0")}`;
 
 const whitespace = "[\\s\\ufeff]*";
-const invisible = rangesOf(unseen);
+const invisible = rangesOf(forbiddenInNames);
 const joining = rangesOf(/\u200c|\u200d|\p{Variation_Selector}/u);
 const visibleName = `^${whitespace}[${joining}]*[^\\s${invisible}${joining}][^${invisible}]*${whitespace}$`;
 

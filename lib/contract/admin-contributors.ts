@@ -11,12 +11,12 @@ import {
   limit,
   list,
   name,
+  nameOrEmpty,
   numericId,
   offset,
   optionalId,
   optionalName,
   order,
-  possibleName,
   requiredText,
   search,
 } from "./parameters.ts";
@@ -58,7 +58,7 @@ export const addContributor = declare({
   errors: { 409: taken, 500: "An error occurred while adding the contributor" },
 });
 
-/** An alias as `{name}` or as the bare name. */
+/** An alias, as `{name}` or as a string. */
 const alias = z.union([
   name,
   z.pipe(
@@ -67,7 +67,7 @@ const alias = z.union([
   ),
 ]);
 const linksMax = 50;
-/** What to remove, as its id or as an object with the id. */
+/** Elements to remove: ids, or objects with an id. */
 const removed = list(
   z.union([
     bodyId,
@@ -77,16 +77,16 @@ const removed = list(
     ),
   ]),
 );
-/** Languages in English, or by their two-letter code. */
+/** A language by its English name or its two-letter code. */
 const inEnglish = z.pipe(name, z.transform(language));
-const description = z.object({ description: requiredText, language: inEnglish, source: z._default(possibleName, "") });
+const description = z.object({ description: requiredText, language: inEnglish, source: z._default(nameOrEmpty, "") });
 const relation = z.object({ relation_id: bodyId, relation_type: name });
-/** Modified elements name themselves by id and give what changes. */
+/** A modified element has its id and the fields that change. */
 const modifiedDescription = z.object({
   id: bodyId,
   description: z.optional(requiredText),
   language: z.optional(inEnglish),
-  source: z.optional(possibleName),
+  source: z.optional(nameOrEmpty),
 });
 const modifiedRelation = z.object({ id: bodyId, relation_id: z.optional(bodyId), relation_type: z.optional(name) });
 

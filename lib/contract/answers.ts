@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 
 /*
- * The records of the interface ("Resources and their fields"), strictly: an unknown field is an error. Tests and
- * documents parse answers with these; functions only see their types.
+ * The records of the interface ("Resources and their fields"). An unknown field is an error. Tests and documents use
+ * these schemas; functions use only their types.
  */
 
 const id = z.int().check(z.positive());

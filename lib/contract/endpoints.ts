@@ -6,7 +6,7 @@ import * as contributors from "./contributors.ts";
 import type { Declaration } from "./declare.ts";
 import * as publishers from "./publishers.ts";
 
-/** Every endpoint, by the interface's name for its resource and by the name of its declaration. */
+/** Every endpoint, by its resource in the interface and by the name of its declaration. */
 export const resources: Readonly<Record<string, Readonly<Record<string, Declaration>>>> = {
   Users: adminUsers,
   Roles: adminRoles,

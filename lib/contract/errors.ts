@@ -1,4 +1,4 @@
-/** Errors every endpoint can give (README.md, "Errors", "Bad input" and "Authentication"). */
+/** Errors that every endpoint can answer (README.md, "Errors", "Bad input" and "Authentication"). */
 export const commonErrors = {
   400: "Required parameters missing",
   401: "Unauthorized",
@@ -9,8 +9,8 @@ export const commonErrors = {
   503: "Service unavailable, try again in a few seconds",
 } as const;
 
-/** An optional parameter that cannot be read, or a value that cannot be accepted: status 400. */
+/** The message of status 400 for one invalid parameter. */
 export const invalidParameter = (name: string) => `Invalid parameter: ${name}`;
 
-/** The answer of endpoints that need a file service where there is none: status 503. */
+/** The message of status 503 if the endpoint needs a file service and there is none. */
 export const noFileService = "This service is not handling file uploads.";

@@ -1,9 +1,9 @@
 import type { Declaration } from "./declare.ts";
 
-/** What pages of other origins may read of an answer, beyond what browsers always let them (README.md, "CORS"). */
+/** The headers that pages of other origins may read, beside those that browsers always permit (README.md, "CORS"). */
 export const exposedHeaders = "Age, ETag, Retry-After, x-amzn-RequestId";
 
-/** Whether the endpoint gives or changes a record that counts its changes; its version is the `ETag` of the details. */
+/** Whether the endpoint shows or changes a record with a version, which is the `ETag` of its details. */
 export const isVersioned = ({ permission, parameters }: Declaration): boolean =>
   permission !== undefined && parameters !== undefined;
 
@@ -11,6 +11,6 @@ export const isVersioned = ({ permission, parameters }: Declaration): boolean =>
 export const isRepeatable = ({ permission, method }: Declaration): boolean =>
   permission !== undefined && method !== "GET";
 
-/** The headers of a request that change what it does. */
+/** The request headers that the endpoint reads beside the cookie. */
 export const headersOf = (declaration: Declaration): readonly ("If-Match" | "Idempotency-Key")[] =>
   isRepeatable(declaration) ? [...(isVersioned(declaration) ? (["If-Match"] as const) : []), "Idempotency-Key"] : [];

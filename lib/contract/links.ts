@@ -4,7 +4,7 @@ import { trimmed } from "./parameters.ts";
 
 const linkLengthMax = 2000;
 
-/** An http or https URL, normalised; anything else, `javascript:` above all, is refused. Escapes count, too. */
+/** An http or https URL, normalised; anything else is invalid, `javascript:` above all. Its length includes escapes. */
 export const link = z.pipe(
   trimmed(linkLengthMax).check(z.minLength(1)),
   z.transform((value, context) => {
@@ -12,7 +12,7 @@ export const link = z.pipe(
       const url = normalizeUrl(value, { defaultProtocol: "https", stripWWW: false, stripAuthentication: true });
       if (/^https?:\/\/[^/]/.test(url) && url.length <= linkLengthMax) return url;
     } catch {
-      // not a URL, refused below
+      // not a URL, so it is invalid, too
     }
     context.issues.push({ code: "custom", input: value });
     return z.NEVER;

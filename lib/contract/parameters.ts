@@ -4,30 +4,30 @@ import { language } from "./languages.ts";
 export const nameLengthMax = 255;
 const textLengthMax = 20_000;
 const shortTextLengthMax = 2_000;
-/** Elements of one array in a request body. */
+/** Limit of elements in an array of a request body. */
 const elementsMax = 200;
 
-/** PostgreSQL stores neither NUL nor half a surrogate pair. */
+/** PostgreSQL stores neither NUL nor an unpaired surrogate. */
 const storable = z.refine<string>((value) => !value.includes("\0") && value.isWellFormed());
 
-/** Text of at most `max` characters, from which surrounding space is then cut off. */
+/** Text of at most `max` characters; then surrounding white space is removed. */
 export const trimmed = (max: number) => z.string().check(z.maxLength(max), z.trim(), storable);
 
 /**
- * What no name holds: control characters, breaks of lines, and what nobody sees or what turns the direction of text.
- * Joiners and variation selectors stay, for scripts, emoji and ideographs need them.
+ * Characters that a name may not contain: control characters, line breaks, invisible characters, and those that change
+ * the direction of text. Joiners and variation selectors are allowed: some scripts, emoji and ideographs need them.
  */
-export const unseen =
+export const forbiddenInNames =
   /[[\p{Cc}\p{Zl}\p{Zp}\p{Cf}\p{Default_Ignorable_Code_Point}]--[\p{Variation_Selector}\u200c\u200d]]/v;
 const visible = /[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 
-/** A name, or nothing: what cannot be seen counts as space does. */
-export const possibleName = z.string().check(
+/** A name that may be empty; a name without any visible character is empty. */
+export const nameOrEmpty = z.string().check(
   z.maxLength(nameLengthMax),
   z.overwrite((value) => (visible.test(value) ? value.trim() : "")),
-  z.refine((value) => value.isWellFormed() && !unseen.test(value)),
+  z.refine((value) => value.isWellFormed() && !forbiddenInNames.test(value)),
 );
-export const name = possibleName.check(z.minLength(1));
+export const name = nameOrEmpty.check(z.minLength(1));
 
 /** A contributor's description. */
 export const requiredText = trimmed(textLengthMax).check(z.minLength(1));
@@ -35,57 +35,57 @@ export const requiredText = trimmed(textLengthMax).check(z.minLength(1));
 export const shortText = trimmed(shortTextLengthMax);
 export const requiredShortText = shortText.check(z.minLength(1));
 
-/** A field that may be left out or null; both mean `absent`. */
-const orElse = <S extends z.ZodMiniType, const A>(schema: S, absent: A) =>
+/** A field with a default, for null and for a missing field. */
+const withDefault = <S extends z.ZodMiniType, const D>(schema: S, defaultValue: D) =>
   z.pipe(
     z.optional(z.nullable(schema)),
-    z.transform((value): z.output<S> | A => value ?? absent),
+    z.transform((value): z.output<S> | D => value ?? defaultValue),
   );
 
-/** A name that may be null, left out or empty; all mean null. */
+/** A name that may be missing, null or empty: then it is null. */
 export const optionalName = z.pipe(
-  z.optional(z.nullable(possibleName)),
+  z.optional(z.nullable(nameOrEmpty)),
   z.transform((value) => value || null),
 );
-export const flag = orElse(z.boolean(), false);
+export const flag = withDefault(z.boolean(), false);
 
 const digits = z.string().check(z.regex(/^\d{1,16}$/));
 const wholeNumber = z.pipe(digits, z.pipe(z.transform(Number), z.int().check(z.nonnegative())));
 
-/** A numeric identifier in a query: a positive integer. */
+/** An id in a query: a positive integer. */
 export const id = z.pipe(digits, z.pipe(z.transform(Number), z.int().check(z.positive())));
 
-/** What can match nothing becomes null, so that it is missing like a record that is not there. */
+/** A value that no record can have becomes null. So it is not found, as the id of a missing record is not. */
 const orNull = <const S extends z.ZodMiniType>(schema: S) =>
   z.transform((value: string): z.output<S> | null => schema.safeParse(value).data ?? null);
 
-/** An identifier the interface calls a string (users, roles, permissions). */
+/** An id that is a string in the interface (users, roles, permissions). */
 export const textId = z.pipe(z.string().check(z.minLength(1)), orNull(id));
 
-/** An identifier in a path that the interface calls a number (contributors, publishers): any integer. */
+/** An id in a path that is a number in the interface (contributors, publishers): any integer. */
 export const numericId = z.pipe(z.string().check(z.regex(/^-?\d+$/)), orNull(id));
 
-/** An identifier in a JSON body, as a number or its digits. */
+/** An id in a JSON body: a number, or a string of digits. */
 export const bodyId = z.union([z.int().check(z.positive()), id]);
 
-/** An array in a request body that defaults to nothing. */
+/** An array in a request body; the default is an empty one. */
 export const list = <S extends z.ZodMiniType>(element: S, max = elementsMax) =>
-  orElse(z.array(element).check(z.maxLength(max)), []);
+  withDefault(z.array(element).check(z.maxLength(max)), []);
 
-/** An image as Base64, with the prefix of a data URL or without; what it is made of is looked at when it is processed. */
+/** An image as Base64, with or without the prefix of a data URL; it is checked when it is processed. */
 export const image = z.string().check(z.minLength(1));
 
-const word = z.string().check(z.minLength(1), z.maxLength(nameLengthMax), storable);
+const nonEmptyText = z.string().check(z.minLength(1), z.maxLength(nameLengthMax), storable);
 
-export const slug = z.pipe(z.string().check(z.minLength(1)), orNull(word));
+export const slug = z.pipe(z.string().check(z.minLength(1)), orNull(nonEmptyText));
 
-/** Optional query parameters: an empty string counts as absent, which the pipeline sees to. */
+/** A text to search for. An empty query parameter is removed before (lib/http/input.ts). */
 export const search = z.optional(z.string().check(z.maxLength(nameLengthMax), storable));
 export const limit = z._default(wholeNumber, Number.MAX_SAFE_INTEGER);
 export const offset = z._default(wholeNumber, 0);
 export const optionalId = z.optional(id);
 export const optionalText = z.optional(z.string().check(z.maxLength(nameLengthMax), storable));
-/** The interface's orders of a list; the first is the default. */
+/** The orders of a list; the first is the default. */
 export const order = <const Orders extends readonly [string, ...string[]]>(...orders: Orders) =>
   z._default(z.enum(orders), orders[0]);
-export const userLanguage = z._default(z.pipe(word, z.transform(language)), "English");
+export const userLanguage = z._default(z.pipe(nonEmptyText, z.transform(language)), "English");

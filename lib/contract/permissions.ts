@@ -1,4 +1,4 @@
-/** The fifteen permissions of the interface, by their immutable keys (README.md, "Authentication"). */
+/** The fifteen permissions of this service, by their immutable keys (README.md, "Authentication"). */
 export const permissions = {
   "view-users": "See users, their roles and who is logged in",
   "edit-users": "Edit users, their roles and images, and log them out",
@@ -19,6 +19,6 @@ export const permissions = {
 
 export type Permission = keyof typeof permissions;
 
-/** The permission that a name belongs to from the beginning, regardless of case. */
+/** The permission whose original name this is, regardless of case. */
 export const keyOf = (name: string): string | undefined =>
   Object.keys(permissions).find((key) => key === name.toLowerCase());

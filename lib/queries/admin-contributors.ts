@@ -2,11 +2,11 @@ import sql, { empty } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
 import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
-import { aliasesOf, descriptionsOf, linksOf, pickScoped, relationsOf } from "./contributors.ts";
+import { aliasesOf, descriptionsOf, linksOf, relationsOf, scopedPages } from "./contributors.ts";
 import { catalogueOrder } from "./fragments/filters.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record } from "./fragments/json.ts";
-import { opened, otherEditor } from "./fragments/locks.ts";
+import { otherEditor, takeLock } from "./fragments/locks.ts";
 
 interface ListInput {
   readonly client: number;
@@ -14,13 +14,13 @@ interface ListInput {
   readonly order: "name-asc" | "name-desc";
 }
 
-/** Unpublished contributors are in the list, too. */
+/** Contributors, unpublished ones included. */
 export function list({ client, search, order }: ListInput): GuardedListQuery<Answer<"AdminContributorListItem">> {
   const sorted = catalogueOrder(order);
-  const { page, ...picks } = pickScoped(client, "contributors", empty, search, sorted);
+  const { page, ...matches } = scopedPages(client, "contributors", empty, search, sorted);
   return {
     guarded: true,
-    ...picks,
+    ...matches,
     fields: sql`
       id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
       ${otherEditor("contributor", sql`contributors.id`)} as locked_by
@@ -29,12 +29,12 @@ export function list({ client, search, order }: ListInput): GuardedListQuery<Ans
     key: sql`key`,
     rows: (slice) => sql`
       from (${page(slice)}) as page join contributors using (id)
-      order by ${sorted.picked.by}
+      order by ${sorted.ofPage.by}
     `,
   };
 }
 
-/** Opening a contributor takes the edit lock. */
+/** A contributor; it takes the edit lock. */
 export const find = (id: number | null): GuardedQuery<Answer<"AdminContributor">> => ({
   guarded: true,
   select: sql`
@@ -47,6 +47,6 @@ export const find = (id: number | null): GuardedQuery<Answer<"AdminContributor">
       ${relationsOf(sql`contributors.id`, empty)} as relations
     `)} as text) as text
     from contributors
-    where id = ${id}::bigint and ${opened("contributor", id)}
+    where id = ${id}::bigint and ${takeLock("contributor", id)}
   `,
 });

@@ -2,9 +2,9 @@ import sql, { empty, type Sql } from "sql-template-tag";
 import type { ListQuery } from "../database/list.ts";
 
 export interface Filters {
-  /** By id, or by the name that they have or had at that time. */
+  /** By id, or by the name that the user has now or had at that time. */
   readonly user?: string | number | undefined;
-  /** A path in `functions/`, or the folder that it begins with. */
+  /** A path in `functions/`, or its first folder. */
   readonly endpoint?: string | undefined;
   readonly record?: number | undefined;
   /** ISO 8601. */

@@ -5,10 +5,10 @@ import type { PublicQuery } from "../database/query.ts";
 import {
   type CatalogueOrder,
   catalogueOrder,
-  findsFew,
-  fromFew,
-  named,
-  type Picks,
+  isSelective,
+  nameContains,
+  type Pages,
+  pagesOfFew,
   type TableOrder,
 } from "./fragments/filters.ts";
 import { imageUrl } from "./fragments/images.ts";
@@ -23,53 +23,55 @@ interface ListInput {
 }
 
 /**
- * Picks from the contributors of a client, shared and own ones. Each kind is read in order from an index, and from
- * nothing else, and the two are merged; asked for at once, they would all be read and sorted.
- * @param tally how many there are without a search
+ * Pages of a client's contributors, shared and own ones. Each kind is read in order by an index-only scan, and the two
+ * are merged; by one select PostgreSQL would read and sort all of them.
+ * @param counter the subject of the counter (table `tallies`) to read when there is no search
  */
-export function pickScoped(
+export function scopedPages(
   client: number,
-  tally: "contributors" | "public contributors",
+  counter: "contributors" | "public contributors",
   filter: Sql,
   search: string | undefined,
   order: TableOrder,
-): Picks {
-  const { key, by, behind, picked } = order;
-  const matching = sql`${filter} ${named(sql`name_key`, search)}`;
-  const everywhere = sql`from contributors where scope in (0, ${client}::bigint) ${matching}`;
-  if (findsFew(search)) return fromFew(sql`select id, ${key} as key ${everywhere}`, order);
-  const within = (scope: Sql, { after, offset, limit, limitMax }: Slice) => sql`
+): Pages {
+  const { key, by, startAfter, ofPage } = order;
+  const matching = sql`${filter} ${nameContains(sql`name_key`, search)}`;
+  const all = sql`from contributors where scope in (0, ${client}::bigint) ${matching}`;
+  if (isSelective(search)) return pagesOfFew(sql`select id, ${key} as key ${all}`, order);
+  const inScope = (scope: Sql, { after, offset, limit, limitMax }: Slice) => sql`
     (
       select id, ${key} as key
       from contributors
-      where scope = ${scope} ${matching} ${behind(after)}
+      where scope = ${scope} ${matching} ${startAfter(after)}
       order by ${by}
       limit ${offset === 0 ? limitMax : sql`${limit + offset}::bigint`}
     )
   `;
   return {
-    max: search === undefined ? tallied(client, tally) : sql`select count(*) ${everywhere}`,
+    max: search === undefined ? counted(client, counter) : sql`select count(*) ${all}`,
     page: (slice) => sql`
       select *
-      from (${within(sql`0`, slice)} union all ${within(sql`${client}::bigint`, slice)}) as both_kinds
-      order by ${picked.by}
+      from (${inScope(sql`0`, slice)} union all ${inScope(sql`${client}::bigint`, slice)}) as both_kinds
+      order by ${ofPage.by}
       limit ${slice.limit}::bigint
       offset ${slice.offset}::bigint
     `,
   };
 }
 
-const tallied = (client: number, subject: string): Sql => sql`
+/** The value of a counter for a client. */
+const counted = (client: number, subject: string): Sql => sql`
   select coalesce(sum(tally), 0)::bigint
   from tallies
   where subject = ${subject}::text and scope in (0, ${client}::bigint)
 `;
 
+/** Published contributors. */
 export function list({ client, search, order }: ListInput): ListQuery<Answer<"ContributorListItem">> {
   const sorted = catalogueOrder(order);
-  const { page, ...picks } = pickScoped(client, "public contributors", sql`and public`, search, sorted);
+  const { page, ...matches } = scopedPages(client, "public contributors", sql`and public`, search, sorted);
   return {
-    ...picks,
+    ...matches,
     fields: sql`
       id, first_name, coalesce(last_name, '') as last_name, ${imageUrl(sql`image`)} as image, gender,
       cardinality(works.ids) as series_count,
@@ -78,7 +80,7 @@ export function list({ client, search, order }: ListInput): ListQuery<Answer<"Co
         from (
           select name, slug
           from series
-          where id = works.ids[1 + floor(works.lot * cardinality(works.ids))::int]
+          where id = works.ids[1 + floor(works.random * cardinality(works.ids))::int]
         ) as series
       ) as random_series
     `,
@@ -89,19 +91,19 @@ export function list({ client, search, order }: ListInput): ListQuery<Answer<"Co
         (${page(slice)}) as page
         join contributors using (id)
         cross join lateral (
-          select random() as lot, array(
+          select random() as random, array(
             select series.id
             from series_contributors as link join series on series.id = link.series_id
             where link.contributor_id = page.id and series.scope in (0, ${client}::bigint)
           ) as ids
           offset 0
         ) as works
-      order by ${sorted.picked.by}
+      order by ${sorted.ofPage.by}
     `,
   };
 }
 
-/** A published contributor; relations to unpublished ones stay hidden. No slug: one that can be none. */
+/** A published contributor, without relations to unpublished ones. A null slug finds none. */
 export const find = (slug: string | null): PublicQuery<Answer<"Contributor">> => ({
   select: recordOf(sql`
     select
@@ -119,7 +121,7 @@ export const random = (client: number): PublicQuery<Answer<"Slug">> => ({
   select: randomSlug(sql`contributors`, client, sql`and public`),
 });
 
-/** Works of a published contributor; none for one that is not. */
+/** Works of a contributor; none if it is unpublished. */
 export const works = (contributor: number | null, input: WorksInput): ListQuery<Answer<"Work">> =>
   relatedWorks(
     sql`

@@ -5,9 +5,9 @@ import type { PublicQuery } from "../database/query.ts";
 import {
   type CatalogueOrder,
   catalogueOrder,
-  fromFew,
-  named,
-  type Picks,
+  nameContains,
+  type Pages,
+  pagesOfFew,
   type TableOrder,
 } from "./fragments/filters.ts";
 import { imageUrl } from "./fragments/images.ts";
@@ -20,12 +20,12 @@ interface ListInput {
   readonly order: CatalogueOrder | undefined;
 }
 
-/** Publishers of every client; in the order they were added where none is asked for. */
+/** Publishers of all clients; by default in the order in which they were added. */
 export function list({ search, order = "added-asc" }: ListInput): ListQuery<Answer<"PublisherListItem">> {
   const sorted = catalogueOrder(order);
-  const { page, ...picks } = pick(search, sorted);
+  const { page, ...matches } = pagesOf(search, sorted);
   return {
-    ...picks,
+    ...matches,
     fields: sql`
         id, name, coalesce(short_name, '') as "short-name", slug, coalesce(country, '') as country,
         coalesce(website, '') as website, coalesce(headquarter, '') as headquarter,
@@ -36,21 +36,24 @@ export function list({ search, order = "added-asc" }: ListInput): ListQuery<Answ
     key: sql`key`,
     rows: (slice) => sql`
       from (${page(slice)}) as publishers
-      order by ${sorted.picked.by}
+      order by ${sorted.ofPage.by}
     `,
   };
 }
 
-function pick(search: string | undefined, order: TableOrder): Picks {
-  const { key, by, behind } = order;
+function pagesOf(search: string | undefined, order: TableOrder): Pages {
+  const { key, by, startAfter } = order;
   if (search !== undefined)
-    return fromFew(sql`select *, ${key} as key from publishers where true ${named(sql`name_key`, search)}`, order);
+    return pagesOfFew(
+      sql`select *, ${key} as key from publishers where true ${nameContains(sql`name_key`, search)}`,
+      order,
+    );
   return {
     max: sql`select coalesce(sum(tally), 0)::bigint from tallies where subject = 'publishers' and scope = 0`,
     page: ({ after, offset, limit }) => sql`
       select *, ${key} as key
       from publishers
-      where true ${behind(after)}
+      where true ${startAfter(after)}
       order by ${by}
       limit ${limit}::bigint
       offset ${offset}::bigint

@@ -2,10 +2,18 @@ import sql, { empty, type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
 import type { GuardedListQuery } from "../database/list.ts";
 import type { GuardedQuery } from "../database/query.ts";
-import { ascending, descending, findsFew, fromFew, named, type Picks, type TableOrder } from "./fragments/filters.ts";
+import {
+  ascending,
+  descending,
+  isSelective,
+  nameContains,
+  type Pages,
+  pagesOfFew,
+  type TableOrder,
+} from "./fragments/filters.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
-import { opened, otherEditor } from "./fragments/locks.ts";
+import { otherEditor, takeLock } from "./fragments/locks.ts";
 
 type Id = number | null;
 
@@ -19,17 +27,17 @@ const orders = {
 interface ListInput {
   readonly order: keyof typeof orders;
   readonly search?: string | undefined;
-  /** Null: an identifier that no role has. */
+  /** Null is an id that no role has. */
   readonly role?: Id | undefined;
 }
 
-/** The page is picked from an index alone; everything else is looked up for its users only. */
+/** An index gives the ids of the page; other columns are read only for these users. */
 export function list({ order, search, role }: ListInput): GuardedListQuery<Answer<"UserListItem">> {
   const sorted = orders[order];
-  const { page, ...picks } = pick(search, role, sorted);
+  const { page, ...matches } = pagesOf(search, role, sorted);
   return {
     guarded: true,
-    ...picks,
+    ...matches,
     fields: sql`
       id, slug, username, age_verified, coalesce(${imageUrl(sql`image`)}, '') as profile_image,
       ${instant(sql`registered`)} as registered,
@@ -39,22 +47,22 @@ export function list({ order, search, role }: ListInput): GuardedListQuery<Answe
     key: sql`key`,
     rows: (slice) => sql`
       from (${page(slice)}) as page join users using (id)
-      order by ${sorted.picked.by}
+      order by ${sorted.ofPage.by}
     `,
   };
 }
 
-function pick(search: string | undefined, role: Id | undefined, order: TableOrder): Picks {
-  const { key, by, behind } = order;
-  const like = named(sql`username_key`, search);
-  if (findsFew(search))
-    return fromFew(sql`select id, ${key} as key from users where true ${like} ${holding(role)}`, order);
+function pagesOf(search: string | undefined, role: Id | undefined, order: TableOrder): Pages {
+  const { key, by, startAfter } = order;
+  const like = nameContains(sql`username_key`, search);
+  if (isSelective(search))
+    return pagesOfFew(sql`select id, ${key} as key from users where true ${like} ${holding(role)}`, order);
   const matching = sql`from ${role === undefined ? sql`users` : holders(role)} where true ${like}`;
   return {
-    max: search === undefined ? tallied(role) : sql`select count(*) ${matching}`,
+    max: search === undefined ? counted(role) : sql`select count(*) ${matching}`,
     page: ({ after, offset, limit }) => sql`
       select id, ${key} as key
-      ${matching} ${behind(after)}
+      ${matching} ${startAfter(after)}
       order by ${by}
       limit ${limit}::bigint
       offset ${offset}::bigint
@@ -65,11 +73,11 @@ function pick(search: string | undefined, role: Id | undefined, order: TableOrde
 const holding = (role: Id | undefined): Sql =>
   role === undefined ? empty : sql`and id in (select user_id from user_roles where role_id = ${role}::bigint)`;
 
-/** The users of a role, as far as they are sorted and searched by. */
+/** The users of a role, with the columns for sorting and searching. */
 const holders = (role: Id): Sql =>
   sql`(select user_id as id, username_key, registered from user_roles where role_id = ${role}::bigint) as holders`;
 
-const tallied = (role: Id | undefined): Sql => sql`
+const counted = (role: Id | undefined): Sql => sql`
   select coalesce(sum(tally), 0)::bigint
   from tallies
   where ${role === undefined ? sql`subject = 'users' and scope = 0` : sql`subject = 'users of role' and scope = ${role}::bigint`}
@@ -86,7 +94,7 @@ const rolesOf = (user: Sql, description: Sql): Sql =>
   order by roles.id
 `);
 
-/** Opening a user takes the edit lock. */
+/** A user; it takes the edit lock. */
 export const find = (id: Id): GuardedQuery<Answer<"User">> => ({
   guarded: true,
   select: sql`
@@ -98,6 +106,6 @@ export const find = (id: Id): GuardedQuery<Answer<"User">> => ({
       ${rolesOf(sql`users.id`, sql`description`)} as roles
     `)} as text) as text
     from users
-    where id = ${id}::bigint and ${opened("user", id)}
+    where id = ${id}::bigint and ${takeLock("user", id)}
   `,
 });

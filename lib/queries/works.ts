@@ -1,7 +1,7 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
 import type { ListQuery } from "../database/list.ts";
-import { type CatalogueOrder, catalogueOrder, fromFew, named } from "./fragments/filters.ts";
+import { type CatalogueOrder, catalogueOrder, nameContains, pagesOfFew } from "./fragments/filters.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
 
@@ -13,36 +13,37 @@ export interface WorksInput {
 }
 
 /**
- * The series in a client's scope that a link relates, localised: alias and description in the reader's language, else
- * in English; else the series' name, and any description. The volume is the first with a cover (lib/contract/README.md, "Languages").
- * @param link what to join the series with, a table called `link` that has their ids
- * @param related which of the links
- * @param more further fields of each record, a comma after each
+ * The series in a client's scope that belong to a contributor or publisher. Alias and description are in the given
+ * language, else in English; else they are the series' name, and any description. The volume is the first with a cover
+ * (lib/contract/README.md, "Languages").
+ * @param link a table `link` with the ids of series, to join
+ * @param related which rows of `link`
+ * @param moreFields of each record, a comma after each
  */
 export function relatedWorks(
   link: Sql,
   related: Sql,
   { client, search, order, user_lang: language }: WorksInput,
-  more: Sql = empty,
+  moreFields: Sql = empty,
 ): ListQuery<Answer<"Work"> & Answer<"Publication">> {
   const sorted = catalogueOrder(order);
-  const { page, ...picks } = fromFew(
+  const { page, ...matches } = pagesOfFew(
     sql`
       select series.id, series.${sorted.key} as key, series.name, series.slug, series.type, series.origin
       from ${link} join series on series.id = link.series_id
-      where ${related} and series.scope in (0, ${client}::bigint) ${called(search)}
+      where ${related} and series.scope in (0, ${client}::bigint) ${anyNameContains(search)}
     `,
     sorted,
   );
   return {
-    ...picks,
+    ...matches,
     fields: sql`
       id, name, slug, type, origin,
       coalesce(
         ${localised(sql`name`, sql`series_aliases`, sql`and ${inLanguage(language)}`, language)},
         name
       ) as alias,
-      ${more}
+      ${moreFields}
       coalesce(${localised(sql`description`, sql`series_descriptions`, empty, language)}, '') as description,
       ${tags} as tags,
       (
@@ -58,13 +59,13 @@ export function relatedWorks(
     key: sql`key`,
     rows: (slice) => sql`
       from (${page(slice)}) as series
-      order by ${sorted.picked.by}
+      order by ${sorted.ofPage.by}
     `,
   };
 }
 
-/** Keeps series one of whose names contains the text: what a reader sees of a series may be an alias. */
-const called = (search: string | undefined): Sql =>
+/** Keeps series whose name or alias contains the text, since the website may show an alias instead of the name. */
+const anyNameContains = (search: string | undefined): Sql =>
   search === undefined
     ? empty
     : sql`
@@ -75,13 +76,13 @@ const called = (search: string | undefined): Sql =>
           union all
           select name_key from series_aliases where series_id = series.id
         ) as names
-        where true ${named(sql`name_key`, search)}
+        where true ${nameContains(sql`name_key`, search)}
       )
     `;
 
 const inLanguage = (language: string): Sql => sql`name_key(language) in (name_key(${language}::text), 'english')`;
 
-/** The text in the reader's language, else the English one, else the oldest that the filter lets through. */
+/** The text in this language, else the English one, else the oldest one; the filter applies to all. */
 const localised = (column: Sql, table: Sql, filter: Sql, language: string): Sql => sql`
   (
     select ${column}
@@ -99,7 +100,7 @@ const tags = records(sql`
   order by name_key(tags.name), tags.id
 `);
 
-/** All aliases of the series at hand. */
+/** All aliases of the series. */
 export const seriesAliases = records(
   sql`select id, name, language from series_aliases where series_id = series.id order by id`,
 );

@@ -2,12 +2,12 @@ import sql, { empty, type Sql } from "sql-template-tag";
 import type { Cursor, ListQuery, Slice } from "../../database/list.ts";
 
 /**
- * Keeps rows whose name contains the text; `%`, `_` and backslashes are plain characters. Where most names do, PostgreSQL
- * must not think of the index of trigrams, of which one or two letters make none: a kept plan would read all of it.
+ * Keeps rows whose name contains the text; `%`, `_` and backslashes are plain characters. One or two letters make no
+ * trigram: with `like` a generic plan would read the whole trigram index for them, so they are searched by `strpos`.
  */
-export function named(column: Sql, search: string | undefined): Sql {
+export function nameContains(column: Sql, search: string | undefined): Sql {
   if (search === undefined) return empty;
-  return findsFew(search)
+  return isSelective(search)
     ? sql`and ${column} like containing(${search}::text)`
     : sql`and strpos(${column}, name_key(${search}::text) collate "C") > 0`;
 }
@@ -16,13 +16,13 @@ export function named(column: Sql, search: string | undefined): Sql {
 export interface Order {
   readonly key: Sql;
   readonly by: Sql;
-  /** Keeps rows behind the last one of the page before. */
-  readonly behind: (cursor: Cursor | undefined) => Sql;
+  /** Keeps rows after the last one of the previous page. */
+  readonly startAfter: (cursor: Cursor | undefined) => Sql;
 }
 
-/** The same for rows that have been picked already, as `id` and `key`. */
+/** The order of a table, and of the rows of a page, which have an `id` and a `key`. */
 export interface TableOrder extends Order {
-  readonly picked: Order;
+  readonly ofPage: Order;
 }
 
 type KeyType = "text" | "bigint" | "timestamptz";
@@ -34,10 +34,10 @@ function ordered(key: Sql, type: KeyType, direction: Sql, comparison: Sql): Tabl
   const directed = (column: Sql): Order => ({
     key: column,
     by: sql`${column} ${direction}, id ${direction}`,
-    behind: (cursor) =>
+    startAfter: (cursor) =>
       cursor ? sql`and (${column}, id) ${comparison} (${cursor.key}::${types[type]}, ${cursor.id}::bigint)` : empty,
   });
-  return { ...directed(key), picked: directed(sql`key`) };
+  return { ...directed(key), ofPage: directed(sql`key`) };
 }
 
 const types: Readonly<Record<KeyType, Sql>> = { text: sql`text`, bigint: sql`bigint`, timestamptz: sql`timestamptz` };
@@ -49,33 +49,33 @@ const orders = {
   "added-desc": descending(sql`id`, "bigint"),
 } as const;
 
-/** Orders of the catalogue's lists. Ids ascend as records are added. */
+/** Orders of the catalogue's lists. Newer records have larger ids. */
 export type CatalogueOrder = keyof typeof orders;
 
 export const catalogueOrder = (name: CatalogueOrder): TableOrder => orders[name];
 
-/** How the records of a page are picked, and how many there are to pick from. */
-export type Picks = Pick<ListQuery<unknown>, "shared" | "max"> & {
-  /** A select of `id` and `key`, and of what else is wanted, in order. */
+/** The query of a page without the fields of its records, and the number of records on all pages. */
+export type Pages = Pick<ListQuery<unknown>, "shared" | "max"> & {
+  /** A select of `id`, `key` and any other columns, in order. */
   readonly page: (slice: Slice) => Sql;
 };
 
 /**
- * Picks from few records: they are found once, and then counted, sorted and cut.
- * @param select of `id`, `key` and what else is wanted
+ * Pages of few records, which are found once, and then counted and sorted.
+ * @param select of `id`, `key` and any other columns
  */
-export const fromFew = (select: Sql, { picked: { by, behind } }: TableOrder): Picks => ({
+export const pagesOfFew = (select: Sql, { ofPage: { by, startAfter } }: TableOrder): Pages => ({
   shared: sql`found as materialized (${select})`,
   max: sql`select count(*) from found`,
   page: ({ after, offset, limit }) => sql`
     select *
     from found
-    where true ${behind(after)}
+    where true ${startAfter(after)}
     order by ${by}
     limit ${limit}::bigint
     offset ${offset}::bigint
   `,
 });
 
-/** Whether the index of trigrams finds names with this text. Most names have any one or two letters. */
-export const findsFew = (search: string | undefined): boolean => search !== undefined && [...search].length > 2;
+/** Whether the trigram index can find names with this text: it takes three letters. */
+export const isSelective = (search: string | undefined): boolean => search !== undefined && [...search].length > 2;

@@ -1,13 +1,13 @@
 import sql, { type Sql } from "sql-template-tag";
 
-/* Answers are JSON from the database, compact, with their fields in the interface's order. */
+/* The database makes the JSON of answers: compact, with its fields in the interface's order. */
 
-/** The one row of a select as the text of an answer. */
+/** The single row of a select as the text of an answer. */
 export const recordOf = (select: Sql): Sql =>
   sql`select cast(row_to_json(record) as text) as text from (${select}) as record offset 0`;
 
-/** A record with these fields, as a select names them. */
+/** A JSON object with these columns as fields. */
 export const record = (fields: Sql): Sql => sql`(select row_to_json(record) from (select ${fields}) as record)`;
 
-/** The rows of a select as records, for a field of another one. */
+/** The rows of a select as an array of JSON objects. */
 export const records = (select: Sql): Sql => sql`array(select row_to_json(record) from (${select}) as record)`;

@@ -2,7 +2,7 @@ import sql, { type Sql } from "sql-template-tag";
 import { released } from "../../database/release.ts";
 import { record } from "./json.ts";
 
-/* Edit locks (lib/contract/README.md, "Edit locks"): they tell who is editing a record, and refuse nothing. */
+/* Edit locks (lib/contract/README.md, "Edit locks"): they show who is editing a record; nobody is kept from it. */
 
 const kinds = {
   user: { locks: sql`user_locks`, reference: sql`user_id` },
@@ -11,7 +11,7 @@ const kinds = {
 
 type Kind = keyof typeof kinds;
 
-/** Who else is editing the record, as JSON; null when nobody is, or the caller. */
+/** The other user who is editing the record, as JSON; null if there is none. */
 export function otherEditor(kind: Kind, target: Sql): Sql {
   const { locks, reference } = kinds[kind];
   return sql`
@@ -26,6 +26,6 @@ export function otherEditor(kind: Kind, target: Sql): Sql {
   `;
 }
 
-/** Takes the record's edit lock for a caller who may edit it; false when the record has just gone. */
-export const opened = (kind: Kind, id: number | null): Sql =>
+/** Takes the record's edit lock if the caller may edit it; false if the record has just been deleted. */
+export const takeLock = (kind: Kind, id: number | null): Sql =>
   sql`${released(`open_${kind}`)}(caller.id, ${id}::bigint)`;
