@@ -11,11 +11,11 @@ export interface Values {
 
 /** Requests that the document calls valid. */
 export function requestsTo({ parameters, requestBody }: Operation): fc.Arbitrary<Values> {
-  const place = (name: Parameter["in"]) => valuesOf(parameters.filter((each) => each.in === name));
+  const valuesIn = (name: Parameter["in"]) => valuesOf(parameters.filter((each) => each.in === name));
   const schema = requestBody?.content["application/json"].schema;
   return fc.record({
-    path: place("path").filter(fitsInPath),
-    query: place("query"),
+    path: valuesIn("path").filter(fitsInPath),
+    query: valuesIn("query"),
     body: schema ? arbitraryOf(schema, document) : fc.constant(undefined),
   });
 }
@@ -41,8 +41,8 @@ const fitsInPath = (values: Readonly<Record<string, string>>) =>
 
 /** Sends a request over HTTP, as a client would. */
 export async function send(url: string, { path, method }: Operation, values: Values, token?: string) {
-  const place = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values.path[name] ?? ""));
-  const response = await fetch(`${url}${place}?${new URLSearchParams(values.query)}`, {
+  const target = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values.path[name] ?? ""));
+  const response = await fetch(`${url}${target}?${new URLSearchParams(values.query)}`, {
     method,
     headers: {
       ...(token === undefined ? {} : { Cookie: `refreshToken=${token}` }),

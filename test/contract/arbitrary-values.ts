@@ -32,7 +32,7 @@ const pointed = (document: Json, reference: string): Json =>
   reference
     .split("/")
     .slice(1)
-    .reduce((place, key) => place[key] as Json, document);
+    .reduce((value, key) => value[key] as Json, document);
 
 /** Mostly small ones, which name records that exist. */
 function integer({ minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: { minimum?: number; maximum?: number }) {

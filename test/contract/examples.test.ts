@@ -48,7 +48,7 @@ const records: { readonly [Name in keyof typeof examples]: () => Promise<unknown
 };
 
 describe("The examples of the OpenAPI document", () => {
-  it.each(Object.entries(examples))("show of %s what the demo data hold", async (name, example) => {
+  it.each(Object.entries(examples))("match the demo data: %s", async (name, example) => {
     expect(example).toEqual(await records[name as keyof typeof examples]());
   });
 });

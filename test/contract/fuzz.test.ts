@@ -58,8 +58,8 @@ describe.each(named(operations))("Valid requests to %s", (name, operation) => {
   });
 });
 
-describe.each(named(guarded))("Valid requests to %s by others", (name, operation) => {
-  it("are refused from a reader with 403, and from nobody with 401", async () => {
+describe.each(named(guarded))("Valid requests to %s by other callers", (name, operation) => {
+  it("are answered 403 without the permission, and 401 without a session", async () => {
     const { token } = await aUser(stack.sql);
     await fc.assert(
       fc.asyncProperty(requestsTo(operation), async (values) => {

@@ -9,7 +9,7 @@ import { operations, refusingOperations } from "./operations.ts";
 
 const document = openApiDocument();
 describe("The OpenAPI document", () => {
-  it("is what the declarations say; else run npm run openapi", async () => {
+  it("matches the declarations (else run npm run openapi)", async () => {
     expect(await readFile(documentFile, "utf8")).toBe(openApiText());
   });
 
@@ -19,7 +19,7 @@ describe("The OpenAPI document", () => {
     expect(operations).toHaveLength(endpoints.length);
   });
 
-  it("has an operation for each path that ends before its parameter, which says no more than that", () => {
+  it("has an operation for each path without its last parameter, which only answers errors", () => {
     const names = refusingOperations.map(({ operationId }) => operationId);
     expect(names).toHaveLength(endpoints.filter(({ parameters }) => parameters).length);
     expect(new Set([...operations.map(({ operationId }) => operationId), ...names]).size).toBe(
@@ -32,7 +32,7 @@ describe("The OpenAPI document", () => {
       );
   });
 
-  it("names the permission and the cookie wherever the declaration asks for them, and nowhere else", () => {
+  it("has the permission and the cookie of every declaration with a permission, and of no other", () => {
     for (const [name, declaration] of Object.values(resources).flatMap((each) => Object.entries(each))) {
       const operation = operations.find(({ operationId }) => operationId === name);
       expect(operation?.["x-permission"]).toBe(declaration.permission);
@@ -41,7 +41,7 @@ describe("The OpenAPI document", () => {
     }
   });
 
-  it("names the headers of changes, and of the details whose version they may name", () => {
+  it("has the headers of changes, and the ETag of records with a version", () => {
     const headerOf = (name: string) =>
       operations.filter(({ parameters }) => parameters.some((each) => each.in === "header" && each.name === name));
     const versioned = operations.filter(({ responses }) =>
@@ -93,7 +93,7 @@ describe("The OpenAPI document", () => {
 });
 
 describe("The client's types", () => {
-  it("are made from the document; else run npm run openapi", async () => {
+  it("match the document (else run npm run openapi)", async () => {
     expect(await readFile(typesFile, "utf8")).toBe(await clientTypes());
   });
 });

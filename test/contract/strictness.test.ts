@@ -7,8 +7,8 @@ const role = { id: 1, name: "Reader", description: "", is_default: 1, permission
 const json = new Headers({ "Content-Type": "application/json" });
 const versioned = new Headers({ "Content-Type": "application/json", ETag: '"7"' });
 
-describe("What every test's answers are held to", () => {
-  it("lets through what the declaration says", () => {
+describe("The check of every test's answers", () => {
+  it("accepts declared answers", () => {
     expectDeclared(roles, 200, role);
     expectDeclared(roles, 404, { data: "Role not found", code: 404 });
     expectDeclared(publishers, 200, { publishers: [], max: 3, from: 3, to: 3, count: 0 });
@@ -38,7 +38,7 @@ describe("What every test's answers are held to", () => {
     expect(() => expectDeclared(publishers, 200, body)).toThrow();
   });
 
-  it("refuses 304 of what nobody may keep, what calls itself anything but JSON, and details without their version", () => {
+  it("rejects 304 to uncacheable answers, a Content-Type other than JSON, and details without an ETag", () => {
     expect(() => expectHeaders(roles, 304, new Headers())).toThrow();
     expect(() => expectHeaders(declarationOf("publisher/random"), 304, new Headers())).toThrow();
     expect(() => expectHeaders(publishers, 200, new Headers({ "Content-Type": "text/html" }))).toThrow();

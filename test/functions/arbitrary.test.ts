@@ -93,7 +93,7 @@ function requestTo({ parameters, query, body }: Declaration) {
 }
 
 describe.each(endpoints.map((each) => [stem(each), each] as const))("Arbitrary requests to %s", (name, declaration) => {
-  it("find only declared answers, and never a 5xx", async () => {
+  it("get only declared answers, and never a 5xx", async () => {
     await fc.assert(
       fc.asyncProperty(requestTo(declaration), async (request) => {
         // The call itself checks the answer against the declaration.

@@ -58,7 +58,7 @@ const byRoute = (declarations: readonly Declaration[]) =>
 describe.each(byRoute(guarded))("%s", (_, declaration) => {
   const name = stem(declaration);
 
-  it("answers 401 without the cookie, without a statement, before looking at the request", async () => {
+  it("answers 401 without the cookie, before validation and without a statement", async () => {
     stack.dataApi.calls.length = 0;
 
     const { status, body } = await stack.call(name, {
@@ -70,7 +70,7 @@ describe.each(byRoute(guarded))("%s", (_, declaration) => {
     expect(stack.dataApi.calls).toEqual([]);
   });
 
-  it("answers 401 to tokens that open nothing, and changes nothing", async () => {
+  it("answers 401 to invalid tokens, and changes nothing", async () => {
     const { sql } = stack;
     const administrator = await anAdministrator(sql);
     const revoked = await aSession(sql, administrator.id);
@@ -92,7 +92,7 @@ describe.each(byRoute(guarded))("%s", (_, declaration) => {
     }
   });
 
-  it("answers a deleted user as the design says, and changes nothing", async () => {
+  it("answers a deleted user with 404 or 401, as documented, and changes nothing", async () => {
     const ghost = await anAdministrator(stack.sql);
     await stack.sql`delete from users where id = ${ghost.id}`;
     const request = await requestFor(declaration);
@@ -103,7 +103,7 @@ describe.each(byRoute(guarded))("%s", (_, declaration) => {
     expect([status, body]).toEqual(named ? [404, { data: "User not found", code: 404 }] : [401, unauthorized]);
   });
 
-  it("answers 403 to each other permission alone, and changes nothing; its own opens it", async () => {
+  it("answers 403 to a caller with any one other permission, and changes nothing; its own is enough", async () => {
     const request = await requestFor(declaration);
 
     for (const key of keys.filter((each) => each !== declaration.permission)) {
@@ -115,7 +115,7 @@ describe.each(byRoute(guarded))("%s", (_, declaration) => {
     expect(isOpened(declaration, reply), JSON.stringify(reply.body)).toBe(true);
   });
 
-  it("answers nobody's caches", async () => {
+  it("answers with no-store and without an ETag", async () => {
     const { headers } = await stack.call(name, { path: { id: 1 }, as: "junk" });
 
     expect(headers.get("cache-control")).toBe("no-store");
@@ -126,7 +126,7 @@ describe.each(byRoute(guarded))("%s", (_, declaration) => {
 describe.each(byRoute(guarded.filter(({ parameters }) => parameters)))("%s", (_, declaration) => {
   const name = stem(declaration);
 
-  it("answers 403 the same for what is there and what is not", async () => {
+  it("answers 403 the same whether the record exists or not", async () => {
     const as = (await aUser(stack.sql)).token;
     const request = await requestFor(declaration);
 
@@ -141,7 +141,7 @@ describe.each(byRoute(guarded.filter(({ parameters }) => parameters)))("%s", (_,
 describe.each(byRoute(guarded.filter(({ files }) => !files)))("%s", (_, declaration) => {
   const name = stem(declaration);
 
-  it("takes one statement, refusals included", async () => {
+  it("takes one statement, also for 401 and 403", async () => {
     for (const as of ["junk", (await aUser(stack.sql)).token, holders.get(declaration.permission ?? "view-users")]) {
       const request = await requestFor(declaration);
       stack.dataApi.calls.length = 0;
@@ -154,7 +154,7 @@ describe.each(byRoute(guarded.filter(({ files }) => !files)))("%s", (_, declarat
 describe.each(byRoute(guarded.filter(({ method }) => method !== "GET")))("%s", (_, declaration) => {
   const name = stem(declaration);
 
-  it("lets no page of a foreign origin change anything", async () => {
+  it("answers 403 to a page of a foreign origin, and changes nothing", async () => {
     const as = (await anAdministrator(stack.sql)).token;
     const request = await requestFor(declaration);
     const forged = [
@@ -227,7 +227,7 @@ describe("The cookie", () => {
     ).toBe(status);
   });
 
-  it("is found in events without lists of values, too", async () => {
+  it("is read from events without multi-value headers, too", async () => {
     const { token } = await anAdministrator(stack.sql);
     const event = { httpMethod: "GET", path: "/", headers: { cookie: `refreshToken=${token}` }, requestContext: {} };
 
@@ -280,7 +280,7 @@ describe("A session", () => {
     expect((await stack.call("admin-roles/list", { as: user.token })).status).toBe(403);
   });
 
-  it("is kept by its hash only", async () => {
+  it("is stored only as a hash", async () => {
     const { token } = await aUser(stack.sql);
 
     const kept = await stack.sql`select refresh_tokens::text as row from refresh_tokens`;

@@ -47,13 +47,13 @@ describe.each(open.map((each) => [each.path, each] as const))("HEAD %s", (_, dec
     expect(head).toEqual({ ...shown, body: "" });
   });
 
-  it("is what a preflight allows beside GET", async () => {
+  it("is allowed by the preflight beside GET", async () => {
     const { headers } = await ask("OPTIONS", declaration.path.replace(/\{\w+\}/, "1"));
 
     expect(headers).toHaveProperty("access-control-allow-methods", "GET,HEAD");
   });
 
-  it("answers what its GET refuses alike", async () => {
+  it("answers errors like its GET", async () => {
     const wrong = `${declaration.path.replace(/\{\w+\}/, "nothing-of-this-name")}?limit=-1`;
     for (const path of [wrong, ...routesOf(declaration)]) {
       const { body: _, ...refused } = await ask("GET", path);
@@ -88,7 +88,7 @@ describe("HEAD of a list", () => {
   );
 });
 
-describe("HEAD of what is administrative", () => {
+describe("HEAD of an administrative endpoint", () => {
   it.each(guarded.flatMap((each) => routesOf(each).map((path) => [path, each.method] as const)))(
     "is nowhere, and does nothing: %s, where there is %s",
     async (path) => {

@@ -55,7 +55,7 @@ describe("A list that takes longer than its function may", () => {
     stack.dataApi.intercept(undefined);
   });
 
-  it.each(["identity", "gzip"])("is broken off while its reader does not read, as %s", async (encoding) => {
+  it.each(["identity", "gzip"])("is broken off while the client does not read, as %s", async (encoding) => {
     const event = {
       ...sample,
       headers: { "Accept-Encoding": encoding },

@@ -37,11 +37,11 @@ const shorter = endpoints.flatMap((each) =>
 );
 
 describe("A path without its parameter", () => {
-  it("is there for each endpoint that has one", () => {
+  it("exists for each endpoint with a path parameter", () => {
     expect(shorter).toHaveLength(2 * 21);
   });
 
-  it.each(shorter)("is refused by the endpoint itself: %s %s", async (_, path, declaration) => {
+  it.each(shorter)("is answered 400 by the endpoint itself: %s %s", async (_, path, declaration) => {
     const allowed = declaration.permission ? panelOrigin : "*";
     if (declaration.permission)
       expect(await ask(stack.url, declaration, path)).toEqual({ status: 401, body: unauthorized, allowed });
@@ -73,7 +73,7 @@ describe("A slash at the end", () => {
 });
 
 describe("An instance without a file service", () => {
-  it("says so whether the parameter is there or not", async () => {
+  it("answers 503 with and without the parameter", async () => {
     const without = await startStack();
     for (const [, path, declaration] of shorter.filter(([, , { files }]) => files))
       expect(await ask(without.url, declaration, path)).toMatchObject({

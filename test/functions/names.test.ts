@@ -75,7 +75,7 @@ const refused = [
 const codeOf = (character: string) => `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}`;
 
 describe.each(names)("A name given to %s (%s, %s)", (endpoint, record, parameter, bodyOf) => {
-  it("holds nothing that is no text, cannot be seen or turns the direction of text", async () => {
+  it("is rejected with characters that are invalid, invisible or change the direction of text", async () => {
     await unchanged(stack, async () => {
       for (const character of refused) {
         const request = { as, path: { id: ids[record] }, body: bodyOf(`Edi${character}tor`) };
@@ -111,12 +111,12 @@ describe("A name", () => {
     },
   );
 
-  it("is cut free of surrounding space, line breaks included", async () => {
+  it("loses surrounding white space, line breaks included", async () => {
     expect((await add("\r\n\t Surrounded\u2028\ufeff")).status).toBe(200);
     expect(await rolesNamed("Surrounded")).toBe(1);
   });
 
-  it("is none where it may be left out and cannot be seen", async () => {
+  it("is null when it is optional and has no visible character", async () => {
     const body = { first_name: "Unseen", last_name: "\u200b", gender: "\u2060", type: "\u200d" };
     await stack.call("admin-contributors/edit", { as, path: { id: ids.friend }, body });
 
@@ -124,7 +124,7 @@ describe("A name", () => {
     expect(row).toEqual({ last_name: null, gender: null, type: null });
   });
 
-  it("that is there already can be read", async () => {
+  it("that is already stored can be read", async () => {
     const name = "Odd\u200b\nname";
     const [row] = await stack.sql`insert into roles (name, description) values (${name}, '') returning id`;
 

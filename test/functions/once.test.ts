@@ -30,7 +30,7 @@ const changesOf = async (endpoint: string, record: { id: number }) =>
 const statuses = (replies: readonly Reply[]) => replies.map(({ status }) => status);
 
 describe("A request with an Idempotency-Key", () => {
-  it("is done once and answered alike, however often it is sent", async () => {
+  it("is done once and gets the same answer, however often it is sent", async () => {
     const role = name();
 
     const replies = [await addRole({ name: role }, keyed(role)), await addRole({ name: role }, keyed(role))];
@@ -39,7 +39,7 @@ describe("A request with an Idempotency-Key", () => {
     expect(await countOf(role)).toBe(1);
   });
 
-  it("is done once and answered alike when it is sent fifty times at once", async () => {
+  it("is done once and gets the same answer when it is sent fifty times at once", async () => {
     for (let round = 0; round < rounds; round++) {
       const contributor = await aContributor(stack.sql);
       const send = () =>
@@ -58,7 +58,7 @@ describe("A request with an Idempotency-Key", () => {
     }
   });
 
-  it("is another one for another user, and at another endpoint", async () => {
+  it("is a different request for another user, and at another endpoint", async () => {
     const key = randomUUID();
     const [mine, theirs] = [name(), name()];
     const other = await holderOf(stack.sql, "add-roles", "add-permissions");
@@ -86,7 +86,7 @@ describe("A request with an Idempotency-Key", () => {
     }
   });
 
-  it("may be sent again after a refusal, which is not kept", async () => {
+  it("may be sent again after an error, which is not stored", async () => {
     const role = name();
     await addRole({ name: role }, {});
     expect((await addRole({ name: role }, keyed(role))).status).toBe(409);
@@ -173,7 +173,7 @@ describe("A change whose answer is lost", () => {
       ],
     ],
   ];
-  it.each(ending)("is answered 200 even if it took the caller's own %s", async (_, request) => {
+  it.each(ending)("is answered 200 even if it removed the caller's own %s", async (_, request) => {
     const person = await holderOf(stack.sql, "edit-users", "delete-users", "edit-roles");
     const [endpoint, rest] = await request(person);
 
@@ -190,7 +190,7 @@ describe("A change whose answer is lost", () => {
 });
 
 describe("The ledger", () => {
-  it("keeps a change from happening when it cannot be written", async () => {
+  it("prevents a change when its row cannot be written", async () => {
     await stack.sql`alter table changes add constraint full_up check (endpoint <> 'admin-roles/add') not valid`;
 
     const { body } = await unchanged(stack, () => addRole({ name: name() }, {}));
@@ -199,7 +199,7 @@ describe("The ledger", () => {
     expect(body).toEqual(envelope(500, "Internal server error"));
   });
 
-  it("is not asked by those who have no session", async () => {
+  it("is not read for a caller without a session", async () => {
     const role = name();
     await addRole({ name: role }, keyed("somebody-elses"));
 
@@ -225,7 +225,7 @@ describe("A function whose release is not installed", () => {
 });
 
 describe("Every line of the log about an administrative request", () => {
-  it("names the endpoint and the caller's id, whether let in or not", async () => {
+  it("has the endpoint and the caller's id, with or without the permission", async () => {
     const log = vi.spyOn(console, "log");
     const editor = await holderOf(stack.sql, "edit-users");
     await give(stack.sql, editor, await aRole(stack.sql));

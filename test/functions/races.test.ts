@@ -123,7 +123,7 @@ describe("Fifty at once", () => {
     await inRounds(async () => {
       const contributor = await aContributor(stack.sql);
       const linksOf = (number: number) =>
-        Array.from({ length: 1 + (number % 7) }, (_, place) => `https://example.com/${number}/${place}`);
+        Array.from({ length: 1 + (number % 7) }, (_, index) => `https://example.com/${number}/${index}`);
 
       const replies = await times((number) =>
         post("admin-contributors/edit", contributor.id, {
@@ -299,7 +299,7 @@ describe("Fifty at once", () => {
     ).toHaveLength(atOnce);
   });
 
-  it("use a session while it is being revoked: afterwards it opens nothing", async () => {
+  it("use a session while it is being revoked: afterwards it permits nothing", async () => {
     await ready("admin-permissions/add");
     const user = await anAdministrator(stack.sql);
     const add = (number: number) =>
@@ -415,7 +415,7 @@ describe("Fifty at once", () => {
     });
   });
 
-  it("hand out what is being taken from them, and nobody holds what they never could give", async () => {
+  it("grant a permission while they lose it, and afterwards get 403", async () => {
     const { sql } = stack;
     await inRounds(async () => {
       const granter = await holderOf(sql, "edit-roles", "delete-users");

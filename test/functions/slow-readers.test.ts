@@ -67,8 +67,8 @@ const held = () => stack.sql`
     and (state <> 'idle' or exists (select from pg_locks where pg_locks.pid = pg_stat_activity.pid))
 `;
 
-describe("Whoever reads a list slowly", () => {
-  it.each(["identity", "gzip"])("holds nothing in the database, as %s", async (encoding) => {
+describe("A client that reads a list slowly", () => {
+  it.each(["identity", "gzip"])("keeps no transaction or lock in the database, as %s", async (encoding) => {
     const body = await begin("contributors-list", contributorsEvent, { "Accept-Encoding": encoding });
     const callsBefore = await settled();
 
@@ -80,7 +80,7 @@ describe("Whoever reads a list slowly", () => {
     expect(stack.dataApi.calls.length).toBeGreaterThan(callsBefore);
   });
 
-  it("has had the transaction of what they read ended before the first byte", async () => {
+  it("gets the first byte after the transaction has ended", async () => {
     const headers = { Cookie: `refreshToken=${administrator.token}` };
     const body = await begin("admin-users-list", usersEvent, headers);
     const callsBefore = await settled();

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
 
-const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-const executable = places.find((path) => existsSync(path));
+const paths = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const executable = paths.find((path) => existsSync(path));
 
 /** Without a browser its tests are skipped, unless the environment demands it. */
 export const hasBrowser = executable !== undefined || process.env.COLOPHON_BROWSER === "required";

@@ -24,18 +24,18 @@ export function expectDeclared(declaration: Declaration, status: number, body: u
     return;
   }
   expect(z.safeParse(answerSchema(declaration), body).error?.issues, text).toBeUndefined();
-  if ("field" in declaration.answers) expectCounted(declaration.answers.field, body);
+  if ("field" in declaration.answers) expectCounts(declaration.answers.field, body);
 }
 
-/** `to - from`, and `count`, are the records given. */
-function expectCounted(field: string, body: unknown): void {
+/** `to - from`, and `count`, are the number of records. */
+function expectCounts(field: string, body: unknown): void {
   const { [field]: records, from, to, count } = body as Readonly<Record<string, unknown>>;
-  const given = (records as readonly unknown[]).length;
-  expect(Number(to) - Number(from), "to - from").toBe(given);
-  if (count !== undefined) expect(count).toBe(given);
+  const length = (records as readonly unknown[]).length;
+  expect(Number(to) - Number(from), "to - from").toBe(length);
+  if (count !== undefined) expect(count).toBe(length);
 }
 
-/** Fails unless an answer's headers say what its body is, and 304 comes only from where something can be kept. */
+/** Fails unless the Content-Type and ETag are right, and 304 comes only from a cacheable endpoint. */
 export function expectHeaders(declaration: Declaration, status: number, headers: Headers): void {
   if (status === 304) {
     const { method, permission, volatile, answers: given } = declaration;
@@ -48,7 +48,7 @@ export function expectHeaders(declaration: Declaration, status: number, headers:
   }
 }
 
-/** Every error envelope an endpoint may answer. */
+/** Every error envelope that an endpoint may answer. */
 export function errorsOf(declaration: Declaration): readonly { data: string; code: number }[] {
   const guardErrors = declaration.permission ? [401, 403] : [];
   const bodyErrors = declaration.body && !declaration.files ? [413] : [];

@@ -67,7 +67,7 @@ interface Access {
 async function makeTemplates(databaseUrl: string, outdir: string): Promise<Access> {
   const sql = postgres(`${databaseUrl}/postgres`, { max: 1 });
   const ownerUrl = await createOwnedDatabase(databaseUrl, "blank");
-  // Whoever comes as the superuser sets the passwords that follow from the superuser's.
+  // The passwords of the roles are derived from the superuser's.
   const secrets = newSecrets(ownerUrl, new URL(databaseUrl).password);
   await migrate("blank", { ownerUrl, secrets }, outdir);
   await sql`create database demo template blank owner ${sql(owner)}`;
@@ -76,7 +76,7 @@ async function makeTemplates(databaseUrl: string, outdir: string): Promise<Acces
   return { ownerUrl, secrets };
 }
 
-/** Runs the migrations as they have been built last. */
+/** Runs the migrations of the last build. */
 async function migrate(database: string, { ownerUrl, secrets }: Access, outdir: string): Promise<void> {
   const dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets, key });
   useDatabase(database, dataApi.url);

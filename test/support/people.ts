@@ -37,7 +37,7 @@ export async function aUser(sql: Sql, username = `user ${randomUUID()}`): Promis
   return { id, username, token: await aSession(sql, id) };
 }
 
-/** A refresh token for a user; it expires in so many seconds. */
+/** A refresh token for a user, which expires in so many seconds. */
 export async function aSession(sql: Sql, userId: number, seconds = 3_600): Promise<string> {
   const token = randomUUID();
   await sql`

@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from "node:zlib";
 import sharp from "sharp";
 
-/** As the interface wants it: Base64 with a data URL's prefix, whose type nobody believes. */
+/** An image as a data URL. The service ignores its type. */
 export const dataUrl = (bytes: Buffer, type = "image/png"): string => `data:${type};base64,${bytes.toString("base64")}`;
 
 /** A picture of one colour, to be written in any format. */
@@ -11,8 +11,8 @@ export const plain = (background = "#336699", width = 40, height = 30) =>
 export const storedWidth = 80;
 export const storedHeight = 60;
 
-/** Green in the upper third; beneath, red on the left and blue on the right. EXIF says how it is to be turned. */
-export async function toBeTurned(orientation: number): Promise<Buffer> {
+/** Green in the upper third; below it red on the left and blue on the right. EXIF has the orientation. */
+export async function withOrientation(orientation: number): Promise<Buffer> {
   const block = (width: number, height: number, background: string) =>
     ({ create: { width, height, channels: 3, background } }) as const;
   return await sharp(block(storedWidth, storedHeight, "#ff0000"))
@@ -25,7 +25,7 @@ export async function toBeTurned(orientation: number): Promise<Buffer> {
     .toBuffer();
 }
 
-/** A camera's picture, in detail; nothing about it is flat. */
+/** A photograph with noise, which compresses badly, and with EXIF. */
 export async function photograph(width: number, height: number): Promise<Buffer> {
   const noise = { type: "gaussian", mean: 128, sigma: 60 } as const;
   const grain = sharp({ create: { width: width >> 3, height: height >> 3, channels: 3, background: "#000", noise } });
@@ -39,7 +39,7 @@ export async function photograph(width: number, height: number): Promise<Buffer>
     .toBuffer();
 }
 
-/** A PNG of black pixels, so small that it costs nothing to send. */
+/** A PNG of black pixels, which is a small file. */
 export function blackPng(width: number, height: number): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);

@@ -43,7 +43,7 @@ export const permissionIdsOf = async (sql: Sql, role: { id: number }): Promise<n
     ({ permission_id }) => permission_id,
   );
 
-/** Lets `holder` edit the user for so many minutes; negative ones are over. */
+/** Gives `holder` the edit lock of the user for so many minutes; a negative number makes an expired lock. */
 export const lock = (sql: Sql, user: { id: number }, holder: { id: number }, minutes = 5) => sql`
   insert into user_locks (user_id, holder_id, expires_at)
   values (${user.id}, ${holder.id}, now() + make_interval(mins => ${minutes}))

@@ -52,7 +52,7 @@ export interface StackOptions {
   readonly allowedOrigins?: readonly string[];
   /** With a file service: S3 and its images under `/images/`. */
   readonly uploads?: boolean;
-  /** What functions are allowed; one with less time gives up earlier. */
+  /** The limits of functions; a shorter time-out gives an earlier deadline. */
   readonly limits?: Partial<LambdaLimits>;
 }
 
@@ -117,11 +117,11 @@ async function call(
   { as, path = {}, query = {}, body, headers = {} }: Request,
 ): Promise<Reply> {
   const declaration = declarationOf(name);
-  const place = declaration.path.replace(/\{(\w+)\}/g, (_, key) => encodeURIComponent(path[key] ?? ""));
+  const target = declaration.path.replace(/\{(\w+)\}/g, (_, key) => encodeURIComponent(path[key] ?? ""));
   const search = new URLSearchParams(
     Object.fromEntries(Object.entries(query).map(([key, value]) => [key, String(value)])),
   );
-  const response = await fetch(`${url}${place}?${search}`, {
+  const response = await fetch(`${url}${target}?${search}`, {
     method: declaration.method,
     headers: {
       ...(as === undefined ? {} : { Cookie: `refreshToken=${as}` }),

@@ -21,8 +21,8 @@ const tables = [
 ];
 
 /**
- * Makes a call and proves that it changed nothing of users, roles, permissions, sessions and locks, and that a refusal is
- * not in the ledger.
+ * Makes a call and checks that it changed no table of users, roles, permissions, sessions, contributors and locks, and
+ * that an error is not in the ledger.
  */
 export async function unchanged({ sql }: Stack, call: () => Promise<Reply>): Promise<Reply> {
   const before = await contents(sql);
@@ -41,7 +41,7 @@ async function contents(sql: Sql): Promise<Record<string, unknown>> {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** A failure that no repetition mends. */
+/** A failure that is not transient. */
 export const broken = {
   kind: "error",
   status: 400,
@@ -49,7 +49,7 @@ export const broken = {
   message: "ERROR: could not read block 0; SQLState: XX001",
 } as const;
 
-/** Makes a call while the database fails at everything, for good. */
+/** Makes a call while every call to the database fails. */
 export async function whileDatabaseFails({ dataApi }: Stack, call: () => Promise<Reply>): Promise<Reply> {
   dataApi.intercept(() => broken);
   try {

@@ -42,7 +42,7 @@ export async function startUploads(options: StackOptions = {}): Promise<UploadSt
 }
 
 /**
- * Lets the time of every note come and removes what is noted; then the bucket has the images that records refer to, and
+ * Makes every listed image due and removes it; then the bucket has the images that records refer to, and
  * not an object more.
  */
 export async function expectAgreement(stack: UploadStack): Promise<void> {

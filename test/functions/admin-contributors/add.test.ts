@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => stack.close());
 
 describe("POST /admin-contributors/add", () => {
-  it("answers 200 having added an unpublished contributor, shared or a client's own", async () => {
+  it("answers 200 and adds an unpublished contributor, shared or a client's own", async () => {
     const { status, body } = await add({
       first_name: " Émile ",
       last_name: "Zola",
@@ -40,7 +40,7 @@ describe("POST /admin-contributors/add", () => {
     ]);
   });
 
-  it("answers 200 giving different names different slugs", async () => {
+  it("answers 200 and gives different names different slugs", async () => {
     for (const first_name of ["José Prats", "Jose Prats", "Jose, Prats"]) await add({ first_name });
 
     const slugs = await stack.sql`select slug from contributors where slug like 'jose%' order by id`;
@@ -56,7 +56,7 @@ describe("POST /admin-contributors/add", () => {
     },
   );
 
-  it("answers 400 naming a last name that is no text, and a client that is not there", async () => {
+  it("answers 400 with the name of the parameter to an invalid last name and a missing client", async () => {
     expect((await add({ first_name: "Ann", last_name: 7 })).body).toEqual(invalidParameter("last_name"));
     expect((await add({ first_name: "Ann" }, { client: 99 })).body).toEqual(invalidParameter("client"));
     expect((await add({ first_name: "Ann" }, { client: "x" })).body).toEqual(invalidParameter("client"));

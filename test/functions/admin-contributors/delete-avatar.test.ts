@@ -55,7 +55,7 @@ describe("DELETE /admin-contributors/delete-avatar/{id}", () => {
     for (const each of pairOf(key)) expect(await stack.keys()).not.toContain(each);
   });
 
-  it("answers 200 when S3 is away, and leaves the rest to the scheduled removal", async () => {
+  it("answers 200 when S3 does not answer, and leaves the objects to the scheduled removal", async () => {
     stack.s3.intercept(() => "error-before");
     const { body } = await remove();
     stack.s3.intercept(undefined);
@@ -67,7 +67,7 @@ describe("DELETE /admin-contributors/delete-avatar/{id}", () => {
     for (const each of pairOf(key)) expect(await stack.keys()).not.toContain(each);
   });
 
-  it("answers 400 to an id that is none", async () => {
+  it("answers 400 to an invalid id", async () => {
     for (const id of ["nobody", "1.5"]) {
       expect((await untouched(() => remove({ id }))).body).toEqual(missingParameters);
     }

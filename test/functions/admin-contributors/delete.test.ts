@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => stack.close());
 
 describe("DELETE /admin-contributors/delete/{id}", () => {
-  it("answers 200 having removed all that belongs to the contributor, and noted its avatar", async () => {
+  it("answers 200, removes all that belongs to the contributor and lists its avatar for removal", async () => {
     const { sql } = stack;
     const friend = await aContributor(sql);
     const { id } = await aContributor(sql, { image: "avatars/gone.webp" });

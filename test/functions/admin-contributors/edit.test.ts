@@ -48,7 +48,7 @@ async function furnished() {
 }
 
 describe("POST /admin-contributors/edit/{id}", () => {
-  it("answers 200 having changed all fourteen fields at once", async () => {
+  it("answers 200 and changes all fourteen fields at once", async () => {
     const contributor = await furnished();
     const other = await furnished();
     const first_name = name();
@@ -96,7 +96,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
     expect(await detail(other)).toMatchObject({ aliases: [{ id: other.alias }], relations: [{ id: other.relation }] });
   });
 
-  it("answers 200 having given what is left out its default", async () => {
+  it("answers 200 and sets missing fields to their defaults", async () => {
     const contributor = await furnished();
     await edit(contributor.id, { first_name: name(), links: ["https://example.com"], public: true });
     const first_name = name();
@@ -118,7 +118,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
     expect(row).toEqual({ public: false, type: null, last_name: null });
   });
 
-  it("answers 200 having removed what is both modified and removed, named by id or object", async () => {
+  it("answers 200 and removes elements that are both modified and removed, given by id or object", async () => {
     const contributor = await furnished();
 
     await edit(contributor.id, {
@@ -209,7 +209,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
     expect([reply.status, reply.body]).toEqual([400, invalidParameter(parameter)]);
   });
 
-  it("answers 200 to as many links, and as long a source, as there may be", async () => {
+  it("answers 200 to the maximum number of links and the maximum length of a source", async () => {
     const contributor = await furnished();
     const links = Array.from({ length: 50 }, (_, number) => `https://example.com/${number}`);
     const source = "x".repeat(255);
@@ -257,7 +257,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
     expect((await detail(contributor))[kind]).toHaveLength(most);
   });
 
-  it("answers 200 and names languages in English, whichever way they were given", async () => {
+  it("answers 200 and stores the English names of languages, given by name or code", async () => {
     const contributor = await furnished();
     await edit(contributor.id, { first_name: name(), added_descriptions: [{ description: "Neu", language: "de" }] });
     await edit(contributor.id, {

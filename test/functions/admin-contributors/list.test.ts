@@ -79,13 +79,13 @@ describe("GET /admin-contributors", () => {
     expect(body.contributors.map((each: object) => "locked_by" in each)).toEqual([true, false, false]);
   });
 
-  it("answers 400 without a client, and naming what cannot be read", async () => {
+  it("answers 400 without a client, and with the name of an invalid parameter", async () => {
     expect((await stack.call("admin-contributors/list", { as: administrator.token })).body).toEqual(missingParameters);
     expect((await list({ order: "added-asc" })).body).toEqual(invalidParameter("order"));
     expect((await list({ limit: "x" })).body).toEqual(invalidParameter("limit"));
   });
 
-  it("answers 401 to a junk token and 403 without view-contributors", async () => {
+  it("answers 401 to an unknown token and 403 without view-contributors", async () => {
     expect((await list({}, "junk")).body).toEqual(unauthorized);
     expect((await list({}, (await aUser(stack.sql)).token)).body).toEqual(forbidden);
   });

@@ -43,7 +43,7 @@ async function untouched(call: () => ReturnType<typeof update>) {
 }
 
 describe("POST /admin-contributors/update-avatar/{id}", () => {
-  it("answers 200 and stores two sizes, for ever, at an address that lists and details give", async () => {
+  it("answers 200 and stores two sizes, cacheable for ever, at the URL in lists and details", async () => {
     expect((await update({ image: dataUrl(picture) })).body).toEqual(done);
 
     const key = await imageOf(stack, "contributors", contributor);
@@ -59,7 +59,7 @@ describe("POST /admin-contributors/update-avatar/{id}", () => {
     expect(body.image).toBe(`https://images.example.com/${key}`);
   });
 
-  it("answers 200 with two statements and three requests to S3, and leaves nothing of the avatar before", async () => {
+  it("answers 200 with two statements and three requests to S3, and leaves no object of the former avatar", async () => {
     await update({ image: dataUrl(picture) });
     const before = await imageOf(stack, "contributors", contributor);
     stack.dataApi.calls.length = 0;
@@ -78,7 +78,7 @@ describe("POST /admin-contributors/update-avatar/{id}", () => {
     expect(await notedKeys(stack)).not.toContain(after);
   });
 
-  it("answers 200 whatever type is claimed, with what the content is", async () => {
+  it("answers 200 and ignores the claimed type", async () => {
     for (const image of [
       picture.toString("base64"),
       dataUrl(picture, "text/html"),
@@ -90,7 +90,7 @@ describe("POST /admin-contributors/update-avatar/{id}", () => {
     expect((await pixelAt((await stack.object(key ?? "")).bytes, 9, 9))[0]).toBeGreaterThan(190);
   });
 
-  it("answers 200 to 4 MB, and 413 by the gateway to more than a function takes", async () => {
+  it("answers 200 to 4 MB, and 413 by the gateway to more than a Lambda event may have", async () => {
     const large = Buffer.concat([picture, Buffer.alloc(4_200_000)]);
     expect((await update({ image: dataUrl(large) })).body).toEqual(done);
 
@@ -102,7 +102,7 @@ describe("POST /admin-contributors/update-avatar/{id}", () => {
     expect(status).toBe(413);
   });
 
-  it("answers 400 without a readable image, before any statement", async () => {
+  it("answers 400 to an invalid image, without any statement", async () => {
     const bodies = [
       undefined,
       {},
@@ -163,7 +163,7 @@ describe("POST /admin-contributors/update-avatar/{id}", () => {
     expect(await stack.sql`select from images_to_remove where remove_after > now()`).toHaveLength(0);
   });
 
-  it("answers 500 to what is no image, or too much of one, and keeps the avatar", async () => {
+  it("answers 500 to a file that is no image and to a too large image, and keeps the avatar", async () => {
     await update({ image: dataUrl(picture) });
     const key = await imageOf(stack, "contributors", contributor);
     const svg = "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>";
@@ -176,7 +176,7 @@ describe("POST /admin-contributors/update-avatar/{id}", () => {
     expect(await stack.keys()).toEqual(expect.arrayContaining(pairOf(key)));
   });
 
-  it("answers without asking anybody, whatever the image points to", async () => {
+  it("answers without a request to any URL in the image", async () => {
     const asked: (string | undefined)[] = [];
     const server = createServer((request, response) => response.end(String(asked.push(request.url)))).listen(
       0,

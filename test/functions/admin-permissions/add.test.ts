@@ -30,7 +30,7 @@ describe("POST /admin-permissions/add", () => {
     ).toEqual([{ key: null, name: "moderate-comments", description: "Hide comments" }]);
   });
 
-  it("answers 200 and takes no id or key from the client", async () => {
+  it("answers 200 and ignores an id and a key from the client", async () => {
     const { token } = await holderOf(stack.sql, "add-permissions");
 
     await add(token, { name: "own-key", description: "d", id: 1, key: "delete-users" });
@@ -40,7 +40,7 @@ describe("POST /admin-permissions/add", () => {
     ]);
   });
 
-  it("answers 200 and opens nothing by the name that a permission of this service had", async () => {
+  it("answers 200, and the former name of a renamed permission has no effect", async () => {
     const climber = await holderOf(stack.sql, "add-permissions");
     const role = await aRole(stack.sql);
     await stack.sql`update permissions set name = 'renamed' where key = 'delete-roles'`;
@@ -57,7 +57,7 @@ describe("POST /admin-permissions/add", () => {
     expect((await unchanged(stack, attempt)).body).toEqual(forbidden);
   });
 
-  it("answers 200 and brings back one of the fifteen that is missing, for administrators alone", async () => {
+  it("answers 200 and restores a missing permission of this service, for the Administrator role only", async () => {
     const { sql } = stack;
     const adder = await holderOf(sql, "add-permissions", "delete-contributors");
     const administrator = await anAdministrator(sql);
@@ -88,7 +88,7 @@ describe("POST /admin-permissions/add", () => {
     expect((await unchanged(stack, () => add(token, body))).body).toEqual(missingParameters);
   });
 
-  it("answers 400 naming what is too long or cannot be stored", async () => {
+  it("answers 400 with the name of a parameter that is too long or cannot be stored", async () => {
     const { token } = await holderOf(stack.sql, "add-permissions");
 
     expect((await add(token, { name: "n".repeat(256), description: "d" })).body).toEqual(invalidParameter("name"));

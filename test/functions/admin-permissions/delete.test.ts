@@ -30,7 +30,7 @@ describe("DELETE /admin-permissions/delete/{id}", () => {
     expect(await permissionIdsOf(stack.sql, role)).toEqual([await permissionId(stack.sql, "view-roles")]);
   });
 
-  it("answers 200 for a permission of this service, and what it opened is closed", async () => {
+  it("answers 200 for a permission of this service, and its endpoints answer 403 from then on", async () => {
     const { token } = await anAdministrator(stack.sql);
     const viewer = await holderOf(stack.sql, "view-users");
 
@@ -55,7 +55,7 @@ describe("DELETE /admin-permissions/delete/{id}", () => {
     expect((await unchanged(stack, () => remove(id, token))).body).toEqual(forbidden);
   });
 
-  it("answers 403 and deletes nothing that would take from others what the caller lacks", async () => {
+  it("answers 403 and deletes nothing when the caller lacks the permission", async () => {
     const { token } = await holderOf(stack.sql, "delete-permissions");
     const id = await permissionId(stack.sql, "edit-roles");
 

@@ -31,7 +31,7 @@ describe("POST /admin-permissions/edit/{id}", () => {
     expect(await rowOf(id)).toEqual({ key: null, ...body });
   });
 
-  it("answers 200 when the name stays the same but for its case", async () => {
+  it("answers 200 when only the case of the name changes", async () => {
     const { token } = await holderOf(stack.sql, "edit-permissions");
     const { id, name } = await aPermission(stack.sql);
 
@@ -41,7 +41,7 @@ describe("POST /admin-permissions/edit/{id}", () => {
     expect(await rowOf(id)).toMatchObject({ name: name.toUpperCase() });
   });
 
-  it("answers 200, and what a renamed permission opens stays the same", async () => {
+  it("answers 200, and a renamed permission keeps its effect", async () => {
     const climber = await holderOf(stack.sql, "edit-permissions");
     const viewer = await holderOf(stack.sql, "view-roles");
     const both = await holderOf(stack.sql, "edit-permissions", "view-roles");
@@ -56,7 +56,7 @@ describe("POST /admin-permissions/edit/{id}", () => {
     expect(await rowOf(real)).toMatchObject({ key: "view-roles", name: "put aside" });
   });
 
-  it("answers 403 and changes nothing of one of the fifteen that the caller lacks", async () => {
+  it("answers 403 and changes nothing when the caller lacks the permission", async () => {
     const { token } = await holderOf(stack.sql, "edit-permissions", "view-permissions");
     const id = await permissionId(stack.sql, "delete-users");
 

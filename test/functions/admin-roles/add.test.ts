@@ -31,7 +31,7 @@ describe("POST /admin-roles/add", () => {
     expect(found).toEqual([{ name: "Librarian", description: "Looks after books", is_default: 0, key: null, held: 0 }]);
   });
 
-  it("answers 200 and takes neither default, key nor permissions from the client", async () => {
+  it("answers 200 and ignores is_default, key and permissions from the client", async () => {
     await add({
       name: "Climber",
       description: "d",
@@ -61,7 +61,7 @@ describe("POST /admin-roles/add", () => {
     expect((await unchanged(stack, () => add(body))).body).toEqual(missingParameters);
   });
 
-  it("answers 400 naming what is too long or cannot be stored", async () => {
+  it("answers 400 with the name of a parameter that is too long or cannot be stored", async () => {
     expect((await add({ ...role, name: "n".repeat(256) })).body).toEqual(invalidParameter("name"));
     expect((await add({ ...role, name: ` ${"n".repeat(255)}` })).body).toEqual(invalidParameter("name"));
     expect((await add({ ...role, description: "d".repeat(2_001) })).body).toEqual(invalidParameter("description"));

@@ -22,7 +22,7 @@ const deleted = envelope(200, "Role deleted");
 const failed = envelope(500, "Internal server error");
 
 describe("DELETE /admin-roles/delete/{id}", () => {
-  it("answers 200, deletes the role and gives the default role to who held only this one", async () => {
+  it("answers 200, deletes the role and gives the default role to users who had only this one", async () => {
     const [role, other] = [await aRole(stack.sql, "delete-roles"), await aRole(stack.sql)];
     const [only, both] = [await aUser(stack.sql), await aUser(stack.sql)];
     await give(stack.sql, only, role);
@@ -37,7 +37,7 @@ describe("DELETE /admin-roles/delete/{id}", () => {
     expect(await stack.sql`select from role_permissions where role_id = ${role.id}`).toHaveLength(0);
   });
 
-  it("answers 200, and what the role opened is closed at once", async () => {
+  it("answers 200, and its users lose its permissions at once", async () => {
     const viewer = await holderOf(stack.sql, "delete-roles");
     const [role = 0] = await roleIdsOf(stack.sql, viewer);
     const next = await aRole(stack.sql);
@@ -73,13 +73,13 @@ describe("DELETE /admin-roles/delete/{id}", () => {
     expect((await unchanged(stack, () => remove(role.id, editor.token))).body).toEqual(forbidden);
   });
 
-  it("answers 200 to callers who delete a role that permits more than they may", async () => {
+  it("answers 200 to callers who lack permissions of the role", async () => {
     const role = await aRole(stack.sql, "delete-roles", "view-users");
 
     expect((await remove(role.id)).status).toBe(200);
   });
 
-  it("answers 403 and keeps the Administrator role, from those who can do less, and from all while it has users", async () => {
+  it("answers 403 and keeps the Administrator role while it has users, or when the caller lacks a permission", async () => {
     const [role] = await stack.sql`select id from roles where key = 'administrator'`;
     expect((await unchanged(stack, () => remove(role?.id))).body).toEqual(forbidden);
 

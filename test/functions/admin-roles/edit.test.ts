@@ -94,7 +94,7 @@ describe("POST /admin-roles/edit/{id}", () => {
     expect(body).toEqual(invalidParameter(name));
   });
 
-  it("answers 200 to a description, and to as many permissions, as there may be", async () => {
+  it("answers 200 to the maximum length of a description and the maximum number of permissions", async () => {
     const role = await aRole(stack.sql, "view-users");
     const removed_permissions = [await permissionId(stack.sql, "view-users"), ...Array(499).fill(999_999)];
 
@@ -117,7 +117,7 @@ describe("POST /admin-roles/edit/{id}", () => {
     expect((await unchanged(stack, () => edit(role.id, { name: "x" }, other.token))).body).toEqual(forbidden);
   });
 
-  it("answers 403 and adds no permission that the caller lacks, to whatever role", async () => {
+  it("answers 403 and adds no permission that the caller lacks, to any role", async () => {
     const [own = 0] = await roleIdsOf(stack.sql, editor);
     const role = await aRole(stack.sql);
 
@@ -127,7 +127,7 @@ describe("POST /admin-roles/edit/{id}", () => {
     }
   });
 
-  it("answers 200 and takes away what the caller lacks, from any role but the Administrator's", async () => {
+  it("answers 200 and removes permissions that the caller lacks, from any role but Administrator", async () => {
     const role = await aRole(stack.sql, "delete-users", "view-users");
 
     const { body } = await edit(role.id, { name: role.name, removed_permissions: [lacked] });
@@ -136,7 +136,7 @@ describe("POST /admin-roles/edit/{id}", () => {
     expect(await permissionIdsOf(stack.sql, role)).toEqual([held]);
   });
 
-  it("answers 403 and changes nothing of the Administrator role for those who can do less", async () => {
+  it("answers 403 and does not change the Administrator role when the caller lacks a permission", async () => {
     const [role = 0] = await roleIdsOf(stack.sql, await anAdministrator(stack.sql));
 
     for (const fields of [{}, { removed_permissions: [lacked] }, { added_permissions: [held] }]) {
@@ -144,7 +144,7 @@ describe("POST /admin-roles/edit/{id}", () => {
     }
   });
 
-  it("answers 403 and strips the Administrator role of nothing, whoever asks; others may be renamed, and so may it", async () => {
+  it("answers 403 and keeps the permissions of the Administrator role, which may be renamed like others", async () => {
     const administrator = await anAdministrator(stack.sql);
     const [id = 0] = await roleIdsOf(stack.sql, administrator);
     const foreign = await aPermission(stack.sql);

@@ -44,7 +44,7 @@ describe("GET /admin-roles/id/{id}", () => {
     });
   });
 
-  it("answers 200 marking the default role, and with an empty description where there is none", async () => {
+  it("answers 200 with the mark of the default role, and with an empty description instead of null", async () => {
     const { token } = await holderOf(stack.sql, "view-roles");
     const id = await defaultRoleId(stack.sql);
     await stack.sql`update roles set description = null where id = ${id}`;

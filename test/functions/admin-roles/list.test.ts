@@ -33,7 +33,7 @@ describe("GET /admin-roles", () => {
     ]);
   });
 
-  it("answers 200 and counts on as users come and go", async () => {
+  it("answers 200 with the right number of users after each change", async () => {
     const { token } = await holderOf(stack.sql, "view-roles");
     const role = await aRole(stack.sql);
     const users = [await aUser(stack.sql), await aUser(stack.sql)];

@@ -65,7 +65,7 @@ describe("DELETE /admin-users/delete-image/{id}", () => {
     expect((await untouched(() => remove({ as: other.token }))).body).toEqual(forbidden);
   });
 
-  it("answers 403 for a user who can do more than the caller, and the image stays", async () => {
+  it("answers 403 for a user who holds all permissions of the caller and more, and the image stays", async () => {
     key = await giveImage(administrator);
 
     expect((await untouched(() => remove({ id: administrator.id }))).body).toEqual(forbidden);

@@ -39,7 +39,7 @@ describe("DELETE /admin-users/delete/{id}", () => {
     expect(await lockHolderOf(stack.sql, edited)).toBeUndefined();
   });
 
-  it("answers 200 and notes the image for removal", async () => {
+  it("answers 200 and lists the image for removal", async () => {
     const user = await aUser(stack.sql);
     await stack.sql`update users set image = 'users/gone.webp' where id = ${user.id}`;
 
@@ -50,7 +50,7 @@ describe("DELETE /admin-users/delete/{id}", () => {
     ).toEqual([{ due: true }]);
   });
 
-  it("answers 200, and a session of the deleted user opens nothing any more", async () => {
+  it("answers 200, and a session of the deleted user permits nothing any more", async () => {
     const user = await holderOf(stack.sql, "delete-users", "view-users");
     const victim = await aUser(stack.sql);
 
@@ -86,7 +86,7 @@ describe("DELETE /admin-users/delete/{id}", () => {
     );
   });
 
-  it("answers 200 to callers who delete somebody who can merely do other things", async () => {
+  it("answers 200 when the user holds other permissions, but not all of the caller's", async () => {
     const other = await holderOf(stack.sql, "view-contributors", "edit-contributors");
 
     expect((await remove(other.id)).body).toEqual(deleted);
@@ -106,7 +106,7 @@ describe("DELETE /admin-users/delete/{id}", () => {
     expect((await unchanged(stack, () => remove(user.id, editor.token))).body).toEqual(forbidden);
   });
 
-  it("answers 403 and deletes nobody who can do more than the caller", async () => {
+  it("answers 403 and deletes nobody who holds all permissions of the caller and more", async () => {
     const administrator = await anAdministrator(stack.sql);
     const slightlyMore = await holderOf(stack.sql, "delete-users", "view-contributors");
 
@@ -115,7 +115,7 @@ describe("DELETE /admin-users/delete/{id}", () => {
     }
   });
 
-  it("answers 403 and keeps the last administrator, also from themselves", async () => {
+  it("answers 403 and keeps the last administrator, who may not delete themselves either", async () => {
     await stack.sql`delete from users where id in (select user_id from user_roles join roles on id = role_id where key = 'administrator')`;
     const last = await anAdministrator(stack.sql);
 

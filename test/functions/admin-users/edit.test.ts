@@ -34,7 +34,7 @@ describe("POST /admin-users/edit/{id}", () => {
     expect(await rowOf(user)).toEqual({ username: "After", slug: "before", age_verified: true });
   });
 
-  it("answers 200 and takes what is left out for its default", async () => {
+  it("answers 200 and sets missing fields to their defaults", async () => {
     const user = await aUser(stack.sql, "Verified once");
     const role = await aRole(stack.sql);
     await give(stack.sql, user, role);
@@ -66,7 +66,7 @@ describe("POST /admin-users/edit/{id}", () => {
     expect(await roleIdsOf(stack.sql, user)).toEqual([kept.id, won.id]);
   });
 
-  it("answers 200 and gives the default role to who would be left with none", async () => {
+  it("answers 200 and gives the default role to a user who would have none", async () => {
     const user = await aUser(stack.sql);
     const [last, next] = [await aRole(stack.sql), await aRole(stack.sql)];
     await give(stack.sql, user, last);
@@ -95,7 +95,7 @@ describe("POST /admin-users/edit/{id}", () => {
     expect(await lockHolderOf(stack.sql, others)).toBe(other.id);
   });
 
-  it("answers 200 to callers who grant no more than they hold", async () => {
+  it("answers 200 to callers who grant only permissions that they hold", async () => {
     const granter = await holderOf(stack.sql, "edit-users", "view-roles");
     const user = await aUser(stack.sql);
     const role = await aRole(stack.sql, "view-roles");
@@ -151,7 +151,7 @@ describe("POST /admin-users/edit/{id}", () => {
     expect(body).toEqual(forbidden);
   });
 
-  it("answers 403 and changes nothing when a granted role carries more than the caller holds", async () => {
+  it("answers 403 and changes nothing when a granted role has a permission that the caller lacks", async () => {
     const accomplice = await aUser(stack.sql);
     const role = await aRole(stack.sql, "edit-users", "delete-users");
 
@@ -161,7 +161,7 @@ describe("POST /admin-users/edit/{id}", () => {
     }
   });
 
-  it("answers 403 and changes nothing of a user who can do more than the caller", async () => {
+  it("answers 403 and changes nothing of a user who holds all permissions of the caller and more", async () => {
     const administrator = await anAdministrator(stack.sql);
     const [role = 0] = await roleIdsOf(stack.sql, administrator);
 
@@ -171,13 +171,13 @@ describe("POST /admin-users/edit/{id}", () => {
     }
   });
 
-  it("answers 200 for a user who can merely do other things, or as much", async () => {
+  it("answers 200 for a user who holds other permissions, or the same", async () => {
     for (const user of [await holderOf(stack.sql, "delete-users"), await holderOf(stack.sql, "edit-users")]) {
       expect((await edit(user.id, { username: user.username })).body).toEqual(updated);
     }
   });
 
-  it("answers 200 and takes away a role that carries more than the caller holds", async () => {
+  it("answers 200 and removes a role that has a permission which the caller lacks", async () => {
     const role = await aRole(stack.sql, "delete-users", "view-roles");
     const user = await aUser(stack.sql);
     await give(stack.sql, user, role);
@@ -212,7 +212,7 @@ describe("POST /admin-users/edit/{id}", () => {
     expect((await unchanged(stack, () => edit(user.id, { username: "x" }, gone.token))).body).toEqual(missing);
   });
 
-  it("answers 404 or 200, never half of it, while the user is being deleted", async () => {
+  it("answers 404 or 200, and never makes half of the change, while the user is being deleted", async () => {
     const administrator = await anAdministrator(stack.sql);
     const role = await aRole(stack.sql);
     for (let round = 0; round < 5; round++) {

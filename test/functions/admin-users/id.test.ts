@@ -60,7 +60,7 @@ describe("GET /admin-users/id/{id}", () => {
     expect((await show(viewer.id, viewer.token)).body.profile_image).toBeNull();
   });
 
-  it("answers 200 telling who is logged in: who has a session that neither expired nor was revoked", async () => {
+  it("answers 200 with logged_in for a user with a session that is neither expired nor revoked", async () => {
     const { token } = await holderOf(stack.sql, "view-users");
     const user = await aUser(stack.sql);
     const loggedIn = async () => (await show(user.id, token)).body.logged_in;
@@ -74,7 +74,7 @@ describe("GET /admin-users/id/{id}", () => {
     expect(await loggedIn()).toBe(true);
   });
 
-  it("answers 200 and takes the lock for 15 minutes for who may edit", async () => {
+  it("answers 200 and takes the lock for 15 minutes when the caller may edit", async () => {
     const editor = await holderOf(stack.sql, "view-users", "edit-users");
     const user = await aUser(stack.sql);
 
@@ -84,14 +84,14 @@ describe("GET /admin-users/id/{id}", () => {
     expect(await minutesLeft(user)).toBe(15);
   });
 
-  it("answers 200 and takes no lock for who may only look", async () => {
+  it("answers 200 and takes no lock when the caller may not edit", async () => {
     const viewer = await holderOf(stack.sql, "view-users", "edit-roles");
     const user = await aUser(stack.sql);
 
     expect((await unchanged(stack, () => show(user.id, viewer.token))).status).toBe(200);
   });
 
-  it("answers 200 and takes no lock on a user whom the caller may not edit, who can do all that and more", async () => {
+  it("answers 200 and takes no lock on a user who holds all permissions of the caller and more", async () => {
     const editor = await holderOf(stack.sql, "view-users", "edit-users");
     const administrator = await anAdministrator(stack.sql);
 

@@ -63,9 +63,9 @@ describe("GET /admin-users", () => {
 
   it("answers 200 in the order asked for, names without regard to case and accents", async () => {
     const names = ["Ordered Zoë", "ordered anna", "ORDERED Émile", "Ordered zoe"];
-    for (const [place, name] of names.entries()) {
+    for (const [index, name] of names.entries()) {
       const { id } = await aUser(stack.sql, name.replace("zoe", "zoe 2"));
-      await stack.sql`update users set registered = ${`2020-01-0${place + 1}T00:00:00Z`} where id = ${id}`;
+      await stack.sql`update users set registered = ${`2020-01-0${index + 1}T00:00:00Z`} where id = ${id}`;
     }
     const byName = ["ordered anna", "ORDERED Émile", "Ordered Zoë", "Ordered zoe 2"];
     const byTime = ["Ordered Zoë", "ordered anna", "ORDERED Émile", "Ordered zoe 2"];
@@ -78,7 +78,7 @@ describe("GET /admin-users", () => {
     expect(namesOf(await list({ search, order: "registered-desc" }))).toEqual(byTime.toReversed());
   });
 
-  it("answers 200 with the part of the list that limit and offset name", async () => {
+  it("answers 200 with the part of the list that limit and offset select", async () => {
     for (const letter of "abcde") await aUser(stack.sql, `Paged ${letter}`);
 
     expect(await list({ search: "paged", limit: 2, offset: 1 })).toMatchObject({
@@ -151,7 +151,7 @@ describe("GET /admin-users", () => {
     },
   );
 
-  it("answers 200 and counts everybody when nothing is asked for", async () => {
+  it("answers 200 with all users, and counts them, without parameters", async () => {
     const { users, max, to } = await list();
 
     const [{ count } = { count: -1 }] = await stack.sql<{ count: number }[]>`select count(*) from users`;
@@ -169,7 +169,7 @@ describe("GET /admin-users", () => {
     expect(await lockOf("Locked once", viewer)).toBeNull();
   });
 
-  it("answers 400 naming the parameter that cannot be read", async () => {
+  it("answers 400 with the name of an invalid parameter", async () => {
     expect(await list({ order: "id" })).toEqual(invalidParameter("order"));
     expect(await list({ limit: -1 })).toEqual(invalidParameter("limit"));
     expect(await list({ offset: "1e3" })).toEqual(invalidParameter("offset"));

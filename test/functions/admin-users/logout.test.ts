@@ -35,7 +35,7 @@ describe("POST /admin-users/logout/{id}", () => {
     expect(await listUsers(editor.token)).toBe(200);
   });
 
-  it("answers 200 and lets go what the user was editing", async () => {
+  it("answers 200 and releases the user's edit locks", async () => {
     const user = await aUser(stack.sql);
     const [edited, others] = [await aUser(stack.sql), await aUser(stack.sql)];
     await lock(stack.sql, edited, user);
@@ -53,7 +53,7 @@ describe("POST /admin-users/logout/{id}", () => {
     expect(await stack.sql`select from contributor_locks`).toHaveLength(0);
   });
 
-  it("answers 200 and changes nothing for who is not logged in", async () => {
+  it("answers 200 and changes nothing for a user who is not logged in", async () => {
     const user = await aUser(stack.sql);
     await logOut(user.id);
 
@@ -86,7 +86,7 @@ describe("POST /admin-users/logout/{id}", () => {
     expect((await unchanged(stack, () => logOut(user.id, viewer.token))).body).toEqual(forbidden);
   });
 
-  it("answers 403 and ends no session of a user who can do more than the caller", async () => {
+  it("answers 403 and ends no session of a user who holds all permissions of the caller and more", async () => {
     const administrator = await anAdministrator(stack.sql);
     await lock(stack.sql, await aUser(stack.sql), administrator);
 

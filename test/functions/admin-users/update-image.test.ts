@@ -39,7 +39,7 @@ async function untouched(call: () => ReturnType<typeof update>) {
 }
 
 describe("POST /admin-users/update-image/{id}", () => {
-  it("answers 200 and stores two sizes at an address that lists and details give", async () => {
+  it("answers 200 and stores two sizes at the URL in lists and details", async () => {
     expect((await update({ image: picture.toString("base64") })).body).toEqual(done);
 
     const key = await imageOf(stack, "users", user);
@@ -53,7 +53,7 @@ describe("POST /admin-users/update-image/{id}", () => {
     expect(body.profile_image).toBe(`https://images.example.com/${key}`);
   });
 
-  it("answers 200 with two statements and three requests to S3, and leaves nothing of the image before", async () => {
+  it("answers 200 with two statements and three requests to S3, and leaves no object of the former image", async () => {
     await update({ image: dataUrl(picture) });
     const before = await imageOf(stack, "users", user);
     stack.dataApi.calls.length = 0;
@@ -73,7 +73,7 @@ describe("POST /admin-users/update-image/{id}", () => {
     expect((await update({ image: dataUrl(picture) }, { id: editor.id })).body).toEqual(done);
   });
 
-  it("answers 400 without a readable image, before any statement", async () => {
+  it("answers 400 to an invalid image, without any statement", async () => {
     for (const body of [undefined, {}, { image: "" }, { image: null }, { image: "data:," }, { image: "file:///x" }]) {
       expect((await untouched(() => update(body))).body, JSON.stringify(body)).toEqual(missingParameters);
     }
@@ -92,7 +92,7 @@ describe("POST /admin-users/update-image/{id}", () => {
     }
   });
 
-  it("answers 403 for a user who can do more than the caller", async () => {
+  it("answers 403 for a user who holds all permissions of the caller and more", async () => {
     const administrator = await anAdministrator(stack.sql);
 
     expect((await untouched(() => update({ image: dataUrl(picture) }, { id: administrator.id }))).body).toEqual(
@@ -100,7 +100,7 @@ describe("POST /admin-users/update-image/{id}", () => {
     );
   });
 
-  it("answers 403 when the user comes to more than the caller meanwhile, and leaves no object", async () => {
+  it("answers 403 when the user gets more permissions than the caller meanwhile, and leaves no object", async () => {
     await update({ image: dataUrl(picture) });
     const key = await imageOf(stack, "users", user);
     const before = await stack.keys();
@@ -145,7 +145,7 @@ describe("POST /admin-users/update-image/{id}", () => {
     expect(await stack.keys()).toEqual(before);
   });
 
-  it("answers 500 to what is no image, and keeps the one before", async () => {
+  it("answers 500 to a file that is no image, and keeps the former one", async () => {
     await update({ image: dataUrl(picture) });
     const key = await imageOf(stack, "users", user);
     const svg = "<svg xmlns='http://www.w3.org/2000/svg'><image href='http://127.0.0.1/'/></svg>";

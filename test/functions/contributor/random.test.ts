@@ -18,7 +18,7 @@ beforeEach(() => stack.sql`delete from contributors`);
 afterAll(() => stack.close());
 
 describe("GET /contributor/random", () => {
-  it("answers 200 with a bare string, each shared or own contributor as likely as the next", async () => {
+  it("answers 200 with a string; each shared or own contributor is equally likely", async () => {
     for (const [slug, client_id] of [
       ["shared", null],
       ["own", 1],
@@ -40,7 +40,7 @@ describe("GET /contributor/random", () => {
     for (const count of Object.values(counts)) expect(count).toBeGreaterThan(55);
   });
 
-  it("answers 200 for nobody to keep", async () => {
+  it("answers 200 with no-store", async () => {
     await aContributor(stack.sql);
 
     const { headers } = await stack.call("contributor/random", { query: { client: 1 } });

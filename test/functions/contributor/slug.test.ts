@@ -73,7 +73,7 @@ describe("GET /contributor/slug/{slug}", () => {
     });
   });
 
-  it("answers 200 with nulls and empty arrays for a bare contributor", async () => {
+  it("answers 200 with nulls and empty arrays for a contributor with only a name", async () => {
     const { id, slug } = await aContributor(stack.sql, { first_name: "Hergé" });
 
     const { body } = await lookUp(slug);
@@ -100,7 +100,7 @@ describe("GET /contributor/slug/{slug}", () => {
     expect((await lookUp(slug)).body.relations).toEqual([]);
   });
 
-  it("answers 200 whole, however long: past the 64 KB of a row", async () => {
+  it("answers 200 with a record that exceeds the 64 KB of a row", async () => {
     const { id, slug } = await aContributor(stack.sql);
     const description = "😀é手 ".repeat(5_000);
     await stack.sql`
@@ -115,7 +115,7 @@ describe("GET /contributor/slug/{slug}", () => {
     );
   });
 
-  it("answers 304 to those who hold the answer, and 200 again once it changes", async () => {
+  it("answers 304 to a client that has the answer, and 200 after it has changed", async () => {
     const { id, slug } = await aContributor(stack.sql);
     const tag = (await lookUp(slug)).headers.get("etag") ?? "";
 
@@ -130,7 +130,7 @@ describe("GET /contributor/slug/{slug}", () => {
     expect(changed.status).toBe(200);
   });
 
-  it("answers 304 also to a tag that is not marked as weak, and tells caches of compression", async () => {
+  it("answers 304 also to the tag without W/, and varies by Accept-Encoding", async () => {
     const { slug } = await aContributor(stack.sql);
     const { headers } = await lookUp(slug);
 
@@ -164,7 +164,7 @@ describe("GET /contributor/slug/{slug}", () => {
     expect(headers.get("cache-control")).toBe("no-store");
   });
 
-  it("answers 500 in the envelope when the database fails, and says nothing of it", async () => {
+  it("answers 500 in the envelope, without details, when the database fails", async () => {
     stack.dataApi.intercept(() => ({
       kind: "error",
       status: 400,

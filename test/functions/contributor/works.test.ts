@@ -145,7 +145,7 @@ describe("GET /contributor/works/{id}", () => {
     expect((await worksOf(author.id)).body).toMatchObject({ works: [{ name: "Own" }, { name: "Shared" }], max: 2 });
   });
 
-  it("answers 200 with nothing for nobody, and for unpublished contributors", async () => {
+  it("answers 200 with an empty list for missing and unpublished contributors", async () => {
     const hidden = await aContributor(stack.sql, { public: false });
     await aSeries(stack.sql, { by: hidden });
 
@@ -153,7 +153,7 @@ describe("GET /contributor/works/{id}", () => {
     expect((await worksOf(999_999_999)).body).toEqual({ works: [], max: 0, from: 0, to: 0 });
   });
 
-  it("answers 200 with texts past the 64 KB of a row", async () => {
+  it("answers 200 with texts that exceed the 64 KB of a row", async () => {
     const author = await aContributor(stack.sql);
     const description = "手".repeat(20_000);
     for (let n = 0; n < 20; n++)
@@ -190,13 +190,16 @@ describe("GET /contributor/works/{id}", () => {
     expect([status, body]).toEqual([400, missingParameters]);
   });
 
-  it.each(["0", "-1", "-0", "9007199254740993", "99999999999999999999"])("lists nothing of nobody: %s", async (id) => {
-    const { status, body } = await worksOf(id);
+  it.each(["0", "-1", "-0", "9007199254740993", "99999999999999999999"])(
+    "answers 200 with an empty list for the id %s",
+    async (id) => {
+      const { status, body } = await worksOf(id);
 
-    expect([status, body]).toEqual([200, { works: [], max: 0, from: 0, to: 0 }]);
-  });
+      expect([status, body]).toEqual([200, { works: [], max: 0, from: 0, to: 0 }]);
+    },
+  );
 
-  it("answers 400 without a client, whatever else cannot be read", async () => {
+  it("answers 400 without a client, also when another parameter is invalid", async () => {
     const { status, body } = await stack.call("contributor/works", { path: { id: 1 }, query: { limit: -1 } });
 
     expect([status, body]).toEqual([400, missingParameters]);

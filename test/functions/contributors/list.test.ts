@@ -53,7 +53,7 @@ describe("GET /contributors", () => {
     });
   });
 
-  it("answers 200 without random_series, and nulls, where there is nothing to say", async () => {
+  it("answers 200 without random_series, and with nulls, for missing values", async () => {
     const { id } = await aContributor(stack.sql, { first_name: "Hergé" });
 
     const { body } = await list();
@@ -85,7 +85,7 @@ describe("GET /contributors", () => {
     expect(body.contributors[0]).toMatchObject({ series_count: 1, random_series: { slug: shared.slug } });
   });
 
-  it("answers 200 drawing random_series anew from all of them", async () => {
+  it("answers 200 with a new random_series each time, from all of them", async () => {
     const contributor = await aContributor(stack.sql);
     for (const name of ["One", "Two", "Three"]) await aSeries(stack.sql, { by: contributor }, { name });
 
@@ -112,7 +112,7 @@ describe("GET /contributors", () => {
     expect(namesIn(await list({ order: "added-desc" }))).toEqual(["B", "A", "C"]);
   });
 
-  it("answers 200 with pages that neither overlap nor miss while contributors share a name", async () => {
+  it("answers 200 with pages that neither overlap nor have gaps when contributors share a name", async () => {
     const ids: number[] = [];
     for (let n = 0; n < 7; n++)
       ids.push(
@@ -136,7 +136,7 @@ describe("GET /contributors", () => {
     expect(seen.toSorted((a, b) => a - b)).toEqual(ids);
   });
 
-  it("answers 200 with nothing for limit 0 and behind the end", async () => {
+  it("answers 200 with an empty list for limit 0 and for an offset after the end", async () => {
     await aContributor(stack.sql);
 
     expect((await list({ limit: 0 })).body).toEqual({ contributors: [], max: 1, from: 0, to: 0 });
@@ -184,7 +184,7 @@ describe("GET /contributors", () => {
     expect(body.max).toBe(17);
   });
 
-  it("answers 200 to any origin, for caches to keep", async () => {
+  it("answers 200 to any origin, with headers for caches", async () => {
     const { headers } = await stack.call("contributors/list", {
       query: { client: 1 },
       headers: { Origin: "https://anyone.example" },
@@ -234,7 +234,7 @@ describe("GET /contributors", () => {
     expect([status, body]).toEqual([400, invalidParameter(name)]);
   });
 
-  it("keeps errors out of caches", async () => {
+  it("answers errors with no-store", async () => {
     const { headers } = await stack.call("contributors/list");
 
     expect(headers.get("cache-control")).toBe("no-store");

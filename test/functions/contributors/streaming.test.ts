@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => stack.close());
 
 describe("GET /contributors without a limit", () => {
-  it("gives every contributor once, a statement for each page of rows behind one that finds them too many", async () => {
+  it("gives every contributor once, by a first statement that finds too many and one for each page", async () => {
     stack.dataApi.calls.length = 0;
 
     const { body } = await stack.call("contributors/list", { query: { client: 1 } });
@@ -31,7 +31,7 @@ describe("GET /contributors without a limit", () => {
     expect(stack.dataApi.calls.length).toBe(4);
   });
 
-  it.each(["name-desc", "added-asc", "added-desc"])("walks %s by key from page to page", async (order) => {
+  it.each(["name-desc", "added-asc", "added-desc"])("pages by key in the order %s", async (order) => {
     const { body } = await stack.call("contributors/list", { query: { client: 1, order, offset: 10, limit: 4_500 } });
 
     const numbers = body.contributors.map(({ last_name }: { last_name: string }) => Number(last_name));
@@ -74,7 +74,7 @@ describe("GET /contributors without a limit", () => {
     stack.dataApi.intercept(undefined);
   });
 
-  it("is compressed for those who accept it", async () => {
+  it("is compressed for clients that accept it", async () => {
     const { headers, body } = await raw(`${stack.url}/contributors?client=1`, "gzip, br");
 
     expect(headers["content-encoding"]).toBe("gzip");

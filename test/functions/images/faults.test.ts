@@ -60,7 +60,7 @@ const dataApiFaults: Record<`${(typeof fates)[Fate]}-${Time}`, Fault> = {
   "drop-after": { kind: "cut-body" },
 };
 
-/** So many attempts fail of what passes. */
+/** The number of attempts that fail in a transient failure. */
 const failuresMax = 3;
 
 /** Makes a step fail. A process that is killed there does nothing more, so all that it asks for later is refused. */
@@ -104,16 +104,16 @@ const every = (steps: readonly Step[]) =>
   steps.flatMap((step) =>
     times.flatMap((time) => (Object.keys(fates) as Fate[]).map((fate) => [step, fate, time] as const)),
   );
-const mayPass = (fate: Fate) => fate === "fails for a while" || fate === "breaks";
+const isTransient = (fate: Fate) => fate === "fails for a while" || fate === "breaks";
 
 describe("An update of an image", () => {
   const steps: Step[] = ["statement 1", "PUT 1", "PUT 2", "statement 2", "POST 1"];
 
-  it.each(every(steps))("leaves all in order when %s %s %s it was done", async (step, fate, time) => {
+  it.each(every(steps))("leaves records and bucket consistent when %s %s %s it was done", async (step, fate, time) => {
     const { status } = await during(step, time, fate, () => update());
 
-    // What can only be removed later is noted, so the visitor need not know.
-    const isSuccess = mayPass(fate) || step === "POST 1";
+    // An object that cannot be removed now is listed, so the change succeeds.
+    const isSuccess = isTransient(fate) || step === "POST 1";
     expect(status).toBe(isSuccess ? 200 : 500);
     const isSwapped = isSuccess || (step === "statement 2" && time === "after");
     expect((await expectWhole()) !== before).toBe(isSwapped);
@@ -126,11 +126,11 @@ describe("An update of an image", () => {
 
 describe("A removal of an image", () => {
   it.each(every(["statement 1", "POST 1"]))(
-    "leaves all in order when %s %s %s it was done",
+    "leaves records and bucket consistent when %s %s %s it was done",
     async (step, fate, time) => {
       const { status } = await during(step, time, fate, () => call("admin-contributors/delete-avatar", contributor.id));
 
-      const isSuccess = mayPass(fate) || step === "POST 1";
+      const isSuccess = isTransient(fate) || step === "POST 1";
       expect(status).toBe(isSuccess ? 200 : 500);
       expect(await expectWhole()).toBe(isSuccess || time === "after" ? null : before);
       await expectAgreement(stack);
@@ -140,14 +140,14 @@ describe("A removal of an image", () => {
 
 describe("The scheduled removal", () => {
   it.each(every(["statement 1", "POST 1", "statement 2"]))(
-    "leaves all in order when %s %s %s it was done",
+    "leaves records and bucket consistent when %s %s %s it was done",
     async (step, fate, time) => {
       await stack.sql`update contributors set image = null where id = ${contributor.id}`;
       await stack.sql`insert into images_to_remove (key) values (${before})`;
 
       const done = during(step, time, fate, () => stack.sweep());
 
-      if (mayPass(fate)) await done;
+      if (isTransient(fate)) await done;
       else await done.catch(() => undefined);
       await expectAgreement(stack);
     },
@@ -167,11 +167,11 @@ describe("Many at once", () => {
     await expectAgreement(stack);
   });
 
-  it("updates, removals of the image and scheduled removals leave all in order", async () => {
+  it("updates, removals of the image and scheduled removals leave records and bucket consistent", async () => {
     await Promise.all(
-      Array.from({ length: 36 }, (_, place) => {
-        if (place % 3 === 0) return stack.sweep();
-        return place % 3 === 1 ? update() : call("admin-contributors/delete-avatar", contributor.id);
+      Array.from({ length: 36 }, (_, index) => {
+        if (index % 3 === 0) return stack.sweep();
+        return index % 3 === 1 ? update() : call("admin-contributors/delete-avatar", contributor.id);
       }),
     );
 
@@ -181,8 +181,8 @@ describe("Many at once", () => {
 
   it.each([
     ["is about to fall due", "update images_to_remove set remove_after = now() + interval '4 minutes'"],
-    ["has been struck out", "delete from images_to_remove"],
-  ])("an update whose note %s gives up, and loses nothing", async (_, change) => {
+    ["has left the list", "delete from images_to_remove"],
+  ])("an update whose new image %s fails, and loses nothing", async (_, change) => {
     stack.s3.intercept(async (request) => {
       await stack.sql.unsafe(`${change} where remove_after > now()`);
       // Not even when what it has written can only be removed later.

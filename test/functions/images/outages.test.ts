@@ -10,11 +10,11 @@ let administrator: Person;
 let contributor: { id: number };
 let before: string | null;
 
-const patienceInMilliseconds = 2_000;
+const waitInMilliseconds = 2_000;
 
 beforeAll(async () => {
   // A function keeps 5 s of its time for itself.
-  stack = await startUploads({ limits: { timeoutInMilliseconds: patienceInMilliseconds + 5_000 } });
+  stack = await startUploads({ limits: { timeoutInMilliseconds: waitInMilliseconds + 5_000 } });
   administrator = await anAdministrator(stack.sql);
 });
 
@@ -41,7 +41,7 @@ function failAtSwap(kind: "503" | "cut-body"): void {
   stack.dataApi.intercept(({ sql }) => (sql === stack.dataApi.calls[0]?.sql ? undefined : { kind }));
 }
 
-describe("POST /admin-contributors/update-avatar/{id} while something is away", () => {
+describe("POST /admin-contributors/update-avatar/{id} while a service does not answer", () => {
   it.each([
     ["the database", () => stack.dataApi.intercept(() => ({ kind: "503" }))],
     ["the database after the first statement", () => failAtSwap("503")],
@@ -65,13 +65,13 @@ describe("POST /admin-contributors/update-avatar/{id} while something is away", 
     stack.s3.intercept(undefined);
     expect(body).toEqual(unavailable);
     expect(headers.get("retry-after")).toBe("5");
-    expect(Date.now() - start).toBeLessThan(patienceInMilliseconds + 500);
+    expect(Date.now() - start).toBeLessThan(waitInMilliseconds + 500);
     expect(await imageOf(stack, "contributors", contributor)).toBe(before);
     expect(await stack.keys()).toEqual(expect.arrayContaining(pairOf(before)));
     await expectAgreement(stack);
   });
 
-  it("leaves the old or the new image whole when nobody knows whether it was exchanged", async () => {
+  it("leaves the old or the new image complete when it is unknown whether the record has the new one", async () => {
     failAtSwap("cut-body");
 
     expect((await update()).body).toEqual(unavailable);
@@ -92,6 +92,6 @@ describe("POST /admin-contributors/update-avatar/{id} while something is away", 
     });
 
     expect(body).toEqual(envelope(500, "An error occurred while updating the contributor avatar"));
-    expect(Date.now() - start).toBeLessThan(patienceInMilliseconds / 2);
+    expect(Date.now() - start).toBeLessThan(waitInMilliseconds / 2);
   });
 });

@@ -45,7 +45,7 @@ describe("An instance without uploads", () => {
     },
   );
 
-  it("still deletes users and contributors with images, and notes these for an instance that has the bucket", async () => {
+  it("still deletes users and contributors with images, and lists the images for an instance with the bucket", async () => {
     const user = await aUser(stack.sql);
     const contributor = await aContributor(stack.sql, { image: "avatars/theirs.webp" });
     await stack.sql`update users set image = 'profiles/theirs.webp' where id = ${user.id}`;

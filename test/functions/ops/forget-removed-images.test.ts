@@ -77,7 +77,7 @@ const sample = async (): Promise<{ Records: { messageId: string; body: string }[
   JSON.parse(await readFile(join(import.meta.dirname, "../../../events/ops/forget-removed-images.json"), "utf8"));
 
 describe("ops-forget-removed-images", () => {
-  it("has CloudFront forget the path of what was removed, and nothing more", async () => {
+  it("invalidates the path of the removed object, and no other", async () => {
     const { Records } = await sample();
 
     expect(await bring(...Records)).toEqual({ result: { batchItemFailures: [] } });
@@ -92,13 +92,13 @@ describe("ops-forget-removed-images", () => {
     ]);
   });
 
-  it("tells CloudFront of many at once, of each only once", async () => {
+  it("invalidates many paths by one request, each once", async () => {
     await bring(removed("one", "avatars/b.webp"), removed("two", "avatars/a.webp"), removed("again", "avatars/b.webp"));
 
     expect(asked.map(({ paths }) => paths)).toEqual([["/avatars/a.webp", "/avatars/b.webp"]]);
   });
 
-  it("says the same of messages that come again, and something else of others", async () => {
+  it("sends the same CallerReference for the same messages, and another for others", async () => {
     const [one, two] = [removed("one", "avatars/a.webp"), removed("two", "avatars/a.webp")];
 
     for (const each of [[one, two], [two, one], [one]]) await bring(...each);
@@ -108,7 +108,7 @@ describe("ops-forget-removed-images", () => {
     expect(third).not.toBe(first);
   });
 
-  it("writes keys as browsers do, and none as a pattern", async () => {
+  it("encodes keys like browsers, and stars, too", async () => {
     await bring(removed("one", "avatars/a b&é*"));
 
     expect(asked[0]?.paths).toEqual(["/avatars/a%20b%26%C3%A9%2A"]);
@@ -137,12 +137,12 @@ describe("ops-forget-removed-images", () => {
     },
   );
 
-  it("asks nobody when there is nothing to forget", async () => {
+  it("sends no request for an empty batch", async () => {
     expect(await bring()).toEqual({ result: { batchItemFailures: [] } });
     expect(asked).toEqual([]);
   });
 
-  it("does nothing where no CDN is", async () => {
+  it("does nothing without a CDN", async () => {
     expect(await withoutCdn.invoke("ops-forget-removed-images", await sample())).toEqual({
       result: { batchItemFailures: [] },
     });

@@ -34,7 +34,7 @@ async function list(payload: object): Promise<{ changes: Row[]; next: number | n
 }
 
 describe("ops-list-changes", () => {
-  it("tells who changed what, and what it was before", async () => {
+  it("shows who changed what, and the record before", async () => {
     const contributor = await aContributor(stack.sql, { first_name: "Before", last_name: "Then" });
     await stack.sql`insert into contributor_aliases (contributor_id, name) values (${contributor.id}, 'Old alias')`;
     const { headers } = await stack.call("admin-contributors/edit", {
@@ -84,7 +84,7 @@ describe("ops-list-changes", () => {
     expect(await recordsOf({ until: "2020-01-01T00:00:00Z" })).toEqual([]);
   });
 
-  it("finds changes by a user's name of today and of that day, and of users who are gone", async () => {
+  it("finds changes by a user's present and former name, and those of deleted users", async () => {
     const person = await holderOf(stack.sql, "add-roles");
     await stack.call("admin-roles/add", { as: person.token, body: { name: "By somebody", description: "d" } });
 
@@ -94,7 +94,7 @@ describe("ops-list-changes", () => {
     expect((await list({ user: person.username })).changes).toHaveLength(1);
   });
 
-  it("gives pages that follow one another", async () => {
+  it("gives consecutive pages", async () => {
     for (let number = 0; number < 5; number++) {
       await stack.call("admin-roles/add", {
         as: administrator.token,
@@ -136,7 +136,7 @@ describe("ops-list-changes", () => {
     expect(everything).not.toContain(image.slice(30, 60));
   });
 
-  it("tells who made a user and opened a session, where they said so", async () => {
+  it("shows the operator who added a user or opened a session, when named", async () => {
     const by = "arn:aws:sts::123456789012:assumed-role/Operators/ada";
     await stack.lambda.invoke("ops-create-user", { username: "Mary", roles: [], by });
     await stack.lambda.invoke("ops-issue-refresh-token", { username: "Mary", days: 1, by });

@@ -30,7 +30,7 @@ describe("The first administrator", () => {
     expect(body).toMatchObject({ logged_in: true, roles: [{ name: "Administrator" }] });
   });
 
-  it("locked out, is helped by ops-migrate", async () => {
+  it("gets lost permissions back by ops-migrate", async () => {
     const token = await tokenOf("Ada Lovelace");
     const { body } = await stack.call("admin-permissions/list", { as: token });
     const own = body.find(({ name }: { name: string }) => name === "view-users");
@@ -42,7 +42,7 @@ describe("The first administrator", () => {
     expect((await stack.call("admin-users/list", { as: token })).status).toBe(200);
   });
 
-  it("helps themselves by adding the permission that they miss", async () => {
+  it("can restore a missing permission by adding it", async () => {
     const token = await tokenOf("Ada Lovelace");
     const { body } = await stack.call("admin-permissions/list", { as: token });
     const own = body.find(({ name }: { name: string }) => name === "view-users");
@@ -53,7 +53,7 @@ describe("The first administrator", () => {
     expect((await stack.call("admin-users/list", { as: token })).status).toBe(200);
   });
 
-  it("having lost the role to somebody at the database, is followed by another", async () => {
+  it("can be replaced by another after the role was deleted in the database", async () => {
     await stack.sql`delete from roles where key = 'administrator'`;
 
     await stack.lambda.invoke("ops-migrate", {});
@@ -62,7 +62,7 @@ describe("The first administrator", () => {
     expect((await stack.call("admin-roles/list", { as: await tokenOf("Grace") })).status).toBe(200);
   });
 
-  it("having renamed their role and named another one so, is followed by another", async () => {
+  it("can be replaced by another after the role was renamed and another one got its name", async () => {
     const token = await tokenOf("Grace");
     const { body: roles } = await stack.call("admin-roles/list", { as: token });
     const { id } = roles.find(({ name }: { name: string }) => name === "Administrator");
@@ -89,13 +89,13 @@ describe("ops-create-user", () => {
     expect(rows.map(({ name }) => name)).toEqual(["Reader"]);
   });
 
-  it("gives a role once that is named twice", async () => {
+  it("gives a role once that is listed twice", async () => {
     expect(await createUser({ username: "Twice", roles: ["Reader", "reader "] })).toMatchObject({
       result: { username: "Twice" },
     });
   });
 
-  it("refuses a role that is not there, a name that is taken and an unfit payload, and adds nobody", async () => {
+  it("fails for a missing role, a taken name and an invalid payload, and adds nobody", async () => {
     const before = await stack.sql`select id from users order by id`;
 
     expect(await createUser({ username: "New", roles: ["Reader", "Nobody"] })).toMatchObject({
@@ -112,7 +112,7 @@ describe("ops-create-user", () => {
 });
 
 describe("ops-issue-refresh-token", () => {
-  it("answers a token that nobody can guess, and when it expires", async () => {
+  it("returns a random token and its expiry time", async () => {
     const invocation = await issue({ username: "Plain", days: 30 });
 
     expect(invocation).toMatchObject({
@@ -133,7 +133,7 @@ describe("ops-issue-refresh-token", () => {
 });
 
 describe("A function that fails", () => {
-  it("tells the line of its TypeScript", async () => {
+  it("reports the line of its TypeScript source", async () => {
     const failed = await createUser({ username: "Grace", roles: ["none of ours"] });
 
     expect(failed).toMatchObject({

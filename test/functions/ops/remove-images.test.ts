@@ -26,18 +26,18 @@ const put = (key: string) =>
     pairOf(key).map((Key) => client.send(new PutObjectCommand({ Bucket: imageBucket, Key, Body: "an image" }))),
   );
 
-const note = (key: string, minutes = -1) =>
+const listForRemoval = (key: string, minutes = -1) =>
   stack.sql`
     insert into images_to_remove (key, remove_after)
     values (${key}, now() + make_interval(mins => ${minutes}))
   `;
 
 describe("ops-remove-images", () => {
-  it("removes images whose time has come, in both sizes, and keeps the others", async () => {
+  it("removes images that are due, in both sizes, and keeps the others", async () => {
     for (const key of ["avatars/due.webp", "profiles/due.webp", "avatars/later.webp"]) await put(key);
-    await note("avatars/due.webp");
-    await note("profiles/due.webp");
-    await note("avatars/later.webp", 30);
+    await listForRemoval("avatars/due.webp");
+    await listForRemoval("profiles/due.webp");
+    await listForRemoval("avatars/later.webp", 30);
 
     expect(await stack.sweep()).toEqual({ removed: 2, kept: 1 });
 
@@ -52,8 +52,8 @@ describe("ops-remove-images", () => {
     expect(stack.s3.requests).toEqual([]);
   });
 
-  it("strikes out notes of objects that were never written", async () => {
-    await note("avatars/never-there.webp");
+  it("unlists images whose objects were never written", async () => {
+    await listForRemoval("avatars/never-there.webp");
 
     expect(await stack.sweep()).toEqual({ removed: 1, kept: 0 });
   });
@@ -71,7 +71,7 @@ describe("ops-remove-images", () => {
   it("may run twice at once", async () => {
     for (let number = 0; number < 20; number++) {
       await put(`avatars/${number}.webp`);
-      await note(`avatars/${number}.webp`);
+      await listForRemoval(`avatars/${number}.webp`);
     }
 
     const [one, other] = await Promise.all([stack.sweep(), stack.sweep()]);
@@ -81,9 +81,9 @@ describe("ops-remove-images", () => {
     expect(await notedKeys(stack)).toEqual([]);
   });
 
-  it("keeps the notes, and fails for its operator to see, when S3 does", async () => {
+  it("keeps images listed and fails when S3 fails", async () => {
     await put("avatars/due.webp");
-    await note("avatars/due.webp");
+    await listForRemoval("avatars/due.webp");
     stack.s3.intercept(() => "refuse-before");
 
     await expect(stack.sweep()).rejects.toThrow();
@@ -93,7 +93,7 @@ describe("ops-remove-images", () => {
     expect(await stack.sweep()).toEqual({ removed: 1, kept: 0 });
   });
 
-  it("keeps the notes of single objects that S3 refuses, and goes on behind them", async () => {
+  it("keeps images listed that S3 does not delete, and goes on with the others", async () => {
     await stack.sql`
       insert into images_to_remove (key) select 'avatars/' || 1000 + number || '.webp' from generate_series(1, 600) as number
     `;

@@ -13,7 +13,7 @@ afterAll(() => stack.close());
 const smoke = (payload: object) => stack.lambda.invoke("ops-smoke", payload);
 
 describe("ops-smoke", () => {
-  it("asks what everybody may ask, and says how long it took", async () => {
+  it("sends public requests, and returns the longest duration", async () => {
     const requests = smokeRequests("public");
 
     expect(await smoke({ requests })).toEqual({

@@ -46,7 +46,7 @@ const recordedDays = async () =>
 describe("ops-tidy and the ledger", () => {
   afterEach(() => stack.sql`delete from changes where endpoint = 'made/up'`);
 
-  it("forgets rows older than so many days, and keeps the others", async () => {
+  it("deletes rows older than so many days, and keeps the others", async () => {
     for (const days of [0, 29, 30, 31, 500]) await record(days);
 
     expect(await tidied({ days: 31 })).toMatchObject({ changes: 2 });
@@ -99,7 +99,7 @@ describe("ops-tidy and the ledger", () => {
     },
   );
 
-  it("forgets each batch once, though nobody hears that it is done", async () => {
+  it("deletes each batch once, although its answer is lost", async () => {
     await record(500, 12_000);
     stack.dataApi.intercept(({ number }) => (number === 1 ? { kind: "drop-after" } : undefined));
 
@@ -122,7 +122,7 @@ describe("ops-tidy and the ledger", () => {
     ]);
   });
 
-  it("forgets no key that a client may still send", async () => {
+  it("keeps keys that a client may still send", async () => {
     const headers = { "Idempotency-Key": randomUUID() };
     const add = () =>
       stack.call("admin-roles/add", { as: administrator.token, body: { name: "Once", description: "d" }, headers });
@@ -137,7 +137,7 @@ describe("ops-tidy and the ledger", () => {
 });
 
 describe("ops-tidy and sessions", () => {
-  it("forgets those that ended more than 30 days ago, and the others answer as before", async () => {
+  it("deletes those that ended more than 30 days ago, and the others answer as before", async () => {
     const days = 86_400;
     const session = (seconds: number) => aSession(stack.sql, administrator.id, seconds);
     const open = await session(60);
@@ -225,7 +225,7 @@ describe("ops-tidy and releases", () => {
     expect(await schemas()).toEqual(kept.toSorted());
   });
 
-  it("keeps however many there are of the last 90 days", async () => {
+  it("keeps all of the last 90 days", async () => {
     for (let number = 0; number < 15; number++) await release(number, 75 + number);
     const all = await releases();
 
@@ -234,7 +234,7 @@ describe("ops-tidy and releases", () => {
     expect(await releases()).toEqual(all);
   });
 
-  it("keeps the one that it is of, however old, and says that it is in use", async () => {
+  it("keeps its own release, however old, and marks it as in use", async () => {
     await stack.sql`update releases set installed_at = now() - interval '3 years'`;
     for (let number = 0; number < 12; number++) await release(number, 1);
 
@@ -255,7 +255,7 @@ describe("ops-tidy and releases", () => {
     expect(await schemas()).toEqual((await releases()).toSorted());
   });
 
-  it("tells the ledger, and drops nothing when that cannot be written", async () => {
+  it("adds a row to the ledger, and drops nothing when that cannot be written", async () => {
     for (let number = 0; number < 12; number++) await release(number, 100 + number);
     const before = await schemas();
     await stack.sql`alter table changes add constraint closed check (endpoint <> 'ops/tidy') not valid`;

@@ -85,12 +85,12 @@ describe("GET /publisher/publications/{id}", () => {
     expect(body).toMatchObject({ publications: [{ id: series.id }], max: 1, from: 0, to: 1 });
   });
 
-  it("answers 200 with nothing for a publisher that is not there", async () => {
+  it("answers 200 with an empty list for a missing publisher", async () => {
     for (const id of [123_456_789, 0, -1, "9".repeat(20)])
       expect((await publicationsOf(id)).body).toEqual({ publications: [], max: 0, from: 0, to: 0 });
   });
 
-  it("answers 400 to an id that is none, and without a client", async () => {
+  it("answers 400 to an invalid id, and without a client", async () => {
     expect((await publicationsOf("abc")).body).toEqual(missingParameters);
     expect((await stack.call("publisher/publications", { path: { id: 1 } })).body).toEqual(missingParameters);
   });

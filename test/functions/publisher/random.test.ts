@@ -15,13 +15,13 @@ beforeAll(async () => {
 afterAll(() => stack.close());
 
 describe("GET /publisher/random", () => {
-  it("answers 404 where there are none", async () => {
+  it("answers 404 when there are no publishers", async () => {
     const { status, body } = await draw(1);
 
     expect([status, body]).toEqual([404, envelope(404, "Publisher not found")]);
   });
 
-  it("answers 200 with a bare string: any shared or own publisher", async () => {
+  it("answers 200 with a string: any shared or own publisher", async () => {
     for (const [slug, client_id] of [
       ["shared", null],
       ["own", 1],

@@ -62,7 +62,7 @@ describe("GET /publisher/slug/{slug}", () => {
     });
   });
 
-  it("answers 200 with empty strings and arrays for a bare publisher", async () => {
+  it("answers 200 with empty strings and arrays for a publisher with only a name", async () => {
     const { id, slug } = await aPublisher(stack.sql, { name: "Bare" });
 
     expect((await lookUp(slug)).body).toEqual({

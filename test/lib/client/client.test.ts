@@ -22,7 +22,7 @@ describe("The client", () => {
     expect(asked.at(-1)).toBe(`https://api.example.com/v1/contributor/slug/${encoded}`);
   });
 
-  it.each(["", ".", ".."])("makes no request with '%s', which would be another endpoint's path", async (slug) => {
+  it.each(["", ".", ".."])("throws for the path parameter '%s', which would lead to another endpoint", async (slug) => {
     const before = asked.length;
 
     await expect(colophon.GET("/contributor/slug/{slug}", { params: { path: { slug } } })).rejects.toThrow(TypeError);

@@ -42,7 +42,7 @@ beforeAll(async () => {
   const readme = await readFile(join(root, "lib/client/README.md"), "utf8");
   examples = [...readme.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code = ""]) => code);
   await writeFile(join(project, "browser.mjs"), browserLike(stack.url));
-  await Promise.all(examples.map((code, place) => writeFile(join(project, `example-${place}.ts`), code)));
+  await Promise.all(examples.map((code, index) => writeFile(join(project, `example-${index}.ts`), code)));
 });
 
 afterAll(async () => {
@@ -50,8 +50,8 @@ afterAll(async () => {
   await rm(project, { recursive: true });
 });
 
-const runExample = async (place: number) => {
-  const flags = ["--import", join(project, "browser.mjs"), join(project, `example-${place}.ts`)];
+const runExample = async (index: number) => {
+  const flags = ["--import", join(project, "browser.mjs"), join(project, `example-${index}.ts`)];
   return (await run(process.execPath, flags)).stdout;
 };
 
@@ -59,7 +59,7 @@ describe("The examples of the client", () => {
   it("are accepted by the compiler, as strict as it can be", async () => {
     const flags = ["--noEmit", "--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes"];
     const target = ["--target", "es2024", "--module", "nodenext", "--lib", "es2024,dom", "--types", ""];
-    const files = examples.map((_, place) => `example-${place}.ts`);
+    const files = examples.map((_, index) => `example-${index}.ts`);
 
     const compiler = join(root, "node_modules/.bin/tsc");
     const { stdout } = await run(compiler, [...flags, ...target, ...files], { cwd: project }).catch((error) => error);

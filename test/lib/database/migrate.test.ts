@@ -47,7 +47,7 @@ describe("ops-migrate", () => {
     expect(tables).toBe(0);
   });
 
-  it("rather fails than waits for somebody's lock", async () => {
+  it("fails instead of waiting for another session's lock", async () => {
     await sql.begin(async (other) => {
       await other`create table volumes (id int)`;
 
@@ -71,7 +71,7 @@ describe("ops-migrate", () => {
     expect(ledger.map(({ name }) => name)).toEqual(migrations);
   });
 
-  it("takes the users of roles along", async () => {
+  it("keeps the users of roles", async () => {
     await sql`drop schema public cascade`;
     await sql`create schema public authorization pg_database_owner`;
     await sql`create table holders (id int)`;

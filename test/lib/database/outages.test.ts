@@ -99,7 +99,7 @@ describe("Reads and writes", () => {
     expect(await written()).toBe(additions);
   });
 
-  it("are heard by a second attempt when a connection swallows the first", async () => {
+  it("succeed by a second attempt when the first one gets no answer", async () => {
     dataApi.calls.length = 0;
     dataApi.intercept(({ number }) => (number <= 2 ? new Promise(() => {}) : undefined));
     const start = Date.now();

@@ -63,7 +63,7 @@ const migrate = () => lambda.invoke("ops-migrate", {});
 const succeeded = { result: expect.anything() };
 
 describe("The passwords of the roles", () => {
-  it("are those of their secrets once ops-migrate has run, also when others were put there by hand", async () => {
+  it("are those of the secrets after ops-migrate, also when others were set by hand", async () => {
     for (let round = 0; round < 2; round++) {
       await useSecrets();
       expect(await whoIs(secretArns.public)).toMatch(/^InvalidSecretException 400: .*password authentication failed/);
@@ -76,7 +76,7 @@ describe("The passwords of the roles", () => {
     }
   });
 
-  it("may change under a visitor, who waits for a moment", async () => {
+  it("may change during a request, which then waits for a moment", async () => {
     await useSecrets();
     const event = JSON.parse(await readFile(join(import.meta.dirname, "../../../events/publishers/list.json"), "utf8"));
 
@@ -88,7 +88,7 @@ describe("The passwords of the roles", () => {
     await close();
   });
 
-  it("travel in no statement", async () => {
+  it("are in no statement", async () => {
     await useSecrets();
 
     expect(await migrate()).toMatchObject(succeeded);
@@ -107,7 +107,7 @@ describe("The passwords of the roles", () => {
     await close();
   });
 
-  it("cannot be set by somebody who may not make roles, and who is told so", async () => {
+  it("cannot be set by a user who may not create roles, and the error says so", async () => {
     const admin = postgres(`${server.url}/postgres`, { max: 1 });
     await admin`create role plain login password 'plain'`;
     await admin.end();
@@ -168,7 +168,7 @@ describe("ops-rotate-password", () => {
     expect(await whoIs(secretArns.admin)).toBe("colophon_admin");
   });
 
-  it("takes every step again without harm", async () => {
+  it("may repeat every step", async () => {
     const version = randomUUID();
 
     for (const each of ["createSecret", "createSecret", "finishSecret", "finishSecret"])
@@ -177,7 +177,7 @@ describe("ops-rotate-password", () => {
     expect(await logIn(await passwordNow())).toBe("in");
   });
 
-  it("knows no other secret's role", async () => {
+  it("fails for any other role's secret", async () => {
     const version = randomUUID();
     expect(await step("createSecret", version, secretArns.master)).toEqual({ result: {} });
 

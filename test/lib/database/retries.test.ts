@@ -12,7 +12,7 @@ let token: string;
 const refused = (type: string, message = "", status = 400): Fault => ({ kind: "error", status, type, message });
 const failed = (state: string): Fault => refused("DatabaseErrorException", `ERROR: sorry; SQLState: ${state}`);
 
-const passing: [string, Fault][] = [
+const transient: [string, Fault][] = [
   ["500", refused("InternalServerErrorException", "", 500)],
   ["503", { kind: "503" }],
   ["504", refused("DatabaseUnavailableException", "", 504)],
@@ -31,7 +31,7 @@ const passing: [string, Fault][] = [
     failed(state),
   ]),
 ];
-const lasting: [string, Fault][] = [
+const permanent: [string, Fault][] = [
   ["an error of the database", broken],
   ["a statement that was cancelled", failed("57014")],
   ["a statement it does not understand", refused("ValidationException")],
@@ -51,11 +51,11 @@ const write = () =>
   stack.call("admin-roles/add", { as: token, body: { name: `Added ${++additions}`, description: "By a test" } });
 const written = async () => (await stack.sql`select from roles where name = ${`Added ${additions}`}`).length;
 
-const patienceInMilliseconds = 2_000;
+const timeoutInMilliseconds = 2_000;
 
 beforeAll(async () => {
   // A function keeps 5 s of its time for itself.
-  const limit = patienceInMilliseconds + 5_000;
+  const limit = timeoutInMilliseconds + 5_000;
   stack = await startStack({ limits: { timeoutInMilliseconds: limit, longTimeoutInMilliseconds: limit } });
   await addClients(stack.sql);
   token = (await anAdministrator(stack.sql)).token;
@@ -66,14 +66,14 @@ afterEach(() => stack.dataApi.intercept(undefined));
 afterAll(() => stack.close());
 
 describe("A statement", () => {
-  it.each(passing)("that reads is sent until it is answered after %s", async (_, fault) => {
+  it.each(transient)("that reads is sent until it is answered after %s", async (_, fault) => {
     failing(fault, 4);
 
     expect((await read()).status).toBe(200);
     expect(stack.dataApi.calls.length).toBe(5);
   });
 
-  it.each(passing)("that writes is sent until it is answered, and done once, after %s", async (_, fault) => {
+  it.each(transient)("that writes is sent until it is answered, and done once, after %s", async (_, fault) => {
     failing(fault, 3);
 
     expect((await write()).status).toBe(200);
@@ -81,7 +81,7 @@ describe("A statement", () => {
     expect(await written()).toBe(1);
   });
 
-  it.each(lasting)("is sent once after %s", async (_, fault) => {
+  it.each(permanent)("is sent once after %s", async (_, fault) => {
     failing(fault, 1);
     expect((await read()).body).toEqual(envelope(500, "Internal server error"));
 
@@ -103,7 +103,7 @@ describe("A statement", () => {
     ["reads", read],
     ["writes", write],
   ])("that %s is answered 503 with Retry-After when every fault there is outlasts the visitor", async (_, call) => {
-    const all = passing.map(([, fault]) => fault).filter(({ kind }) => !/after|cut/.test(kind));
+    const all = transient.map(([, fault]) => fault).filter(({ kind }) => !/after|cut/.test(kind));
     stack.dataApi.calls.length = 0;
     stack.dataApi.intercept(({ number }) => all[number % all.length]);
     const start = Date.now();
@@ -112,8 +112,8 @@ describe("A statement", () => {
 
     expect(body).toEqual(envelope(503, "Service unavailable, try again in a few seconds"));
     expect(headers.get("retry-after")).toBe("5");
-    expect(Date.now() - start).toBeGreaterThan(patienceInMilliseconds / 3);
-    expect(Date.now() - start).toBeLessThan(patienceInMilliseconds + 500);
+    expect(Date.now() - start).toBeGreaterThan(timeoutInMilliseconds / 3);
+    expect(Date.now() - start).toBeLessThan(timeoutInMilliseconds + 500);
     // Pauses grow, so a service in trouble is not asked much more often than the visitor would.
     expect(stack.dataApi.calls.length).toBeLessThan(15);
     if (call === write) expect(await written()).toBe(0);

@@ -53,14 +53,14 @@ const verbs: Readonly<Record<string, (table: string, column: string) => string>>
   truncate: (table) => `truncate ${table}`,
 };
 
-describe("Of every table", () => {
-  it("it is decided who may read it", async () => {
+describe("The right to each table", () => {
+  it("is set here for every table", async () => {
     const tables = await stack.sql`select tablename from pg_tables where schemaname = 'public' order by 1`;
 
     expect(tables.map(({ tablename }) => tablename)).toEqual([...open, ...closed].sort());
   });
 
-  it.each([...open, ...closed])("nobody may do more than that: %s", async (table) => {
+  it.each([...open, ...closed])("permits a role nothing else: %s", async (table) => {
     const [first] = await stack.sql`
       select attname from pg_attribute where attrelid = ${table}::regclass and attnum = 1
     `;
@@ -117,11 +117,11 @@ describe("Of the functions", () => {
     );
   });
 
-  it.each(limited)("of the tables, %s may call those that names are searched by", async (role) => {
+  it.each(limited)("of the tables, %s may call only those for searching names", async (role) => {
     expect(await calledBy(role, "public")).toEqual(["containing", "identity_key", "name_key"]);
   });
 
-  it("none that acts with its owner's rights finds anything that a caller has put in its way", async () => {
+  it("none with its owner's rights finds an object that a caller has created", async () => {
     const paths = await stack.sql`
       select distinct proconfig from pg_proc where prosecdef and pronamespace <> 'pg_catalog'::regnamespace
     `;

@@ -4,11 +4,11 @@ import { formatOf } from "../../../lib/images/format.ts";
 import { plain } from "../../support/pictures.ts";
 
 describe("formatOf", () => {
-  it.each(["jpeg", "png", "webp", "avif", "gif"] as const)("knows %s by its content", async (format) => {
+  it.each(["jpeg", "png", "webp", "avif", "gif"] as const)("recognises %s by its content", async (format) => {
     expect(formatOf(await plain().toFormat(format).toBuffer())).toBe(format);
   });
 
-  it("knows an AVIF whose first brand is another", async () => {
+  it("recognises an AVIF with another first brand", async () => {
     const bytes = await plain().avif().toBuffer();
     bytes.write("mif1", 8, "latin1");
 
@@ -35,7 +35,7 @@ describe("formatOf", () => {
     expect(formatOf(Buffer.from(text, "latin1"))).toBeUndefined();
   });
 
-  it("knows nothing of TIFF, though sharp would", async () => {
+  it("does not accept TIFF, although sharp would", async () => {
     const tiff = await plain().tiff().toBuffer();
 
     expect(await sharp(tiff).metadata()).toMatchObject({ format: "tiff" });

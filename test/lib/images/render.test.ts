@@ -10,7 +10,7 @@ import {
   sizeOf,
   storedHeight,
   storedWidth,
-  toBeTurned,
+  withOrientation,
 } from "../../support/pictures.ts";
 
 const sizesOf = async (bytes: Buffer) => {
@@ -50,7 +50,7 @@ describe("render: formats", () => {
     }
   });
 
-  it("takes the first frame of what moves", async () => {
+  it("takes the first frame of an animation", async () => {
     const frames = [plain("#ff0000"), plain("#0000ff")].map((frame) => frame.png().toBuffer());
     const stack = sharp(await Promise.all(frames), { join: { animated: true } });
 
@@ -62,7 +62,7 @@ describe("render: formats", () => {
     }
   });
 
-  it.each(["png", "webp", "avif", "gif"] as const)("keeps what is transparent in %s", async (format) => {
+  it.each(["png", "webp", "avif", "gif"] as const)("keeps the transparency of %s", async (format) => {
     const half = plain("#ff000000", 20, 40);
     const input = await half
       .composite([
@@ -118,7 +118,7 @@ describe("render: orientation", () => {
   };
 
   it.each([1, 2, 3, 4, 5, 6, 7, 8])("%i becomes upright", async (orientation) => {
-    const { full } = await render(await toBeTurned(orientation));
+    const { full } = await render(await withOrientation(orientation));
 
     const [width, height] = await sizeOf(full);
     expect([width, height]).toEqual(orientation > 4 ? [storedHeight, storedWidth] : [storedWidth, storedHeight]);
@@ -157,9 +157,9 @@ describe("render: metadata", () => {
   });
 });
 
-describe("render: refusals", () => {
+describe("render: errors", () => {
   const svg = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><image href='file:///etc/passwd'/></svg>";
-  const noise = Buffer.alloc(4_400_000, Buffer.from(Array.from({ length: 997 }, (_, place) => (place * place) % 251)));
+  const noise = Buffer.alloc(4_400_000, Buffer.from(Array.from({ length: 997 }, (_, index) => (index * index) % 251)));
 
   it.each([
     ["SVG", async () => Buffer.from(svg)],
@@ -213,11 +213,11 @@ describe("render: refusals", () => {
     expect(performance.now() - start).toBeLessThan(10_000);
   });
 
-  it("shut SVG out of the library itself", async () => {
+  it("are given for SVG by the library itself", async () => {
     await expect(openImage(Buffer.from(svg)).metadata()).rejects.toThrow(/unsupported image format/);
   });
 
-  it("let 50 megapixels in, not one line more", async () => {
+  it("are given for one line more than 50 megapixels", async () => {
     expect(await sizesOf(blackPng(10_000, 5_000))).toEqual([
       [1024, 512],
       [256, 128],
@@ -229,6 +229,6 @@ describe("render: refusals", () => {
 const halfOf = (bytes: Buffer) => bytes.subarray(0, bytes.length >> 1);
 
 function expectNear(actual: readonly number[], expected: readonly number[], distance = 12): void {
-  const far = expected.some((value, place) => Math.abs(value - (actual[place] ?? Number.NaN)) > distance);
+  const far = expected.some((value, index) => Math.abs(value - (actual[index] ?? Number.NaN)) > distance);
   expect(far, `${actual} is not near ${expected}`).toBe(false);
 }

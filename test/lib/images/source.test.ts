@@ -25,7 +25,7 @@ describe("base64Of", () => {
     expect(base64Of(image)).toBe(letters);
   });
 
-  it("reads it in the alphabet for URLs, and without padding", () => {
+  it("accepts the URL-safe alphabet, and no padding", () => {
     const bytes = Buffer.from([251, 255, 254, 1]);
 
     expect(Buffer.from(base64Of(bytes.toString("base64url")), "base64")).toEqual(bytes);
@@ -50,7 +50,7 @@ describe("base64Of", () => {
     expect(refusal(image)).toMatchObject({ status: 400, message: "Required parameters missing" });
   });
 
-  it("takes what matches the document's pattern, but for a letter too many, and nothing else", () => {
+  it("accepts exactly what matches the document's pattern, unless a single letter is left over", () => {
     const parts = "data:|DATA:image/png|;base64|,|A|b+/|c_-|=| |\n|\v|\u00a0|!|ÿ".split("|");
     const pattern = new RegExp(base64, "u");
     const isWhole = (image: string) => image.replace(/^.*,/s, "").replaceAll(/[=\s]/g, "").length % 4 !== 1;
@@ -64,7 +64,7 @@ describe("base64Of", () => {
     );
   });
 
-  it("refuses what is too long, by name, and takes what just is not", () => {
+  it("rejects a too long text with the parameter's name, and accepts the maximum length", () => {
     expect(refusal("A".repeat(base64LengthMax + 1))).toMatchObject({
       status: 400,
       message: "Invalid parameter: image",
@@ -72,7 +72,7 @@ describe("base64Of", () => {
     expect(base64Of("A".repeat(base64LengthMax))).toHaveLength(base64LengthMax);
   });
 
-  it("does not backtrack, whatever it is given", () => {
+  it("does not backtrack for any text", () => {
     // Backtracking over so long a text would last until this test is timed out.
     for (const filler of [" ", "=", "A", "A ", "\n"])
       expect(refusal(`${filler.repeat(base64LengthMax / filler.length - 1)}!`)).toBeInstanceOf(ContractError);
