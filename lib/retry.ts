@@ -30,7 +30,7 @@ export const timeouts = {
   socketTimeout: attemptTimeoutInMilliseconds,
 } as const;
 
-/** What an SDK client is told about one attempt. */
+/** The options of an SDK client for one attempt. */
 export interface AttemptOptions {
   readonly abortSignal: AbortSignal;
 }

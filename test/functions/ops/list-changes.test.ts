@@ -168,7 +168,7 @@ describe("ops-list-changes", () => {
   });
 
   it.each([{ user: {} }, { endpoint: "%" }, { record: 0 }, { since: "yesterday" }, { limit: 0 }, { limit: 1_001 }])(
-    "refuses %o",
+    "fails for %o",
     async (payload) => {
       expect(await stack.lambda.invoke("ops-list-changes", payload)).toHaveProperty("error");
     },

@@ -127,7 +127,7 @@ describe("ops-issue-refresh-token", () => {
     { username: "Plain", days: 0 },
     { username: "Plain", days: 366 },
     { days: 1 },
-  ])("refuses %o", async (payload) => {
+  ])("fails for %o", async (payload) => {
     expect(await issue(payload)).toHaveProperty("error");
   });
 });

@@ -36,7 +36,7 @@ describe("ops-smoke", () => {
   });
 
   it.each([{}, { requests: [] }, { requests: [{ endpoint: "publishers/list", target: "//example.com" }] }])(
-    "refuses the payload %j",
+    "fails for the payload %j",
     async (payload) => {
       expect(await smoke(payload)).toMatchObject({
         error: { errorMessage: expect.stringContaining("Unfit payload: requests") },

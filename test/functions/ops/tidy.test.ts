@@ -276,7 +276,7 @@ describe("ops-tidy", () => {
   });
 
   it.each([{ days: 0 }, { days: -1 }, { days: 1.5 }, { days: 3_651 }, { days: "400" }, { days: null }])(
-    "refuses %o, and forgets nothing",
+    "fails for %o, and deletes nothing",
     async (payload) => {
       expect(await tidy(payload)).toMatchObject({ error: { errorMessage: expect.stringContaining("days") } });
 

@@ -155,7 +155,7 @@ describe("ops-migrate", () => {
     expect(await sql`select from roles where is_default = 1`).toHaveLength(1);
   });
 
-  it("refuses when a landed migration was changed", async () => {
+  it("fails when an applied migration was changed", async () => {
     await sql`update migrations set checksum = 'other' where name = '0001-names'`;
 
     expect(await migrate()).toMatchObject({
