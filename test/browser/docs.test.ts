@@ -69,7 +69,7 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
 });
 
 describe("GET /docs", () => {
-  it("lets the page load nothing from elsewhere", async () => {
+  it("has a policy that lets the page load nothing from other hosts", async () => {
     const response = await fetch(`${gateway.url}/docs`);
 
     expect(response.headers.get("Content-Security-Policy")).toMatch(/default-src 'none'.*connect-src 'self'/);

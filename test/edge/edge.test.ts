@@ -46,7 +46,7 @@ const urls = () => asked.map(({ url }) => url);
 const cookie = () => ({ Cookie: `refreshToken=${administrator.token}` });
 
 describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () => {
-  it("answers again by itself for a minute, then at once with what it has while it asks anew", async () => {
+  it("answers from the cache for a minute, then with the stale copy while it asks the origin", async () => {
     const { id, slug } = await aContributor(stack.sql, { first_name: "Before" });
     const read = () => cache.ask(`/contributor/slug/${slug}`);
     const named = (first_name: string) => expect.stringContaining(`"first_name":"${first_name}"`);
@@ -77,7 +77,7 @@ describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () =>
     expect(asked).toHaveLength(2);
   });
 
-  it("tells answers apart by the declared parameters, and by gzip, alone", async () => {
+  it("has only the declared parameters and gzip in its cache key", async () => {
     const read = (search: string, headers = {}) => cache.ask(`/contributors?client=1&limit=5${search}`, { headers });
     await read("");
     asked = [];
@@ -94,7 +94,7 @@ describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () =>
     expect(await read("", { "Accept-Encoding": "gzip, deflate" })).toMatchObject({ cache: "HIT" });
   });
 
-  it("keeps what one visitor sends from the origin, and so from every other", async () => {
+  it("does not send a visitor's cookies, headers and undeclared parameters to the origin", async () => {
     const { slug } = await aContributor(stack.sql);
     const headers = {
       ...cookie(),
@@ -120,7 +120,7 @@ describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () =>
     expect(JSON.stringify(other)).not.toContain("secret");
   });
 
-  it("answers HEAD, and 304 to who has the answer, from what a GET left", async () => {
+  it("answers HEAD, and 304 for a matching ETag, from the cached answer of a GET", async () => {
     const { slug } = await aContributor(stack.sql);
     const { headers } = await cache.ask(`/contributor/slug/${slug}`);
 
@@ -130,7 +130,7 @@ describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () =>
     expect(asked).toHaveLength(1);
   });
 
-  it("never keeps what is administrative, differs from call to call, or is an error", async () => {
+  it("does not cache administrative answers, random slugs and errors", async () => {
     const { id, slug } = await aContributor(stack.sql, { first_name: "Administered" });
     const before = (await cache.kept()).length;
     const paths = [
@@ -159,7 +159,7 @@ describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () =>
     for (const each of kept) expect(each).toMatch(/Cache-Control: public, max-age=60/);
   });
 
-  it("passes the panel's requests on, cookie, preflight and all", async () => {
+  it("forwards the panel's requests with cookies and preflights", async () => {
     const preflight = { method: "OPTIONS", headers: { Origin: panelOrigin, "Access-Control-Request-Method": "POST" } };
     expect((await cache.ask("/admin-contributors/add", preflight)).headers).toMatchObject({
       "access-control-allow-origin": panelOrigin,

@@ -74,7 +74,7 @@ async function warmUrls(): Promise<string[]> {
 }
 
 describe.skipIf(!hasSharedCache)("While the database is stopped", () => {
-  it("readers of what was read before see no difference for an hour, and the panel is told to come again", async () => {
+  it("cached answers are served for an hour, and the panel gets 503 with Retry-After", async () => {
     const urls = await warmUrls();
     const readAll = () => Promise.all(urls.map((url) => cache.ask(url)));
     const before = await readAll();
@@ -101,7 +101,7 @@ describe.skipIf(!hasSharedCache)("While the database is stopped", () => {
       expect([status, headers["retry-after"], headers["cache-control"]]).toEqual([503, "5", "no-store"]);
   });
 
-  it("what changes afterwards is seen once it runs again", async () => {
+  it("later changes are visible when it runs again", async () => {
     server = await start(Number(new URL(server.url).port));
     sql = postgres(`${server.url}/postgres`, { max: 1, onnotice: () => {} });
     await aContributor(sql, { first_name: "Afterwards" });

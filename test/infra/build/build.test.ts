@@ -21,7 +21,7 @@ afterAll(() => rm(directory, { recursive: true }));
 const contentOf = ({ file }: BuiltFunction) => readFile(file, "utf8");
 
 describe("build", () => {
-  it("names functions after their place", () => {
+  it("names functions after their file", () => {
     const migrate = built.find(({ name }) => name === "ops-migrate");
 
     expect(migrate).toMatchObject({ stem: "ops/migrate", file: join(directory, "first/ops/migrate/index.mjs") });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { externalServer, isLoopback } from "../../../infra/local/service.ts";
 
-describe("A server that somebody else runs", () => {
+describe("An external server", () => {
   it.each([
     ["postgres://user:password@localhost:5432/catalogue", "postgres://user:password@localhost:5432", "catalogue"],
     ["postgres://db:pw@db/colophon", "postgres://db:pw@db", "colophon"],

@@ -62,7 +62,7 @@ describe("A payload", () => {
     expect(text).toMatch(/^:1 = '{.*"name":"Guest''s".*}'$/m);
   });
 
-  it("is all that an operator's function gets", async () => {
+  it("is the whole event of an operators' function", async () => {
     expect(await eventOf("ops/list-changes", '{"limit": 5}')).toEqual({ limit: 5 });
   });
 
@@ -75,7 +75,7 @@ describe("A payload", () => {
     await expect(eventOf(name, payload)).rejects.toThrow(/^Unreadable payload \(an endpoint's has [^\n]*$/);
   });
 
-  it("that is refused before the database is asked is told with the answer", async () => {
+  it("without a statement is an error with the function's answer", async () => {
     await expect(statementOf("contributors/list", '{"query": {}}')).rejects.toThrow(
       'No statement is sent: {"data":"Required parameters missing","code":400}',
     );

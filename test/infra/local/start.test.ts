@@ -63,7 +63,7 @@ const call = (path: string, init: RequestInit = {}) =>
 describe("npm start", () => {
   const flags = () => ["--port", String(port), "--data", data];
 
-  it("serves the demo data, and tells how to try it", async () => {
+  it("serves the demo data, and prints requests to try", async () => {
     const output = await untilUp(run(...flags()));
 
     const commands = [...output.matchAll(/curl .*'(http\S+)'/g)].map(([, url]) => url ?? "");
@@ -75,7 +75,7 @@ describe("npm start", () => {
     }
   });
 
-  it("tells when the port is taken, and leaves the one that has it alone", async () => {
+  it("fails when the port is taken, and does not disturb the other service", async () => {
     const { complaint, code } = await outcomeOf(run(...flags()));
 
     expect(code).toBe(1);
@@ -83,7 +83,7 @@ describe("npm start", () => {
     expect((await call("/admin-roles")).status).toBe(200);
   });
 
-  it("keeps what was answered with 200 when it is killed, and is back with the next start", async () => {
+  it("has all changes that were answered with 200 after it was killed and started again", async () => {
     const added = await call("/admin-permissions/add", {
       method: "POST",
       body: JSON.stringify({ name: "kept", description: "Survives" }),
@@ -100,7 +100,7 @@ describe("npm start", () => {
     expect(output).not.toContain("local-editor");
   });
 
-  it("starts a PostgreSQL that was killed again, and ends when that comes to nothing", async () => {
+  it("starts PostgreSQL again when it was killed, and ends when it does not start", async () => {
     const child = running.at(-1);
     if (!child) throw new Error("Nothing runs");
     let output = "";
@@ -129,7 +129,7 @@ describe("npm start", () => {
     await untilUp(run(...flags()));
   });
 
-  it("ends in order when it is told to", async () => {
+  it("stops on SIGTERM", async () => {
     const child = running.at(-1);
     child?.kill("SIGTERM");
 

@@ -30,7 +30,7 @@ const start = (options: object, deaths: string[]) =>
   inThread({ module, start: "start", options: { name: "server", ...options } }, (why) => deaths.push(why));
 
 describe("A server in a thread of its own", () => {
-  it("starts, closes, and is then not said to have died", async () => {
+  it("starts and closes without calling onExit", async () => {
     const deaths: string[] = [];
 
     const server = await start({}, deaths);
@@ -40,7 +40,7 @@ describe("A server in a thread of its own", () => {
     expect(deaths).toEqual([]);
   });
 
-  it("is said to have died, and why", async () => {
+  it("calls onExit with the reason when its thread ends", async () => {
     const deaths: string[] = [];
 
     await start({ dies: true }, deaths);
@@ -48,7 +48,7 @@ describe("A server in a thread of its own", () => {
     await expect.poll(() => deaths).toEqual(["too far"]);
   });
 
-  it("tells why it does not start", async () => {
+  it("fails with the reason when it does not start", async () => {
     await expect(start({ fails: true }, [])).rejects.toThrow("cannot start");
   });
 });

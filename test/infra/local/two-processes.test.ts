@@ -62,7 +62,7 @@ const add = (url: string | undefined, first_name: string) =>
   });
 
 describe("Two processes on one database", () => {
-  it("see at once what the other one wrote, and agree on who was first", async () => {
+  it("see each other's writes at once, and agree on their order", async () => {
     const names = Array.from({ length: 10 }, (_, number) => `Shared ${number}`);
 
     const replies = await Promise.all(names.flatMap((name) => urls.map((url) => add(url, name))));

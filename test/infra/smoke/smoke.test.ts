@@ -43,7 +43,7 @@ async function serve(answer: RequestListener) {
 }
 
 describe("npm run smoke", () => {
-  it("finds a stage as declared, and its administration shut", async () => {
+  it("passes on a stage whose administrative endpoints answer 401", async () => {
     const { report, isFine } = await smokeTest([`${stack.url}/`]);
 
     expect(report).toMatch(/\d+ asked, all as declared$/);
@@ -60,7 +60,7 @@ describe("npm run smoke", () => {
     expect(rowOf(report, "admin-users/id")).toBeUndefined();
   });
 
-  it("asks the administration, too, with the token of a session", async () => {
+  it("tests administrative endpoints, too, with a token", async () => {
     process.env.SMOKE_TOKEN = administrator.token;
 
     const { report, isFine } = await smokeTest([stack.url, "--token-from", "SMOKE_TOKEN"]);
@@ -77,7 +77,7 @@ describe("npm run smoke", () => {
     await rm(directory, { recursive: true });
   });
 
-  it("takes a session that may not see everything for a fault", async () => {
+  it("fails with a token whose user may not read everything", async () => {
     process.env.SMOKE_TOKEN = "unknown";
 
     const { report, isFine } = await smokeTest([stack.url, "--token-from", "SMOKE_TOKEN"]);
@@ -129,7 +129,7 @@ describe("npm run smoke", () => {
     },
   );
 
-  it("does without a token only when none was asked for", async () => {
+  it("fails when the variable of --token-from is not set", async () => {
     await expect(smokeTest([stack.url, "--token-from", "NO_SUCH_TOKEN"])).rejects.toThrow("NO_SUCH_TOKEN");
   });
 

@@ -184,7 +184,7 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
     }
   });
 
-  it("mean the statuses of the interface", () => {
+  it("have the statuses of the interface", () => {
     const statusOf = (type: string) => gatewayResponse(template, type, {}).status;
 
     expect(statusOf("MISSING_AUTHENTICATION_TOKEN")).toBe(404);
@@ -193,7 +193,7 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
     expect(statusOf("DEFAULT_5XX")).toBe(500);
   });
 
-  it("say when to ask again whatever is over after a while", () => {
+  it("have Retry-After for temporary errors", () => {
     const waits = Object.keys(gatewayResponses).flatMap((type) => {
       const { "retry-after": wait } = gatewayResponse(template, type, {}).headers;
       return wait === undefined ? [] : [[type, wait]];

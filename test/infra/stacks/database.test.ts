@@ -221,7 +221,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     for (const each of template.all("RDS::DBInstance")) expect(each.UpdateReplacePolicy).toBe(kept);
   });
 
-  it("lies in a network that leads nowhere", () => {
+  it("is in a network without routes out", () => {
     const ways = ["EC2::InternetGateway", "EC2::NatGateway", "EC2::Route", "EC2::EIP", "EC2::VPCEndpoint"];
     for (const type of ways) expect(template.all(type)).toEqual([]);
     expect(template.all("EC2::Subnet").map(({ Properties }) => Properties.MapPublicIpOnLaunch)).toEqual([false, false]);

@@ -50,7 +50,7 @@ describe("the Data API", () => {
     expect(await errorOf(visit)).toEqual([403, "InvalidSignatureException", 0]);
   });
 
-  it("refuses no signature, and what is none", async () => {
+  it("refuses a missing and a malformed signature", async () => {
     const { authorization: _, ...unsigned } = (await visitOf()).headers;
     const none = { ...unsigned, authorization: "Bearer token" };
 

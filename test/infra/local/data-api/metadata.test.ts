@@ -27,7 +27,7 @@ describe("columnMetadata", () => {
     expect((await data.execute("delete from book", { includeResultMetadata: true })).columnMetadata).toBeUndefined();
   });
 
-  it("tells the alias as label, the column behind it as name, and its table", async () => {
+  it("has the alias as label, the table column as name, and the table", async () => {
     const [title] = await describeColumns("select title as heading from book");
 
     expect(title).toMatchObject({ label: "heading", name: "title", tableName: "book", schemaName: "", nullable: 0 });

@@ -157,7 +157,7 @@ describe("faults", () => {
     expect(await visits()).toBe(1);
   });
 
-  it("drop-after: the statement has run, and nobody hears of it", async () => {
+  it("drop-after: the statement has run, and there is no answer", async () => {
     data.api.intercept(({ attempt }) => (attempt === 1 ? { kind: "drop-after" } : undefined));
     await data.execute(visit);
     data.api.intercept(undefined);

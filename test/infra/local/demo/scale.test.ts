@@ -31,7 +31,7 @@ const structure = () => db`
 const countOf = async (table: string) => Number((await db`select count(*) from ${db(table)}`)[0]?.count);
 
 describe("scale", () => {
-  it("adds as many as it is told, each time, and leaves the tables as they were", async () => {
+  it("adds the given number each time, and keeps indexes and constraints", async () => {
     const before = { structure: await structure(), contributors: await countOf("contributors") };
 
     await scale(url, 400, () => undefined);

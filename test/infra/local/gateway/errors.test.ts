@@ -41,18 +41,18 @@ const tooLong = { status: 413, json: { data: "Request too long", code: 413 } };
 describe("sizes", () => {
   const megabyte = 1_048_576;
 
-  it("let a body through that fits Lambda's 6 MB with all that is around it", async () => {
+  it("accept a body whose whole event fits into Lambda's 6 MB", async () => {
     const length = 6 * megabyte - 4_096;
 
     expect(await add("x".repeat(length))).toMatchObject({ status: 200, text: String(length) });
   });
 
-  it("refuse a body that does not fit into Lambda's 6 MB", async () => {
+  it("reject a body whose event does not fit into Lambda's 6 MB", async () => {
     expect(await add("x".repeat(6 * megabyte))).toMatchObject(tooLong);
     expect(await add("\n".repeat(4 * megabyte))).toMatchObject(tooLong);
   });
 
-  it("refuse a body of more than 10 MB, also one that is not announced", async () => {
+  it("reject a body of more than 10 MB, also without Content-Length", async () => {
     const withoutLambda = await start({ lambda: { ...lambda, invoke: async () => ({ result: { statusCode: 200 } }) } });
     const body = Buffer.alloc(10 * megabyte, "x");
     const path = "/things/add";
@@ -66,7 +66,7 @@ describe("sizes", () => {
     await withoutLambda.close();
   });
 
-  it("hold for what a packed body unfolds to", async () => {
+  it("apply to the decompressed body as well", async () => {
     const withoutLambda = await start({ lambda: { ...lambda, invoke: async () => ({ result: { statusCode: 200 } }) } });
     const sending = { method: "POST", headers: { "Content-Encoding": "gzip" } };
     const path = "/things/add";
@@ -78,7 +78,7 @@ describe("sizes", () => {
     await withoutLambda.close();
   });
 
-  it("refuse headers of more than 10,240 bytes", async () => {
+  it("reject headers of more than 10,240 bytes", async () => {
     const headers = { Cookie: `refreshToken=${"x".repeat(8_192)}` };
     expect((await add("", headers)).status).toBe(200);
 
@@ -98,11 +98,11 @@ describe("requests that cannot be read", () => {
     },
   );
 
-  it("are refused for a path that is not encoded properly", async () => {
+  it("are 400 if the path is not encoded properly", async () => {
     expect(await send(gateway.url, "/admin-things/id/%zz")).toMatchObject(unreadable);
   });
 
-  it("are refused for a body that is not what it says", async () => {
+  it("are rejected if the body does not match its Content-Encoding", async () => {
     expect(await add("no gzip", { "Content-Encoding": "gzip" })).toMatchObject(unreadable);
     expect(await add("{}", { "Content-Encoding": "br" })).toMatchObject({
       status: 415,
@@ -110,7 +110,7 @@ describe("requests that cannot be read", () => {
     });
   });
 
-  it("are refused when they are no HTTP", async () => {
+  it("are 400 if they are not HTTP", async () => {
     const { hostname, port } = new URL(gateway.url);
     const socket = connect(Number(port), hostname);
     socket.end("what is this?\r\n\r\n");
@@ -123,7 +123,7 @@ describe("requests that cannot be read", () => {
 });
 
 describe("functions that do not answer", () => {
-  it("fail without saying why", async () => {
+  it("answer 503 without the reason", async () => {
     const { status, text: body, headers } = await send(gateway.url, "/admin-things/id/1");
 
     expect({ status, body }).toEqual({
@@ -140,7 +140,7 @@ describe("functions that do not answer", () => {
     await local.close();
   });
 
-  it.each(["/things", "/things/random"])("are waited for no longer than 29 s: %s", async (path) => {
+  it.each(["/things", "/things/random"])("are 504 after the timeout: %s", async (path) => {
     const release = built.newGate();
     const local = await start({ limits: { timeoutInMilliseconds: 30 } });
 
@@ -176,7 +176,7 @@ describe("the file service", () => {
   const paths = [path, "/admin-things/image", "/admin-things/image/"];
   const sending = { method: "POST", body: '{"image":""}' };
 
-  it.each(paths)("is refused by the gateway itself on instances without uploads: %s", async (path) => {
+  it.each(paths)("is answered 503 by the gateway itself without uploads: %s", async (path) => {
     const untouched = await start({ lambda: { ...lambda, invoke: () => Promise.reject(new Error("touched")) } });
 
     expect(await send(untouched.url, path, { ...sending, headers: { Origin: panel } })).toMatchObject({
@@ -187,7 +187,7 @@ describe("the file service", () => {
     await untouched.close();
   });
 
-  it("is a function on others", async () => {
+  it("is a function with uploads", async () => {
     const local = await start({ uploads: true });
 
     expect((await send(local.url, path, sending)).json).toMatchObject({ body: sending.body });
@@ -205,7 +205,7 @@ describe("preflights", () => {
       headers: { ...(origin ? { Origin: origin } : {}), "Access-Control-Request-Method": "DELETE" },
     });
 
-  it("let the listed origins into administrative paths, with their cookie", async () => {
+  it("allow the listed origins on administrative paths, with cookies", async () => {
     const { status, text: body, headers } = await preflight("/admin-things/id/1", panel);
 
     expect({ status, body }).toEqual({ status: 204, body: "" });
@@ -241,7 +241,7 @@ describe("preflights", () => {
     expect(headers["access-control-allow-methods"]).toBe("GET,DELETE");
   });
 
-  it("let everybody into public paths, without a cookie", async () => {
+  it("allow all origins on public paths, without cookies", async () => {
     const { status, headers } = await preflight("/things/add", other);
 
     expect(status).toBe(204);
@@ -253,7 +253,7 @@ describe("preflights", () => {
     });
   });
 
-  it("are refused where there is nothing", async () => {
+  it("are 404 where there is no route", async () => {
     expect(await preflight("/nowhere", panel)).toMatchObject({ status: 404, json: { data: "Not found", code: 404 } });
   });
 });

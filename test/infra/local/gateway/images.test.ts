@@ -67,7 +67,7 @@ describe("GET /images/{key}", () => {
     });
   });
 
-  it("answers 304 to who has it, and HEAD without a body", async () => {
+  it("answers 304 for a matching ETag, and HEAD without a body", async () => {
     const etag = (await get("/images/avatars/one.webp")).headers.get("etag") ?? "";
 
     expect((await get("/images/avatars/one.webp", { headers: { "If-None-Match": etag } })).status).toBe(304);

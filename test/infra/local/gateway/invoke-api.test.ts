@@ -50,7 +50,7 @@ describe("Lambda's Invoke API", () => {
     expect(headers["x-amz-executed-version"]).toBe("$LATEST");
   });
 
-  it("answers 429 while as many run as are reserved for the function", async () => {
+  it("answers 429 while all of the function's reserved concurrency is in use", async () => {
     const lambda = await startLambda({ ...built, reserved: { "ops-later": 1 } });
     const release = built.newGate();
     const running = lambda.invoke("ops-later", {});
@@ -82,7 +82,7 @@ describe("Lambda's Invoke API", () => {
     expect(headers["x-amz-function-error"]).toBe("Unhandled");
   });
 
-  it("gives an empty object where no payload came", async () => {
+  it("invokes with an empty object if there is no payload", async () => {
     expect((await invoke("ops-echo", "")).json).toEqual({ event: {} });
   });
 
@@ -104,7 +104,7 @@ describe("Lambda's Invoke API", () => {
     expect(built.seen()).toEqual([]);
   });
 
-  it("answers 400 to what is no JSON", async () => {
+  it("answers 400 to a payload that is not JSON", async () => {
     const { status, headers } = await invoke("ops-echo", "{days:3}");
 
     expect(status).toBe(400);
@@ -155,7 +155,7 @@ describe("Lambda's Invoke API", () => {
     expect(headers["x-amzn-errortype"]).toBe("RequestTooLargeException");
   });
 
-  it("is not there for other methods", async () => {
+  it("does not answer other methods than POST", async () => {
     expect((await send(gateway.url, "/2015-03-31/functions/ops-echo/invocations")).status).toBe(404);
   });
 });

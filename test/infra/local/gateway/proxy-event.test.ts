@@ -96,7 +96,7 @@ describe("the event of a request", () => {
     expect(Math.abs(event.requestContext.requestTimeEpoch - Date.now())).toBeLessThan(5_000);
   });
 
-  it("names its request in the answer", async () => {
+  it("has the same request id as the answer", async () => {
     const { headers, json } = await send(gateway.url, "/things");
 
     expect(headers["x-amzn-requestid"]).toBe(json.requestContext.requestId);
@@ -126,7 +126,7 @@ describe("the event of a request", () => {
     expect(await cookiesOf("Cookie: a=1", "Cookie: b=2")).toEqual(["b=2", ["a=1", "b=2"]]);
   });
 
-  it("believes nobody about where the request comes from", async () => {
+  it("has the socket's address as source, whatever X-Forwarded-For says", async () => {
     const { headers, requestContext } = await eventOf("/things", {
       headers: { "x-forwarded-for": "192.0.2.1", "X-Forwarded-Proto": "https" },
     });
@@ -166,7 +166,7 @@ describe("the event of a request", () => {
     });
   });
 
-  it("has replacement characters where the body is no text", async () => {
+  it("has replacement characters where the body is not UTF-8", async () => {
     const body = Buffer.from([0x61, 0xff, 0x62]);
 
     expect(
@@ -177,7 +177,7 @@ describe("the event of a request", () => {
     });
   });
 
-  it("has no body where none came, or an empty one", async () => {
+  it("has a null body if the request has none or an empty one", async () => {
     expect((await eventOf("/things/add", { method: "POST" })).body).toBeNull();
     expect((await eventOf("/things/add", { method: "POST", body: "" })).body).toBeNull();
   });

@@ -31,7 +31,7 @@ afterAll(async () => {
 const notFound = { data: "Not found", code: 404 };
 
 describe("routes", () => {
-  it("prefer a literal segment to a parameter", async () => {
+  it("match a literal segment before a parameter", async () => {
     const { json } = await send(gateway.url, "/things/random");
     const other = await send(gateway.url, "/others/random");
 
@@ -39,7 +39,7 @@ describe("routes", () => {
     expect(other.json).toMatchObject({ resource: "/{kind}/random", pathParameters: { kind: "others" } });
   });
 
-  it("keep methods apart", async () => {
+  it("lead each method to its own function", async () => {
     const { json } = await send(gateway.url, "/admin-things/id/1", { method: "DELETE" });
 
     expect(json).toMatchObject({ httpMethod: "DELETE", pathParameters: { id: "1" } });
@@ -87,11 +87,11 @@ describe("routes", () => {
     },
   );
 
-  it("lead to lists with a slash at the end, too", async () => {
+  it("ignore one slash at the end", async () => {
     expect((await send(gateway.url, "/things/")).text).toBe("x".repeat(5_000));
   });
 
-  it.each(["POST", "PUT", "PATCH", "DELETE", "PROPFIND"])("are none with another method: %s", async (method) => {
+  it.each(["POST", "PUT", "PATCH", "DELETE", "PROPFIND"])("are 404 with another method: %s", async (method) => {
     const { status, json } = await send(gateway.url, "/things/random", { method, body: "{}" });
 
     expect({ status, json }).toEqual({ status: 404, json: notFound });
@@ -105,14 +105,14 @@ describe("routes", () => {
     expect(headers).not.toHaveProperty("content-length");
   });
 
-  it.each(["/things/add", "/admin-things/id/1", "/nowhere"])("know no other HEAD: %s", async (path) => {
+  it.each(["/things/add", "/admin-things/id/1", "/nowhere"])("are 404 for any other HEAD: %s", async (path) => {
     const { status, text, headers } = await send(gateway.url, path, { method: "HEAD" });
 
     expect({ status, text }).toEqual({ status: 404, text: "" });
     expect(headers["content-type"]).toBe("application/json");
   });
 
-  it("do not listen to headers that name another method", async () => {
+  it("ignore headers that name another method", async () => {
     const headers = { "X-HTTP-Method-Override": "DELETE", "X-Method-Override": "DELETE" };
 
     expect((await send(gateway.url, "/admin-things/id/1", { headers })).json.httpMethod).toBe("GET");
@@ -138,7 +138,7 @@ describe("a function's result", () => {
     expect(headers["content-type"]).toBe("application/json");
   });
 
-  it("is decoded only where it says so", async () => {
+  it("is decoded from base64 only if isBase64Encoded is true", async () => {
     expect((await give({ statusCode: 200, body: "aGk=" })).text).toBe("aGk=");
     expect((await give({ statusCode: 200, body: "aGk=", isBase64Encoded: true })).text).toBe("hi");
   });
@@ -152,7 +152,7 @@ describe("a function's result", () => {
     expect(await give({ statusCode: 200, body: null, headers: null })).toMatchObject({ status: 200, text: "" });
   });
 
-  it("cannot set what belongs to the connection", async () => {
+  it("has headers of the connection renamed", async () => {
     const { headers, text } = await give({
       statusCode: 200,
       headers: { "Content-Length": "1", Date: "x" },
@@ -210,7 +210,7 @@ describe("compression", () => {
     },
   );
 
-  it("leaves small answers, packed answers and streams alone", async () => {
+  it("does not happen for small answers, compressed answers and streams", async () => {
     const headers = { "Accept-Encoding": "gzip" };
     const small = await give({ ...large, body: "x".repeat(1_023) }, headers);
     const packed = await give({ ...large, headers: { "content-encoding": "identity" } }, headers);
@@ -223,8 +223,8 @@ describe("compression", () => {
   });
 });
 
-describe("what is served besides", () => {
-  it("can be pages, before everything else", async () => {
+describe("additional pages", () => {
+  it("are served before all routes", async () => {
     const local = await start({
       pages: (request, response) => {
         if (request.url !== "/things/random") return false;
@@ -240,7 +240,7 @@ describe("what is served besides", () => {
 });
 
 describe("the server", () => {
-  it("tells when its port is taken", async () => {
+  it("fails with an error when its port is taken", async () => {
     const port = Number(new URL(gateway.url).port);
 
     await expect(start({ port })).rejects.toThrow(/EADDRINUSE/);
@@ -253,7 +253,7 @@ describe("the server", () => {
     expect((await fetch(`http://localhost:${port}/things/random`)).status).toBe(200);
   });
 
-  it("closes although clients keep their connections", async () => {
+  it("closes even if clients keep their connections", async () => {
     const local = await start();
     const socket = connect(Number(new URL(local.url).port), "127.0.0.1");
     await new Promise((done) => socket.once("connect", done));

@@ -122,7 +122,7 @@ describe("a streamed answer", () => {
     expect({ status, json }).toEqual({ status: code, json: { data, code } });
   });
 
-  it("is written no faster than the client reads, and ended when it leaves", async () => {
+  it("is written no faster than the client reads, and ends when the client disconnects", async () => {
     const client = get(`${gateway.url}/endless`, { agent: false });
     const response = await new Promise<import("node:http").IncomingMessage>((resolve) =>
       client.once("response", resolve),
@@ -138,7 +138,7 @@ describe("a streamed answer", () => {
     await expect.poll(() => built.seen().at(-1)).toBe("end");
   });
 
-  it("is refused while as many run as are reserved for its function, and no other is", async () => {
+  it("is 503 while all reserved concurrency of its function is in use; other functions answer", async () => {
     const lambda = await startLambda({ ...built, reserved: { "slow-list": 1 } });
     const endpoints = [list("/slow"), list("/cookies")];
     const local = await startGateway({ lambda, endpoints, allowedOrigins: [], uploads: false });
@@ -160,7 +160,7 @@ describe("a streamed answer", () => {
     await local.close();
   });
 
-  it("leaves its environment to others when the client has gone before it begins", async () => {
+  it("frees its environment when the client disconnects before the first byte", async () => {
     const lambda = await startLambda({ ...built, limits: { environments: 1 } });
     const local = await startGateway({ lambda, endpoints: [list("/late")], allowedOrigins: [], uploads: false });
     const release = built.newGate();

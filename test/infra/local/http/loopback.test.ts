@@ -52,7 +52,7 @@ describe("The gateway", () => {
     expect(stack.dataApi.calls).toEqual([]);
   });
 
-  it("answers by each of this machine's names, and through a tunnel", async () => {
+  it("answers to each name of this machine, with any port", async () => {
     const { port } = new URL(stack.url);
 
     for (const Host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`, "localhost:4000", "localhost"])

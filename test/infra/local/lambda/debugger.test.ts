@@ -83,7 +83,7 @@ async function placeOf(bundle: string, source: string, line: number) {
   throw new Error(`${source} has no line ${line} in ${bundle}`);
 }
 
-it("stops a function at a line of its TypeScript, for as long as one likes", async () => {
+it("stops a function at a line of its TypeScript, without a timeout", async () => {
   const url = `http://127.0.0.1:${port}/publisher/slug/nobody`;
   await fetch(url);
   debug = await connect(/ws:\/\/\S+/.exec(output)?.[0] ?? "");

@@ -61,7 +61,7 @@ async function call(path: string, body?: object) {
 
 const nobody = () => call("/contributor/slug/nobody");
 
-it("serves what a declaration says now", async () => {
+it("serves a changed declaration", async () => {
   expect(await nobody()).toEqual({ status: 404, body: { data: "Contributor not found", code: 404 } });
 
   await edit("lib/contract/contributors.ts", (text) => text.replace("Contributor not found", "Nobody found"));
@@ -69,7 +69,7 @@ it("serves what a declaration says now", async () => {
   expect(await nobody()).toEqual({ status: 404, body: { data: "Nobody found", code: 404 } });
 });
 
-it("tells in answer and terminal where code is broken, and goes on when it is mended", async () => {
+it("shows a build error in answer and terminal, and works again when the code is corrected", async () => {
   const file = "functions/contributor/slug.ts";
   await edit(file, (text) => `${text}(`);
 
@@ -83,7 +83,7 @@ it("tells in answer and terminal where code is broken, and goes on when it is me
   expect((await nobody()).status).toBe(404);
 });
 
-it("brings a changed database function into the database before it is called", async () => {
+it("installs a changed database function before it is called", async () => {
   const add = () => call("/admin-roles/add", { name: "Proofreaders", description: "They read" });
   expect((await add()).status).toBe(200);
   expect((await add()).status).toBe(409);
@@ -97,7 +97,7 @@ it("brings a changed database function into the database before it is called", a
   );
 });
 
-it("says what is wrong with a database function", async () => {
+it("shows the error of a database function that cannot be installed", async () => {
   await edit("lib/changes/add-role.sql", (text) => text.replace("insert into roles", "insert into rolls"));
   await edit("lib/changes/add-role.sql", (text) => text.replace("begin", "begin begin"));
 

@@ -53,7 +53,7 @@ beforeEach(() => {
 });
 
 describe("An execution environment", () => {
-  it("stands still between invocations, and goes on with the next", async () => {
+  it("is frozen between invocations, and goes on with the next", async () => {
     const lambda = await start();
 
     await lambda.invoke("timer", { set: true });
@@ -64,7 +64,7 @@ describe("An execution environment", () => {
     expect(built.seen()).toEqual(["fired"]);
   });
 
-  it("leaves what was begun and not awaited for the next invocation", async () => {
+  it("continues work that was not awaited in the next invocation", async () => {
     const lambda = await start();
 
     await lambda.invoke("promise", { begin: true });
@@ -75,7 +75,7 @@ describe("An execution environment", () => {
     expect(built.seen()).toEqual([0, 1, 2]);
   });
 
-  it("stands still after a stream, too", async () => {
+  it("is frozen after a stream, too", async () => {
     const lambda = await start();
 
     await lambda.invoke("stream-timer", {});
@@ -104,7 +104,7 @@ describe("An execution environment", () => {
     expect([await first, second]).toEqual([{ result: 1 }, { result: 1 }]);
   });
 
-  it("is waited for, in order, where there can be no more of them", async () => {
+  it("is waited for, in order, while the maximum is in use", async () => {
     const lambda = await start({ environments: 1 });
     const release = built.newGate();
 
@@ -115,7 +115,7 @@ describe("An execution environment", () => {
     expect(await Promise.all(all)).toEqual([{ result: 1 }, { result: 2 }, { result: 3 }]);
   });
 
-  it("can be had ready, as many as are wanted", async () => {
+  it("can be provisioned", async () => {
     const lambda = await start();
     await lambda.provision("count", 3);
     const release = built.newGate();
@@ -154,7 +154,7 @@ describe("An execution environment", () => {
   });
 });
 
-describe("An execution environment that comes to a bad end", () => {
+describe("An execution environment that ends unexpectedly", () => {
   const error = (errorType: string, errorMessage: unknown) => ({ error: { errorType, errorMessage } });
 
   it.each([
@@ -182,13 +182,13 @@ describe("An execution environment that comes to a bad end", () => {
     expect(invocation).toMatchObject(error(type, expect.stringMatching(message)));
   });
 
-  it("says so when it is out of memory, which hurts nobody else", async () => {
+  it("reports that it is out of memory, and other environments go on", async () => {
     const invocation = await (await start()).invoke("eat", {});
 
     expect(invocation).toMatchObject(error("Runtime.OutOfMemory", expect.stringContaining("signal: killed")));
   });
 
-  it("makes room for those who wait", async () => {
+  it("is replaced by a new one for invocations that wait", async () => {
     const lambda = await start({ environments: 1, timeoutInMilliseconds: 1_000 });
 
     const [, next] = await Promise.all([lambda.invoke("exit", { code: 1 }), lambda.invoke("exit", {})]);

@@ -36,7 +36,7 @@ beforeEach(() => {
 });
 
 describe("invoking a function", () => {
-  it("knows functions by their place", async () => {
+  it("names functions after their file", async () => {
     const { names } = await start();
 
     expect([...names].sort()).toContain("things-list");
@@ -105,7 +105,7 @@ describe("a function that fails", () => {
     expect(log.mock.calls.flat().join()).not.toContain("token");
   });
 
-  it("is cut off after its time", async () => {
+  it("is ended after its timeout", async () => {
     const release = built.newGate();
 
     const invocation = await (await start({ timeoutInMilliseconds: 30 })).invoke("things-wait", {});
@@ -119,7 +119,7 @@ describe("a function that fails", () => {
     release();
   });
 
-  it("has more time when operators invoke it", async () => {
+  it("has a longer timeout if it is an operators' function", async () => {
     const release = built.newGate();
     setTimeout(release, 60);
 

@@ -87,7 +87,7 @@ describe("a streaming function", () => {
     release();
   });
 
-  it("is found to have a head in whatever pieces it comes", async () => {
+  it("gives the same head however it is split into chunks", async () => {
     const invocation = await (await start()).stream("pieces", {});
 
     expect(invocation).toMatchObject({ head: { statusCode: 201 } });
@@ -115,7 +115,7 @@ describe("a streaming function", () => {
     expect(bytes).toBe(1_000 * 16_384);
   });
 
-  it("hears when its reader has gone, and is not logged as failed", async () => {
+  it("gets an error when its reader disconnects, which is not logged", async () => {
     const release = built.newGate();
     const body = await bodyOf("middy");
 
@@ -126,7 +126,7 @@ describe("a streaming function", () => {
     expect(log).not.toHaveBeenCalled();
   });
 
-  it("hears it also while it has nothing to say", async () => {
+  it("gets that error also while it does not write", async () => {
     const release = built.newGate();
     const body = await bodyOf("silent");
     body.resume();
@@ -138,7 +138,7 @@ describe("a streaming function", () => {
     release();
   });
 
-  it("is not cut off while API Gateway's 29 s pass", async () => {
+  it("may take longer than API Gateway's 29 s", async () => {
     const release = built.newGate();
     const body = await bodyOf("slow", head, { timeoutInMilliseconds: 10 });
     await sleep(30);
@@ -150,7 +150,7 @@ describe("a streaming function", () => {
 });
 
 describe("a streaming function that fails", () => {
-  it("is an error before its head is out", async () => {
+  it("is an error if it fails before its head", async () => {
     const invocation = await (await start()).stream("fail-early", {});
 
     expect(invocation).toMatchObject({ error: { errorType: "RangeError", errorMessage: "too far" } });

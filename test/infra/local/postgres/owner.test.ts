@@ -69,7 +69,7 @@ describe("The database's owner", () => {
     await dataApi.close();
   });
 
-  it("is given what a superuser made before", async () => {
+  it("becomes the owner of what a superuser created before", async () => {
     await as(server.url, "postgres", (sql) => sql`create database before`);
     await as(server.url, "before", async (sql) => {
       await sql`create extension pg_trgm`;
@@ -95,7 +95,7 @@ describe("The database's owner", () => {
     });
   });
 
-  it("has a password of its own at each start", async () => {
+  it("has a new password at each start", async () => {
     const earlier = await createOwnedDatabase(server.url, "again");
     const now = await createOwnedDatabase(server.url, "again");
 

@@ -65,7 +65,7 @@ const serverIn = async () => Number((await readFile(join(directory, "postmaster.
 const commandOf = (id: number) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "");
 
 describe("runningPostgres", () => {
-  it("finds the server over a directory, as long as there is one", async () => {
+  it("finds the server of a directory while it runs", async () => {
     const server = await start();
 
     expect(await runningPostgres(directory)).toBe(server.url);
@@ -92,7 +92,7 @@ describe("startPostgres", () => {
     expect(await ask(server, "select 'a' < 'B'")).toBe(true);
   });
 
-  it("starts again with what was there", async () => {
+  it("keeps its data from one start to the next", async () => {
     const first = await start();
     await ask(first, "create table note as select 'kept' as text");
     await first.stop();
@@ -101,7 +101,7 @@ describe("startPostgres", () => {
     expect(await ask(second, "select text from note")).toBe("kept");
   });
 
-  it("is durable unless told otherwise", async () => {
+  it("is durable by default", async () => {
     const durable = await start({ durable: true });
     expect(await ask(durable, "show fsync")).toBe("on");
     expect(await ask(durable, "show synchronous_commit")).toBe("on");
@@ -142,7 +142,7 @@ describe("startPostgres", () => {
     await expect(startPostgres({ directory })).rejects.toThrow(`${directory} is in use by process ${process.pid}`);
   });
 
-  it("leaves a process alone that happens to have the number of a former server", async () => {
+  it("does not end another process that has the id of a former server", async () => {
     const stranger = spawn("sleep", ["60"]);
     await (await start()).stop();
     await writeFile(join(directory, "postmaster.pid"), `${stranger.pid}\n${directory}\n`);
@@ -159,7 +159,7 @@ describe("startPostgres", () => {
     expect(existsSync(`${directory}.unfinished`)).toBe(false);
   });
 
-  it("tells what initdb complains about", async () => {
+  it("fails with the error of initdb", async () => {
     await expect(start({ locale: "xx_XX" })).rejects.toThrow(/initdb failed.*invalid locale name "xx_XX"/s);
   });
 });

@@ -36,13 +36,13 @@ const log = () => readFile(join(home, "postgres", "server.log"), "utf8");
 const logged = (pattern: RegExp) => vi.waitFor(async () => expect(await log()).toMatch(pattern), { timeout: 5_000 });
 
 describe("PostgreSQL's log", () => {
-  it("has slow statements", async () => {
+  it("contains slow statements", async () => {
     await sql`select pg_sleep(0.6), ${secret}::text`;
 
     await logged(/duration: \d+\.\d+ ms .*select pg_sleep\(0\.6\), \$1::text/);
   });
 
-  it("has waits for a lock", async () => {
+  it("contains waits for a lock", async () => {
     const first = sql.begin(async (holder) => {
       await holder`update people set name = name`;
       await holder`select pg_sleep(1.5)`;
@@ -56,7 +56,7 @@ describe("PostgreSQL's log", () => {
     await logged(/still waiting for ShareLock/);
   });
 
-  it("has no value of a row or parameter", async () => {
+  it("contains no value of a row or parameter", async () => {
     await expect(sql`insert into people values (${secret})`).rejects.toThrow(/people_name_key/);
     await logged(/ERROR: {2}duplicate key value violates unique constraint "people_name_key"/);
 

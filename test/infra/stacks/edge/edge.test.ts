@@ -89,7 +89,7 @@ describe("The edge", () => {
     },
   );
 
-  it("passes everything else on, whole and never kept", () => {
+  it("forwards everything else, and does not cache it", () => {
     const others = endpoints.filter((each) => !isPublicRead(each));
     const paths = [
       ...others.flatMap(routesOf).map((path) => path.replace(/\{\w+\}/g, "42")),
@@ -127,7 +127,7 @@ describe("The edge", () => {
     expect(originOf(distribution.DefaultCacheBehavior).CustomOriginConfig.OriginReadTimeout).toBe(60);
   });
 
-  it("keeps no error of the API", () => {
+  it("does not cache errors of the API", () => {
     const times = Object.fromEntries(
       (distribution.CustomErrorResponses as Properties[]).map((each) => [each.ErrorCode, each.ErrorCachingMinTTL]),
     );

@@ -53,7 +53,7 @@ describe("The firewall", () => {
     expect(countedBy(prod, throughEdge(visitor))).toEqual({ "rate-through-edge": visitor });
   });
 
-  it("believes nobody who names an address but CloudFront", () => {
+  it("uses the address in a header only for requests of CloudFront", () => {
     // A trusted one, not to be counted, or somebody else's, for that one to be.
     for (const address of ["192.0.2.1", "203.0.113.50"]) {
       const named = { "x-colophon-visitor": address, "x-forwarded-for": address };
@@ -64,7 +64,7 @@ describe("The firewall", () => {
     }
   });
 
-  it("counts no trusted address, however it comes", () => {
+  it("does not count trusted addresses, with or without the edge", () => {
     for (const address of ["192.0.2.1", "192.0.2.15", "2001:db8:1:2::3"]) {
       expect(countedBy(dev, { address, path: "/contributors" })).toEqual({});
       expect(countedBy(prod, { address, path: "/v1/contributors" })).toEqual({});
@@ -116,7 +116,7 @@ describe("The firewall", () => {
       expect([path, countedBy(dev, { address: visitor, path: `/v1${path}` })]).toEqual([path, { rate: visitor }]);
   });
 
-  it("says 429 and when to come again, in the envelope", () => {
+  it("answers 429 with Retry-After, in the envelope", () => {
     const { Rules, CustomResponseBodies } = prod.one("WAFv2::WebACL").Properties;
     const rates = (Rules as Properties[]).filter(({ Statement }) => Statement.RateBasedStatement);
 

@@ -37,7 +37,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, alarmRecipient }) 
     );
   });
 
-  it("mails the one who looks after it when an alarm starts and when it ends, and says who is hurt", () => {
+  it("sends a mail when an alarm starts and when it ends", () => {
     const { TopicName: _, ...topic } = template.one("SNS::Topic").Properties;
     expect(topic.DisplayName).toBe(`${prefix} alarms`);
     expect(template.one("SNS::Subscription").Properties).toMatchObject({ Protocol: "email", Endpoint: alarmRecipient });
@@ -102,7 +102,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, alarmRecipient }) 
     );
   });
 
-  it.runIf(smoke)("tells when nobody asks any more, as well as when an answer is wrong", () => {
+  it.runIf(smoke)("alarms when ops-smoke fails and when it does not run", () => {
     const { Dimensions, ...alarm } = alarmsOf(template, prefix)["smoke-failing"]?.Properties ?? {};
     const lambda = template.find(Dimensions[0].Value);
 
@@ -166,7 +166,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, alarmRecipient }) 
     }
   });
 
-  it("searches for metrics of whatever has its name in the name", () => {
+  it("searches for the metrics of all functions and logs with its prefix", () => {
     const searches =
       spell(template.one("CloudWatch::Dashboard").Properties.DashboardBody).match(/SEARCH\('.*?'/g) ?? [];
 
@@ -237,7 +237,7 @@ describe("The account", () => {
     expect(template.one("SNS::Subscription").Properties.Endpoint).toBe(alarmRecipient);
   });
 
-  it("tells who pays when the month's money is nearly spent, spent, or will be", () => {
+  it("sends a mail at 80 % and 100 % of the budget, and when the forecast exceeds it", () => {
     const { Budget, NotificationsWithSubscribers } = synthesis
       .template("colophon-account")
       .one("Budgets::Budget").Properties;

@@ -22,7 +22,7 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("What leaves the
 
   const deadQueue = () => template.find(queue.Properties.RedrivePolicy.deadLetterTargetArn);
 
-  it("is told to a queue, but for old versions that expire", () => {
+  it("sends an event to a queue, except for old versions that expire", () => {
     const { bucket, reason } = rule.Properties.EventPattern.detail;
     const bucketOf = template.find(bucket.name[0]);
 
