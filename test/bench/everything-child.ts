@@ -25,7 +25,7 @@ async function count(query: Record<string, string>): Promise<void> {
 
 function occurrences(bytes: Buffer): number {
   let found = 0;
-  for (let place = bytes.indexOf(field); place >= 0; place = bytes.indexOf(field, place + 1)) found++;
+  for (let position = bytes.indexOf(field); position >= 0; position = bytes.indexOf(field, position + 1)) found++;
   return found;
 }
 

@@ -22,9 +22,9 @@ const asText = { getTypeParser: () => (text: string) => text };
 const pool = new Pool({ connectionString: databaseUrl, max: 16, options: "-c TimeZone=UTC", types: asText });
 
 const prepared = new Map(
-  routes.map(({ url, statement, page }, place) => {
+  routes.map(({ url, statement, page }, index) => {
     const { text, values } = bind(statement.sql, statement.parameters);
-    return [url, { query: { name: `route ${place}`, text, values }, page }];
+    return [url, { query: { name: `route ${index}`, text, values }, page }];
   }),
 );
 

@@ -57,8 +57,8 @@ async function measure(outdir: string): Promise<Row[]> {
       value: small / sdk,
       unit: "x",
     },
-    ...ours.map((time, place) => ({
-      what: `${stems[place]} ready (${time.toFixed(0)} ms)`,
+    ...ours.map((time, index) => ({
+      what: `${stems[index]} ready (${time.toFixed(0)} ms)`,
       value: time / sdk,
       unit: "x",
       bound: 1.15,

@@ -34,9 +34,9 @@ export async function sideBySide(
 ): Promise<number[]> {
   const times = works.map((): number[] => []);
   for (let round = -warmUp; round < rounds; round++) {
-    for (const [place, work] of works.entries()) {
+    for (const [index, work] of works.entries()) {
       const time = await timed(work);
-      if (round >= 0) times[place]?.push(time);
+      if (round >= 0) times[index]?.push(time);
     }
   }
   return times.map(median);

@@ -27,8 +27,8 @@ export async function overhead(stage: Stage): Promise<Row[]> {
   });
   const times = await messageOf<{ ours: number; bare: number }[]>(child);
   recorder.close();
-  return calls.map(({ name }, place) => {
-    const { ours, bare } = times?.[place] ?? { ours: Number.NaN, bare: 1 };
+  return calls.map(({ name }, index) => {
+    const { ours, bare } = times?.[index] ?? { ours: Number.NaN, bare: 1 };
     return {
       what: `${name} (${bare.toFixed(2)} ms bare, ${ours.toFixed(2)} ms)`,
       value: ours / bare,

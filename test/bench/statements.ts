@@ -66,7 +66,7 @@ async function expectSameAnswer(client: Client, read: Read, minimal: Statement, 
   if (read.random === "all") return;
   const { rows, columns = [] } = await run(client, bind(minimal.sql, minimal.parameters), limits);
   const [row = []] = rows;
-  const { records, max, body: single } = Object.fromEntries(columns.map(({ name }, place) => [name, row[place]]));
+  const { records, max, body: single } = Object.fromEntries(columns.map(({ name }, index) => [name, row[index]]));
   const plain = (text: string) => (read.random ? text.replaceAll(read.random, "") : text);
   if (single !== undefined) return deepStrictEqual(single, body);
   const [, text, rest] = /^\{"[^"]*":\[(.*)\](.*)$/s.exec(body) ?? /^\[(.*)\](.*)$/s.exec(body) ?? [];

@@ -31,7 +31,7 @@ const hasFonts = Promise.all([letter("I"), letter("W")]).then(([one, other]) => 
 
 function svgOf({ key, title, number }: Cover, height: number, isLettered: boolean): string {
   const dice = createHash("sha256").update(key).digest();
-  const pick = (place: number, below: number) => (dice[place % dice.length] ?? 0) % below;
+  const pick = (index: number, below: number) => (dice[index % dice.length] ?? 0) % below;
   const hue = (hues[pick(0, hues.length)] ?? 0) + pick(1, 10);
   const ground = `hsl(${hue},45%,${28 + pick(2, 10)}%)`;
   const accent = `hsl(${(hue + 150 + pick(3, 60)) % 360},60%,62%)`;
@@ -53,7 +53,7 @@ function lettering(title: string, number: number, height: number, ground: string
 }
 
 /** One of a few arrangements of simple shapes in the lower part; a cover without any font still has these. */
-function motif(pick: (place: number, below: number) => number, height: number, colour: string): string {
+function motif(pick: (index: number, below: number) => number, height: number, colour: string): string {
   const centre = { x: 90 + pick(4, 120), y: height * 0.68 };
   const radius = 45 + pick(5, 40);
   const shapes = [

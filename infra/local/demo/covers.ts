@@ -20,7 +20,7 @@ export async function makeCovers(
 ): Promise<void> {
   const wanted = coversOf(series);
   const present = await Promise.all(wanted.map(({ key }) => has(key)));
-  const covers = wanted.filter((_, place) => !present[place]);
+  const covers = wanted.filter((_, index) => !present[index]);
   if (covers.length === 0) return;
   const artist = fork(join(import.meta.dirname, "cover-process.ts"), { serialization: "advanced" });
   const stored: Promise<void>[] = [];

@@ -45,7 +45,7 @@ async function insertKeyed(
   keys: readonly string[],
 ): Promise<Keys> {
   const inserted = await sql<{ id: string }[]>`insert into ${sql(table)} ${sql(rows as Rows)} returning id`;
-  return new Map(inserted.map(({ id }, place) => [keys[place] ?? "", Number(id)]));
+  return new Map(inserted.map(({ id }, index) => [keys[index] ?? "", Number(id)]));
 }
 
 function idOf(keys: Keys, key: string): number {

@@ -1,9 +1,9 @@
 import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 
-/** Somebody to run PostgreSQL as, which refuses to run as root. */
+/** The user that runs PostgreSQL, which does not run as root. */
 export interface Account {
-  /** Undefined: whoever runs this process will do. */
+  /** Undefined: the user of this process. */
   owner: { uid: number; gid: number } | undefined;
   spawn(file: string, flags: string[], options: SpawnOptions): ChildProcess;
 }

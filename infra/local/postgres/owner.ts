@@ -1,14 +1,15 @@
 import { randomBytes } from "node:crypto";
 import postgres, { type Sql, type TransactionSql } from "postgres";
 
-/** Who owns the service's databases. */
+/** The owner of the service's databases. */
 export const owner = "colophon";
 
 /**
- * Gives a database to a role that is no superuser, as on Aurora: its statements reach neither the machine's files nor
- * its programs, but make the roles that functions log in as. Role and database are made where they are missing; what is in a database from before comes along.
- * @param serverUrl a superuser's
- * @returns the server's URL for that role, whose password is made anew
+ * Makes a role that is not a superuser the owner of a database, as on Aurora. The role can create the roles as which
+ * functions log in, but its statements cannot read the machine's files or run its programs. Role and database are created
+ * if they do not exist; the role becomes the owner of everything in an existing database.
+ * @param serverUrl the URL of a superuser
+ * @returns the server's URL with the role, which gets a new password
  */
 export async function createOwnedDatabase(serverUrl: string, name: string): Promise<string> {
   const sql = postgres(`${serverUrl}/postgres`, { max: 1 });

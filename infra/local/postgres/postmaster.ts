@@ -37,7 +37,7 @@ async function readPidFile(directory: string): Promise<string[]> {
   return text.split("\n");
 }
 
-/** A shell waits for the end of our pipe, which comes however we end, kill -9 included, and then ends the server. */
+/** A shell waits until our pipe is closed, which happens also after `kill -9` of this process, and then ends the server. */
 export function endWithThisProcess(server: ChildProcess): ChildProcess {
   const command = `cat >/dev/null; kill -INT ${server.pid}`;
   const guard = spawn("/bin/sh", ["-c", command], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
@@ -48,16 +48,16 @@ export function endWithThisProcess(server: ChildProcess): ChildProcess {
 }
 
 /**
- * Ends the server that a killed process of ours left in the directory; refuses while that process still lives. One that
- * was killed a moment ago is given the time to be gone.
+ * Ends the server that a killed process of ours left in the directory. While that process is alive, it waits for a
+ * moment, and then throws.
  */
 export async function endOrphan(directory: string, patienceInMilliseconds = 1_000): Promise<void> {
   const processId = Number((await readPidFile(directory))[0]);
   if (!processId || !isAlive(processId)) return;
   const { command, parent } = await describeProcess(processId);
-  // Dead, but in a container where nobody reaps the dead; PostgreSQL would take it for a living one.
+  // A zombie process, in a container without an init process; PostgreSQL would think that it is alive.
   if (command === "") await rm(join(directory, "postmaster.pid"), { force: true });
-  // After a restart of the machine the number may belong to anything.
+  // After a restart of the machine another process may have this id.
   if (!command.includes(directory)) return;
   const owner = Number(new RegExp(`cluster_name=${ownerPrefix}(\\d+)`).exec(command)?.[1]);
   if (owner === parent) {

@@ -25,7 +25,7 @@ beforeAll(() => {
 
 const total = (lines: Readonly<Record<string, number>>) => Object.values(lines).reduce((sum, each) => sum + each, 0);
 const template = (...resources: Template["Resources"][string][]): Template => ({
-  Resources: Object.fromEntries(resources.map((each, place) => [`Resource${place}`, each])),
+  Resources: Object.fromEntries(resources.map((each, index) => [`Resource${index}`, each])),
 });
 
 describe("The costs in the operators' README", () => {
