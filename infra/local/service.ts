@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import postgres from "postgres";
-import { build } from "../build/build.ts";
+import { buildOrReuse } from "../build/reuse.ts";
 import { writeCredentials } from "./credentials.ts";
 import { secretVariables } from "./data-api/secrets.ts";
 import type { DataApiOptions } from "./data-api/server.ts";
@@ -70,7 +70,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     const [{ serverUrl, name, dataApiUrl }, files, built] = await Promise.all([
       startDatabase(options, key, closers),
       options.uploads ? startFileService(join(directory, "s3"), key, closers, onExit) : undefined,
-      build({ outdir }),
+      buildOrReuse({ outdir }),
     ]);
     setEnvironment(port, name, dataApiUrl, key);
     await writeCredentials(directory, key);

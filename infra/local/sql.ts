@@ -8,7 +8,7 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
 import { escapeLiteral } from "pg";
 import { format } from "sql-formatter";
 import * as z from "zod/mini";
-import { build } from "../build/build.ts";
+import { buildOrReuse } from "../build/reuse.ts";
 import { newSecrets } from "./data-api/secrets.ts";
 import { openSecrets, secretsOperationOf } from "./data-api/secrets-manager.ts";
 import { newKey } from "./http/signature.ts";
@@ -113,7 +113,7 @@ async function run(): Promise<string> {
   if (name === undefined) throw new Error(usage);
   const event = await eventOf(name, payload);
   const outdir = join(builds, `sql-${process.pid}`);
-  await build({ outdir });
+  await buildOrReuse({ outdir });
   const recorder = await startRecorder(outdir);
   try {
     const statement = await recorder.statementOf(name, event);

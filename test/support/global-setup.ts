@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import postgres from "postgres";
 import type { TestProject } from "vitest/node";
-import { build } from "../../infra/build/build.ts";
+import { buildOrReuse } from "../../infra/build/reuse.ts";
 import { newSecrets, type Secrets } from "../../infra/local/data-api/secrets.ts";
 import { startDataApi } from "../../infra/local/data-api/server.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
@@ -36,14 +36,14 @@ export default async function setup(project: TestProject) {
   const outdir = join(cache, "functions");
   const [server] = await Promise.all([
     startPostgres({ directory: join(directory, "postgres"), durable: false }),
-    build({ outdir }),
+    buildOrReuse({ outdir }),
   ]);
   try {
     const access = await makeTemplates(server.url, outdir);
     project.provide("ownerUrl", access.ownerUrl);
     project.provide("secrets", access.secrets);
     project.onTestsRerun(async () => {
-      await build({ outdir });
+      await buildOrReuse({ outdir });
       for (const template of ["blank", "demo"]) await migrate(template, access, outdir);
     });
   } catch (error) {

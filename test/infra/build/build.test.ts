@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type BuiltFunction, build } from "../../../infra/build/build.ts";
+import { buildOrReuse } from "../../../infra/build/reuse.ts";
 
 const run = promisify(execFile);
 let directory: string;
@@ -45,6 +46,19 @@ describe("build", () => {
     const digest = (text: string) => createHash("sha256").update(text).digest("hex");
     const digests = (all: BuiltFunction[]) => Promise.all(all.map(async (each) => digest(await contentOf(each))));
     expect(await digests(again)).toEqual(await digests(built));
+  });
+
+  it("may be reused, whatever becomes of the copies, and then has the same bytes", async () => {
+    const outdir = join(import.meta.dirname, "../../../node_modules/.cache/colophon", `reuse-${process.pid}`);
+    const [first] = await buildOrReuse({ outdir });
+    await writeFile(first?.file ?? "", "edited");
+
+    const reused = await buildOrReuse({ outdir });
+
+    expect(reused.map(({ name, bytes }) => [name, bytes])).toEqual(built.map(({ name, bytes }) => [name, bytes]));
+    for (const [index, each] of reused.entries())
+      expect(await contentOf(each)).toBe(await contentOf(built[index] ?? each));
+    await rm(outdir, { recursive: true });
   });
 
   it("takes the migrations along as text, and no sources", async () => {

@@ -15,7 +15,7 @@ let output = "";
 /** `npm start` in a copy of the project, whose files can be edited. */
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-edits-"));
-  for (const part of ["functions", "lib", "infra", "package.json", "package-lock.json"])
+  for (const part of ["functions", "lib", "infra", "package.json", "package-lock.json", "tsconfig.json"])
     await cp(join(root, part), join(directory, part), {
       recursive: true,
       filter: (source) => !source.endsWith("node_modules"),
