@@ -10,7 +10,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: "test/support/global-setup.ts",
     testTimeout: 30_000,
-    hookTimeout: 60_000,
+    hookTimeout: 120_000,
     // Most of the time a test waits: for PostgreSQL, for a process, for what it has broken.
     maxWorkers: "150%",
     // Tests reach functions through their bundles, of which the test runner knows nothing.

@@ -45,16 +45,12 @@ export async function eventOf(name: string, given?: string): Promise<unknown> {
 }
 
 function withRequest(event: APIGatewayProxyEvent, { path, query, body, as }: z.output<typeof request>) {
-  const cookie = as === undefined ? undefined : `refreshToken=${as}`;
   return {
     ...event,
     ...(path && { pathParameters: path }),
     ...(query && { queryStringParameters: query }),
     ...(body !== undefined && { body: JSON.stringify(body) }),
-    ...(cookie && {
-      headers: { ...event.headers, Cookie: cookie },
-      multiValueHeaders: { ...event.multiValueHeaders, Cookie: [cookie] },
-    }),
+    ...(as !== undefined && { headers: { ...event.headers, Cookie: `refreshToken=${as}` } }),
   };
 }
 

@@ -55,8 +55,7 @@ describe("A payload", () => {
       resource: "/admin-roles/edit/{id}",
       pathParameters: { id: "7" },
       queryStringParameters: { client: "2" },
-      headers: { Accept: "application/json", Cookie: "refreshToken=local-reader" },
-      multiValueHeaders: { Cookie: ["refreshToken=local-reader"] },
+      headers: { "Content-Type": "application/json", Cookie: "refreshToken=local-reader" },
       body: '{"name":"Guest\'s"}',
     });
     expect(text).toMatch(/^:1 = '{.*"name":"Guest''s".*}'$/m);

@@ -84,7 +84,7 @@ async function onceInARun<Made>(name: string, make: () => Promise<Made>): Promis
     await rename(`${file}.draft`, file);
   }
   return deserialize(
-    await vi.waitUntil(() => readFile(file).catch(() => undefined), { timeout: 55_000, interval: 200 }),
+    await vi.waitUntil(() => readFile(file).catch(() => undefined), { timeout: 110_000, interval: 200 }),
   );
 }
 
