@@ -71,6 +71,7 @@ export async function startStack({
   const sql = postgres(`${ownerUrl}/${database}`, { max: 4, onnotice: () => {}, types: { bigint: integers } });
   const dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets: inject("secrets"), key, ...options });
   useDatabase(database, dataApi.url, allowedOrigins);
+  delete process.env.IMAGE_BUCKET;
   const files = uploads ? await startFileService() : undefined;
   const lambda = await startLambda({ outdir: inject("outdir"), limits });
   const pages = files ? { pages: imagePages(files.s3.url, key) } : {};

@@ -1,4 +1,3 @@
-import sharp from "sharp";
 import { describe, expect, it } from "vitest";
 import { formatOf } from "../../../lib/images/format.ts";
 import { plain } from "../../support/pictures.ts";
@@ -35,10 +34,9 @@ describe("formatOf", () => {
     expect(formatOf(Buffer.from(text, "latin1"))).toBeUndefined();
   });
 
-  it("does not accept TIFF, although sharp would", async () => {
+  it("does not accept TIFF, which sharp can write", async () => {
     const tiff = await plain().tiff().toBuffer();
 
-    expect(await sharp(tiff).metadata()).toMatchObject({ format: "tiff" });
     expect(formatOf(tiff)).toBeUndefined();
   });
 });
