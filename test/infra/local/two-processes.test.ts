@@ -25,7 +25,7 @@ async function freePort(): Promise<number> {
 /** `npm start` on a port of its own. */
 async function start(): Promise<string> {
   const port = await freePort();
-  const flags = ["--port", `${port}`, "--data", join(data, `${port}`)];
+  const flags = ["--port", `${port}`, "--data", join(data, `${port}`), "--no-uploads"];
   const env = { ...process.env, COLOPHON_DATABASE_URL: `${inject("databaseUrl")}/${database}` };
   const child = spawn(process.execPath, [join(root, "infra/local/start.ts"), ...flags], { env });
   children.push(child);
@@ -33,7 +33,7 @@ async function start(): Promise<string> {
   child.stdout.on("data", (chunk) => {
     output += chunk;
   });
-  await vi.waitUntil(() => output.includes("Try:"), { timeout: 25_000 });
+  await vi.waitUntil(() => output.includes("Try:"), { timeout: 60_000, interval: 100 });
   return `http://localhost:${port}`;
 }
 
