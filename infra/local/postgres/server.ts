@@ -184,7 +184,8 @@ async function launch(
   }
 }
 
-async function freePort(): Promise<number> {
+/** A port of this machine that nothing uses at the moment. */
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const address = server.address();

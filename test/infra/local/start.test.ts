@@ -2,12 +2,12 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { freePort } from "../../../infra/local/postgres/server.ts";
 
 // Each start is a process, a build and a PostgreSQL; other tests use the machine as well.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
@@ -18,11 +18,7 @@ let port: number;
 
 beforeAll(async () => {
   data = join(await mkdtemp(join(tmpdir(), "colophon-start-")), "data");
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  port = typeof address === "object" && address ? address.port : 0;
-  await new Promise((done) => server.close(done));
+  port = await freePort();
 });
 
 afterAll(async () => {

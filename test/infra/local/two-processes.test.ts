@@ -1,26 +1,18 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { freePort } from "../../../infra/local/postgres/server.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const database = `shared_${process.pid}`;
 const children: ChildProcess[] = [];
 const urls: string[] = [];
 let data: string;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  await new Promise((done) => server.close(done));
-  return typeof address === "object" && address ? address.port : 0;
-}
 
 /** `npm start` on a port of its own. */
 async function start(): Promise<string> {

@@ -2,11 +2,11 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { SourceMap } from "node:module";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { freePort } from "../../../../infra/local/postgres/server.ts";
 
 const root = join(import.meta.dirname, "../../../..");
 let directory: string;
@@ -17,11 +17,7 @@ let debug: Awaited<ReturnType<typeof connect>> | undefined;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-debugger-"));
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  port = typeof address === "object" && address ? address.port : 0;
-  await new Promise((done) => server.close(done));
+  port = await freePort();
   const flags = ["--port", `${port}`, "--data", directory, "--no-uploads", "--empty"];
   child = spawn(process.execPath, ["--inspect=127.0.0.1:0", join(root, "infra/local/start.ts"), ...flags]);
   for (const stream of [child.stdout, child.stderr])

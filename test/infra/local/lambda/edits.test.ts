@@ -1,10 +1,10 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { freePort } from "../../../../infra/local/postgres/server.ts";
 
 const root = join(import.meta.dirname, "../../../..");
 let directory: string;
@@ -21,11 +21,7 @@ beforeAll(async () => {
       filter: (source) => !source.endsWith("node_modules"),
     });
   await symlink(join(root, "node_modules"), join(directory, "node_modules"));
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  port = typeof address === "object" && address ? address.port : 0;
-  await new Promise((done) => server.close(done));
+  port = await freePort();
   const flags = ["--port", `${port}`, "--data", join(directory, "data"), "--no-uploads"];
   child = spawn(process.execPath, [join(directory, "infra/local/start.ts"), ...flags]);
   for (const stream of [child.stdout, child.stderr])
