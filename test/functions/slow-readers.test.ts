@@ -43,7 +43,7 @@ beforeEach(() => {
 
 /** A whole list, of which nothing has been read yet; to whoever reads at the function itself no buffer lies between. */
 async function begin(name: string, event: object, headers: Readonly<Record<string, string>>): Promise<Readable> {
-  const whole = { ...event, headers, multiValueHeaders: {}, queryStringParameters: { client: "1" } };
+  const whole = { ...event, headers, queryStringParameters: { client: "1" } };
   const invocation = await stack.lambda.stream(name, whole);
   if ("error" in invocation) throw new Error(invocation.error.errorMessage);
   return invocation.body;
@@ -64,6 +64,8 @@ const held = () => stack.sql`
   select pid, state, query from pg_stat_activity
   where
     datname = current_database() and pid <> pg_backend_pid()
+    -- Autovacuum is nobody.
+    and usename is not null
     and (state <> 'idle' or exists (select from pg_locks where pg_locks.pid = pg_stat_activity.pid))
 `;
 
