@@ -1,5 +1,5 @@
-import { type FSWatcher, watch } from "node:fs";
-import { join } from "node:path";
+import { type FSWatcher, readdirSync, watch } from "node:fs";
+import { join, relative } from "node:path";
 import { buildAgain } from "../../build/build.ts";
 import { Failure } from "./environment.ts";
 import type { Lambda } from "./lambda.ts";
@@ -40,6 +40,15 @@ const routes = join("lib", "contract");
 const databaseCode = /\.sql$/;
 /** Editors write a file in several steps, and several files at once. */
 const settlingInMilliseconds = 50;
+
+/** A recursive watch would follow the files themselves, and lose those that an editor replaces by new ones. */
+const foldersIn = (folders: readonly string[]): string[] =>
+  folders.flatMap((folder) => [
+    folder,
+    ...readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => relative(root, join(entry.parentPath, entry.name))),
+  ]);
 
 export function openEdits({ outdir, stems, report }: EditsOptions): Edits {
   const builds = new Map<string, Promise<void>>();
@@ -90,9 +99,9 @@ export function openEdits({ outdir, stems, report }: EditsOptions): Edits {
     },
 
     follow(lambda) {
-      for (const directory of watched) {
-        const watcher = watch(join(root, directory), { recursive: true }, (_, file) => {
-          if (file) onEdit(lambda, join(directory, file));
+      for (const folder of foldersIn(watched)) {
+        const watcher = watch(join(root, folder), (_, file) => {
+          if (file) onEdit(lambda, join(folder, file));
         });
         watcher.unref();
         watchers.push(watcher);

@@ -41,7 +41,7 @@ async function untilUp(child: ChildProcessWithoutNullStreams): Promise<string> {
   child.stdout.on("data", (chunk) => {
     output += chunk;
   });
-  await expect.poll(() => output, { timeout: 60_000 }).toContain("Try:");
+  await expect.poll(() => output, { timeout: 90_000 }).toContain("Try:");
   return output;
 }
 

@@ -8,6 +8,8 @@ import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { freePort } from "../../../infra/local/postgres/server.ts";
 
+// Each start is a process, a build and a PostgreSQL; other tests use the machine as well.
+vi.setConfig({ testTimeout: 90_000 });
 const root = join(import.meta.dirname, "../../..");
 const database = `shared_${process.pid}`;
 const children: ChildProcess[] = [];
@@ -25,7 +27,7 @@ async function start(): Promise<string> {
   child.stdout.on("data", (chunk) => {
     output += chunk;
   });
-  await vi.waitUntil(() => output.includes("Try:"), { timeout: 60_000, interval: 100 });
+  await vi.waitUntil(() => output.includes("Try:"), { timeout: 90_000, interval: 100 });
   return `http://localhost:${port}`;
 }
 

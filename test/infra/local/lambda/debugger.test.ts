@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { freePort } from "../../../../infra/local/postgres/server.ts";
 
+// Each start is a process, a build and a PostgreSQL; other tests use the machine as well.
+vi.setConfig({ testTimeout: 90_000 });
 const root = join(import.meta.dirname, "../../../..");
 let directory: string;
 let port: number;
@@ -24,7 +26,7 @@ beforeAll(async () => {
     stream.on("data", (chunk) => {
       output += chunk;
     });
-  await vi.waitUntil(() => output.includes("Try:"), { timeout: 50_000, interval: 100 });
+  await vi.waitUntil(() => output.includes("Try:"), { timeout: 90_000, interval: 100 });
 });
 
 afterAll(async () => {
@@ -58,7 +60,7 @@ async function connect(url: string) {
       post({ method: "NodeWorker.sendMessageToWorker", params: { sessionId: session, message } });
     },
     hear: (wanted: (message: Message) => boolean) =>
-      vi.waitUntil(() => heard.find(({ message }) => wanted(message)), { timeout: 10_000 }),
+      vi.waitUntil(() => heard.find(({ message }) => wanted(message)), { timeout: 60_000 }),
     all: (wanted: (message: Message) => boolean) => heard.filter(({ message }) => wanted(message)),
     close: () => socket.close(),
   };

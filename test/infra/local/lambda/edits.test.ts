@@ -1,11 +1,13 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { freePort } from "../../../../infra/local/postgres/server.ts";
 
+// Each start is a process, a build and a PostgreSQL; other tests use the machine as well.
+vi.setConfig({ testTimeout: 90_000 });
 const root = join(import.meta.dirname, "../../../..");
 let directory: string;
 let child: ChildProcessWithoutNullStreams;
@@ -28,12 +30,11 @@ beforeAll(async () => {
     stream.on("data", (chunk) => {
       output += chunk;
     });
-  await vi.waitUntil(() => output.includes("Try:"), { timeout: 50_000, interval: 100 });
+  await vi.waitUntil(() => output.includes("Try:"), { timeout: 90_000, interval: 100 });
 });
 
 afterAll(async () => {
-  child.kill("SIGTERM");
-  await once(child, "exit");
+  if (child.kill("SIGTERM")) await once(child, "exit");
   await rm(directory, { recursive: true });
   await rm(join(root, "node_modules/.cache/colophon", `${port}`), { recursive: true, force: true });
 });
@@ -41,8 +42,10 @@ afterAll(async () => {
 async function edit(file: string, change: (text: string) => string): Promise<void> {
   const path = join(directory, file);
   const text = await readFile(path, "utf8");
-  await writeFile(path, change(text));
-  await expect.poll(() => output).toContain(`${file} has changed`);
+  // As most editors do it: the file is another one from then on.
+  await writeFile(`${path}~`, change(text));
+  await rename(`${path}~`, path);
+  await expect.poll(() => output, { timeout: 30_000 }).toContain(`${file} has changed`);
   output = "";
 }
 
