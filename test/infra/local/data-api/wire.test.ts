@@ -95,18 +95,6 @@ describe("the wire", () => {
 
     expect(performance.now() - startedAt).toBeGreaterThan(200);
   });
-
-  it("answers in about a millisecond", async () => {
-    const times = [];
-    for (let turn = 0; turn < 200; turn += 1) {
-      const startedAt = performance.now();
-      await data.execute("select 1");
-      times.push(performance.now() - startedAt);
-    }
-
-    // Far above the usual, for machines that do other things meanwhile.
-    expect(times.sort((a, b) => a - b)[100]).toBeLessThan(10);
-  });
 });
 
 describe("calls", () => {
