@@ -2,22 +2,24 @@
 
 import json
 import os
-import subprocess
-from pathlib import Path
+from functools import cache
 from uuid import uuid4
 
+import boto3
 import schemathesis
 
-root = Path(__file__).parent.parent
-url = os.environ["COLOPHON_URL"]
 caller = os.environ["COLOPHON_CALLER"]
 
 
+@cache
+def functions():
+    return boto3.client("lambda", endpoint_url=os.environ["COLOPHON_URL"], region_name="local")
+
+
 def invoke(function, **payload):
-    command = [root / "node_modules/.bin/node", root / "infra/local/invoke.ts", function, "/dev/stdin"]
-    flags = ["--url", url, "--data", "data"]
-    answer = subprocess.run(command + flags, input=json.dumps(payload), text=True, capture_output=True, check=True)
-    return json.loads(answer.stdout)
+    answer = functions().invoke(FunctionName=function, Payload=json.dumps(payload))
+    assert "FunctionError" not in answer, answer["Payload"].read()
+    return json.load(answer["Payload"])
 
 
 class Reader:
