@@ -11,11 +11,13 @@ import * as z from "zod/mini";
 import { buildOrReuse } from "../build/reuse.ts";
 import { newSecrets } from "./data-api/secrets.ts";
 import { openSecrets, secretsOperationOf } from "./data-api/secrets-manager.ts";
+import { defaultName } from "./database.ts";
 import { newKey } from "./http/signature.ts";
 import { startLambda } from "./lambda/lambda.ts";
 import { planOf, type Statement } from "./plan.ts";
 import { runningPostgres } from "./postgres/server.ts";
-import { builds, database, setEnvironment } from "./service.ts";
+import { builds } from "./service.ts";
+import { setVariables } from "./variables.ts";
 
 const usage =
   "npm run sql -- NAME [payload] [--explain] [--data DIR] [--database postgres://…], NAME as contributors/list";
@@ -69,7 +71,13 @@ export async function startRecorder(outdir: string) {
     response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(answer));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  setEnvironment(3000, database, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, newKey());
+  setVariables({
+    database: defaultName,
+    dataApiUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    key: newKey(),
+    allowedOrigins: ["http://localhost:3000"],
+    imageBaseUrl: "http://localhost:3000/images",
+  });
   const lambda = await startLambda({ outdir });
   return {
     /** The first statement that the function sends. Later ones would depend on its result. */
@@ -114,7 +122,7 @@ async function run(): Promise<string> {
   try {
     const statement = await recorder.statementOf(name, event);
     if (!values.explain) return readable(statement);
-    const databaseUrl = values.database ?? `${await runningPostgres(join(values.data, "postgres"))}/${database}`;
+    const databaseUrl = values.database ?? `${await runningPostgres(join(values.data, "postgres"))}/${defaultName}`;
     return `${readable(statement)}\n\n${await planOf(statement, databaseUrl)}`;
   } finally {
     await recorder.close();

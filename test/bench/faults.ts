@@ -7,8 +7,8 @@ import { startDataApi } from "../../infra/local/data-api/server.ts";
 import { startGateway } from "../../infra/local/gateway/server.ts";
 import { startLambda } from "../../infra/local/lambda/lambda.ts";
 import { startPostgres } from "../../infra/local/postgres/server.ts";
-import { imageBucket } from "../../infra/local/s3/image-bucket.ts";
 import { startS3 } from "../../infra/local/s3/server.ts";
+import { setBucketVariables } from "../../infra/local/variables.ts";
 import { key, panelOrigin, useDatabase } from "../support/environment.ts";
 import { runFaults, type Service } from "./faults-run.ts";
 import type { Row } from "./measure.ts";
@@ -61,7 +61,7 @@ async function startService(): Promise<{ service: Service; close(): Promise<void
   ]);
   const dataApi = await startDataApi({ databaseUrl: server.url, key });
   useDatabase("postgres", dataApi.url);
-  Object.assign(process.env, { AWS_ENDPOINT_URL_S3: s3.url, IMAGE_BUCKET: imageBucket });
+  setBucketVariables(s3.url);
   const lambda = await startLambda({ outdir });
   const migrated = await lambda.invoke("ops-migrate", {});
   if ("error" in migrated) throw new Error(migrated.error.errorMessage);

@@ -9,8 +9,8 @@ import { imagePages } from "../../infra/local/gateway/images.ts";
 import { startGateway } from "../../infra/local/gateway/server.ts";
 import { type Lambda, type LambdaLimits, startLambda } from "../../infra/local/lambda/lambda.ts";
 import { owner } from "../../infra/local/postgres/owner.ts";
-import { imageBucket } from "../../infra/local/s3/image-bucket.ts";
 import { type S3, startS3 } from "../../infra/local/s3/server.ts";
+import { setBucketVariables } from "../../infra/local/variables.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
 import { key, panelOrigin, useDatabase } from "./environment.ts";
 
@@ -99,7 +99,7 @@ export async function startStack({
 async function startFileService() {
   const directory = await mkdtemp(join(tmpdir(), "colophon-s3-"));
   const s3 = await startS3({ directory, key });
-  Object.assign(process.env, { AWS_ENDPOINT_URL_S3: s3.url, IMAGE_BUCKET: imageBucket });
+  setBucketVariables(s3.url);
   return {
     s3,
     async close() {

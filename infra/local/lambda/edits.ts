@@ -42,8 +42,8 @@ const databaseCode = /\.sql$/;
 const settlingInMilliseconds = 50;
 
 /** A recursive watch would follow the files themselves, and lose those that an editor replaces by new ones. */
-const foldersIn = (folders: readonly string[]): string[] =>
-  folders.flatMap((folder) => [
+const watchedFolders = (): string[] =>
+  watched.flatMap((folder) => [
     folder,
     ...readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isDirectory())
@@ -99,7 +99,7 @@ export function openEdits({ outdir, stems, report }: EditsOptions): Edits {
     },
 
     follow(lambda) {
-      for (const folder of foldersIn(watched)) {
+      for (const folder of watchedFolders()) {
         const watcher = watch(join(root, folder), (_, file) => {
           if (file) onEdit(lambda, join(folder, file));
         });

@@ -1,40 +1,24 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { SourceMap } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { freePort } from "../../../../infra/local/postgres/server.ts";
+import { type ServiceProcess, startProcess } from "../../../support/service-process.ts";
 
 // Each start is a process, a build and a PostgreSQL; other tests use the machine as well.
 vi.setConfig({ testTimeout: 90_000 });
 const root = join(import.meta.dirname, "../../../..");
-let directory: string;
-let port: number;
-let child: ChildProcessWithoutNullStreams;
-let output = "";
+let service: ServiceProcess;
 let debug: Awaited<ReturnType<typeof connect>> | undefined;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "colophon-debugger-"));
-  port = await freePort();
-  const flags = ["--port", `${port}`, "--data", directory, "--no-uploads", "--empty"];
-  child = spawn(process.execPath, ["--inspect=127.0.0.1:0", join(root, "infra/local/start.ts"), ...flags]);
-  for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (chunk) => {
-      output += chunk;
-    });
-  await vi.waitUntil(() => output.includes("Try:"), { timeout: 90_000, interval: 100 });
+  service = await startProcess({ nodeFlags: ["--inspect=127.0.0.1:0"], flags: ["--empty"] });
 });
 
 afterAll(async () => {
   debug?.close();
-  child.kill("SIGTERM");
-  await once(child, "exit");
-  await rm(directory, { recursive: true });
-  await rm(join(root, "node_modules/.cache/colophon", `${port}`), { recursive: true, force: true });
+  await service.stop();
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: messages of the protocol are of every shape
@@ -82,9 +66,9 @@ async function placeOf(bundle: string, source: string, line: number) {
 }
 
 it("stops a function at a line of its TypeScript, without a timeout", async () => {
-  const url = `http://127.0.0.1:${port}/publisher/slug/nobody`;
+  const url = `${service.url}/publisher/slug/nobody`;
   await fetch(url);
-  debug = await connect(/ws:\/\/\S+/.exec(output)?.[0] ?? "");
+  debug = await connect(/ws:\/\/\S+/.exec(service.output())?.[0] ?? "");
   debug.post({ method: "NodeWorker.enable", params: { waitForDebuggerOnStart: false } });
   await debug.hear(({ method }) => method === "NodeWorker.attachedToWorker");
   for (const { message } of debug.all(({ method }) => method === "NodeWorker.attachedToWorker"))

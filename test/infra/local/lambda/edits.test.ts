@@ -1,56 +1,44 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { once } from "node:events";
 import { cp, mkdtemp, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { freePort } from "../../../../infra/local/postgres/server.ts";
+import { type ServiceProcess, startProcess } from "../../../support/service-process.ts";
 
 // Each start is a process, a build and a PostgreSQL; other tests use the machine as well.
 vi.setConfig({ testTimeout: 90_000 });
 const root = join(import.meta.dirname, "../../../..");
-let directory: string;
-let child: ChildProcessWithoutNullStreams;
-let port: number;
-let output = "";
+let project: string;
+let service: ServiceProcess;
 
 /** `npm start` in a copy of the project, whose files can be edited. */
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "colophon-edits-"));
+  project = await mkdtemp(join(tmpdir(), "colophon-edits-"));
   for (const part of ["functions", "lib", "infra", "package.json", "package-lock.json", "tsconfig.json"])
-    await cp(join(root, part), join(directory, part), {
+    await cp(join(root, part), join(project, part), {
       recursive: true,
       filter: (source) => !source.endsWith("node_modules"),
     });
-  await symlink(join(root, "node_modules"), join(directory, "node_modules"));
-  port = await freePort();
-  const flags = ["--port", `${port}`, "--data", join(directory, "data"), "--no-uploads"];
-  child = spawn(process.execPath, [join(directory, "infra/local/start.ts"), ...flags]);
-  for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (chunk) => {
-      output += chunk;
-    });
-  await vi.waitUntil(() => output.includes("Try:"), { timeout: 90_000, interval: 100 });
+  await symlink(join(root, "node_modules"), join(project, "node_modules"));
+  service = await startProcess({ project });
 });
 
 afterAll(async () => {
-  if (child.kill("SIGTERM")) await once(child, "exit");
-  await rm(directory, { recursive: true });
-  await rm(join(root, "node_modules/.cache/colophon", `${port}`), { recursive: true, force: true });
+  await service.stop();
+  await rm(project, { recursive: true });
 });
 
 async function edit(file: string, change: (text: string) => string): Promise<void> {
-  const path = join(directory, file);
+  const path = join(project, file);
   const text = await readFile(path, "utf8");
   // As most editors do it: the file is another one from then on.
   await writeFile(`${path}~`, change(text));
   await rename(`${path}~`, path);
-  await expect.poll(() => output, { timeout: 30_000 }).toContain(`${file} has changed`);
-  output = "";
+  await expect.poll(service.output, { timeout: 30_000 }).toContain(`${file} has changed`);
+  service.forget();
 }
 
 async function call(path: string, body?: object) {
-  const response = await fetch(`http://localhost:${port}${path}`, {
+  const response = await fetch(`${service.url}${path}`, {
     method: body ? "POST" : "GET",
     headers: { Cookie: "refreshToken=local-administrator", "Content-Type": "application/json" },
     ...(body && { body: JSON.stringify(body) }),
@@ -76,7 +64,7 @@ it("shows a build error in answer and terminal, and works again when the code is
 
   expect(broken.status).toBe(500);
   expect(broken.body.data).toContain(file);
-  expect(output).toContain(file);
+  expect(service.output()).toContain(file);
 
   await edit(file, (text) => text.replace(/\($/, ""));
   expect((await nobody()).status).toBe(404);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { externalServer, isLoopback } from "../../../infra/local/service.ts";
+import { externalServer, isLoopback } from "../../../infra/local/database.ts";
 
 describe("An external server", () => {
   it.each([
@@ -7,8 +7,8 @@ describe("An external server", () => {
     ["postgres://db:pw@db/colophon", "postgres://db:pw@db", "colophon"],
     ["postgres://user:p%40ss@db/two%20words?sslmode=disable", "postgres://user:p%40ss@db", "two words"],
     ["postgres://user@db", "postgres://user@db", "colophon"],
-  ])("is told from its database: %s", (given, url, database) => {
-    expect(externalServer(given)).toMatchObject({ url, database });
+  ])("is told from its database: %s", (given, url, name) => {
+    expect(externalServer(given)).toEqual({ url, name });
   });
 
   it.each([

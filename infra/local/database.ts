@@ -1,0 +1,76 @@
+import { join } from "node:path";
+import postgres from "postgres";
+import { keepPostgres } from "./postgres/keep.ts";
+import { createOwnedDatabase } from "./postgres/owner.ts";
+
+export interface DatabaseOptions {
+  /** The directory that keeps all data from one start to the next. */
+  readonly directory: string;
+  /** A PostgreSQL 18 to use instead of the embedded one, its database included. */
+  readonly databaseUrl?: string | undefined;
+  readonly report: (line: string) => void;
+  /** Called with the reason when a server has ended for good. */
+  readonly onExit: (reason: string) => void;
+}
+
+export interface Database {
+  /** The server's URL, with the user to whom the database belongs. */
+  readonly serverUrl: string;
+  readonly name: string;
+  stop(): Promise<void>;
+}
+
+/** The name of the database, unless `databaseUrl` has another. */
+export const defaultName = "colophon";
+
+/** Starts PostgreSQL unless there is another server, and creates the database if it does not exist. */
+export async function startDatabase({ databaseUrl, directory, report, onExit }: DatabaseOptions): Promise<Database> {
+  if (databaseUrl) {
+    const { url, name } = externalServer(databaseUrl);
+    await createDatabase(url, name);
+    return { serverUrl: url, name, stop: async () => {} };
+  }
+  const { url, stop } = await keepPostgres({ directory: join(directory, "postgres") }, report, onExit);
+  report("PostgreSQL is up");
+  try {
+    return { serverUrl: await createOwnedDatabase(url, defaultName), name: defaultName, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The server and the database of a `--database` URL. */
+export function externalServer(databaseUrl: string): { url: string; name: string } {
+  const url = new URL(databaseUrl);
+  const name = decodeURIComponent(url.pathname.slice(1)) || defaultName;
+  url.pathname = "";
+  url.search = "";
+  return { url: url.href, name };
+}
+
+/** On an external server the service logs in as the user of its URL. */
+async function createDatabase(serverUrl: string, name: string): Promise<void> {
+  const sql = postgres(`${serverUrl}/postgres`, { max: 1, onnotice: () => {} });
+  try {
+    const [existing] = await sql`select 1 from pg_database where datname = ${name}`;
+    if (!existing) await sql`create database ${sql(name)} encoding 'UTF8' template template0`;
+  } finally {
+    await sql.end();
+  }
+}
+
+/** Whether a database URL names this machine. */
+export const isLoopback = (databaseUrl: string): boolean =>
+  /^(localhost|127(\.\d+){3}|\[::1\])$/i.test(new URL(databaseUrl).hostname);
+
+/** Whether a database has neither users nor contributors. */
+export async function isEmpty(databaseUrl: string): Promise<boolean> {
+  const sql = postgres(databaseUrl, { max: 1 });
+  try {
+    const [found] = await sql`select 1 from users union all select 1 from contributors limit 1`;
+    return found === undefined;
+  } finally {
+    await sql.end();
+  }
+}

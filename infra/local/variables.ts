@@ -1,0 +1,32 @@
+import { secretVariables } from "./data-api/secrets.ts";
+import type { Key } from "./http/signature.ts";
+import { imageBucket } from "./s3/image-bucket.ts";
+
+export interface Variables {
+  readonly database: string;
+  readonly dataApiUrl: string;
+  readonly key: Key;
+  readonly allowedOrigins: readonly string[];
+  readonly imageBaseUrl: string;
+}
+
+/** Sets the environment variables that functions have on AWS, and the endpoint of the local Data API for the SDK. */
+export function setVariables({ database, dataApiUrl, key, allowedOrigins, imageBaseUrl }: Variables): void {
+  Object.assign(process.env, {
+    AWS_REGION: "eu-central-1",
+    AWS_ACCESS_KEY_ID: key.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
+    AWS_ENDPOINT_URL_RDS_DATA: dataApiUrl,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: dataApiUrl,
+    DATABASE_CLUSTER_ARN: "arn:aws:rds:eu-central-1:123456789012:cluster:colophon",
+    ...secretVariables,
+    DATABASE_NAME: database,
+    ALLOWED_ORIGINS: allowedOrigins.join(),
+    IMAGE_BASE_URL: imageBaseUrl,
+  });
+}
+
+/** Sets the variables of a stage with uploads. */
+export function setBucketVariables(s3Url: string): void {
+  Object.assign(process.env, { AWS_ENDPOINT_URL_S3: s3Url, IMAGE_BUCKET: imageBucket });
+}

@@ -1,0 +1,65 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { vi } from "vitest";
+import { freePort } from "../../infra/local/postgres/server.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+export interface ServiceProcess {
+  readonly pid: number | undefined;
+  readonly url: string;
+  /** What it has printed since this was last forgotten. */
+  output(): string;
+  forget(): void;
+  /** Stops it, and removes its data. */
+  stop(): Promise<void>;
+}
+
+export interface ServiceProcessOptions {
+  /** A copy of the project. */
+  readonly project?: string;
+  readonly nodeFlags?: readonly string[];
+  readonly flags?: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** `npm start` on a free port with a data directory of its own, without uploads. It answers once this resolves. */
+export async function startProcess({
+  project = root,
+  nodeFlags = [],
+  flags = [],
+  env,
+}: ServiceProcessOptions = {}): Promise<ServiceProcess> {
+  const directory = await mkdtemp(join(tmpdir(), "colophon-process-"));
+  const port = String(await freePort());
+  const own = ["--port", port, "--data", directory, "--no-uploads"];
+  const child = spawn(process.execPath, [...nodeFlags, join(project, "infra/local/start.ts"), ...own, ...flags], {
+    env: { ...process.env, ...env },
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk) => {
+      output += chunk;
+    });
+  const isUp = () => {
+    if (child.exitCode !== null) throw new Error(output);
+    return output.includes("Try:");
+  };
+  await vi.waitUntil(isUp, { timeout: 90_000, interval: 100 });
+  return {
+    pid: child.pid,
+    url: `http://localhost:${port}`,
+    output: () => output,
+    forget() {
+      output = "";
+    },
+    async stop() {
+      if (child.kill("SIGTERM")) await once(child, "exit");
+      await rm(directory, { recursive: true });
+      await rm(join(root, "node_modules/.cache/colophon", port), { recursive: true, force: true });
+    },
+  };
+}
