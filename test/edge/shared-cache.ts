@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
@@ -89,7 +90,14 @@ export async function startSharedCache(origin: string, reads: readonly PublicRea
 const clockTime = (milliseconds: number) => new Date(milliseconds).toISOString().slice(0, 19).replace("T", " ");
 
 async function untilReady(server: ChildProcess, socket: string, errors: string): Promise<void> {
-  await vi.waitUntil(() => existsSync(socket) || server.exitCode !== null, { timeout: 10_000, interval: 20 });
+  // The socket exists before nginx listens on it.
+  const isUp = () =>
+    new Promise<boolean>((resolve) => {
+      const connection = connect(socket, () => connection.destroy());
+      connection.once("close", (hasFailed) => resolve(!hasFailed));
+      connection.on("error", () => {});
+    });
+  await vi.waitUntil(async () => server.exitCode !== null || (await isUp()), { timeout: 10_000, interval: 20 });
   if (server.exitCode !== null) throw new Error(`nginx ended at once: ${await readFile(errors, "utf8")}`);
 }
 
