@@ -1,10 +1,10 @@
 import type { TransactionSql } from "postgres";
 
 /**
- * Fills a table while its indexes and constraints are put aside, if so many rows come that making them anew is less
- * work. Where that finds a row that is already there, the table is filled once more with all of
- * them in place, so what fills it should leave out such rows. All of it belongs to the transaction: whatever ends that
- * early leaves the table as it was.
+ * Fills a table. With more rows than the table has, its indexes and constraints are dropped before and created again
+ * after, which is less work. If a unique index then cannot be created, the table is filled again with all indexes in
+ * place, so `fill` should leave out rows that exist (`on conflict do nothing`). If the transaction fails, the table is
+ * as it was.
  */
 export async function inBulk(
   sql: TransactionSql,
@@ -14,13 +14,13 @@ export async function inBulk(
 ): Promise<void> {
   const [{ present = 0 } = {}] = await sql<{ present: number }[]>`select count(*)::int as present from ${sql(table)}`;
   if (rows < present) return void (await fill(sql));
-  const aside = await putAside(sql, table);
+  const definitions = await definitionsOf(sql, table);
   await sql`set local maintenance_work_mem = '512MB'`;
   try {
     await sql.savepoint(async (step) => {
-      for (const { remove } of aside) await step.unsafe(remove);
+      for (const { remove } of definitions) await step.unsafe(remove);
       await fill(step);
-      for (const { restore } of aside) await step.unsafe(restore);
+      for (const { restore } of definitions) await step.unsafe(restore);
     });
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === uniqueViolation)) throw error;
@@ -31,11 +31,11 @@ export async function inBulk(
 const uniqueViolation = "23505";
 
 /**
- * A primary key that others refer to stays, and so does what refers to clients: several tables that do are filled at the
- * same time, and each would wait for the others.
+ * The statements that drop and create the table's indexes and constraints. A primary key that other tables refer to
+ * stays. So do references to clients: tables that have them are filled at the same time, and would wait for each other.
  */
-const putAside = (sql: TransactionSql, table: string) => sql<{ remove: string; restore: string }[]>`
-  with dispensable as (
+const definitionsOf = (sql: TransactionSql, table: string) => sql<{ remove: string; restore: string }[]>`
+  with droppable as (
     select *
     from pg_constraint as own
     where
@@ -50,7 +50,7 @@ const putAside = (sql: TransactionSql, table: string) => sql<{ remove: string; r
     format('alter table %s drop constraint %I', cast(conrelid as regclass), conname) as remove,
     format('alter table %s add constraint %I %s', cast(conrelid as regclass), conname, pg_get_constraintdef(oid))
       as restore
-  from dispensable
+  from droppable
   union all
   select format('drop index %s', cast(indexrelid as regclass)), pg_get_indexdef(indexrelid)
   from pg_index

@@ -10,10 +10,10 @@ export interface Cover {
 }
 
 const width = 300;
-/** Grounds that white letters can be read on. */
+/** Hues of backgrounds on which white letters can be read. */
 const hues = [8, 24, 38, 96, 152, 176, 198, 214, 232, 262, 288, 322, 344];
 
-/** Draws a cover for a made-up edition: its colours and shapes follow from its key, so that it is always the same. */
+/** Draws a cover for a made-up edition. Colours and shapes are derived from the key, so the cover is always the same. */
 export async function drawCover(cover: Cover): Promise<Buffer> {
   const height = Math.round(width / cover.aspectRatio);
   return await sharp(Buffer.from(svgOf(cover, height, await hasFonts)))
@@ -26,12 +26,12 @@ const letter = (text: string) =>
     .raw()
     .toBuffer();
 
-/** Where there are no fonts, all letters look the same: an empty box. */
+/** On a machine without fonts all letters are the same empty box. */
 const hasFonts = Promise.all([letter("I"), letter("W")]).then(([one, other]) => !one.equals(other));
 
 function svgOf({ key, title, number }: Cover, height: number, isLettered: boolean): string {
-  const dice = createHash("sha256").update(key).digest();
-  const pick = (index: number, below: number) => (dice[index % dice.length] ?? 0) % below;
+  const digest = createHash("sha256").update(key).digest();
+  const pick = (index: number, below: number) => (digest[index % digest.length] ?? 0) % below;
   const hue = (hues[pick(0, hues.length)] ?? 0) + pick(1, 10);
   const ground = `hsl(${hue},45%,${28 + pick(2, 10)}%)`;
   const accent = `hsl(${(hue + 150 + pick(3, 60)) % 360},60%,62%)`;
@@ -52,7 +52,7 @@ function lettering(title: string, number: number, height: number, ground: string
   return `${text}<circle cx="${x}" cy="${y}" r="22" fill="${ground}"/>${textOf(String(number), x, y + 9, 26, "middle")}`;
 }
 
-/** One of a few arrangements of simple shapes in the lower part; a cover without any font still has these. */
+/** One of a few arrangements of simple shapes in the lower part, also on machines without fonts. */
 function motif(pick: (index: number, below: number) => number, height: number, colour: string): string {
   const centre = { x: 90 + pick(4, 120), y: height * 0.68 };
   const radius = 45 + pick(5, 40);

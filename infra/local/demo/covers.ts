@@ -10,8 +10,8 @@ type Put = (key: string, bytes: Buffer) => Promise<void>;
 const defaultAspectRatio = 0.7;
 
 /**
- * Draws a cover for each demo volume that should have one and has not. In a process of its own: sharp can read SVG
- * only for as long as no image function has been loaded beside it.
+ * Draws the covers of the demo volumes that are not stored yet, in another process: where an image function has been
+ * loaded, sharp reads no SVG any more.
  */
 export async function makeCovers(
   put: Put,
@@ -22,18 +22,18 @@ export async function makeCovers(
   const present = await Promise.all(wanted.map(({ key }) => has(key)));
   const covers = wanted.filter((_, index) => !present[index]);
   if (covers.length === 0) return;
-  const artist = fork(join(import.meta.dirname, "cover-process.ts"), { serialization: "advanced" });
+  const child = fork(join(import.meta.dirname, "cover-process.ts"), { serialization: "advanced" });
   const stored: Promise<void>[] = [];
-  artist.on("message", ({ key, bytes }: { key: string; bytes: Uint8Array }) => {
+  child.on("message", ({ key, bytes }: { key: string; bytes: Uint8Array }) => {
     stored.push(put(key, Buffer.from(bytes)));
   });
-  artist.send(covers);
-  const [code] = await once(artist, "exit");
+  child.send(covers);
+  const [code] = await once(child, "exit");
   if (code !== 0) throw new Error(`Drawing covers ended with ${code}`);
   await Promise.all(stored);
 }
 
-/** The same keys as the demo data give to volumes. */
+/** With the keys that `loadDemo` gives to volumes. */
 const coversOf = (series: readonly Series[]): Cover[] =>
   series.flatMap(({ key, name, volumes }) =>
     volumes

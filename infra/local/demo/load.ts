@@ -3,13 +3,13 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import postgres, { type TransactionSql } from "postgres";
 import { slugOf } from "../../../lib/slug.ts";
-import type { Client, Contributor, Publisher, Role, Series, User } from "./types.ts";
+import type { Client, Contributor, Description, Publisher, Role, Series, User } from "./types.ts";
 
 type Keys = ReadonlyMap<string, number>;
 
 const tokenDays = 3_650;
 
-/** Fills a migrated, empty database with the demo data, all or nothing; its users have tokens that anybody knows. */
+/** Fills a migrated, empty database with the demo data in one transaction. The tokens of its users are public. */
 export async function loadDemo(databaseUrl: string, { users = true } = {}): Promise<void> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   try {
@@ -30,32 +30,47 @@ export async function loadDemo(databaseUrl: string, { users = true } = {}): Prom
 export const readDemo = async <Entry>(name: string): Promise<Entry[]> =>
   JSON.parse(await readFile(join(import.meta.dirname, `${name}.json`), "utf8"));
 
-type Rows = readonly Readonly<Record<string, string | number | boolean | null>>[];
-
-/** Inserts rows in their order and gives their ids, where the table makes any. */
 async function insert(sql: TransactionSql, table: string, rows: readonly object[]): Promise<void> {
-  if (rows.length > 0) await sql`insert into ${sql(table)} ${sql(rows as Rows)}`;
+  if (rows.length > 0) await sql`insert into ${sql(table)} ${sql(rows as Row[])}`;
 }
 
-/** Inserts records that have a key in the demo files, and gives their ids by key. */
-async function insertKeyed(
+type Row = Readonly<Record<string, string | number | boolean | null>>;
+
+interface Keyed {
+  readonly key: string;
+}
+
+/** Inserts a row for each entry, and gives the ids by the entries' keys. */
+async function insertRecords<Entry extends Keyed>(
   sql: TransactionSql,
   table: string,
-  rows: readonly object[],
-  keys: readonly string[],
+  entries: readonly Entry[],
+  rowOf: (entry: Entry) => Row,
 ): Promise<Keys> {
-  const inserted = await sql<{ id: string }[]>`insert into ${sql(table)} ${sql(rows as Rows)} returning id`;
-  return new Map(inserted.map(({ id }, index) => [keys[index] ?? "", Number(id)]));
+  const rows = await sql<{ id: string }[]>`insert into ${sql(table)} ${sql(entries.map(rowOf))} returning id`;
+  return new Map(rows.map(({ id }, index) => [entries[index]?.key ?? "", Number(id)]));
 }
 
 function idOf(keys: Keys, key: string): number {
   const id = keys.get(key);
-  if (id === undefined) throw new Error(`The demo data name ${key}, which is not there`);
+  if (id === undefined) throw new Error(`The demo data refer to ${key}, which does not exist`);
   return id;
 }
 
+/** Inserts rows that belong to the entries into other tables, in which `reference` is the column of an entry's id. */
+const childrenOf =
+  <Entry extends Keyed>(sql: TransactionSql, entries: readonly Entry[], ids: Keys, reference: string) =>
+  (table: string, rowsOf: (entry: Entry) => readonly object[] | undefined) => {
+    const rows = entries.map((entry) =>
+      (rowsOf(entry) ?? []).map((row) => ({ [reference]: idOf(ids, entry.key), ...row })),
+    );
+    return insert(sql, table, rows.flat());
+  };
+
+const describe = ({ language, description, source = "" }: Description) => ({ language, description, source });
+
 async function loadContributors(sql: TransactionSql, entries: readonly Contributor[]): Promise<Keys> {
-  const rows = entries.map((entry) => ({
+  const ids = await insertRecords(sql, "contributors", entries, (entry) => ({
     first_name: entry.first_name,
     last_name: entry.last_name ?? null,
     slug: slugOf(`${entry.first_name} ${entry.last_name ?? ""}`, "contributor"),
@@ -64,43 +79,18 @@ async function loadContributors(sql: TransactionSql, entries: readonly Contribut
     client_id: entry.client ?? null,
     public: entry.public ?? true,
   }));
-  const ids = await insertKeyed(
-    sql,
-    "contributors",
-    rows,
-    entries.map(({ key }) => key),
-  );
-  const each = <Row>(rowsOf: (entry: Contributor, contributor_id: number) => readonly Row[]) =>
-    entries.flatMap((entry) => rowsOf(entry, idOf(ids, entry.key)));
-  await insert(
-    sql,
-    "contributor_links",
-    each(({ links = [] }, contributor_id) => links.map((url, position) => ({ contributor_id, position, url }))),
-  );
-  await insert(
-    sql,
-    "contributor_aliases",
-    each(({ aliases = [] }, contributor_id) => aliases.map((name) => ({ contributor_id, name }))),
-  );
-  await insert(
-    sql,
-    "contributor_descriptions",
-    each(({ descriptions = [] }, contributor_id) =>
-      descriptions.map(({ language, description, source = "" }) => ({ contributor_id, language, description, source })),
-    ),
-  );
-  await insert(
-    sql,
-    "contributor_relations",
-    each(({ relations = [] }, contributor_id) =>
-      relations.map(({ to, type }) => ({ contributor_id, relation_id: idOf(ids, to), relation_type: type })),
-    ),
+  const insertChildren = childrenOf(sql, entries, ids, "contributor_id");
+  await insertChildren("contributor_links", ({ links }) => links?.map((url, position) => ({ position, url })));
+  await insertChildren("contributor_aliases", ({ aliases }) => aliases?.map((name) => ({ name })));
+  await insertChildren("contributor_descriptions", ({ descriptions }) => descriptions?.map(describe));
+  await insertChildren("contributor_relations", ({ relations }) =>
+    relations?.map(({ to, type }) => ({ relation_id: idOf(ids, to), relation_type: type })),
   );
   return ids;
 }
 
 async function loadPublishers(sql: TransactionSql, entries: readonly Publisher[]): Promise<Keys> {
-  const rows = entries.map((entry) => ({
+  const ids = await insertRecords(sql, "publishers", entries, (entry) => ({
     name: entry.name,
     short_name: entry.short_name ?? null,
     slug: slugOf(entry.name, "publisher"),
@@ -110,32 +100,11 @@ async function loadPublishers(sql: TransactionSql, entries: readonly Publisher[]
     founding_date: entry.founding_date ?? null,
     client_id: entry.client ?? null,
   }));
-  const ids = await insertKeyed(
-    sql,
-    "publishers",
-    rows,
-    entries.map(({ key }) => key),
-  );
-  const each = <Row>(rowsOf: (entry: Publisher, publisher_id: number) => readonly Row[]) =>
-    entries.flatMap((entry) => rowsOf(entry, idOf(ids, entry.key)));
-  await insert(
-    sql,
-    "publisher_aliases",
-    each(({ aliases = [] }, publisher_id) => aliases.map((alias) => ({ publisher_id, ...alias }))),
-  );
-  await insert(
-    sql,
-    "publisher_descriptions",
-    each(({ descriptions = [] }, publisher_id) =>
-      descriptions.map(({ language, description, source = "" }) => ({ publisher_id, language, description, source })),
-    ),
-  );
-  await insert(
-    sql,
-    "publisher_relations",
-    each(({ relations = [] }, publisher_id) =>
-      relations.map(({ to, type }) => ({ publisher_id, relation_id: idOf(ids, to), type })),
-    ),
+  const insertChildren = childrenOf(sql, entries, ids, "publisher_id");
+  await insertChildren("publisher_aliases", ({ aliases }) => aliases);
+  await insertChildren("publisher_descriptions", ({ descriptions }) => descriptions?.map(describe));
+  await insertChildren("publisher_relations", ({ relations }) =>
+    relations?.map(({ to, type }) => ({ relation_id: idOf(ids, to), type })),
   );
   return ids;
 }
@@ -143,73 +112,36 @@ async function loadPublishers(sql: TransactionSql, entries: readonly Publisher[]
 async function loadSeries(
   sql: TransactionSql,
   entries: readonly Series[],
-  contributors: Keys,
-  publishers: Keys,
+  contributorIds: Keys,
+  publisherIds: Keys,
 ): Promise<void> {
-  const rows = entries.map(({ name, type, origin, client }) => ({
+  const ids = await insertRecords(sql, "series", entries, ({ name, type, origin, client }) => ({
     name,
     type,
     origin,
     slug: slugOf(name, "series"),
     client_id: client ?? null,
   }));
-  const ids = await insertKeyed(
-    sql,
-    "series",
-    rows,
-    entries.map(({ key }) => key),
+  const names = [...new Set(entries.flatMap(({ tags }) => tags))].sort().map((key) => ({ key }));
+  const tagIds = await insertRecords(sql, "tags", names, ({ key }) => ({ name: key }));
+  const insertChildren = childrenOf(sql, entries, ids, "series_id");
+  await insertChildren("series_aliases", ({ aliases }) => aliases);
+  await insertChildren("series_descriptions", ({ descriptions }) => descriptions);
+  await insertChildren("series_tags", ({ tags }) => tags.map((tag) => ({ tag_id: idOf(tagIds, tag) })));
+  await insertChildren("volumes", ({ key, volumes }) =>
+    volumes.map(({ number, aspect_ratio = 0.7, nsfw = 0, nsfw18 = 0, cover = true }) => ({
+      number,
+      aspect_ratio,
+      nsfw,
+      nsfw18,
+      cover: cover ? `covers/${key}-${number}.webp` : null,
+    })),
   );
-  const names = [...new Set(entries.flatMap(({ tags }) => tags))].sort();
-  const tags = await insertKeyed(
-    sql,
-    "tags",
-    names.map((name) => ({ name })),
-    names,
+  await insertChildren("series_contributors", ({ contributors }) =>
+    contributors.map(({ key, role = null }) => ({ contributor_id: idOf(contributorIds, key), role })),
   );
-  const each = <Row>(rowsOf: (entry: Series, series_id: number) => readonly Row[]) =>
-    entries.flatMap((entry) => rowsOf(entry, idOf(ids, entry.key)));
-  await insert(
-    sql,
-    "series_aliases",
-    each(({ aliases = [] }, series_id) => aliases.map((alias) => ({ series_id, ...alias }))),
-  );
-  await insert(
-    sql,
-    "series_descriptions",
-    each(({ descriptions = [] }, series_id) =>
-      descriptions.map(({ language, description }) => ({ series_id, language, description })),
-    ),
-  );
-  await insert(
-    sql,
-    "series_tags",
-    each((entry, series_id) => entry.tags.map((tag) => ({ series_id, tag_id: idOf(tags, tag) }))),
-  );
-  await insert(
-    sql,
-    "volumes",
-    each((entry, series_id) =>
-      entry.volumes.map(({ number, aspect_ratio = 0.7, nsfw = 0, nsfw18 = 0, cover = true }) => ({
-        series_id,
-        number,
-        aspect_ratio,
-        nsfw,
-        nsfw18,
-        cover: cover ? `covers/${entry.key}-${number}.webp` : null,
-      })),
-    ),
-  );
-  await insert(
-    sql,
-    "series_contributors",
-    each((entry, series_id) =>
-      entry.contributors.map(({ key, role = null }) => ({ series_id, contributor_id: idOf(contributors, key), role })),
-    ),
-  );
-  await insert(
-    sql,
-    "series_publishers",
-    each((entry, series_id) => entry.publishers.map((key) => ({ series_id, publisher_id: idOf(publishers, key) }))),
+  await insertChildren("series_publishers", ({ publishers }) =>
+    publishers.map((key) => ({ publisher_id: idOf(publisherIds, key) })),
   );
 }
 

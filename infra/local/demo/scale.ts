@@ -3,12 +3,12 @@ import { inBulk } from "./bulk.ts";
 import { firstName, word } from "./made-up.ts";
 
 type Report = (line: string) => void;
-/** Numbers or ids that follow each other. */
+/** Consecutive numbers or ids. */
 interface Span {
   readonly first: number;
   readonly count: number;
 }
-/** Adds a row, or a few, for each number of a span. */
+/** Adds one or more rows for each number of a span. */
 type Add = (sql: TransactionSql, first: number, last: number) => Promise<unknown>;
 
 const batch = 100_000;
@@ -51,10 +51,10 @@ async function highest(sql: Sql, table: string): Promise<number> {
   return id;
 }
 
-/** One transaction a table: its rows are all there or none of them is, also after kill -9. */
+/** Adds a table's rows in one transaction, so that after kill -9 all of them are there or none. */
 async function add(sql: Sql, table: string, { first, count }: Span, rows: Add, report: Report): Promise<void> {
   const start = performance.now();
-  // Slugs are known to be free, and sort keys come with the rows: what looks for them row by row is not needed.
+  // The slugs are free and the rows come with their sort keys, so the triggers that see to both row by row are not needed.
   const dispensable = await sql<{ name: string }[]>`
     select tgname as name
     from pg_trigger
@@ -145,8 +145,8 @@ const relatePublishers =
   `;
 
 /**
- * Adds so many users and roles, each user with one to three roles: for measurements. Those whose names come last in the
- * alphabet share a role of their own.
+ * Adds users and roles for measurements. Each user has one to three roles, and users whose names come last in the
+ * alphabet have `lateRole` as well.
  */
 export async function scaleUsers(
   databaseUrl: string,

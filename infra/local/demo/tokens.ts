@@ -1,14 +1,14 @@
 import postgres from "postgres";
 import { digestOf } from "../../../lib/token.ts";
 
-/** The demo users' tokens, and what they let somebody do. */
+/** The demo users' tokens, and the permissions of each. */
 export const demoTokens: Readonly<Record<string, string>> = {
   "local-administrator": "every permission",
   "local-editor": "views, adds and edits contributors",
   "local-reader": "no permission",
 };
 
-/** Those of them that open a session in this database: it may have other users, or have logged these out. */
+/** The demo tokens that are valid in this database: it may have no demo users, or they may have been logged out. */
 export async function validTokens(databaseUrl: string): Promise<readonly string[]> {
   const sql = postgres(databaseUrl, { max: 1 });
   try {

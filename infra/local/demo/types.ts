@@ -4,7 +4,7 @@ export interface Client {
   name: string;
 }
 
-/** What is said of a contributor or publisher in one language, and where it comes from. */
+/** A text about a contributor or publisher in one language, and its source. */
 export interface Description {
   language: string;
   description: string;
@@ -80,7 +80,7 @@ export interface User {
   registered?: string;
 }
 
-/** A role besides those that the migrations make. */
+/** A role in addition to those of the migrations. */
 export interface Role {
   name: string;
   description?: string;
