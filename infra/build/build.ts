@@ -34,7 +34,7 @@ function releaseSchema(): string {
   return `changes_${hash.digest("hex").slice(0, 12)}`;
 }
 
-/** How esbuild makes something for Lambda of the code as it is now. */
+/** esbuild's options for code that runs on Lambda, new for each build: the schema's name changes with lib/changes. */
 export const bundling = () =>
   ({
     bundle: true,
@@ -54,7 +54,7 @@ export const bundling = () =>
 
 const functions = join(root, "functions");
 
-/** How functions are bundled to `<outdir>/<stem>/index.mjs`, each with its source map beside it. */
+/** esbuild's options for functions: each becomes `<outdir>/<stem>/index.mjs`, with its source map beside it. */
 const bundlingOf = (stems: readonly string[], outdir: string) =>
   ({
     entryPoints: stems.map((stem) => ({ in: join(functions, `${stem}.ts`), out: `${stem}/index` })),
@@ -84,7 +84,7 @@ export async function build(options: { readonly outdir: string }): Promise<Built
 
 /**
  * Bundles one function.
- * @throws with what esbuild has to say, places included, when the code is broken
+ * @throws with esbuild's messages and the lines that they are about, when the code is broken
  */
 export async function buildAgain(stem: string, outdir: string): Promise<void> {
   try {
@@ -96,22 +96,22 @@ export async function buildAgain(stem: string, outdir: string): Promise<void> {
   }
 }
 
-/** What a function may weigh, minified; most of it is the SDK, of which functions of the file service need two clients. */
+/** The size limit of a bundle. Most of it is the SDK, and functions of the file service need two of its clients. */
 const bytesMax = 360_000;
 const fileServiceBytesMax = 420_000;
 
 const fileService = new Set(endpoints.filter(({ files, removesImages }) => files || removesImages).map(stem));
 
-const isHeavy = (each: BuiltFunction) => each.bytes > (fileService.has(each.stem) ? fileServiceBytesMax : bytesMax);
+const isTooLarge = (each: BuiltFunction) => each.bytes > (fileService.has(each.stem) ? fileServiceBytesMax : bytesMax);
 
 if (import.meta.main) {
   const built = await build({ outdir: join(root, "dist") });
   for (const { name, bytes, file } of built) {
     console.log(`${name.padEnd(36)} ${(bytes / 1000).toFixed(0).padStart(5)} kB  ${relative(root, file)}`);
   }
-  const heavy = built.filter(isHeavy);
-  if (heavy.length > 0) {
-    console.error(`Over the size budget: ${heavy.map(({ name }) => name).join(", ")}`);
+  const tooLarge = built.filter(isTooLarge);
+  if (tooLarge.length > 0) {
+    console.error(`Over the size budget: ${tooLarge.map(({ name }) => name).join(", ")}`);
     process.exitCode = 1;
   }
 }

@@ -6,11 +6,11 @@ import lock from "../../package-lock.json" with { type: "json" };
 import { type BuiltFunction, build } from "./build.ts";
 
 export interface Packaged extends BuiltFunction {
-  /** Whether sharp and its native code are to be shipped along. */
+  /** Whether it loads sharp, which is uploaded with it. */
   readonly processesImages: boolean;
-  /** False where sharp was not at hand: fit to be synthesised, not to be deployed. */
+  /** False when it needs sharp and sharp is not installed: it can be synthesised, but not deployed. */
   readonly isComplete: boolean;
-  /** Whether it reads what exceeds a result of the Data API, or migrates. */
+  /** Whether it opens transactions: to migrate, or to read an answer that exceeds a result of the Data API. */
   readonly usesTransactions: boolean;
   /** The environment variables that it reads. */
   readonly variables: ReadonlySet<string>;
@@ -18,13 +18,13 @@ export interface Packaged extends BuiltFunction {
 
 export interface PackagingOptions {
   readonly outdir: string;
-  /** Do with what an earlier run has left, and ask no registry. */
+  /** Uses the sharp that an earlier run has installed, if any, and does not ask the npm registry. */
   readonly offline?: boolean;
 }
 
 /**
- * Builds every function and makes its folder ready to be uploaded: sharp, which no bundle can hold, goes beside the
- * functions that load it, in the build for Lambda's machines. The first run needs the npm registry.
+ * Builds every function and prepares its folder for the upload: sharp cannot be bundled, so its build for Lambda's
+ * machines is copied beside the functions that load it. The first run needs the npm registry.
  */
 export async function packageFunctions({ outdir, offline = false }: PackagingOptions): Promise<Packaged[]> {
   const built = await build({ outdir });
@@ -32,7 +32,7 @@ export async function packageFunctions({ outdir, offline = false }: PackagingOpt
   return await Promise.all(built.map((each) => assemble(each, modules)));
 }
 
-/** Puts the modules beside a bundle that needs them, and tells what it needs besides. */
+/** Copies the modules beside a bundle that needs them, and finds out from its code what else it needs. */
 export async function assemble(built: BuiltFunction, modules?: string): Promise<Packaged> {
   const code = await readFile(built.file, "utf8");
   const processesImages = /from"sharp"/.test(code);
@@ -48,7 +48,7 @@ export async function assemble(built: BuiltFunction, modules?: string): Promise<
   };
 }
 
-/** What Lambda runs: whatever machine this is, npm must not choose for it (sharp, "Cross-platform"). */
+/** Lambda's machines; by default npm would choose the build for this one (sharp, "Cross-platform"). */
 const platform = { os: "linux", cpu: "arm64", libc: "glibc" } as const;
 
 const root = join(import.meta.dirname, "../..");
@@ -61,7 +61,7 @@ const keptSharp = async () => ((await stat(keptModules).catch(() => undefined)) 
 const run = promisify(execFile);
 
 /**
- * Installs what the lock file says, byte for byte, so that a function stays the same until the lock file changes.
+ * Installs the versions of the lock file, so that a function stays the same until the lock file changes.
  * @returns the node_modules that has it
  */
 async function installSharp(): Promise<string> {
@@ -89,7 +89,7 @@ interface Locked {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** What this project's lock file says of sharp and of all it needs, on whatever machine; npm takes those of Lambda's. */
+/** What the lock file has of sharp and all its dependencies, for any machine; npm installs those for Lambda's. */
 function lockOfSharp(): object {
   const all = lock.packages as Readonly<Record<string, Locked>>;
   const needed: Record<string, Locked> = {};

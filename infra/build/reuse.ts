@@ -35,7 +35,9 @@ async function keptBundles(): Promise<string> {
     JSON.stringify(built.map((each) => ({ ...each, file: `${each.stem}/index.mjs` }))),
   );
   const isEdited = (await hashOfCode()) !== hash;
-  await (isEdited ? rm(draft, { recursive: true }) : rename(draft, kept).catch(() => rm(draft, { recursive: true })));
+  // The bundles of another process may be there by now.
+  if (!isEdited) await rename(draft, kept).catch(() => {});
+  await rm(draft, { recursive: true, force: true });
   await removeOld();
   return isEdited ? await keptBundles() : kept;
 }

