@@ -1,0 +1,90 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { basename, join, relative } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { keptFolder } from "../../../infra/build/kept.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const cache = join(root, "node_modules/.cache/colophon");
+let folder: string;
+let name: string;
+let times: number;
+
+beforeEach(async () => {
+  await mkdir(cache, { recursive: true });
+  folder = await mkdtemp(join(cache, "kept-test-"));
+  name = `${basename(folder)}-made`;
+  times = 0;
+  await edit("first");
+});
+
+afterEach(async () => {
+  for (const entry of await readdir(cache))
+    if (entry.startsWith(basename(folder))) await rm(join(cache, entry), { recursive: true });
+});
+
+const edit = (text: string) => writeFile(join(folder, "input.ts"), text);
+const others = async () => (await readdir(cache)).filter((entry) => entry.startsWith(name));
+
+/** Copies the input, and edits it first as often as it is told to. */
+const make = (edits = 0) =>
+  keptFolder(name, [relative(root, folder)], async (draft) => {
+    times += 1;
+    const text = await readFile(join(folder, "input.ts"), "utf8");
+    if (times <= edits) await edit(`${text}, edited`);
+    await mkdir(draft);
+    await writeFile(join(draft, "copy"), text);
+  });
+
+const copyIn = (kept: string) => readFile(join(kept, "copy"), "utf8");
+
+it("is made once for the same files", async () => {
+  const kept = await make();
+
+  expect(await make()).toBe(kept);
+  expect(times).toBe(1);
+});
+
+it("is made again when a file has changed", async () => {
+  const kept = await make();
+  await edit("second");
+
+  const again = await make();
+
+  expect(again).not.toBe(kept);
+  expect(await copyIn(again)).toBe("second");
+});
+
+it("leaves nothing behind when it cannot be made", async () => {
+  const broken = keptFolder(name, [relative(root, folder)], async (draft) => {
+    await mkdir(draft);
+    throw new Error("no space");
+  });
+
+  await expect(broken).rejects.toThrow("no space");
+  expect(await others()).toEqual([]);
+});
+
+it("is made again when a file changes meanwhile", async () => {
+  expect(await copyIn(await make(1))).toBe("first, edited");
+  expect(times).toBe(2);
+  expect(await others()).toHaveLength(1);
+});
+
+it("is whole when several make it at the same time", async () => {
+  const [kept, ...rest] = await Promise.all([make(), make(), make()]);
+
+  expect(new Set([kept, ...rest]).size).toBe(1);
+  expect(await copyIn(kept)).toBe("first");
+  expect(await others()).toHaveLength(1);
+});
+
+it("is removed when it has not been used for a day", async () => {
+  const kept = await make();
+  const yesterday = new Date(Date.now() - 25 * 60 * 60_000);
+  await utimes(kept, yesterday, yesterday);
+  await edit("second");
+
+  const again = await make();
+
+  expect(await others()).toEqual([basename(again)]);
+});
