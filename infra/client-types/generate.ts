@@ -7,7 +7,7 @@ import { openApiDocument } from "../openapi/document.ts";
 /** Where the client's types are kept. */
 export const typesFile = join(import.meta.dirname, "../../lib/client/schema.d.ts");
 
-/** The types of every operation that can succeed, as the client's calls are checked with. */
+/** The types of every operation that can succeed. The compiler checks the client's calls with them. */
 export async function clientTypes(): Promise<string> {
   const { paths, ...document } = openApiDocument();
   const declared = new Set<string>(endpoints.map(({ path }) => path));

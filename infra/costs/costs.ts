@@ -8,7 +8,7 @@ const section = /(<!-- costs -->\n)[\s\S]*(<!-- \/costs -->)/;
 
 /** The text with the section of costs replaced, for these settings and the templates in a folder. */
 export function withCosts(text: string, settings: Settings, folder: string): string {
-  if (!section.test(text)) throw new Error("There is no place between <!-- costs --> and <!-- /costs -->");
+  if (!section.test(text)) throw new Error("The text has no section between <!-- costs --> and <!-- /costs -->");
   return text.replace(section, (_, start, end) => `${start}\n${costs(settings, folder)}\n\n${end}`);
 }
 

@@ -6,7 +6,7 @@ export type Lines = Readonly<Record<string, number>>;
 
 /** The part of a synthesised template that costs are computed from. */
 export interface Template {
-  // biome-ignore lint/suspicious/noExplicitAny: templates are looked into at every depth
+  // biome-ignore lint/suspicious/noExplicitAny: templates are read at every depth
   readonly Resources: Readonly<Record<string, { readonly Type: string; readonly Properties: any }>>;
 }
 
@@ -58,7 +58,7 @@ export const perSecond = (millions: number) => (millions * 1_000_000) / (assumed
 const all = (templates: readonly Template[], type: string) =>
   templates.flatMap((each) => Object.values(each.Resources).filter(({ Type }) => Type === `AWS::${type}`));
 
-/** A month of these stacks without any request. */
+/** The costs of a month of these stacks without any request. */
 export function restOf(...templates: readonly Template[]): Lines {
   const clusters = all(templates, "RDS::DBCluster").map(({ Properties }) => Properties);
   const unitsMin =
@@ -81,7 +81,7 @@ export function restOf(...templates: readonly Template[]): Lines {
   };
 }
 
-/** A month of so many million requests, with an edge in front or without. */
+/** The costs of a month with so many million requests, with an edge or without. */
 export function monthOf({ stage, database, templates }: Deployed, millions: number, hasEdge: boolean): Lines {
   const sum = over(millions, hasEdge);
   const reaching = sum(() => 1);

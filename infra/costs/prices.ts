@@ -1,7 +1,7 @@
-/** Dollars that AWS lists for so much of something (`M` is a million), without free tiers, and who says so. */
+/** A list price of AWS in dollars per unit (`M` is a million), without free tiers, and its source. */
 const aws = (dollars: number, per: string, what: string, source: string) => ({ dollars, per, what, source });
 
-/** Where somebody else is the source, who quotes AWS. */
+/** A price that another source quotes from AWS. */
 const quoted = (...[dollars, per, what, by]: Parameters<typeof aws>) => aws(dollars, per, what, `not AWS: ${by}`);
 
 export const pricesOf = "us-east-1, looked up on 2026-11-22";

@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, "../..");
 const filesIn = async (folder: string) =>
   (await readdir(join(root, folder), { recursive: true })).map((file) => `${folder}/${file.replaceAll("\\", "/")}`);
 
-/** What is missing of the endpoints, a line each: files, what is yet to be filled in, the document. */
+/** All gaps in the endpoints, one per line: missing files, files with FILL_IN, an outdated OpenAPI document. */
 export async function gaps(): Promise<string[]> {
   const all = (await Promise.all(["functions", "events", "test/functions", "lib/changes"].map(filesIn))).flat();
   const has = new Set(all);
@@ -26,15 +26,15 @@ export async function gaps(): Promise<string[]> {
   const orphaned = all.filter((file) => /^events\/.*\.json$/.test(file) && !needed.includes(file.slice(7, -5)));
   const texts = all.filter((file) => /\.(json|sql|ts)$/.test(file));
   const unfinished = (await Promise.all(texts.map((file) => readFile(join(root, file), "utf8")))).flatMap(
-    (text, index) => (text.includes("FILL_IN") ? [`${texts[index]} has yet to be filled in`] : []),
+    (text, index) => (text.includes("FILL_IN") ? [`${texts[index]} still contains FILL_IN`] : []),
   );
   const isCurrent = (await readFile(documentFile, "utf8")) === openApiText();
   return [
     ...missing.map((file) => `${file} is missing`),
     ...undeclared.map((each) => `functions/${each}.ts serves no declared endpoint`),
-    ...orphaned.map((file) => `${file} is for no function`),
+    ...orphaned.map((file) => `${file} belongs to no function`),
     ...unfinished,
-    ...(isCurrent ? [] : ["lib/contract/openapi.json is not what the declarations say: npm run openapi"]),
+    ...(isCurrent ? [] : ["lib/contract/openapi.json is out of date: npm run openapi"]),
   ];
 }
 

@@ -6,22 +6,22 @@ import { changeTexts, contractText, eventText, functionText, type Plan, queryTex
 
 const usage = "Usage: npm run new -- GET|POST|DELETE /path/{id} [--permission view-users] [--list]";
 
-/** What an endpoint is to be; the rest follows from the other endpoints of its resource. */
-export interface Wish {
+/** The new endpoint. The rest is taken from the other endpoints of its resource. */
+export interface NewEndpoint {
   readonly method: string;
   readonly path: string;
   readonly permission?: string | undefined;
-  /** Whether a GET answers a list. */
+  /** Whether a GET returns a list. */
   readonly list?: boolean;
 }
 
 /**
- * Writes all that an endpoint consists of, with `FILL_IN` wherever somebody has to decide; `npm run check` fails as long
- * as one is left.
- * @returns the files that were written or added to
+ * Writes all files of an endpoint, with `FILL_IN` for every decision; `npm run check` fails as long as one of these is
+ * left.
+ * @returns the files that were written or extended
  */
-export async function writeEndpoint(root: string, wish: Wish): Promise<string[]> {
-  const plan = await planOf(root, wish);
+export async function writeEndpoint(root: string, endpoint: NewEndpoint): Promise<string[]> {
+  const plan = await planOf(root, endpoint);
   const written: string[] = [];
   const write = async (file: string, text: string, isNew = true) => {
     await mkdir(dirname(join(root, file)), { recursive: true });
@@ -47,7 +47,7 @@ export async function writeEndpoint(root: string, wish: Wish): Promise<string[]>
   return written;
 }
 
-async function planOf(root: string, { method, path, permission, list = false }: Wish): Promise<Plan> {
+async function planOf(root: string, { method, path, permission, list = false }: NewEndpoint): Promise<Plan> {
   if (!/^(GET|POST|DELETE)$/.test(method) || !/^(\/[a-z-]+)+(\/\{\w+\})?$/.test(path)) throw new TypeError(usage);
   if (method !== "GET" && (!permission || list)) throw new TypeError("A change needs a --permission, and is no list");
   const resource = path.split("/")[1] ?? "";
@@ -56,7 +56,7 @@ async function planOf(root: string, { method, path, permission, list = false }: 
   if (contracts.some(({ text }) => text.includes(`method: "${method}",\n  path: "${path}"`)))
     throw new Error(`${method} ${path} is declared already`);
   const contract = contracts.find(({ text }) => declares(text, `${resource}"`) || declares(text, `${resource}/`));
-  if (!contract) throw new Error(`No endpoint begins with /${resource}: the README tells how to begin a new resource`);
+  if (!contract) throw new Error(`No endpoint begins with /${resource}: see the README for new resources`);
   const siblings = await filesIn(join(root, "functions", resource));
   const queries = siblings.map(({ text }) => /lib\/queries\/([\w-]+)\.ts/.exec(text)?.[1]).find(Boolean) ?? resource;
   return {
@@ -88,7 +88,7 @@ if (import.meta.main) {
     });
     const [method = "", path = ""] = positionals;
     const written = await writeEndpoint(join(import.meta.dirname, "../.."), { method, path, ...values });
-    console.log(`${written.join("\n")}\n\nDecide what FILL_IN says there; npm run check tells what is missing.`);
+    console.log(`${written.join("\n")}\n\nReplace each FILL_IN there; npm run check lists what is missing.`);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 1;

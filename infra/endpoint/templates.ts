@@ -1,4 +1,4 @@
-/** What is written for an endpoint, and where. */
+/** The properties of a new endpoint, and the files to extend. */
 export interface Plan {
   readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
@@ -6,7 +6,7 @@ export interface Plan {
   /** `publishers/countries` */
   readonly stem: string;
   readonly kind: "record" | "list" | "change";
-  /** The files that its resource has for declarations and queries. */
+  /** The files with the declarations and the queries of its resource. */
   readonly contract: string;
   readonly queries: string;
 }
@@ -84,7 +84,7 @@ ${guarded}${body}});
 `;
 }
 
-/** A change's file, and its two lines in the list of all. */
+/** The file of a change, and its two lines in the list of all changes. */
 export function changeTexts(plan: Plan) {
   const file = changeOf(plan);
   const name = file.replaceAll("-", "_");
@@ -109,7 +109,7 @@ $$;
   };
 }
 
-/** What differs from one event of API Gateway to another; handlers do without the rest. */
+/** The fields of API Gateway's event that handlers read. */
 export const eventText = (plan: Plan): string =>
   `${JSON.stringify(
     {

@@ -1,27 +1,27 @@
 import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
 
-/** The page's only script from elsewhere: Scalar, whole, from its package. */
+/** Scalar's script, the only one that the page loads. It is served from its npm package. */
 export const scalarFile = createRequire(import.meta.url)
   .resolve("@scalar/api-reference")
   .replace(/index\.js$/, "browser/standalone.js");
 
 export interface ReferenceOptions {
-  /** Where `openapi.json` and `scalar.js` lie: a path with a slash at its end, or nothing where they lie beside the page. */
+  /** The path of `openapi.json` and `scalar.js`, with a slash at its end. Empty if they are beside the page. */
   readonly base: string;
-  /** Tokens that requests can be sent with; without any, they are sent with the cookie that the browser has. */
+  /** The tokens to choose from. Without any, the browser sends the cookie that it has. */
   readonly tokens: readonly string[];
-  /** The origin that requests go to, as Content Security Policies name it. */
+  /** The origin of the API, as in a Content Security Policy. */
   readonly api: string;
 }
 
 export interface Reference {
   readonly html: string;
-  /** Its Content Security Policy: nothing is loaded from elsewhere, and nothing sent but to the API. */
+  /** Its Content Security Policy: the page loads nothing from other hosts, and sends requests only to the API. */
   readonly policy: string;
 }
 
-/** The page that shows the whole interface, where requests can be tried. */
+/** The page that documents the whole interface, and from which requests can be sent. */
 export function reference({ base, tokens, api }: ReferenceOptions): Reference {
   const script = `${tokens.length > 0 ? choosing : ""}${showing(base)}`;
   const policy = [
@@ -39,7 +39,7 @@ export function reference({ base, tokens, api }: ReferenceOptions): Reference {
 
 const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-/** The cookie of whoever is chosen; it outlives the page. */
+/** Sets the chosen token as cookie, which stays for later visits. */
 const choosing = `
 const choice = document.querySelector("select");
 const known = document.cookie.match(/(?:^|; )refreshToken=([^;]*)/);

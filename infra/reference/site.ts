@@ -4,8 +4,8 @@ import { openApiDocument } from "../openapi/document.ts";
 import { reference, scalarFile } from "./page.ts";
 
 /**
- * Writes the reference as a static site, to be copied to the bucket of a stage that has one.
- * @param api the URL of the API that its requests go to
+ * Writes the reference as a static site, which operators copy to the bucket of a stage.
+ * @param api the URL of the API that receives the page's requests
  */
 export async function writeReferenceSite(directory: string, api: URL): Promise<void> {
   const servers = [{ url: api.href.replace(/\/$/, "") }];

@@ -7,9 +7,9 @@ import type { SmokeRequest } from "../../lib/operators/smoke.ts";
 const events = join(import.meta.dirname, "../../events");
 
 /**
- * What a smoke test asks: the sample events of endpoints that only show something. Details that take an edit lock do
- * more than that.
- * @param whose what everybody may ask, or that of the administration as well
+ * The requests of a smoke test: the sample events of endpoints that only read. Details that take an edit lock are left
+ * out, because they write.
+ * @param whose only public requests, or administrative ones as well
  */
 export const smokeRequests = (whose: "public" | "all"): readonly SmokeRequest[] =>
   endpoints

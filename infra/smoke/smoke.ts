@@ -6,10 +6,10 @@ import { smokeRequests } from "./requests.ts";
 const usage =
   "npm run smoke -- URL [--token-from VARIABLE|FILE]\n" +
   "  --token-from  an environment variable, or else a file, that has the refresh token of a session\n" +
-  "                with which the administration is asked, too; without it that has to refuse";
+  "                with which administrative requests are sent; without it they must be 401";
 
 /**
- * Asks a running stage what its sample events ask, as far as that changes nothing, and holds the answers against their
+ * Sends all sample events that change nothing to a running stage, and compares the answers with their
  * declarations.
  */
 export async function smokeTest(
@@ -23,15 +23,15 @@ export async function smokeTest(
   const [given, ...others] = positionals;
   if (given === undefined || others.length > 0 || !URL.canParse(given)) throw new Error(usage);
   const token = values["token-from"] === undefined ? undefined : await tokenFrom(values["token-from"]);
-  if (token !== undefined && !isPrivate(new URL(given))) throw new Error("A token travels by https alone");
+  if (token !== undefined && !isPrivate(new URL(given))) throw new Error("A token is sent only by https");
   const results = await smoke(given, smokeRequests("all"), token);
   return { report: tableOf(results), isFine: results.every(({ problem }) => problem === undefined) };
 }
 
-/** Whoever is on this machine sees the arguments of its processes, so they hold no token. */
+/** Other users of the machine can see the arguments of a process, so the token is not an argument. */
 async function tokenFrom(source: string): Promise<string> {
   const token = (process.env[source] ?? (await readFile(source, "utf8").catch(() => ""))).trim();
-  if (token === "") throw new Error(`Neither an environment variable nor a file ${source} holds a token`);
+  if (token === "") throw new Error(`Neither an environment variable nor a file ${source} contains a token`);
   return token;
 }
 

@@ -28,7 +28,7 @@ export interface DatabaseStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: DatabaseSettings;
   /** Operators' functions of this database. */
   readonly operations: readonly Packaged[];
-  /** Runs the migrations when CloudFormation asks for it. */
+  /** The function by which CloudFormation runs the migrations. */
   readonly migration: Packaged;
 }
 

@@ -12,7 +12,7 @@ export const databaseName = "colophon";
 /** The prefix of the names of all clusters that a database has had. */
 export const clusterNames = (database: string) => `colophon-${database}-database`;
 
-/** What API stacks know about a cluster. */
+/** The properties of a cluster that API stacks use. */
 export interface Cluster {
   readonly arn: string;
   readonly identifier: string;
@@ -21,7 +21,7 @@ export interface Cluster {
   readonly adminSecretArn: string;
 }
 
-/** A cluster as an API stack finds it. */
+/** A cluster as API stacks refer to it. */
 export interface FoundCluster extends Cluster {
   /**
    * A pattern for the ARNs of all clusters that the database has had. During a gradual release old versions of
@@ -30,7 +30,7 @@ export interface FoundCluster extends Cluster {
   readonly arnsOfAll: string;
 }
 
-/** A cluster as its own stack knows it. */
+/** A cluster as its own stack refers to it. */
 export interface OwnCluster extends Cluster {
   readonly masterSecretArn: string;
 }

@@ -10,7 +10,7 @@ import { assemble, type Packaged } from "../../build/package.ts";
 import { longTimeout, ServiceFunction } from "../shared/service-function.ts";
 import { type OwnCluster, ownResource } from "./database.ts";
 
-/** Builds the function that runs the migrations when CloudFormation asks for it. */
+/** Builds the function by which CloudFormation runs the migrations. */
 export async function packageMigration({ outdir }: { readonly outdir: string }): Promise<Packaged> {
   const file = join(outdir, "migrate-on-deploy", "index.mjs");
   const entry = join(import.meta.dirname, "./migrate-on-deploy.ts");

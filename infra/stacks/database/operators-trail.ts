@@ -15,8 +15,8 @@ export interface OperatorsTrailProps extends LogSettings {
 }
 
 /**
- * CloudTrail's record of who invoked operators' functions. A function does not know its caller; the request id connects
- * a row of the ledger with this record.
+ * CloudTrail's record of who invoked operators' functions. Lambda does not tell a function its caller; the request id
+ * connects a row of the ledger with this record.
  */
 export class OperatorsTrail extends Construct {
   constructor(scope: Construct, id: string, props: OperatorsTrailProps) {
@@ -46,7 +46,7 @@ export class OperatorsTrail extends Construct {
       sendToCloudWatchLogs: true,
       cloudWatchLogGroup: log,
       enableFileValidation: true,
-      // The functions are in this region only, and management events belong to another trail.
+      // The functions are in this region only, and this trail does not record management events.
       isMultiRegionTrail: false,
       includeGlobalServiceEvents: false,
       managementEvents: ReadWriteType.NONE,

@@ -57,7 +57,7 @@ const addressHeader = "X-Colophon-Visitor";
  */
 const readTimeout = Duration.seconds(8);
 /**
- * For this time after a timeout CloudFront does not ask the origin again: it serves its stale copy, or else the error.
+ * For this time after a timeout CloudFront does not call the origin again: it serves its stale copy, or the error.
  */
 const silentOriginTtl = Duration.seconds(30);
 /** Longer than API Gateway waits for a function (29 s), and longer than functions leave a stream idle. */

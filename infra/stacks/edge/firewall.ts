@@ -26,8 +26,7 @@ const windowInSeconds = 300;
 
 /**
  * AWS WAF: a limit of requests per address, a lower one for whole lists, and AWS's managed rules against common
- * attacks. The address of a request is its sender's. Only of requests with CloudFront's secret is it the one in the
- * header.
+ * attacks. The address is the sender's, but the one in the header if the request has CloudFront's secret.
  */
 export class Firewall extends Construct {
   constructor(scope: Construct, id: string, { name, settings, endpoints, stageArn, edge }: FirewallProps) {

@@ -34,8 +34,8 @@ export interface Scheduled {
 }
 
 /**
- * An answer is slow when it takes longer. Of a list only the time to its first byte counts. Cold starts, and requests
- * while the database gets more capacity, are faster than this.
+ * Answers that take longer are slow. For a list only the time to its first byte counts. Cold starts, and requests while
+ * the database gets more capacity, are faster than this.
  */
 const slowMilliseconds = 3_000;
 

@@ -12,7 +12,7 @@ import { acknowledge } from "./acknowledge.ts";
 export interface Resource {
   readonly variables: Readonly<Record<string, string>>;
   readonly policies: Readonly<Record<string, PolicyStatement[]>>;
-  /** Why a role may have these rights, where cdk-nag asks. */
+  /** The reasons for these rights, for each rule of cdk-nag that they violate. */
   readonly reasons?: Readonly<Record<string, string>>;
 }
 

@@ -2,7 +2,7 @@ import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Wish, writeEndpoint } from "../../../infra/endpoint/new.ts";
+import { type NewEndpoint, writeEndpoint } from "../../../infra/endpoint/new.ts";
 
 const root = join(import.meta.dirname, "../../..");
 let copy: string;
@@ -15,9 +15,9 @@ beforeAll(async () => {
 
 afterAll(() => rm(copy, { recursive: true }));
 
-/** What is written for a wish, by file: all of a new file, what was added to an old one. */
-async function written(wish: Wish): Promise<Record<string, string>> {
-  const files = await writeEndpoint(copy, wish);
+/** What is written for a endpoint, by file: all of a new file, what was added to an old one. */
+async function written(endpoint: NewEndpoint): Promise<Record<string, string>> {
+  const files = await writeEndpoint(copy, endpoint);
   const texts = files.map(async (file) => {
     const before = await readFile(join(root, file), "utf8").catch(() => "");
     const after = await readFile(join(copy, file), "utf8");
@@ -77,13 +77,13 @@ describe("npm run new", () => {
     expect(files["test/functions/admin-users/ban.test.ts"]).toContain('describe("POST /admin-users/ban/{id}"');
   });
 
-  it.each<[string, Wish]>([
+  it.each<[string, NewEndpoint]>([
     ["Usage", { method: "PUT", path: "/publishers" }],
     ["Usage", { method: "GET", path: "publishers" }],
     ["A change needs a --permission", { method: "POST", path: "/admin-users/close/{id}" }],
     ["GET /publishers is declared already", { method: "GET", path: "/publishers" }],
     ["No endpoint begins with /series", { method: "GET", path: "/series" }],
-  ])("refuses what cannot be an endpoint: %s", async (reason, wish) => {
-    await expect(writeEndpoint(copy, wish)).rejects.toThrow(reason);
+  ])("refuses what cannot be an endpoint: %s", async (reason, endpoint) => {
+    await expect(writeEndpoint(copy, endpoint)).rejects.toThrow(reason);
   });
 });
