@@ -14,28 +14,28 @@ import { statements } from "./statements.ts";
 
 type Chapter = { readonly title: string } & (
   | { readonly measure: (stage: Stage) => Promise<Row[]> }
-  /** Without catalogues, which take minutes to make. */
+  /** A chapter without catalogues, which take minutes to make. */
   | { readonly alone: () => Promise<Row[]> }
 );
 
 const chapters: Readonly<Record<string, Chapter>> = {
-  growth: { title: "A hundred times as many records: p50 at a million over p50 at 10,000", measure: growth },
+  growth: { title: "Growth a hundredfold: p50 at a million records, compared with 10,000", measure: growth },
   everything: { title: "All 200,000 contributors in one request", measure: everything },
   statements: {
-    title: "Every read's statement over a minimal one for the same answer, planned anew",
+    title: "Statement of every read, compared with a minimal one for the same answer, without kept plans",
     measure: statements,
   },
   http: {
-    title: "The whole local service over node:http with one prepared statement: requests a second",
+    title: "Requests a second: the whole local service, compared with node:http and one prepared statement",
     measure: http,
   },
-  overhead: { title: "Handlers, the statement's own time left out, over bare ones", measure: overhead },
+  overhead: { title: "Handlers without the time of the statement, compared with bare handlers", measure: overhead },
   loading: {
-    title: "Bundles, and process start to handler ready",
+    title: "Size of bundles, and time from process start to a ready handler",
     alone: loading,
   },
   images: { title: "Images", measure: benchImages },
-  latency: { title: "Administration with a Data API of 17 ms: p50 over one call", measure: latency },
+  latency: { title: "Administrative endpoints, Data API of 17 ms: p50, compared with one call", measure: latency },
   faults: { title: "10,000 requests while three in ten calls to database and S3 fail", alone: faults },
 };
 
@@ -48,7 +48,7 @@ if (unknown.length > 0) {
 }
 
 const log = console.log;
-// Functions log a line a request, which nobody wants in the table.
+// Functions log a line for each request, which would break up the table.
 console.log = (line: string, ...rest: unknown[]) => {
   if (!String(line).startsWith('{"level":"info"')) log(line, ...rest);
 };
@@ -73,7 +73,7 @@ try {
 const directory = join(import.meta.dirname, "../../.local");
 const file = join(directory, "bench.json");
 await mkdir(directory, { recursive: true });
-// Chapters that were not wanted keep what they measured last.
+// Chapters that were not run keep their last results.
 const before = await readFile(file, "utf8").then(JSON.parse, () => ({}));
 await writeFile(file, `${JSON.stringify({ ...before, ...results }, null, 2)}\n`);
 console.log(`\nAs JSON: .local/bench.json`);

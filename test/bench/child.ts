@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 
-/** The one message a child process sends; a child that ends without it has failed. */
+/** The only message that a child process sends. A child that ends without sending it has failed. */
 export function messageOf<Message>(child: ChildProcess): Promise<Message> {
   return new Promise((resolve, reject) => {
     child.once("message", (message) => resolve(message as Message));

@@ -9,16 +9,16 @@ const tailLength = 200;
 let records = 0;
 let tail = Buffer.alloc(0);
 
-/** Reads an answer and counts its records, keeping no more than the end of it. */
+/** Reads an answer and counts its records. Keeps only its end in memory. */
 async function count(query: Record<string, string>): Promise<void> {
   records = 0;
   tail = Buffer.alloc(0);
   const answer = await lambda.stream("contributors-list", eventOf({ name: "contributors/list", query }));
   if ("error" in answer) throw new Error(answer.error.errorMessage);
   for await (const chunk of answer.body) {
-    // A field's name may be cut in two by the end of a chunk.
-    const seam = Buffer.concat([tail.subarray(1 - field.length), chunk.subarray(0, field.length - 1)]);
-    records += occurrences(seam) + occurrences(chunk);
+    // A chunk can end within a field's name.
+    const boundary = Buffer.concat([tail.subarray(1 - field.length), chunk.subarray(0, field.length - 1)]);
+    records += occurrences(boundary) + occurrences(chunk);
     tail = Buffer.concat([tail, chunk.subarray(-tailLength)]).subarray(-tailLength);
   }
 }

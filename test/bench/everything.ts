@@ -11,7 +11,7 @@ interface Report {
   readonly milliseconds: number;
 }
 
-/** All contributors in one request, by a process that does nothing else. */
+/** Requests all contributors at once, in a process that does nothing else, so that its memory can be measured. */
 export async function everything(stage: Stage): Promise<Row[]> {
   const { database, outdir } = await stage.catalogue(200_000);
   useDatabase(database, stage.dataApi.url);

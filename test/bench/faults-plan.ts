@@ -1,8 +1,8 @@
 import type { Sql } from "postgres";
 
-/** What every request can refer to. */
+/** The records and the image that requests refer to. */
 export interface Scene {
-  /** Two roles that users are moved between, in both directions. */
+  /** Requests move users from one of these roles to the other. */
   readonly roles: readonly [number, number];
   /** A permission that this service does not check. */
   readonly permission: number;
@@ -12,14 +12,14 @@ export interface Scene {
 
 export interface Kind {
   readonly stem: string;
-  /** Of a thousand requests. */
+  /** The number among a thousand requests. */
   readonly share: number;
-  /** Makes so many records, one for each request to act on; gives their ids. */
+  /** Makes one record for each request, and returns their ids. */
   readonly prepare?: (sql: Sql, count: number) => Promise<readonly { readonly id: number }[]>;
   readonly request: (target: number, mark: string, scene: Scene) => Request;
   /**
-   * Of a write: how often each of its parts is there, as SQL over the columns `target` and `mark`. All 0: it was not
-   * done; all 1: it was; more than 1: it was done again; otherwise half.
+   * SQL expressions over the columns `target` and `mark`. Each counts how often one part of the write was done. All 0:
+   * not done; all 1: done once; one above 1: done more than once; otherwise done partly.
    */
   readonly parts?: readonly string[];
 }
@@ -31,7 +31,7 @@ export interface Request {
 }
 
 const count = (rows: string) => `(select count(*) from ${rows})`;
-/** In how many transactions a record got its mark, or something else happened to it once. */
+/** The number of transactions that set this mark, or caused this event (`watch` in faults-run.ts records both). */
 const times = (mark: string) => `(select count(distinct transaction) from bench.runs where sign = ${mark})`;
 const absent = (rows: string) => `(select 1 - count(*) from ${rows})`;
 
@@ -63,7 +63,7 @@ const permissions = (sql: Sql, number: number) => sql<{ id: number }[]>`
   insert into permissions (name) select 'Target ' || gen_random_uuid() from generate_series(1, ${number}::int) returning id
 `;
 
-/** The same with an image, whose objects lie under the key that the id makes. */
+/** The same records with an image, whose key contains the record's id. */
 const withImages = (table: "contributors" | "users", prepare: NonNullable<Kind["prepare"]>) =>
   async function prepared(sql: Sql, number: number) {
     const made = await prepare(sql, number);
@@ -90,7 +90,7 @@ const cleared = (table: string) => [
 
 const byId = (id: number) => ({ path: { id } });
 
-/** Reads, writes and image updates, in the proportion of a busy day. */
+/** Reads, writes and image updates, in the proportions of a busy day. */
 export const kinds: readonly Kind[] = [
   { stem: "contributors/list", share: 120, request: () => ({ query: { client: "1", limit: "20" } }) },
   { stem: "contributor/random", share: 80, request: () => ({ query: { client: "1" } }) },

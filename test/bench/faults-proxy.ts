@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What can happen to a request on its way, each as likely as the others. */
+/** The faults, all with the same probability. */
 const kinds = ["reset before", "reset after", "delay", "cut", "unavailable", "throttled"] as const;
 
 interface Canned {
@@ -14,25 +14,25 @@ interface Canned {
 
 export interface FaultyProxyOptions {
   readonly target: string;
-  /** How the service behind says that it is away, or overrun. */
+  /** The target's own answers when it is unavailable, and when it throttles. */
   readonly unavailable: Canned;
   readonly throttled: Canned;
-  /** From 0 to 1. */
+  /** Returns numbers from 0 to 1. */
   readonly random: () => number;
-  /** The part of the requests that something happens to. */
+  /** The share of requests with a fault. */
   readonly rate: number;
 }
 
 export interface FaultyProxy {
   readonly url: string;
-  /** How many requests came, and how many of them something happened to. */
+  /** The number of requests, and of those with a fault. */
   readonly counts: { requests: number; faults: number };
   close(): Promise<void>;
 }
 
 const delayMaxInMilliseconds = 400;
 
-/** Starts a proxy that passes requests on, most of the time. */
+/** Starts a proxy that forwards requests, and injects faults into some of them. */
 export async function startFaultyProxy(options: FaultyProxyOptions): Promise<FaultyProxy> {
   const { random, rate } = options;
   const agent = new Agent({ keepAlive: true });
@@ -66,7 +66,7 @@ export async function startFaultyProxy(options: FaultyProxyOptions): Promise<Fau
     return { status: answer.statusCode ?? 0, headers: answer.headers, body: await buffer(answer) };
   };
 
-  // Longer than any client keeps an idle connection, so that none is closed just as a request comes.
+  // Longer than any client keeps an idle connection, so the server never closes one while a request arrives.
   server.keepAliveTimeout = 600_000;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
@@ -87,7 +87,7 @@ interface Answer {
   readonly body: Buffer;
 }
 
-/** Sends the head and half of the body; of an answer without one, half of the head. */
+/** Sends the head and half of the body. Without a body, the head has no end. */
 function cut(socket: Socket, { status, body }: Answer): void {
   const head = `HTTP/1.1 ${status} Cut\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
   const half = body.length > 0 ? Buffer.concat([Buffer.from(`${head}\r\n`), body.subarray(0, body.length / 2)]) : head;

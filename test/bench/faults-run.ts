@@ -9,7 +9,7 @@ import { dataUrl, plain } from "../support/pictures.ts";
 import { type Kind, kinds, type Request, type Scene } from "./faults-plan.ts";
 import { type FaultyProxy, startFaultyProxy } from "./faults-proxy.ts";
 
-/** A running service with uploads, none of whose functions has been called yet but `ops-migrate`. */
+/** A running service with uploads. Only its `ops-migrate` has been called, so the other functions are not loaded. */
 export interface Service {
   readonly url: string;
   readonly sql: Sql;
@@ -22,36 +22,36 @@ export interface Options {
   readonly seed: number;
 }
 
-/** What became of the requests; all but the first group ought to be 0. */
+/** The outcomes of the requests; all numbers except the first three should be 0. */
 export interface Counts {
   readonly answers: Readonly<Record<number, number>>;
   readonly calls: number;
   readonly faults: number;
-  /** Answered 200, and nothing was done. */
+  /** Writes that were answered 200, but not done. */
   readonly lost: number;
   readonly doubled: number;
   readonly half: number;
-  /** Answered 4xx, though nothing is wrong with any request: so a second run is refused. */
+  /** Answers 4xx. All requests are valid, so only a write that runs again can be refused. */
   readonly refused: number;
-  /** Answered 500, or otherwise 5xx. */
+  /** Answers 5xx except 503. */
   readonly failed: number;
-  /** Answered 503 without `Retry-After`, or sooner than the visitor would have gone. */
-  readonly hasty: number;
-  /** Images that records refer to, of which an object is missing. */
+  /** Answers 503 without `Retry-After`, or before functions should stop retrying. */
+  readonly early: number;
+  /** Missing objects of images that records refer to. */
   readonly dangling: number;
-  /** Objects that nothing refers to and nobody will remove. */
-  readonly forgotten: number;
-  /** Of the requests that went wrong: endpoint, status, and how often each part of the write is there. */
+  /** Objects that no record refers to, and that are not listed for removal. */
+  readonly orphaned: number;
+  /** For wrong requests: the endpoint, the status, and how often each part of the write was done. */
   readonly examples: readonly string[];
 }
 
 const rate = 0.3;
 const connections = 16;
 const examplesMax = 20;
-/** The visitor's 24 s, less the longest pause. */
-const patienceInMilliseconds = 22_000;
+/** Functions retry for 24 s; the last pause between two attempts may end this earlier. */
+const retryTimeMinInMilliseconds = 22_000;
 
-/** Sends requests to the service, half of them one after the other, half over several connections. */
+/** Sends half of the requests one after the other, then the other half over several connections. */
 export async function runFaults(service: Service, { requests, seed }: Options): Promise<Counts> {
   const { sql } = service;
   const random = seeded(seed);
@@ -61,19 +61,19 @@ export async function runFaults(service: Service, { requests, seed }: Options): 
   await storeOldImages(service, scene);
   await watch(sql);
   const { token } = await anAdministrator(sql);
-  const visit = (task: Task) => ask(service.url, token, task, scene);
+  const run = (task: Task) => send(service.url, token, task, scene);
 
   const half = plan.length / 2;
   const replies: Reply[] = [];
-  for (const task of plan.slice(0, half)) replies.push(await visit(task));
+  for (const task of plan.slice(0, half)) replies.push(await run(task));
   const rest = plan.slice(half);
-  const visitor = async () => {
-    for (let task = rest.pop(); task; task = rest.pop()) replies.push(await visit(task));
+  const connection = async () => {
+    for (let task = rest.pop(); task; task = rest.pop()) replies.push(await run(task));
   };
-  await Promise.all(Array.from({ length: connections }, visitor));
+  await Promise.all(Array.from({ length: connections }, connection));
 
   await Promise.all(proxies.map((proxy) => proxy.close()));
-  return { ...(await judge(service, replies)), ...sum(proxies) };
+  return { ...(await evaluate(service, replies)), ...sum(proxies) };
 }
 
 async function startProxies({ dataApi, s3 }: Service, random: () => number): Promise<FaultyProxy[]> {
@@ -139,7 +139,7 @@ interface Task {
   readonly target: number;
 }
 
-/** Each write has a mark and a record of its own, so that nothing but itself can be the reason for what is found. */
+/** Each write has its own mark and its own record, so no other write can change what is found for it. */
 async function makePlan(sql: Sql, requests: number, random: () => number): Promise<Task[]> {
   await sql.unsafe(`
     create schema bench;
@@ -191,8 +191,8 @@ const referredKeys = async (sql: Sql): Promise<string[]> =>
   ).map(({ image }) => image);
 
 /**
- * From now on the database itself notes in which transaction a record got its mark, or lost something: a write that runs
- * twice leaves two, also where the second changes nothing more.
+ * Adds triggers that record the transaction of every mark, deletion and new image. A write that runs twice has two
+ * transactions, even if the second one changes nothing.
  */
 async function watch(sql: Sql): Promise<void> {
   await sql.unsafe(`
@@ -229,18 +229,18 @@ async function watch(sql: Sql): Promise<void> {
 interface Reply {
   readonly task: Task;
   readonly status: number;
-  readonly isHasty: boolean;
+  readonly isEarly: boolean;
 }
 
-async function ask(base: string, token: string, task: Task, scene: Scene): Promise<Reply> {
+async function send(base: string, token: string, task: Task, scene: Scene): Promise<Reply> {
   const { kind, target, mark } = task;
   const start = performance.now();
   const response = await fetch(...requestOf(base, token, kind.stem, kind.request(target, mark, scene)));
   await response.json();
   const { status, headers } = response;
   const milliseconds = performance.now() - start;
-  const isHasty = status === 503 && (!headers.has("retry-after") || milliseconds < patienceInMilliseconds);
-  return { task, status, isHasty };
+  const isEarly = status === 503 && (!headers.has("retry-after") || milliseconds < retryTimeMinInMilliseconds);
+  return { task, status, isEarly };
 }
 
 function requestOf(base: string, token: string, name: string, { path = {}, query = {}, body }: Request) {
@@ -257,8 +257,8 @@ function requestOf(base: string, token: string, name: string, { path = {}, query
   ] as const;
 }
 
-/** Looks into database and bucket for what is there of each write. */
-async function judge({ sql, s3 }: Service, replies: readonly Reply[]): Promise<Omit<Counts, "calls" | "faults">> {
+/** Compares the answers with the contents of database and bucket. */
+async function evaluate({ sql, s3 }: Service, replies: readonly Reply[]): Promise<Omit<Counts, "calls" | "faults">> {
   const objects = await listObjects(s3.url);
   await sql`insert into bench.objects select unnest(${objects}::text[])`;
   const found = new Map<number, readonly number[]>();
@@ -290,9 +290,9 @@ async function judge({ sql, s3 }: Service, replies: readonly Reply[]): Promise<O
     half: count((_, parts) => parts.includes(0) && parts.some((each) => each > 0)),
     refused: count(({ status }) => status >= 400 && status < 500),
     failed: count(({ status }) => status >= 500 && status !== 503),
-    hasty: count(({ isHasty }) => isHasty),
+    early: count(({ isEarly }) => isEarly),
     dangling: referred.filter((key) => !stored.has(key)).length,
-    forgotten: objects.filter((key) => !known.has(key)).length,
+    orphaned: objects.filter((key) => !known.has(key)).length,
     examples: [...new Set(examples)].sort().slice(0, examplesMax),
   };
 }
@@ -300,7 +300,7 @@ async function judge({ sql, s3 }: Service, replies: readonly Reply[]): Promise<O
 async function listObjects(endpoint: string): Promise<string[]> {
   const client = new S3Client({ endpoint, credentials: key, forcePathStyle: true });
   const keys: string[] = [];
-  // The second version's continuation tokens need a cipher that Node has no more.
+  // Not ListObjectsV2: for its continuation tokens the local S3 needs a cipher that Node.js no longer has.
   for (let isMore = true; isMore; ) {
     const after = keys.at(-1);
     const found = await client.send(

@@ -15,7 +15,7 @@ import type { Row } from "./measure.ts";
 
 const requests = 10_000;
 
-/** What becomes of requests when three in ten calls to database and S3 fail. The same seed makes the same plan. */
+/** Sends requests while three in ten calls to database and S3 fail. The same seed makes the same plan. */
 export async function faults(): Promise<Row[]> {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
   console.log(`Faults, seed ${seed}`);
@@ -39,17 +39,17 @@ export async function faults(): Promise<Row[]> {
 }
 
 const titles: Readonly<Record<string, string>> = {
-  lost: "writes answered 200 that are not there",
+  lost: "writes answered 200, but not done",
   doubled: "writes done more than once",
-  half: "writes done by half",
-  refused: "requests refused (4xx), all of which are right",
-  failed: "requests answered 500",
-  hasty: "503 without Retry-After, or before the visitor has gone",
-  dangling: "objects missing of images that records refer to",
-  forgotten: "objects that nobody refers to or will remove",
+  half: "writes done partly",
+  refused: "valid requests answered 4xx",
+  failed: "requests answered 5xx except 503",
+  early: "503 without Retry-After, or too early",
+  dangling: "missing objects of images that records refer to",
+  orphaned: "objects that are neither referred to nor listed for removal",
 };
 
-/** The whole service over an empty catalogue of its own. */
+/** Starts the whole service with an empty database. */
 async function startService(): Promise<{ service: Service; close(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), "colophon-faults-"));
   // Beneath node_modules, so that bundles find sharp.

@@ -5,14 +5,14 @@ import { bind } from "../../infra/local/data-api/parameters.ts";
 import type { Statement } from "../../infra/local/plan.ts";
 
 /*
- * The least a service can do for the same answers: node:http, a pool of sessions, and one prepared statement a request,
- * whose JSON PostgreSQL makes. It checks nothing but what its statement does.
+ * The least that a service needs for the same answers: node:http, a connection pool, and one prepared statement per
+ * request. PostgreSQL makes the JSON. Only the statement checks the request.
  */
 
 export interface FloorRoute {
   readonly url: string;
   readonly statement: Statement;
-  /** The name of a list in its envelope, and the records of a page; undefined where the list is all there is. */
+  /** The field of the list, and the size of a page. Undefined for a list without an envelope. */
   readonly page?: { readonly field: string; readonly limit: number };
 }
 

@@ -13,7 +13,7 @@ const contributors = (query: Record<string, string>): Call => ({
   query: { client: "1", limit: "50", ...query },
 });
 
-/** What must not grow with the catalogue. */
+/** Requests whose time must not grow with the catalogue. */
 const steady: readonly Request[] = [
   { what: "contributors, page of 50", ...contributors({}) },
   { what: "contributors, page of 50, name-desc", ...contributors({ order: "name-desc" }) },
@@ -40,13 +40,13 @@ const steady: readonly Request[] = [
   { what: "permissions", name: "admin-permissions/list" },
 ];
 
-/** What finds more in more records. */
+/** Searches find more in a larger catalogue, so their time may grow. */
 const searches: readonly Request[] = ["ranabel", "wilz"].map((search) => ({
   what: `contributors with ${search}`,
   ...contributors({ search }),
 }));
 
-/** p50 at a million records over p50 at ten thousand, and what is hardest at a million. */
+/** Compares p50 at a million records with p50 at ten thousand, and measures the slowest requests at a million. */
 export async function growth(stage: Stage): Promise<Row[]> {
   const small = await stage.over(10_000);
   const large = await stage.over(1_000_000);
@@ -61,15 +61,15 @@ export async function growth(stage: Stage): Promise<Row[]> {
     const many = await compare(request, 4);
     rows.push({ what: `${request.what}, at a million`, value: many, unit: "ms", bound: 25 });
   }
-  return [...rows, ...(await hardest(large)), await loading(stage)];
+  return [...rows, ...(await slowest(large)), await loading(stage)];
 }
 
-/** What no index answers by itself, at a million records. */
-async function hardest(large: Lambda): Promise<Row[]> {
+/** Requests that no index answers alone, at a million records. */
+async function slowest(large: Lambda): Promise<Row[]> {
   const repeated = async (request: Call) => median(await timesOf(large, Array(7).fill(request)));
   const role = await idOf(large, lateRole);
   const late = async (how: string, query: Record<string, string>): Promise<Row> => ({
-    what: `users of the role that the last names have${how}`,
+    what: `users of a role whose holders come last by name${how}`,
     value: await repeated({ name: "admin-users/list", query: { limit: "50", role, ...query } }),
     unit: "ms",
     bound: 25,
@@ -89,7 +89,7 @@ async function hardest(large: Lambda): Promise<Row[]> {
   ];
 }
 
-/** A request that is not answered in time takes for ever. */
+/** A request that fails, for example by a timeout, counts as infinitely long. */
 async function timesOf(lambda: Lambda, requests: readonly Call[]): Promise<number[]> {
   const times: number[] = [];
   for (const request of requests) {
@@ -102,7 +102,7 @@ async function timesOf(lambda: Lambda, requests: readonly Call[]): Promise<numbe
 const letters = [..."abcdefghijklmnopqrstuvwxyz"];
 const pairs = letters.flatMap((one) => ["a", "e", "o", "r"].map((other) => `${one}${other}`));
 
-/** Each text but once: what is asked for is seldom what was asked for before. */
+/** Each text is searched only once, because visitors seldom repeat a search. */
 async function shortSearches(large: Lambda, what: string, texts: readonly string[]): Promise<Row[]> {
   const requests = texts.map((search) => contributors({ search }));
   const times = await timesOf(large, requests);

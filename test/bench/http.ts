@@ -20,13 +20,13 @@ interface Request extends Pick<FloorRoute, "url" | "page"> {
   readonly file: string;
   readonly parameters?: Readonly<Record<string, string | number>>;
   readonly guarded?: true;
-  /** Of the floor's requests a second, at 16 connections. */
+  /** The least ratio to the floor's requests a second, at 16 connections. */
   readonly least: Readonly<Record<20_000 | 200_000, number>>;
 }
 
 const page = { field: "contributors", limit: 50 };
 
-/** Texts that some twenty names contain. */
+/** Texts that about twenty names contain. */
 const searched = { 20000: "wilz", 200000: "ranbel" } as const;
 type Measured = keyof typeof searched;
 
@@ -70,7 +70,7 @@ const requestsAt = (size: Measured): readonly Request[] => [
   },
 ];
 
-/** Requests a second of the whole local service over those of a floor, over the same PostgreSQL, in turns. */
+/** Compares the whole local service with the floor (floor.ts), in turns and with the same PostgreSQL. */
 export async function http(stage: Stage): Promise<Row[]> {
   const rows: Row[] = [];
   for (const size of [20_000, 200_000] as const) rows.push(...(await overRecords(stage, size)));
@@ -103,7 +103,7 @@ async function overRecords(stage: Stage, size: Measured): Promise<Row[]> {
   return rows;
 }
 
-/** But for the series, of which each answer shows others. */
+/** Ignores the series, which are random in each answer. */
 async function expectSameAnswer(ours: Server, floor: Server, path: string, headers: Record<string, string>) {
   const answers = [ours, floor].map(async ({ url }) => {
     const response = await fetch(`${url}${path}`, { headers });

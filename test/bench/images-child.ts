@@ -11,7 +11,7 @@ const body = `data:image/jpeg;base64,${bytes.toString("base64")}`;
 
 const ours = async () => await render(Buffer.from(base64Of(body), "base64"));
 
-/** What one writes in five minutes, without bounds and checks. */
+/** The shortest script for the same sizes, without limits and checks. */
 async function bare(): Promise<void> {
   const image = sharp(bytes).autoOrient();
   await Promise.all([1_024, 256].map((side) => image.clone().resize(side, side, { fit: "inside" }).webp().toBuffer()));

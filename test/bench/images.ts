@@ -7,15 +7,15 @@ import { blackPng, photograph } from "../support/pictures.ts";
 import { messageOf } from "./child.ts";
 import { print, type Row } from "./measure.ts";
 
-/** What the measuring process is told to do with a file. */
+/** The task of the measuring process. */
 export type Task = "render" | "compare" | "refuse";
 
 export interface Report {
-  /** Of the work, in milliseconds; for `refuse` until it was refused. */
+  /** The time of the work; for `refuse` until the error. */
   readonly milliseconds: number;
-  /** The same work by a bare script; only for `compare`. */
+  /** The time of a bare script for the same sizes; only for `compare`. */
   readonly bareMilliseconds: number;
-  /** The most memory the process ever had. */
+  /** The peak memory of the process. */
   readonly peakMegabytes: number;
 }
 
@@ -23,7 +23,7 @@ const ratioMax = 1.15;
 const peakMegabytesMax = 350;
 const rejectionMillisecondsMax = 300;
 
-/** How images are made, and refused, each by a process that does nothing else. */
+/** Measures how images are processed and refused, each in a new process, so that its memory can be measured. */
 export async function benchImages(): Promise<Row[]> {
   const directory = await mkdtemp(join(tmpdir(), "colophon-bench-images-"));
   const measure = async (task: Task, bytes: Buffer): Promise<Report> => {
@@ -47,7 +47,7 @@ export async function benchImages(): Promise<Row[]> {
     return [
       { what: "12-megapixel JPEG to both sizes", value: compared.milliseconds, unit: "ms" },
       {
-        what: "the same over a bare sharp script",
+        what: "the same, compared with a bare sharp script",
         value: compared.milliseconds / compared.bareMilliseconds,
         unit: "",
         bound: ratioMax,
@@ -61,7 +61,7 @@ export async function benchImages(): Promise<Row[]> {
   }
 }
 
-/** As Base64, with the prefix of a data URL, just what is accepted. */
+/** The size of the largest file that is accepted as Base64 with the prefix of a data URL. */
 const bytesMax = ((base64LengthMax - 100) / 4) * 3;
 
 function invalidImages(photo: Buffer): [string, Buffer][] {

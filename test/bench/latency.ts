@@ -10,7 +10,7 @@ import { median, type Row, sideBySide, timed } from "./measure.ts";
 import { eventOf } from "./requests.ts";
 import type { Stage } from "./stage.ts";
 
-/** What a call takes in the region (RDS Data API, measured by others). */
+/** The duration of a call within the region (RDS Data API, measured by others). */
 const callInMilliseconds = 17;
 const rounds = 25;
 const cluster = {
@@ -18,7 +18,7 @@ const cluster = {
   secretArn: "arn:aws:secretsmanager:eu-central-1:123456789012:secret:colophon",
 };
 
-/** p50 of every administrative endpoint over one call to a Data API that answers 17 ms late. */
+/** Compares p50 of every administrative endpoint with one call. The Data API delays each answer by 17 ms. */
 export async function latency(stage: Stage): Promise<Row[]> {
   const { secrets } = stage.dataApi;
   const dataApi = await startDataApi({ databaseUrl: stage.databaseUrl, secrets, key, latency: callInMilliseconds });
@@ -37,7 +37,7 @@ export async function latency(stage: Stage): Promise<Row[]> {
   for (const declaration of served) {
     const times: number[] = [];
     for (let round = -3; round < rounds; round++) {
-      // Deletions match nothing, so that every round finds the same.
+      // Deletions match no record, so every round finds the same records.
       const unique = `Bench ${round} ${Math.random()}`;
       const event = eventOf({
         name: stem(declaration),

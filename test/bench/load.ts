@@ -8,7 +8,7 @@ export interface Server {
   close(): Promise<void>;
 }
 
-/** What is asked for, and whose PostgreSQL works for it. */
+/** The request, and the first process of the PostgreSQL that both servers use. */
 export interface Load {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -16,10 +16,10 @@ export interface Load {
 }
 
 export interface Comparison {
-  /** Of requests a second. */
+  /** The ratio of requests a second. */
   readonly ratio: number;
   readonly text: string;
-  /** Of processor time a request. */
+  /** The ratio of CPU time per request. */
   readonly processor: number;
   readonly processorText: string;
   readonly failed: number;
@@ -27,10 +27,10 @@ export interface Comparison {
 
 const rounds = 3;
 const roundSeconds = 3;
-/** Until what runs often is compiled, in all threads. */
+/** In this time V8 optimises the code, in all threads. */
 const warmUpSeconds = 4;
 
-/** Both servers under the same load, in turns. */
+/** Measures both servers under the same load, in turns. */
 export async function comparison(ours: Server, floor: Server, load: Load, connections: number): Promise<Comparison> {
   for (const server of [ours, floor]) await measure(server, load, connections, warmUpSeconds);
   const found: { ours: Measured; floor: Measured }[] = [];
@@ -65,10 +65,10 @@ export async function comparison(ours: Server, floor: Server, load: Load, connec
 interface Measured {
   /** Requests a second. */
   readonly rate: number;
-  /** Seconds of processors a request. */
+  /** CPU seconds per request. */
   readonly node: number;
   readonly postgres: number;
-  /** What the load itself takes of a processor. */
+  /** The share of a core that the load generator uses. */
   readonly generator: number;
   readonly failed: number;
 }

@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const rounds = 25;
 const bytesMax = 360_000;
 
-/** What each bundle weighs, and how long a process takes until its handler is ready, next to one with the SDK alone. */
+/** Measures the size of each bundle, and compares the start of a process with that of one with the SDK only. */
 export async function loading(): Promise<Row[]> {
   // Beneath node_modules, so that bundles find sharp.
   const outdir = join(import.meta.dirname, "../../node_modules/.cache", `colophon-loading-${process.pid}`);
@@ -25,7 +25,7 @@ async function measure(outdir: string): Promise<Row[]> {
   const sizes = built
     .filter((each) => publicStems.includes(each.stem))
     .map(
-      (each): Row => ({ what: `${each.name} weighs`, value: each.bytes / 1000, unit: "kB", bound: bytesMax / 1000 }),
+      (each): Row => ({ what: `size of ${each.name}`, value: each.bytes / 1000, unit: "kB", bound: bytesMax / 1000 }),
     );
 
   const whole = join(outdir, "sdk.mjs");
@@ -53,7 +53,7 @@ async function measure(outdir: string): Promise<Row[]> {
   return [
     ...sizes,
     {
-      what: `the SDK without providers for laptops (${sdk.toFixed(0)} ms the SDK alone)`,
+      what: `the SDK without credential providers for laptops (${sdk.toFixed(0)} ms with them)`,
       value: small / sdk,
       unit: "x",
     },

@@ -1,4 +1,4 @@
-/** One measured value beside what it has to keep to. */
+/** A measured value and its limits. */
 export interface Row {
   readonly what: string;
   readonly value: number;
@@ -9,7 +9,7 @@ export interface Row {
   readonly least?: number;
 }
 
-/** False also for what is no number. */
+/** False for NaN, too. */
 export const keeps = ({ value, bound = Number.POSITIVE_INFINITY, least = Number.NEGATIVE_INFINITY }: Row): boolean =>
   value <= bound && value >= least;
 
@@ -24,8 +24,8 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 /**
- * Medians of several pieces of work, in milliseconds. They take turns, so that whatever else the machine does falls on
- * all of them alike.
+ * Medians of several pieces of work, in milliseconds. They run in turns, so that other load on the machine affects
+ * all of them equally.
  */
 export async function sideBySide(
   works: readonly (() => Promise<unknown>)[],
@@ -42,7 +42,6 @@ export async function sideBySide(
   return times.map(median);
 }
 
-/** Prints rows for a person. */
 export function print(title: string, rows: readonly Row[]): void {
   console.log(`\n${title}`);
   for (const row of rows) {

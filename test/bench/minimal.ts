@@ -6,7 +6,7 @@ import { imageBaseUrl } from "../support/environment.ts";
 import type { Read } from "./reads.ts";
 import { token } from "./requests.ts";
 
-/** What somebody would send who needs nothing but this answer. */
+/** The statement that somebody would write for this answer only. */
 export async function minimalStatement(
   read: Pick<Read, "file" | "parameters" | "permission">,
   release: string,
@@ -20,7 +20,7 @@ export async function minimalStatement(
   };
   const used = Object.entries(values).filter(([name]) => new RegExp(`:${name}\\b`).test(sql));
   return {
-    // Functions that take a lock are those of the release under measurement.
+    // The functions that take a lock are in the schema of the measured release.
     sql: sql.replaceAll("release.", `${release}.`),
     parameters: used.map(([name, value]) => ({
       name,

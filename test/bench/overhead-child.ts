@@ -15,7 +15,7 @@ provideAwsLambda();
 const client = new RDSDataClient({ maxAttempts: 1 });
 const times: { ours: number; bare: number }[] = [];
 
-/** What the runtime hands to a streaming function; here nobody reads it. */
+/** The runtime's stream for a streaming function; its content is discarded. */
 const responseStream = () => Object.assign(new PassThrough().resume(), { setContentType: () => undefined });
 
 for (const each of calls) {
@@ -25,7 +25,7 @@ for (const each of calls) {
     return { statusCode: 200, headers: { "Content-Type": "application/json" }, body: JSON.stringify(records) };
   };
   const context = contextOf(each.name, lambdaLimits.longTimeoutInMilliseconds);
-  // Called the way Lambda's runtime does, without the checks of the local gateway.
+  // Called as Lambda's runtime does, without the checks of the local gateway.
   const { handler } = await import(join(outdir, each.name, "index.mjs"));
   const ours = each.name.endsWith("list")
     ? () => handler(eventOf(each), responseStream(), context)
@@ -36,7 +36,7 @@ for (const each of calls) {
 process.send?.(times);
 process.disconnect();
 
-/** What the function sends, so that the bare handler can send the very same. */
+/** The statement that the function sends; the bare handler sends the same one. */
 async function statementOf(each: Call): Promise<ExecuteStatementCommandInput> {
   await call(lambda, each);
   const response = await fetch(`${process.env.AWS_ENDPOINT_URL_RDS_DATA}/last`);

@@ -15,8 +15,8 @@ const calls: readonly Call[] = [
 ];
 
 /**
- * Event to answer, over the same for a bare handler that sends the same statement and stringifies its rows. Both talk to
- * a server that answers at once with what the Data API answered before, so only the handlers' own time is left.
+ * Compares the time from event to answer with that of a bare handler that sends the same statement and stringifies its
+ * rows. Both call a server that repeats the Data API's answer from memory, so only the handlers' own time counts.
  */
 export async function overhead(stage: Stage): Promise<Row[]> {
   const recorder = await startRecorder(stage.dataApi.url);

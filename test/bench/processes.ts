@@ -5,17 +5,17 @@ const ticks = 100;
 
 interface Process {
   readonly parent: number;
-  /** Seconds of processors, and of those of its children that have ended. */
+  /** CPU seconds of the process itself, and of its children that have ended. */
   readonly own: number;
   readonly ended: number;
 }
 
-/** Seconds that a process has had a processor, all its threads together. NaN where Linux does not tell. */
+/** CPU seconds of a process, the sum of all its threads. NaN without Linux's `/proc`. */
 export async function processorSeconds(processId: number): Promise<number> {
   return (await read(processId))?.own ?? Number.NaN;
 }
 
-/** The same of a PostgreSQL: its backends, those that have ended included. */
+/** CPU seconds of all backends of a PostgreSQL, including those that have ended. */
 export async function postgresSeconds(postmaster: number): Promise<number> {
   const ids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number);
   const all = await Promise.all(ids.map(read));
@@ -26,7 +26,7 @@ export async function postgresSeconds(postmaster: number): Promise<number> {
 
 async function read(processId: number): Promise<Process | undefined> {
   const text = await readFile(`/proc/${processId}/stat`, "utf8").catch(() => "");
-  // The second field is a name, which may hold anything but ends with the last bracket.
+  // The second field is a name in brackets, which may itself contain spaces and brackets.
   const fields = text
     .slice(text.lastIndexOf(")") + 2)
     .split(" ")

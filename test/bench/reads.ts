@@ -1,21 +1,21 @@
 import type { Permission } from "../../lib/contract/permissions.ts";
 import type { Call } from "./requests.ts";
 
-/** A request that reads, and what a statement for just this answer takes (`statements/FILE.sql`). */
+/** A request that reads, and the parameters of a minimal statement for its answer (`statements/FILE.sql`). */
 export interface Read {
   readonly call: Call;
   readonly file: string;
   readonly parameters?: Readonly<Record<string, string | number>>;
-  /** Of an administrative one: its statement follows `statements/caller.sql`. */
+  /** Only for administrative requests, whose statements follow `statements/caller.sql`. */
   readonly permission?: Permission;
-  /** Answers twice in different words: another slug each time, or another series. */
+  /** The part of the answer that is random, and therefore not compared. */
   readonly random?: "all" | RegExp;
 }
 
 const list = { client: 1, limit: 50 };
 const listQuery = { client: "1", limit: "50" };
 const byId = (id: number) => ({ path: { id: String(id) }, parameters: { id } });
-/** Of a contributor in a list: another one each time. */
+/** A random series of a contributor in a list. */
 export const randomSeries = /,"random_series":\{[^}]*\}/g;
 
 const of = (

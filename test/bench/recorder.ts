@@ -11,7 +11,7 @@ export interface Recorder {
   close(): void;
 }
 
-/** Passes each different statement on to a Data API once, and from then on answers it from memory. */
+/** Forwards each statement to a Data API once, and later answers the same statement from memory. */
 export async function startRecorder(target: string): Promise<Recorder> {
   const known = new Map<string, string>();
   let last = "";
@@ -19,7 +19,7 @@ export async function startRecorder(target: string): Promise<Recorder> {
     if (request.method === "GET") return response.end(last);
     last = await text(request);
     if (!known.has(last)) {
-      // A signature is for one host, so each hop has its own.
+      // A signature is valid for one host only, so the forwarded request needs a new one.
       const url = new URL(`${target}${request.url}`);
       const headers = signatureHeaders("rds-data", key, url, "POST", Buffer.from(last));
       const answer = await fetch(url, { method: "POST", headers, body: last });

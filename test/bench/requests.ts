@@ -8,10 +8,10 @@ export interface Call {
   readonly body?: unknown;
 }
 
-/** The administrator's, of the demo data. */
+/** The token of the demo data's administrator. */
 export const token = "local-administrator";
 
-/** A REST proxy event, as small as handlers allow. */
+/** A REST proxy event with only the fields that handlers read. */
 export const eventOf = ({ name, method = "GET", path, query, body }: Call) => ({
   httpMethod: method,
   path: `/${name}`,
@@ -23,7 +23,7 @@ export const eventOf = ({ name, method = "GET", path, query, body }: Call) => ({
   requestContext: { requestId: "00000000-0000-0000-0000-000000000000" },
 });
 
-/** Calls a function and makes sure that it answered 200: an error is fast, too. */
+/** Calls a function and checks that it answered 200, because errors would be faster. */
 export async function call(lambda: Lambda, request: Call): Promise<string> {
   const invocation = await lambda.invoke(request.name.replaceAll("/", "-"), eventOf(request));
   const result = "result" in invocation ? invocation.result : undefined;

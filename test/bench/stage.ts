@@ -15,23 +15,23 @@ export interface Stage {
   /** PostgreSQL's first process. */
   readonly postmaster: number;
   readonly dataApi: DataApi;
-  /** A catalogue of this size, made when it is first asked for. */
+  /** A catalogue of this size, which the first call makes. */
   readonly catalogue: (size: Size) => Promise<Catalogue>;
-  /** The functions over a catalogue of this size. */
+  /** The functions, connected to a catalogue of this size. */
   readonly over: (size: Size) => Promise<Lambda>;
   close(): Promise<void>;
 }
 
 export interface Catalogue {
   readonly database: string;
-  /** Functions built for it alone: they read the environment when they are loaded. */
+  /** Functions built for this catalogue only, because they read the environment when they are loaded. */
   readonly outdir: string;
   readonly contributors: number;
-  /** What it took to add these, with their series and publishers. */
+  /** The time to add these, with their series and publishers. */
   readonly seconds: number;
 }
 
-/** By the contributors in the scope of client 1, which are four in five. */
+/** A size is the number of contributors in the scope of client 1, which are four in five of all. */
 const sizes = {
   10000: { contributors: 12_500, users: 10_000 },
   20000: { contributors: 25_000, users: 20_000 },
@@ -42,7 +42,7 @@ export type Size = keyof typeof sizes;
 
 const roles = 200;
 
-/** A PostgreSQL with a catalogue of each size that is asked for, and the built functions. */
+/** Starts PostgreSQL and the Data API. Catalogues and functions are made when they are first needed. */
 export async function setTheStage(): Promise<Stage> {
   const directory = await mkdtemp(join(tmpdir(), "colophon-bench-"));
   const server = await startCountingPostgres(join(directory, "postgres"));
@@ -56,7 +56,7 @@ export async function setTheStage(): Promise<Stage> {
     const outdir = join(bundles, database);
     const { contributors, users } = sizes[size];
     await build({ outdir });
-    await tell(server, `create database ${database}`);
+    await execute(server, `create database ${database}`);
     useDatabase(database, dataApi.url);
     const migrated = await (await startLambda({ outdir })).invoke("ops-migrate", {});
     if ("error" in migrated) throw new Error(migrated.error.errorMessage);
@@ -94,18 +94,18 @@ export async function setTheStage(): Promise<Stage> {
   };
 }
 
-/** With pg_stat_statements, which counts only in sessions that say so. */
+/** Loads pg_stat_statements, which counts only in sessions that set `pg_stat_statements.track`. */
 async function startCountingPostgres(directory: string): Promise<Postgres> {
   const plain = await startPostgres({ directory });
-  await tell(plain, "alter system set shared_preload_libraries = 'pg_stat_statements'");
+  await execute(plain, "alter system set shared_preload_libraries = 'pg_stat_statements'");
   await plain.stop();
   const server = await startPostgres({ directory });
-  await tell(server, "alter system set pg_stat_statements.track = 'none'");
-  await tell(server, "select pg_reload_conf()");
+  await execute(server, "alter system set pg_stat_statements.track = 'none'");
+  await execute(server, "select pg_reload_conf()");
   return server;
 }
 
-async function tell(server: Postgres, statement: string): Promise<void> {
+async function execute(server: Postgres, statement: string): Promise<void> {
   const sql = postgres(`${server.url}/postgres`, { max: 1 });
   await sql.unsafe(statement);
   await sql.end();

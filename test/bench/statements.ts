@@ -21,8 +21,8 @@ const rounds = 40;
 const ratioMax = 1.3;
 
 /**
- * What PostgreSQL spends on every read's statement over what it spends on a minimal one for the same answer, sent the
- * same way: planning and execution together, planned anew each time.
+ * Compares PostgreSQL's time for the statement of every read with that for a minimal statement with the same answer.
+ * Both are sent in the same way. The time includes planning, because each execution is planned anew.
  */
 export async function statements(stage: Stage): Promise<Row[]> {
   const { database, outdir } = await stage.catalogue(20_000);
@@ -49,7 +49,7 @@ export async function statements(stage: Stage): Promise<Row[]> {
   return rows;
 }
 
-/** A session as the Data API's, whose statements are counted. */
+/** A session like the Data API's, in which pg_stat_statements counts. */
 async function countingClient(connectionString: string): Promise<Client> {
   const settings = { TimeZone: "UTC", "pg_stat_statements.track": "top", "pg_stat_statements.track_planning": "on" };
   const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
@@ -61,7 +61,7 @@ async function countingClient(connectionString: string): Promise<Client> {
 
 const limits = { ...serviceLimits, rowBytes: serviceLimits.resultBytes };
 
-/** A body, or the records of a list with the number of all of them. */
+/** The minimal statement returns a body, or the records of a list and the number of all records. */
 async function expectSameAnswer(client: Client, read: Read, minimal: Statement, body: string): Promise<void> {
   if (read.random === "all") return;
   const { rows, columns = [] } = await run(client, bind(minimal.sql, minimal.parameters), limits);
@@ -71,7 +71,7 @@ async function expectSameAnswer(client: Client, read: Read, minimal: Statement, 
   if (single !== undefined) return deepStrictEqual(single, body);
   const [, text, rest] = /^\{"[^"]*":\[(.*)\](.*)$/s.exec(body) ?? /^\[(.*)\](.*)$/s.exec(body) ?? [];
   deepStrictEqual(plain(records ?? ""), plain(text ?? ""));
-  if (rest) deepStrictEqual(rest.includes(`"max":${max},`), true, `${max} is not the number in ${rest}`);
+  if (rest) deepStrictEqual(rest.includes(`"max":${max},`), true, `${max} is not the number of records in ${rest}`);
 }
 
 async function compare(client: Client, what: string, ours: Statement, minimal: Statement): Promise<Row[]> {
@@ -81,28 +81,28 @@ async function compare(client: Client, what: string, ours: Statement, minimal: S
     client,
   );
   await client.query("deallocate all");
-  const told = ({ ours, minimal }: Comparison) => `${ours.toFixed(2)} ms to ${minimal.toFixed(2)} ms`;
+  const times = ({ ours, minimal }: Comparison) => `${ours.toFixed(2)} ms to ${minimal.toFixed(2)} ms`;
   const cpu = anew.processor === undefined ? "" : `, ${anew.processor.toFixed(2)} x CPU`;
   return [
-    { what: `${what} (${told(anew)}${cpu})`, value: anew.ratio, unit: "x", bound: ratioMax },
-    { what: `${what}, plans kept (${told(kept)})`, value: kept.ratio, unit: "x" },
+    { what: `${what} (${times(anew)}${cpu})`, value: anew.ratio, unit: "x", bound: ratioMax },
+    { what: `${what}, plans kept (${times(kept)})`, value: kept.ratio, unit: "x" },
   ];
 }
 
 interface Comparison {
   readonly ratio: number;
-  /** Of the time that the session's process had a processor, parsing and sending included. */
+  /** The ratio of the backend's CPU time, including parsing and sending. */
   readonly processor: number | undefined;
-  /** Milliseconds a statement. */
+  /** Milliseconds per statement. */
   readonly ours: number;
   readonly minimal: number;
 }
 
 type Work = () => Promise<unknown>;
 
-/** Blocks of both take turns, and the median block counts. */
+/** Measures both in turns, in blocks, and returns the median ratio of the blocks. */
 async function ratio([ours, minimal]: readonly Work[], client: Client): Promise<Comparison> {
-  if (!ours || !minimal) throw new TypeError("Two are compared");
+  if (!ours || !minimal) throw new TypeError("Two statements are compared");
   const found: { ours: Cost; minimal: Cost }[] = [];
   for (let block = -1; block < blocks; block++) {
     const both = { ours: await costOf(client, ours), minimal: await costOf(client, minimal) };
@@ -117,7 +117,7 @@ async function ratio([ours, minimal]: readonly Work[], client: Client): Promise<
   };
 }
 
-/** As the Data API sends it: unnamed, so planned each time. */
+/** Sends an unnamed statement, as the Data API does, so PostgreSQL plans it each time. */
 const planned = (client: Client, { sql, parameters }: Statement): Work => {
   const bound = bind(sql, parameters);
   return () => run(client, bound, limits);
@@ -150,9 +150,9 @@ async function costOf(client: Client, work: Work): Promise<Cost> {
   return { milliseconds: rows[0].milliseconds / rounds, processor };
 }
 
-/** How long the session's process has had a processor, where Linux tells. */
+/** The CPU time of the session's backend; NaN without Linux's `/proc`. */
 async function processorTime(client: Client): Promise<number> {
   const { processID } = client as unknown as { processID: number };
-  const told = await readFile(`/proc/${processID}/schedstat`, "utf8").catch(() => "");
-  return told === "" ? Number.NaN : Number(told.split(" ")[0]);
+  const text = await readFile(`/proc/${processID}/schedstat`, "utf8").catch(() => "");
+  return text === "" ? Number.NaN : Number(text.split(" ")[0]);
 }

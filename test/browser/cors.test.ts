@@ -29,7 +29,7 @@ async function serveAPage(): Promise<string> {
 
 beforeAll(async () => {
   if (!hasBrowser) return;
-  // Other origins than the API's, yet of the same site, so that the browser sends the cookie from both.
+  // These origins are not the API's, but of the same site, so the browser sends the cookie from both.
   panel = await serveAPage();
   stranger = await serveAPage();
   stack = await startStack({ allowedOrigins: [panel] });
@@ -71,7 +71,7 @@ interface Init {
   readonly mode?: "cors" | "no-cors";
 }
 
-/** What a script of the page sees of an answer; the error's name when the browser keeps it from it. */
+/** Calls `fetch` in the page. Returns what the script can read, or the error's name if the browser blocks it. */
 const fetchFrom = (page: Page, path: string, init: Init = {}) =>
   page.evaluate(
     async ([url, options]) => {
@@ -133,7 +133,7 @@ describe.skipIf(!hasBrowser)("A page in a real browser", () => {
     expect(await fetchFrom(page, `/admin-contributors/delete/${id}`, { method: "DELETE" })).toEqual({
       error: "TypeError",
     });
-    // Without a preflight: what a form can send.
+    // A form can send this, so there is no preflight.
     const simple: Init = {
       method: "POST",
       headers: { "Content-Type": "text/plain" },

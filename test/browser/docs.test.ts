@@ -10,8 +10,8 @@ let stack: Stack;
 let gateway: Gateway;
 let browser: Browser;
 let page: Page;
-let asked: string[];
-let complaints: string[];
+let requested: string[];
+let errors: string[];
 
 beforeAll(async () => {
   stack = await startStack({ from: "demo" });
@@ -33,22 +33,22 @@ afterAll(async () => {
 describe.skipIf(!hasBrowser)("The reference page", () => {
   beforeEach(async () => {
     page = await (await browser.newContext({ viewport: { width: 1400, height: 900 } })).newPage();
-    asked = [];
-    complaints = [];
-    page.on("request", (request) => asked.push(request.url()));
-    page.on("pageerror", ({ message }) => complaints.push(message));
-    page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+    requested = [];
+    errors = [];
+    page.on("request", (request) => requested.push(request.url()));
+    page.on("pageerror", ({ message }) => errors.push(message));
+    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
   });
 
-  it("shows every resource, and asks no other server for anything", async () => {
+  it("shows every resource, and sends no request to other servers", async () => {
     await page.goto(`${gateway.url}/docs`);
     await page.getByRole("heading", { name: "Colophon" }).waitFor();
 
     for (const resource of ["Users", "Roles", "Permissions", "Administrative contributors", "Public publishers"])
       await page.getByRole("link", { name: resource, exact: true }).first().waitFor();
 
-    expect(asked.filter((url) => !url.startsWith(gateway.url) && !url.startsWith("data:"))).toEqual([]);
-    expect(complaints).toEqual([]);
+    expect(requested.filter((url) => !url.startsWith(gateway.url) && !url.startsWith("data:"))).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it.each([
@@ -64,7 +64,7 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
 
     await page.getByText(status).first().waitFor();
     await page.getByText(text).first().waitFor();
-    expect(asked.at(-1)).toBe(`${gateway.url}/admin-users/id/4`);
+    expect(requested.at(-1)).toBe(`${gateway.url}/admin-users/id/4`);
   });
 });
 

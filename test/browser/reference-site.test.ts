@@ -10,7 +10,7 @@ import { writeReferenceSite } from "../../infra/reference/site.ts";
 import { hasBrowser, startBrowser } from "../support/browser.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 
-/* The site as the CDN serves it: files of a folder, on another origin than the API. */
+/* The site is served as by the CDN: files of a directory, on another origin than the API. */
 
 let stack: Stack;
 let browser: Browser;
@@ -51,11 +51,11 @@ describe.skipIf(!hasBrowser)("In a browser, the reference site", () => {
   it("sends requests to the API, and loads nothing from elsewhere", async () => {
     const { port } = cdn.address() as AddressInfo;
     const page = await (await browser.newContext({ viewport: { width: 1400, height: 900 } })).newPage();
-    const asked: string[] = [];
-    const complaints: string[] = [];
-    page.on("request", (request) => asked.push(request.url()));
-    page.on("pageerror", ({ message }) => complaints.push(message));
-    page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+    const requested: string[] = [];
+    const errors: string[] = [];
+    page.on("request", (request) => requested.push(request.url()));
+    page.on("pageerror", ({ message }) => errors.push(message));
+    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
 
     await page.goto(`http://127.0.0.1:${port}/`);
     await page.getByRole("link", { name: "Public publishers", exact: true }).first().click();
@@ -64,9 +64,9 @@ describe.skipIf(!hasBrowser)("In a browser, the reference site", () => {
     await page.getByRole("button", { name: /^Send/ }).first().click();
     await page.getByText("200 OK").first().waitFor();
 
-    expect(asked.at(-1)).toMatch(`${stack.url}/publishers`);
-    const origins = new Set(asked.filter((url) => url.startsWith("http")).map((url) => new URL(url).origin));
+    expect(requested.at(-1)).toMatch(`${stack.url}/publishers`);
+    const origins = new Set(requested.filter((url) => url.startsWith("http")).map((url) => new URL(url).origin));
     expect(origins).toEqual(new Set([`http://127.0.0.1:${port}`, new URL(stack.url).origin]));
-    expect(complaints).toEqual([]);
+    expect(errors).toEqual([]);
   });
 });

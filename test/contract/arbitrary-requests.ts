@@ -9,7 +9,7 @@ export interface Values {
   readonly body: unknown;
 }
 
-/** Requests that the document calls valid. */
+/** Requests that are valid by the OpenAPI document. */
 export function requestsTo({ parameters, requestBody }: Operation): fc.Arbitrary<Values> {
   const valuesIn = (name: Parameter["in"]) => valuesOf(parameters.filter((each) => each.in === name));
   const schema = requestBody?.content["application/json"].schema;
@@ -29,13 +29,13 @@ function valuesOf(parameters: readonly Parameter[]): fc.Arbitrary<Readonly<Recor
   return fc.record(Object.fromEntries(values), { requiredKeys: required });
 }
 
-/** What is worth trying more often than chance would. */
+/** Values that random generation would produce too seldom. */
 const likely = ({ name, allowEmptyValue }: Parameter): fc.Arbitrary<string>[] => [
   ...(name === "id" ? [fc.integer({ min: 1, max: 8 }).map(String)] : []),
   ...(allowEmptyValue ? [fc.constant("")] : []),
 ];
 
-/** URLs resolve dot segments before they are sent. */
+/** Dot segments are resolved in a URL before the request is sent, so they would change the path. */
 const fitsInPath = (values: Readonly<Record<string, string>>) =>
   Object.values(values).every((value) => !/^\.{1,2}$/.test(value));
 

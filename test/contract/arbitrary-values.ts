@@ -3,7 +3,7 @@ import { imageExample } from "../../infra/openapi/examples.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Values of a JSON Schema, as far as the OpenAPI document goes. */
+/** Values of a JSON Schema. Supports only the keywords of the OpenAPI document. */
 export function arbitraryOf(schema: Json, document: Json): fc.Arbitrary<unknown> {
   if (typeof schema.$ref === "string") return arbitraryOf(pointed(document, schema.$ref), document);
   if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum);
@@ -24,7 +24,7 @@ export function arbitraryOf(schema: Json, document: Json): fc.Arbitrary<unknown>
     case "object":
       return object(schema, document);
     default:
-      throw new TypeError(`No values are known for ${JSON.stringify(schema)}`);
+      throw new TypeError(`This schema is not supported: ${JSON.stringify(schema)}`);
   }
 }
 
@@ -34,7 +34,7 @@ const pointed = (document: Json, reference: string): Json =>
     .slice(1)
     .reduce((value, key) => value[key] as Json, document);
 
-/** Mostly small ones, which name records that exist. */
+/** Mostly small integers, which are ids of existing records. */
 function integer({ minimum = 0, maximum = Number.MAX_SAFE_INTEGER }: { minimum?: number; maximum?: number }) {
   return fc.oneof(
     { weight: 4, arbitrary: fc.integer({ min: minimum, max: 160 }) },
@@ -54,7 +54,7 @@ const known = [
   ...["'; --", "%", "ß", "e\u0301", "\u0301", " x ", imageExample],
 ];
 
-/** Anything at all, and what hardly comes up by chance: known names, ids and Base64. */
+/** Random texts, and some that random generation would seldom produce: known names, ids and Base64. */
 function text({ pattern = "", minLength = 0, maxLength = 300 }: Text) {
   const isValid = new RegExp(pattern, "u");
   const max = Math.min(maxLength, 300);

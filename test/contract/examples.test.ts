@@ -23,7 +23,7 @@ const answer = async (endpoint: string, request: Request = {}) =>
 const listed = async (endpoint: string, field: string, query: Request["query"], path = {}) =>
   (await answer(endpoint, { path, query: { client: 1, ...query } }))[field][0];
 
-/** The record that each example shows. */
+/** The record of the demo data that each example shows. */
 const records: { readonly [Name in keyof typeof examples]: () => Promise<unknown> } = {
   Slug: async () => (await answer("contributor/slug", { path: { slug: "naoki-urasawa" } })).slug,
   Permission: () => answer("admin-permissions/id", { path: { id: 12 } }),

@@ -45,15 +45,15 @@ const everything: readonly Operation[] = Object.entries(document.paths).flatMap(
 );
 
 export const operations = everything.filter(({ responses }) => "200" in responses);
-/** Those of paths that end before their parameter. */
+/** The operations of paths that end before their parameter. */
 export const refusingOperations = everything.filter(({ responses }) => !("200" in responses));
 
-/** What is wrong with an answer by the document; undefined when nothing is. */
-export function misfitOf({ responses }: Operation, { status, body }: { status: number; body: unknown }): unknown {
+/** The problems of an answer by the document; undefined if there are none. */
+export function mismatchOf({ responses }: Operation, { status, body }: { status: number; body: unknown }): unknown {
   const response = responses[status];
   const { content } = response?.$ref ? referred(response.$ref) : (response ?? {});
   if (!content) return `${status} is not declared`;
-  // What zod reads has its definitions in itself.
+  // zod requires the definitions within the schema.
   const schema = { ...content["application/json"].schema, $defs: document.components.schemas };
   const text = JSON.stringify(schema).replaceAll("#/components/schemas/", "#/$defs/");
   return fromJSONSchema(JSON.parse(text)).safeParse(body).error?.issues;

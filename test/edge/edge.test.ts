@@ -12,8 +12,8 @@ let stack: Stack;
 let gateway: Gateway;
 let cache: SharedCache;
 let administrator: Person;
-/** What reached the origin. */
-let asked: { readonly url: string; readonly headers: string }[];
+/** The requests that reached the origin. */
+let forwarded: { readonly url: string; readonly headers: string }[];
 
 beforeAll(async () => {
   if (!hasSharedCache) return;
@@ -25,7 +25,7 @@ beforeAll(async () => {
     allowedOrigins: [panelOrigin],
     uploads: false,
     pages: ({ url = "", rawHeaders }) => {
-      asked.push({ url, headers: rawHeaders.join(" ") });
+      forwarded.push({ url, headers: rawHeaders.join(" ") });
       return false;
     },
   });
@@ -39,54 +39,54 @@ afterAll(async () => {
 });
 
 beforeEach(() => {
-  asked = [];
+  forwarded = [];
 });
 
-const urls = () => asked.map(({ url }) => url);
+const urls = () => forwarded.map(({ url }) => url);
 const cookie = () => ({ Cookie: `refreshToken=${administrator.token}` });
 
 describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () => {
   it("answers from the cache for a minute, then with the stale copy while it asks the origin", async () => {
     const { id, slug } = await aContributor(stack.sql, { first_name: "Before" });
-    const read = () => cache.ask(`/contributor/slug/${slug}`);
+    const read = () => cache.send(`/contributor/slug/${slug}`);
     const named = (first_name: string) => expect.stringContaining(`"first_name":"${first_name}"`);
 
     expect(await read()).toMatchObject({ cache: "MISS", status: 200, text: named("Before") });
     await stack.sql`update contributors set first_name = 'After' where id = ${id}`;
-    await cache.pass(59);
+    await cache.advance(59);
     expect(await read()).toMatchObject({ cache: "HIT", text: named("Before") });
-    await cache.pass(2);
+    await cache.advance(2);
     expect(await read()).toMatchObject({ cache: "STALE", text: named("Before") });
     await expect.poll(async () => (await read()).text).toEqual(named("After"));
 
-    expect(asked).toHaveLength(2);
+    expect(forwarded).toHaveLength(2);
   });
 
-  it("asks once when fifty ask for what nobody has asked for yet, and when it has just expired", async () => {
+  it("sends one request to the origin for fifty at the same time, uncached or just expired", async () => {
     const { slug } = await aContributor(stack.sql);
-    const fifty = () => Promise.all(Array.from({ length: 50 }, () => cache.ask(`/contributor/slug/${slug}`)));
+    const fifty = () => Promise.all(Array.from({ length: 50 }, () => cache.send(`/contributor/slug/${slug}`)));
 
     const first = await fifty();
     expect(first.map(({ status }) => status)).toEqual(Array(50).fill(200));
-    expect(asked).toHaveLength(1);
+    expect(forwarded).toHaveLength(1);
 
-    await cache.pass(61);
+    await cache.advance(61);
     const second = await fifty();
     expect(second.map(({ status }) => status)).toEqual(Array(50).fill(200));
-    await expect.poll(async () => (await cache.ask(`/contributor/slug/${slug}`)).cache).toBe("HIT");
-    expect(asked).toHaveLength(2);
+    await expect.poll(async () => (await cache.send(`/contributor/slug/${slug}`)).cache).toBe("HIT");
+    expect(forwarded).toHaveLength(2);
   });
 
   it("has only the declared parameters and gzip in its cache key", async () => {
-    const read = (search: string, headers = {}) => cache.ask(`/contributors?client=1&limit=5${search}`, { headers });
+    const read = (search: string, headers = {}) => cache.send(`/contributors?client=1&limit=5${search}`, { headers });
     await read("");
-    asked = [];
+    forwarded = [];
 
     for (const search of ["&utm_source=mail", "&LIMIT=7", "&limit_=8", "&callback=x&_=1"])
       expect(await read(search)).toMatchObject({ cache: "HIT" });
     for (const headers of [cookie(), { Origin: "https://a.example.com" }, { "X-Forwarded-For": "192.0.2.7" }])
       expect(await read("", headers)).toMatchObject({ cache: "HIT" });
-    expect(asked).toEqual([]);
+    expect(forwarded).toEqual([]);
 
     for (const search of ["&offset=1", "&search=a", "&order=name-desc", "&lang=de"])
       expect(await read(search)).toMatchObject({ cache: "MISS" });
@@ -111,28 +111,28 @@ describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () =>
       "/publishers?limit=5&secret=1",
       "/contributor/random?secret=1",
     ])
-      await cache.ask(path, { headers });
+      await cache.send(path, { headers });
 
-    expect(asked).toHaveLength(3);
-    expect(JSON.stringify(asked)).not.toMatch(/secret|refreshToken/);
-    const other = await cache.ask(`/contributor/slug/${slug}`);
+    expect(forwarded).toHaveLength(3);
+    expect(JSON.stringify(forwarded)).not.toMatch(/secret|refreshToken/);
+    const other = await cache.send(`/contributor/slug/${slug}`);
     expect(other.cache).toBe("HIT");
     expect(JSON.stringify(other)).not.toContain("secret");
   });
 
   it("answers HEAD, and 304 for a matching ETag, from the cached answer of a GET", async () => {
     const { slug } = await aContributor(stack.sql);
-    const { headers } = await cache.ask(`/contributor/slug/${slug}`);
+    const { headers } = await cache.send(`/contributor/slug/${slug}`);
 
-    expect(await cache.ask(`/contributor/slug/${slug}`, { method: "HEAD" })).toMatchObject({ status: 200, text: "" });
+    expect(await cache.send(`/contributor/slug/${slug}`, { method: "HEAD" })).toMatchObject({ status: 200, text: "" });
     const again = { headers: { "If-None-Match": String(headers.etag) } };
-    expect(await cache.ask(`/contributor/slug/${slug}`, again)).toMatchObject({ status: 304, cache: "HIT" });
-    expect(asked).toHaveLength(1);
+    expect(await cache.send(`/contributor/slug/${slug}`, again)).toMatchObject({ status: 304, cache: "HIT" });
+    expect(forwarded).toHaveLength(1);
   });
 
   it("does not cache administrative answers, random slugs and errors", async () => {
     const { id, slug } = await aContributor(stack.sql, { first_name: "Administered" });
-    const before = (await cache.kept()).length;
+    const before = (await cache.entries()).length;
     const paths = [
       "/admin-contributors?client=1",
       `/admin-contributors/id/${id}`,
@@ -144,24 +144,24 @@ describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () =>
       "/nowhere",
     ];
     const answers = [];
-    for (const path of [...paths, ...paths]) answers.push(await cache.ask(path, { headers: cookie() }));
+    for (const path of [...paths, ...paths]) answers.push(await cache.send(path, { headers: cookie() }));
 
     expect(answers.map(({ status }) => status)).toEqual([
       200, 200, 200, 200, 404, 400, 400, 404, 200, 200, 200, 200, 404, 400, 400, 404,
     ]);
     expect(urls().filter((url) => url.startsWith("/admin-contributors/id"))).toHaveLength(2);
     for (const { headers } of answers) expect(headers["x-cache"] ?? "MISS").toBe("MISS");
-    expect(await cache.kept()).toHaveLength(before);
-    await cache.ask(`/contributor/slug/${slug}`);
-    const kept = await cache.kept();
-    expect(kept).toHaveLength(before + 1);
-    expect(kept.filter((each) => /no-store|set-cookie|admin-|"code":/i.test(each))).toEqual([]);
-    for (const each of kept) expect(each).toMatch(/Cache-Control: public, max-age=60/);
+    expect(await cache.entries()).toHaveLength(before);
+    await cache.send(`/contributor/slug/${slug}`);
+    const entries = await cache.entries();
+    expect(entries).toHaveLength(before + 1);
+    expect(entries.filter((each) => /no-store|set-cookie|admin-|"code":/i.test(each))).toEqual([]);
+    for (const each of entries) expect(each).toMatch(/Cache-Control: public, max-age=60/);
   });
 
   it("forwards the panel's requests with cookies and preflights", async () => {
     const preflight = { method: "OPTIONS", headers: { Origin: panelOrigin, "Access-Control-Request-Method": "POST" } };
-    expect((await cache.ask("/admin-contributors/add", preflight)).headers).toMatchObject({
+    expect((await cache.send("/admin-contributors/add", preflight)).headers).toMatchObject({
       "access-control-allow-origin": panelOrigin,
       "access-control-allow-credentials": "true",
     });
@@ -169,7 +169,7 @@ describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () =>
     const body = JSON.stringify({ first_name: "Passed" });
     const headers = { ...cookie(), Origin: panelOrigin, "Content-Type": "application/json", "Idempotency-Key": "once" };
     for (const _ of [1, 2])
-      expect(await cache.ask("/admin-contributors/add?client=1", { method: "POST", headers, body })).toMatchObject({
+      expect(await cache.send("/admin-contributors/add?client=1", { method: "POST", headers, body })).toMatchObject({
         status: 200,
       });
     expect(await stack.sql`select client_id from contributors where first_name = 'Passed'`).toEqual([{ client_id: 1 }]);

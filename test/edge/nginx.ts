@@ -3,15 +3,15 @@ import type { PublicRead } from "../../infra/public-reads.ts";
 interface Place {
   readonly directory: string;
   readonly socket: string;
-  /** The URL of what lies behind the cache. */
+  /** The URL of the server behind the cache. */
   readonly origin: string;
   readonly reads: readonly PublicRead[];
 }
 
 /**
- * A shared cache in nginx's words that does what CloudFront does (infra/stacks/edge/edge.ts): the key is the path, the
- * declared parameters, and whether the visitor takes gzip; nothing else of a public read reaches the origin. Answers
- * are kept as their Cache-Control says, `stale-while-revalidate` and `stale-if-error` included.
+ * A configuration with which nginx caches as CloudFront does (infra/stacks/edge/edge.ts). The key is the path, the
+ * declared parameters, and whether the visitor accepts gzip; the origin gets nothing else of a public read. Answers are
+ * cached according to their Cache-Control, including `stale-while-revalidate` and `stale-if-error`.
  */
 export function configuration({ directory, socket, origin, reads }: Place): string {
   const { host } = new URL(origin);
@@ -53,7 +53,7 @@ export function configuration({ directory, socket, origin, reads }: Place): stri
   `;
 }
 
-/** nginx's own `$arg_…` does not tell `LIMIT` from `limit`; CloudFront does. */
+/** nginx's own `$arg_…` ignores case, so `LIMIT` would be `limit`; CloudFront distinguishes them. */
 const parameterMap = (name: string) =>
   `map $args $sent_${name} { default ""; "~(?:^|&)(?<found_${name}>${name}=[^&]*)" "&$found_${name}"; }`;
 
@@ -73,11 +73,11 @@ const readLocation = (host: string, { pattern, parameters, isCached }: PublicRea
 const keeping = `
   proxy_cache kept;
   proxy_cache_key "$path?$declared $gzip";
-  # Of what answers vary by, the key has all there is.
+  # The key already contains everything that the answers vary by.
   proxy_ignore_headers Vary;
   proxy_cache_revalidate on;
   proxy_cache_background_update on;
-  # This nginx follows stale-if-error when a connection breaks, not yet when the origin says 5xx, so it is told here.
+  # This nginx applies stale-if-error to broken connections, but not to 5xx answers, so these are listed here.
   proxy_cache_use_stale http_500 http_502 http_503 http_504;
   proxy_cache_lock on;
   proxy_cache_lock_timeout 60s;

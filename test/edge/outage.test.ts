@@ -26,10 +26,10 @@ let token: string;
 const start = (port?: number) =>
   startPostgres({ directory: join(directory, "postgres"), durable: false, ...(port && { port }) });
 
-/** A function stops asking 5 s before its time is over, so that these give up after a second. */
-const impatient = { timeoutInMilliseconds: 6_000, longTimeoutInMilliseconds: 6_000 };
+/** A function stops retrying 5 s before its timeout, so with these it stops after a second. */
+const shortTimeouts = { timeoutInMilliseconds: 6_000, longTimeoutInMilliseconds: 6_000 };
 
-/** A PostgreSQL of its own, since others would not like it to be stopped. */
+/** A PostgreSQL of its own, because the test stops it. */
 beforeAll(async () => {
   if (!hasSharedCache) return;
   directory = await mkdtemp(join(tmpdir(), "colophon-outage-"));
@@ -39,7 +39,7 @@ beforeAll(async () => {
   const migration = await startLambda({ outdir: inject("outdir") });
   await migration.invoke("ops-migrate", {});
   await migration.close();
-  lambda = await startLambda({ outdir: inject("outdir"), limits: impatient });
+  lambda = await startLambda({ outdir: inject("outdir"), limits: shortTimeouts });
   gateway = await startGateway({ lambda, allowedOrigins: [panelOrigin], uploads: false });
   cache = await startSharedCache(gateway.url, publicReads(endpoints));
   sql = postgres(`${server.url}/postgres`, { max: 1, onnotice: () => {} });
@@ -57,7 +57,7 @@ afterAll(async () => {
   if (directory) await rm(directory, { recursive: true });
 });
 
-/** One URL of every public read that may be kept. */
+/** At least one URL of every public read that may be cached. */
 async function warmUrls(): Promise<string[]> {
   const contributor = await aContributor(sql);
   const publisher = await aPublisher(sql);
@@ -76,7 +76,7 @@ async function warmUrls(): Promise<string[]> {
 describe.skipIf(!hasSharedCache)("While the database is stopped", () => {
   it("cached answers are served for an hour, and the panel gets 503 with Retry-After", async () => {
     const urls = await warmUrls();
-    const readAll = () => Promise.all(urls.map((url) => cache.ask(url)));
+    const readAll = () => Promise.all(urls.map((url) => cache.send(url)));
     const before = await readAll();
     expect(before.map(({ status, cache }) => [status, cache])).toEqual(urls.map(() => [200, "MISS"]));
 
@@ -84,9 +84,9 @@ describe.skipIf(!hasSharedCache)("While the database is stopped", () => {
 
     await sql.end();
     await server.stop();
-    // What is fresh, what may be shown while it is asked for anew, and what may be shown because that fails.
+    // First the answers are fresh, then stale while the cache revalidates, then stale because that fails.
     for (const seconds of [30, 300, 600, 1_200, 1_470]) {
-      await cache.pass(seconds);
+      await cache.advance(seconds);
       const answers = await readAll();
       expect(answers.map(({ status }) => status)).toEqual(urls.map(() => 200));
       expect(answers.map(({ text }) => text)).toEqual(before.map(({ text }) => text));
@@ -94,8 +94,8 @@ describe.skipIf(!hasSharedCache)("While the database is stopped", () => {
 
     const headers = { Cookie: `refreshToken=${token}` };
     const refused = [
-      await cache.ask("/admin-contributors?client=1", { headers }),
-      await cache.ask("/contributor/slug/cold"),
+      await cache.send("/admin-contributors?client=1", { headers }),
+      await cache.send("/contributor/slug/cold"),
     ];
     for (const { status, headers } of refused)
       expect([status, headers["retry-after"], headers["cache-control"]]).toEqual([503, "5", "no-store"]);
@@ -106,11 +106,11 @@ describe.skipIf(!hasSharedCache)("While the database is stopped", () => {
     sql = postgres(`${server.url}/postgres`, { max: 1, onnotice: () => {} });
     await aContributor(sql, { first_name: "Afterwards" });
 
-    expect(await cache.ask("/contributors?client=1")).toMatchObject({
+    expect(await cache.send("/contributors?client=1")).toMatchObject({
       status: 200,
       text: expect.stringContaining("Afterwards"),
     });
     const headers = { Cookie: `refreshToken=${token}` };
-    expect((await cache.ask("/admin-contributors?client=1", { headers })).status).toBe(200);
+    expect((await cache.send("/admin-contributors?client=1", { headers })).status).toBe(200);
   });
 });

@@ -13,7 +13,7 @@ let cache: SharedCache;
 let readsAtTheOrigin = 0;
 let cookie: string;
 let contributors: readonly { readonly id: number; readonly slug: string }[];
-/** Of what a site shows most: 800 contributors, and 200 pages of lists. */
+/** The most frequent URLs of a site: 800 contributors here, and 200 `pages` of lists. */
 let records: readonly string[];
 
 const requestsInASecond = 400;
@@ -48,7 +48,7 @@ afterAll(async () => {
   await stack?.close();
 });
 
-/** Numbers from 0 to below 1, the same each time (Lehmer, "minstd"). */
+/** Pseudo-random numbers from 0 to below 1, the same in each run (Lehmer, "minstd"). */
 function numbers(): () => number {
   let state = 20_261_122;
   return () => {
@@ -61,7 +61,7 @@ const next = numbers();
 const oneOf = <T>(all: readonly T[]): T => all[Math.floor(next() * all.length)] as T;
 
 const change = () =>
-  cache.ask(`/admin-contributors/edit/${oneOf(contributors).id}`, {
+  cache.send(`/admin-contributors/edit/${oneOf(contributors).id}`, {
     method: "POST",
     headers: { Cookie: cookie, "Content-Type": "application/json" },
     body: JSON.stringify({ first_name: `Changed ${next()}`, public: true }),
@@ -73,13 +73,13 @@ describe.skipIf(!hasSharedCache)("Of 400 requests a second for 1,000 hot URLs", 
     const failures: number[] = [];
     const visit = async () => {
       const kind = next();
-      const answer = await (kind < 0.01 ? change() : cache.ask(oneOf(kind < 0.21 ? pages : records)));
+      const answer = await (kind < 0.01 ? change() : cache.send(oneOf(kind < 0.21 ? pages : records)));
       if (kind >= 0.01) reads.push(answer.cache);
       if (answer.status !== 200) failures.push(answer.status);
     };
     for (let second = 0; second < seconds; second++) {
       await Promise.all(Array.from({ length: requestsInASecond }, visit));
-      await cache.pass(1);
+      await cache.advance(1);
     }
 
     expect(new Set([...records, ...pages]).size).toBe(1_000);
@@ -88,7 +88,7 @@ describe.skipIf(!hasSharedCache)("Of 400 requests a second for 1,000 hot URLs", 
     expect(failures).toEqual([]);
     expect(reads.length).toBeGreaterThan(29_000);
     expect(fromCache / reads.length).toBeGreaterThanOrEqual(0.95);
-    // What is renewed behind a visitor's back costs, too: each URL once a minute, 4 % of the reads.
+    // Requests that revalidate in the background cost, too: each URL once a minute, 4 % of the reads.
     expect(readsAtTheOrigin).toBeLessThanOrEqual(1_000 * Math.ceil(seconds / 60));
   });
 });

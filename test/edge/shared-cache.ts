@@ -16,33 +16,33 @@ const nginx = "/usr/sbin/nginx";
 const clocks = ["x86_64", "aarch64"].map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`);
 const clock = clocks.find((path) => existsSync(path));
 
-/** Without nginx and libfaketime tests of a shared cache are skipped, unless the environment demands them. */
+/** Without nginx and libfaketime, tests of a shared cache are skipped, unless the environment requires them. */
 export const hasSharedCache = (existsSync(nginx) && clock !== undefined) || process.env.COLOPHON_EDGE === "required";
 
 interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** How the cache came by it, in nginx's words; undefined for what it only passes on. */
+  /** nginx's cache status; undefined for requests that it only forwards. */
   readonly cache: "HIT" | "STALE" | "UPDATING" | "MISS" | "EXPIRED" | "REVALIDATED" | undefined;
 }
 
-interface Question {
+interface Options {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
 export interface SharedCache {
-  ask(path: string, question?: Question): Promise<Answer>;
-  /** Moves its clock, which stands still otherwise, forward; the origin's stays as it is. */
-  pass(seconds: number): Promise<void>;
-  /** Everything that it keeps: keys, headers and bodies. */
-  kept(): Promise<string[]>;
+  send(path: string, options?: Options): Promise<Answer>;
+  /** Moves the cache's clock forward, which stands still otherwise. The origin has another clock. */
+  advance(seconds: number): Promise<void>;
+  /** All cached answers, as text: keys, headers and bodies. */
+  entries(): Promise<string[]>;
   close(): Promise<void>;
 }
 
-/** Starts a shared cache before an origin: nginx with a clock of its own, told of the same reads as CloudFront. */
+/** Starts a shared cache before an origin: nginx with its own clock, and with the same public reads as CloudFront. */
 export async function startSharedCache(origin: string, reads: readonly PublicRead[]): Promise<SharedCache> {
   if (!existsSync(nginx) || !clock) throw new Error("apt-get install nginx-light faketime");
   const directory = await mkdtemp(join(tmpdir(), "colophon-edge-"));
@@ -58,7 +58,7 @@ export async function startSharedCache(origin: string, reads: readonly PublicRea
       FAKETIME_TIMESTAMP_FILE: time,
       FAKETIME_NO_CACHE: "1",
       TZ: "UTC",
-      // Timers run by the monotonic clock, and shall not all go off at once.
+      // nginx's timers use the monotonic clock, and would all fire when it is moved.
       FAKETIME_DONT_FAKE_MONOTONIC: "1",
     },
     stdio: "ignore",
@@ -66,14 +66,14 @@ export async function startSharedCache(origin: string, reads: readonly PublicRea
   await untilReady(server, socket, join(directory, "errors"));
   const agent = new Agent({ keepAlive: true });
   return {
-    ask: (path, question = {}) => ask(agent, socket, path, question),
-    async pass(seconds) {
+    send: (path, options = {}) => send(agent, socket, path, options),
+    async advance(seconds) {
       now += seconds * 1_000;
-      // Renamed, so that nobody reads an empty file, which would be the time of day.
+      // Renamed, because nginx could read a half-written file, and an empty one means the real time.
       await writeFile(`${time}.next`, clockTime(now));
       await rename(`${time}.next`, time);
     },
-    async kept() {
+    async entries() {
       const files = await readdir(join(directory, "kept"));
       return await Promise.all(files.map(async (file) => readable(await readFile(join(directory, "kept", file)))));
     },
@@ -86,7 +86,7 @@ export async function startSharedCache(origin: string, reads: readonly PublicRea
   };
 }
 
-/** As libfaketime reads a time at which the clock stands. */
+/** The format in which libfaketime reads the time of a clock that stands still. */
 const clockTime = (milliseconds: number) => new Date(milliseconds).toISOString().slice(0, 19).replace("T", " ");
 
 async function untilReady(server: ChildProcess, socket: string, errors: string): Promise<void> {
@@ -101,8 +101,8 @@ async function untilReady(server: ChildProcess, socket: string, errors: string):
   if (server.exitCode !== null) throw new Error(`nginx ended at once: ${await readFile(errors, "utf8")}`);
 }
 
-async function ask(agent: Agent, socketPath: string, path: string, question: Question): Promise<Answer> {
-  const { method = "GET", headers = {}, body } = question;
+async function send(agent: Agent, socketPath: string, path: string, options: Options): Promise<Answer> {
+  const { method = "GET", headers = {}, body } = options;
   const sent = request({ agent, socketPath, path, method, headers });
   sent.end(body);
   const [response] = await once(sent, "response");
@@ -116,7 +116,7 @@ async function ask(agent: Agent, socketPath: string, path: string, question: Que
   };
 }
 
-/** What a file of nginx holds: binary fields, the key, the headers, and a body that may be compressed. */
+/** The text of nginx's cache file: binary fields, the key, the headers, and a body that may be compressed. */
 function readable(file: Buffer): string {
   const [head, body] = [file.subarray(0, file.indexOf("\r\n\r\n")), file.subarray(file.indexOf("\r\n\r\n") + 4)];
   const isCompressed = head.includes("Content-Encoding: gzip");

@@ -23,9 +23,9 @@ describe("400 reads, writes and image updates", () => {
       half: 0,
       refused: 0,
       failed: 0,
-      hasty: 0,
+      early: 0,
       dangling: 0,
-      forgotten: 0,
+      orphaned: 0,
       examples: [],
     });
     expect(answers[200]).toBeGreaterThan(390);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Declaration, routesOf } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { misfitOf, refusingOperations } from "../contract/operations.ts";
+import { mismatchOf, refusingOperations } from "../contract/operations.ts";
 import { missingParameters, unauthorized } from "../support/envelope.ts";
 import { panelOrigin } from "../support/environment.ts";
 import { anAdministrator } from "../support/people.ts";
@@ -25,7 +25,7 @@ async function ask(url: string, { method }: Declaration, path: string, token?: s
   const response = await fetch(url + path, { method, headers });
   const operation = refusingOperations.find((each) => each.method === method && path.startsWith(each.path));
   const answer = { status: response.status, body: await response.json() };
-  if (operation) expect(misfitOf(operation, answer)).toBeUndefined();
+  if (operation) expect(mismatchOf(operation, answer)).toBeUndefined();
   return { ...answer, allowed: response.headers.get("Access-Control-Allow-Origin") };
 }
 

@@ -4,7 +4,7 @@ import { type Browser, chromium } from "playwright-core";
 const paths = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const executable = paths.find((path) => existsSync(path));
 
-/** Without a browser its tests are skipped, unless the environment demands it. */
+/** Without a browser, tests in a browser are skipped, unless the environment requires them. */
 export const hasBrowser = executable !== undefined || process.env.COLOPHON_BROWSER === "required";
 
 /** A headless Chromium, in a private window. */

@@ -14,7 +14,7 @@ const insert = async (sql: Sql, table: string, columns: Columns): Promise<Entry>
   return row;
 };
 
-/** A published contributor, shared by all clients unless told otherwise. */
+/** A published contributor, by default in the scope of all clients. */
 export const aContributor = (sql: Sql, columns: Columns = {}): Promise<Entry> =>
   insert(sql, "contributors", {
     first_name: `Contributor ${randomUUID()}`,

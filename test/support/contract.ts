@@ -13,7 +13,7 @@ export function declarationOf(name: string): Declaration {
   return declaration;
 }
 
-/** Fails unless an answer is one that the declaration allows. */
+/** Fails unless the declaration allows the answer. */
 export function expectDeclared(declaration: Declaration, status: number, body: unknown): void {
   const text = JSON.stringify(body)?.slice(0, 2000);
   if (status !== 200) {
@@ -27,7 +27,7 @@ export function expectDeclared(declaration: Declaration, status: number, body: u
   if ("field" in declaration.answers) expectCounts(declaration.answers.field, body);
 }
 
-/** `to - from`, and `count`, are the number of records. */
+/** Fails unless `to - from` and `count` are the number of records. */
 function expectCounts(field: string, body: unknown): void {
   const { [field]: records, from, to, count } = body as Readonly<Record<string, unknown>>;
   const length = (records as readonly unknown[]).length;

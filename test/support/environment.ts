@@ -1,13 +1,13 @@
 import { newKey } from "../../infra/local/http/signature.ts";
 import { setVariables } from "../../infra/local/variables.ts";
 
-/** What functions sign with in this process. */
+/** The key by which functions sign requests in this process. */
 export const key = newKey();
 /** The origin of the admin panel in tests. */
 export const panelOrigin = "https://panel.example.com";
 export const imageBaseUrl = "https://images.example.com";
 
-/** Sets what AWS would set for a function, and points the SDK at the local Data API. */
+/** Sets the environment variables that AWS would set for a function, and the address of the local Data API. */
 export function useDatabase(
   database: string,
   dataApiUrl: string,

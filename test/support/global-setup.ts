@@ -8,15 +8,15 @@ import { migrate, startTemplates } from "./templates.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** PostgreSQL with the templates `blank` (migrated) and `demo` (with the demo data as well). */
+    /** PostgreSQL with the template databases `blank` (migrated) and `demo` (migrated, with the demo data). */
     databaseUrl: string;
-    /** The same for the role that functions have there, which is no superuser. */
+    /** The same server with the owner of the databases, which is not a superuser, as the user. */
     ownerUrl: string;
-    /** Its secret, and those of the roles, which all databases have in common. */
+    /** The secrets of the owner and of the roles as which functions log in. They are the same for all databases. */
     secrets: Secrets;
     /** The built functions. */
     outdir: string;
-    /** Where test files may keep what is there for the whole run. */
+    /** A directory for files that tests share during the run. */
     cache: string;
   }
 }

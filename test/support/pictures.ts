@@ -11,7 +11,7 @@ export const plain = (background = "#336699", width = 40, height = 30) =>
 export const storedWidth = 80;
 export const storedHeight = 60;
 
-/** Green in the upper third; below it red on the left and blue on the right. EXIF has the orientation. */
+/** A JPEG: the upper third is green, below it the left is red and the right blue. EXIF has the orientation. */
 export async function withOrientation(orientation: number): Promise<Buffer> {
   const block = (width: number, height: number, background: string) =>
     ({ create: { width, height, channels: 3, background } }) as const;
@@ -25,7 +25,7 @@ export async function withOrientation(orientation: number): Promise<Buffer> {
     .toBuffer();
 }
 
-/** A photograph with noise, which compresses badly, and with EXIF. */
+/** A JPEG with noise, so that it compresses as badly as a photograph, and with EXIF. */
 export async function photograph(width: number, height: number): Promise<Buffer> {
   const noise = { type: "gaussian", mean: 128, sigma: 60 } as const;
   const grain = sharp({ create: { width: width >> 3, height: height >> 3, channels: 3, background: "#000", noise } });
@@ -39,7 +39,7 @@ export async function photograph(width: number, height: number): Promise<Buffer>
     .toBuffer();
 }
 
-/** A PNG of black pixels, which is a small file. */
+/** A PNG of black pixels, whose file is small. */
 export function blackPng(width: number, height: number): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -62,7 +62,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, content, checksum]);
 }
 
-/** A pixel as numbers. */
+/** The channels of a pixel. */
 export async function pixelAt(bytes: Buffer, x: number, y: number): Promise<number[]> {
   const { data, info } = await sharp(bytes).raw().toBuffer({ resolveWithObject: true });
   const start = (y * info.width + x) * info.channels;

@@ -31,7 +31,7 @@ export async function aPermission(sql: Sql): Promise<Named> {
 export const permissionId = async (sql: Sql, key: Permission): Promise<number> =>
   idOf(await sql`select id from permissions where key = ${key}`);
 
-/** The role that users without another one have. */
+/** The role of users who have no other role. */
 export const defaultRoleId = async (sql: Sql): Promise<number> =>
   idOf(await sql`select id from roles where is_default = 1`);
 
@@ -49,7 +49,7 @@ export const lock = (sql: Sql, user: { id: number }, holder: { id: number }, min
   values (${user.id}, ${holder.id}, now() + make_interval(mins => ${minutes}))
 `;
 
-/** Who has the lock on a user, expired or not. */
+/** The holder of the lock on a user, even if it has expired. */
 export const lockHolderOf = async (sql: Sql, user: { id: number }): Promise<number | undefined> =>
   (await sql`select holder_id from user_locks where user_id = ${user.id}`)[0]?.holder_id;
 

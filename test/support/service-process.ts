@@ -11,10 +11,10 @@ const root = join(import.meta.dirname, "../..");
 export interface ServiceProcess {
   readonly pid: number | undefined;
   readonly url: string;
-  /** What it has printed since this was last forgotten. */
+  /** The output since the last `forget`. */
   output(): string;
   forget(): void;
-  /** Stops it, and removes its data. */
+  /** Stops the process and removes its data. */
   stop(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface ServiceProcessOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** `npm start` on a free port with a data directory of its own, without uploads. It answers once this resolves. */
+/** Runs `npm start` without uploads, on a free port and with a new data directory. Resolves when it is ready. */
 export async function startProcess({
   project = root,
   nodeFlags = [],

@@ -27,17 +27,17 @@ export interface Request {
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape
   readonly body: any;
 }
 
-/** The whole service over a database of its own: gateway, bundles, Data API, PostgreSQL. */
+/** The whole service with a database of its own: gateway, bundles, Data API, PostgreSQL. */
 export interface Stack {
   readonly url: string;
   readonly sql: Sql;
   readonly dataApi: DataApi;
   readonly lambda: Lambda;
-  /** Only with uploads. */
+  /** Undefined without uploads. */
   readonly s3: S3 | undefined;
   /** Calls an endpoint by its stem (`admin-roles/edit`) and checks the answer against its declaration. */
   call(name: string, request?: Request): Promise<Reply>;
@@ -45,14 +45,14 @@ export interface Stack {
 }
 
 export interface StackOptions {
-  /** The database to begin with: migrated, or with the demo data as well. */
+  /** The template of the database: `blank` is migrated, `demo` also has the demo data. */
   readonly from?: "blank" | "demo";
   readonly dataApi?: Partial<DataApiOptions>;
   /** Origins of the admin panel. */
   readonly allowedOrigins?: readonly string[];
-  /** With a file service: S3 and its images under `/images/`. */
+  /** Whether there are the file service, S3, and its images under `/images/`. */
   readonly uploads?: boolean;
-  /** The limits of functions; a shorter time-out gives an earlier deadline. */
+  /** The limits of functions; with a shorter timeout they stop retrying earlier. */
   readonly limits?: Partial<LambdaLimits>;
 }
 
@@ -109,7 +109,7 @@ async function startFileService() {
   };
 }
 
-/** Ids come back as numbers, as in the interface. */
+/** Reads ids as numbers, as in the interface. */
 const integers = { to: 20, from: [20], parse: Number, serialize: String };
 
 async function call(

@@ -21,8 +21,8 @@ const tables = [
 ];
 
 /**
- * Makes a call and checks that it changed no table of users, roles, permissions, sessions, contributors and locks, and
- * that an error is not in the ledger.
+ * Makes a call and checks that it changed none of these tables, and that the ledger has no new row if it answered an
+ * error.
  */
 export async function unchanged({ sql }: Stack, call: () => Promise<Reply>): Promise<Reply> {
   const before = await contents(sql);

@@ -5,7 +5,7 @@ import type { S3 } from "../../infra/local/s3/server.ts";
 import { key } from "./environment.ts";
 import { type Stack, type StackOptions, startStack } from "./stack.ts";
 
-/** A stack with a file service, and a look into its bucket. */
+/** A stack with a file service, and access to its bucket. */
 export interface UploadStack extends Stack {
   readonly s3: S3;
   /** Keys of all objects, sorted. */
@@ -42,8 +42,8 @@ export async function startUploads(options: StackOptions = {}): Promise<UploadSt
 }
 
 /**
- * Makes every listed image due and removes it; then the bucket has the images that records refer to, and
- * not an object more.
+ * Removes all images that are listed for removal, and checks that the bucket then contains exactly the images that
+ * records refer to.
  */
 export async function expectAgreement(stack: UploadStack): Promise<void> {
   await stack.sql`update images_to_remove set remove_after = now()`;
@@ -68,6 +68,6 @@ export const notedKeys = async ({ sql }: Stack): Promise<string[]> =>
 /** Both objects of an image; none where there is none. */
 export const pairOf = (key: string | null): string[] => (key ? [key, key.replace(".webp", "-256.webp")] : []);
 
-/** The key a record refers to. */
+/** The key that a record refers to. */
 export const imageOf = async ({ sql }: Stack, table: "users" | "contributors", record: { id: number }) =>
   (await sql<{ image: string | null }[]>`select image from ${sql(table)} where id = ${record.id}`)[0]?.image ?? null;
