@@ -67,10 +67,10 @@ async function keepNativeLibrary(file: string): Promise<void> {
 
 /**
  * More environments of one function compete for the processors, and each one starts cold. Only when an invocation has
- * waited for `patienceInMilliseconds` are more opened, because then the others probably wait for the database.
+ * waited for `longWaitInMilliseconds` are more opened, because then the others probably wait for the database.
  */
 const eagerMax = availableParallelism() + 1;
-const patienceInMilliseconds = 1_000;
+const longWaitInMilliseconds = 1_000;
 const idleInMilliseconds = 5 * 60_000;
 
 /**
@@ -187,7 +187,7 @@ export function openPool({
     if (loaded) return loaded;
     group.waiting.push({ resolve, reject });
     requestOpening(group, isUrgent);
-    const timer = setTimeout(() => requestOpening(group, true), patienceInMilliseconds);
+    const timer = setTimeout(() => requestOpening(group, true), longWaitInMilliseconds);
     return await promise.finally(() => clearTimeout(timer));
   };
 

@@ -15,14 +15,14 @@ export async function unprivilegedAccount(): Promise<Account> {
   const found = lines.find(([name]) => name === "postgres") ?? lines.find(([name]) => name === "nobody");
   if (!found) throw new Error("PostgreSQL cannot run as root, and there is neither a user postgres nor nobody");
   const owner = { uid: Number(found[2]), gid: Number(found[3]) };
-  const prefix = keepingAccess(owner);
+  const prefix = withAccess(owner);
   if (spawnSync(prefix[0], [...prefix.slice(1), "true"]).status !== 0)
     return { owner, spawn: (file, flags, options) => spawn(file, flags, { ...options, ...owner }) };
   return { owner, spawn: (file, flags, options) => spawn(prefix[0], [...prefix.slice(1), file, ...flags], options) };
 }
 
 /** Root's directories are often closed to others, so the right to enter them is all that is kept of root's rights. */
-function keepingAccess({ uid, gid }: { uid: number; gid: number }): [string, ...string[]] {
+function withAccess({ uid, gid }: { uid: number; gid: number }): [string, ...string[]] {
   const identity = [`--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"];
   return ["setpriv", ...identity, "--inh-caps=+dac_override", "--ambient-caps=+dac_override", "--"];
 }
