@@ -26,8 +26,8 @@ let token: string;
 const start = (port?: number) =>
   startPostgres({ directory: join(directory, "postgres"), durable: false, ...(port && { port }) });
 
-/** A function stops retrying 5 s before its timeout, so with these it stops after a second. */
-const shortTimeouts = { timeoutInMilliseconds: 6_000, longTimeoutInMilliseconds: 6_000 };
+/** A function stops retrying 5 s before its timeout, so with these it stops after three seconds. */
+const shortTimeouts = { timeoutInMilliseconds: 8_000, longTimeoutInMilliseconds: 8_000 };
 
 /** A PostgreSQL of its own, because the test stops it. */
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres, { type Sql } from "postgres";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { type DataApi, startDataApi } from "../../../infra/local/data-api/server.ts";
 import { type Gateway, startGateway } from "../../../infra/local/gateway/server.ts";
 import { startLambda } from "../../../infra/local/lambda/lambda.ts";
@@ -55,7 +55,7 @@ const write = () =>
 
 const written = async () => Number((await sql`select count(*) from contributors`)[0]?.count);
 
-/** Keeps several visitors busy until told to stop; gives every status there was. */
+/** Visitors who send a request whenever the one before is answered. */
 function traffic(...visits: (() => Promise<Response>)[]) {
   const statuses: number[] = [];
   let isOver = false;
@@ -67,10 +67,18 @@ function traffic(...visits: (() => Promise<Response>)[]) {
     }
   };
   const done = Promise.all(visits.map(visitor));
-  return async () => {
-    isOver = true;
-    await done;
-    return statuses;
+  return {
+    /** Waits for three more answers a visitor. */
+    async goOn() {
+      const wanted = statuses.length + 3 * visits.length;
+      await vi.waitUntil(() => statuses.length >= wanted, { timeout: 30_000 });
+    },
+    /** All statuses that there were. */
+    async stop() {
+      isOver = true;
+      await done;
+      return statuses;
+    },
   };
 }
 
@@ -86,15 +94,14 @@ describe("Reads and writes", () => {
     ["restarts", () => server.stop().then(restart)],
     ["crashes", () => Promise.resolve(process.kill(server.processId, "SIGQUIT")).then(restart)],
     ["loses a session, and with it all others", killSession],
-  ])("wait and succeed while PostgreSQL %s in the middle of them", async (_, strike) => {
-    const stop = traffic(read, read, read, write, write, write);
-    await sleep(300);
+  ])("wait and succeed while PostgreSQL %s in the middle of them", async (_, interrupt) => {
+    const { goOn, stop } = traffic(read, read, read, write, write, write);
+    await goOn();
 
-    await strike();
-    await sleep(1_000);
+    await interrupt();
+    await goOn();
     const statuses = await stop();
 
-    expect(statuses.length).toBeGreaterThan(12);
     expect([...new Set(statuses)]).toEqual([200]);
     expect(await written()).toBe(additions);
   });
