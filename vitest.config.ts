@@ -10,10 +10,10 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: "test/support/global-setup.ts",
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 120_000,
-    // They wait for PostgreSQL, for processes and for what they have broken.
-    maxWorkers: Math.ceil(1.5 * availableParallelism()),
+    // Tests wait for PostgreSQL, for processes and for timeouts. Each worker needs up to 700 MB.
+    maxWorkers: Math.min(availableParallelism() + 2, 8),
     // Each file has a database and a service of its own; loading the same modules for each took a fifth of the time.
     isolate: false,
     // Tests reach functions through their bundles, of which the test runner knows nothing.

@@ -7,7 +7,7 @@ import { Bucket } from "aws-cdk-lib/aws-s3";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { makeApp } from "../../../infra/stacks/app.ts";
 import { settings } from "../../../infra/stages.ts";
-import { type Synthesis, ship, stacks, synthesize, type Template, useSynthesis } from "./synthesis.ts";
+import { copyOf, type Synthesis, stacks, synthesize, type Template, useSynthesis } from "./synthesis.ts";
 
 // A synthesis takes twenty seconds of a processor, which others use as well.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -109,9 +109,9 @@ describe("Templates", () => {
 
   describe("of the same settings, synthesised again", () => {
     const small = { ...settings, stages: settings.stages.filter(({ name }) => name === "dev") };
-    let again: Awaited<ReturnType<typeof ship>>;
+    let again: Awaited<ReturnType<typeof copyOf>>;
     beforeAll(async () => {
-      again = await ship();
+      again = await copyOf(synthesis.shipment);
     });
     afterAll(() => again.remove());
 

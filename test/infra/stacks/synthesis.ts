@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { deserialize, serialize } from "node:v8";
 import { beforeAll, inject, vi } from "vitest";
-import { packageFunctions } from "../../../infra/build/package.ts";
+import { type Packaged, packageFunctions } from "../../../infra/build/package.ts";
 import { makeApp, type Shipment } from "../../../infra/stacks/app.ts";
 import { packageMigration } from "../../../infra/stacks/database/migration.ts";
 import { type Settings, settings } from "../../../infra/stages.ts";
@@ -89,17 +89,25 @@ async function onceInARun<Made>(name: string, make: () => Promise<Made>): Promis
 }
 
 async function synthesizeAll(directory: string): Promise<Shipment> {
-  const { functions, migration } = await ship();
-  makeApp(settings, { functions, migration }, directory).synth();
-  return { functions, migration };
+  const outdir = join(inject("cache"), "shipment");
+  const shipment = { functions: await packageFunctions({ outdir }), migration: await packageMigration({ outdir }) };
+  makeApp(settings, shipment, directory).synth();
+  return shipment;
 }
 
-/** Packages beneath node_modules, where the test runner leaves files as they are. */
-export async function ship(): Promise<Shipment & { remove(): Promise<void> }> {
+/** The same functions in another directory, where a test may change them. */
+export async function copyOf({ functions, migration }: Shipment): Promise<Shipment & { remove(): Promise<void> }> {
   const outdir = await mkdtemp(join(inject("cache"), "shipment-"));
-  const functions = await packageFunctions({ outdir });
-  const migration = await packageMigration({ outdir });
-  return { functions, migration, remove: () => rm(outdir, { recursive: true }) };
+  const copy = async (packaged: Packaged): Promise<Packaged> => {
+    const file = join(outdir, packaged.stem, basename(packaged.file));
+    await cp(dirname(packaged.file), dirname(file), { recursive: true });
+    return { ...packaged, file };
+  };
+  return {
+    functions: await Promise.all(functions.map(copy)),
+    migration: await copy(migration),
+    remove: () => rm(outdir, { recursive: true }),
+  };
 }
 
 /** Synthesises as `npm run synth` does, cdk-nag included. */
