@@ -51,8 +51,10 @@ async function filesOf(input: string): Promise<string[]> {
 
 async function removeOld(name: string): Promise<void> {
   for (const entry of await readdir(cache)) {
+    if (!entry.startsWith(`${name}-`)) continue;
     const path = join(cache, entry);
-    const isOld = entry.startsWith(`${name}-`) && (await stat(path)).mtimeMs < Date.now() - keptInMilliseconds;
-    if (isOld) await rm(path, { recursive: true, force: true });
+    // Another process may have renamed its draft, or removed this folder.
+    const found = await stat(path).catch(() => undefined);
+    if (found && found.mtimeMs < Date.now() - keptInMilliseconds) await rm(path, { recursive: true, force: true });
   }
 }

@@ -33,7 +33,7 @@ const inputs = [
   "lib/slug.ts",
   "lib/token.ts",
   "package-lock.json",
-  "test/support",
+  "test/support/templates.ts",
 ];
 
 /**
