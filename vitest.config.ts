@@ -12,6 +12,8 @@ export default defineConfig({
     globalSetup: "test/support/global-setup.ts",
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    // What is waited for comes at once, except on a machine that stands still for seconds.
+    expect: { poll: { timeout: 30_000 } },
     // Tests wait for PostgreSQL, for processes and for timeouts. Each worker needs up to 700 MB.
     maxWorkers: Math.min(availableParallelism() + 2, 8),
     // Each file has a database and a service of its own; loading the same modules for each took a fifth of the time.

@@ -4,7 +4,7 @@ import sample from "../../events/contributors/list.json" with { type: "json" };
 import { addClients } from "../support/catalogue.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 
-const longTimeoutInMilliseconds = 6_500;
+const longTimeoutInMilliseconds = 9_000;
 
 let stack: Stack;
 let lines: string[];

@@ -23,7 +23,7 @@ const namesOf = ({ users }: { users: { username: string }[] }) => users.map(({ u
 const waitingFor = (pid: number) =>
   vi.waitUntil(
     async () => (await stack.sql`select from pg_stat_activity where ${pid} = any(pg_blocking_pids(pid))`).length > 0,
-    { timeout: 5_000 },
+    { timeout: 30_000 },
   );
 
 describe("GET /admin-users", () => {

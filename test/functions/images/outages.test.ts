@@ -10,7 +10,7 @@ let administrator: Person;
 let contributor: { id: number };
 let before: string | null;
 
-const waitInMilliseconds = 2_000;
+const waitInMilliseconds = 4_000;
 
 beforeAll(async () => {
   // A function keeps 5 s of its time for itself.

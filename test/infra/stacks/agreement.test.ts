@@ -63,15 +63,14 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
   beforeAll(async () => {
     template = synthesis.template(`colophon-${name}`);
     operations = operationsOf(template);
-    const limits = { timeoutInMilliseconds: 1_000 };
-    gateway = await startGateway({ lambda, allowedOrigins, uploads, limits });
+    gateway = await startGateway({ lambda, allowedOrigins, uploads });
   });
 
   afterAll(() => gateway.close());
 
-  async function ask(method: string, path: string, headers: Record<string, string> = {}, body?: string) {
+  async function ask(method: string, path: string, headers: Record<string, string> = {}, body?: string, of = gateway) {
     const given = body === undefined ? {} : { body };
-    const { status, headers: got, text } = await send(gateway.url, path, { method, headers, ...given });
+    const { status, headers: got, text } = await send(of.url, path, { method, headers, ...given });
     const { "content-type": type, etag } = got;
     return { ...comparable({ status, headers: got as Record<string, string>, body: text }), type, etag };
   }
@@ -142,7 +141,10 @@ describe.each(settings.stages)("The local gateway and the API of stage $name", (
     ["INTEGRATION_FAILURE", "GET", `/contributor/slug/${fails}`, undefined],
     ["INTEGRATION_TIMEOUT", "GET", `/contributor/slug/${hangs}`, undefined],
   ] as const)("answer the same error: %s at %s %s", async (type, method, path, body) => {
-    const local = await ask(method, path, {}, body);
+    const limits = type === "INTEGRATION_TIMEOUT" ? { timeoutInMilliseconds: 100 } : {};
+    const limited = await startGateway({ lambda, allowedOrigins, uploads, limits });
+    const local = await ask(method, path, {}, body, limited);
+    await limited.close();
     const answer = gatewayResponse(template, type, {});
 
     expect({ status: local.status, body: local.body }).toEqual({ status: answer.status, body: answer.body });

@@ -51,7 +51,7 @@ const write = () =>
   stack.call("admin-roles/add", { as: token, body: { name: `Added ${++additions}`, description: "By a test" } });
 const written = async () => (await stack.sql`select from roles where name = ${`Added ${additions}`}`).length;
 
-const timeoutInMilliseconds = 2_000;
+const timeoutInMilliseconds = 5_000;
 
 beforeAll(async () => {
   // A function keeps 5 s of its time for itself.

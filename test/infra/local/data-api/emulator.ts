@@ -13,7 +13,8 @@ import {
   RollbackTransactionCommand,
   type SqlParameter,
 } from "@aws-sdk/client-rds-data";
-import { type DataApiOptions, startDataApi } from "../../../../infra/local/data-api/server.ts";
+import type { Limits } from "../../../../infra/local/data-api/limits.ts";
+import { type DataApi, type DataApiOptions, startDataApi } from "../../../../infra/local/data-api/server.ts";
 import { startPostgres } from "../../../../infra/local/postgres/server.ts";
 import { key } from "../../../support/environment.ts";
 
@@ -29,16 +30,43 @@ export async function startEmulator(options: Partial<DataApiOptions> = {}) {
   const start = (port?: number) =>
     startPostgres({ directory: join(directory, "postgres"), durable: false, ...(port && { port }) });
   let postgres = await start();
-  const api = await startDataApi({ databaseUrl: postgres.url, key, ...options });
+  const startApi = (options: Partial<DataApiOptions>) => startDataApi({ databaseUrl: postgres.url, key, ...options });
+  const apis = [await startApi(options)] as [DataApi, ...DataApi[]];
+  const [api] = apis;
   const client = clientOf(api.url);
-  const execute = (sql: string, extra: Extra = {}) =>
-    client.send(new ExecuteStatementCommand({ ...target, sql, ...extra }));
   return {
     api,
     get postgres() {
       return postgres;
     },
     client,
+    ...callsOf(client),
+    /** Calls to another emulator with other limits before the same PostgreSQL. */
+    async limited(limits: Partial<Limits>) {
+      const api = await startApi({ limits });
+      apis.push(api);
+      return callsOf(clientOf(api.url));
+    },
+    /** Stops PostgreSQL, and starts it a moment later where it was. */
+    async restart() {
+      await postgres.stop();
+      await sleep(200);
+      postgres = await start(Number(new URL(postgres.url).port));
+    },
+    async stop() {
+      client.destroy();
+      await Promise.all(apis.map((each) => each.close()));
+      await postgres.stop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+/** What the client can call, as short as tests want it. */
+function callsOf(client: RDSDataClient) {
+  const execute = (sql: string, extra: Extra = {}) =>
+    client.send(new ExecuteStatementCommand({ ...target, sql, ...extra }));
+  return {
     execute,
     /** The first value of the first row. */
     value: async (sql: string, extra: Extra = {}) => (await execute(sql, extra)).records?.[0]?.[0],
@@ -51,18 +79,6 @@ export async function startEmulator(options: Partial<DataApiOptions> = {}) {
       client.send(new CommitTransactionCommand({ resourceArn, secretArn, transactionId })),
     rollback: (transactionId: string) =>
       client.send(new RollbackTransactionCommand({ resourceArn, secretArn, transactionId })),
-    /** Stops PostgreSQL, and starts it a moment later where it was. */
-    async restart() {
-      await postgres.stop();
-      await sleep(200);
-      postgres = await start(Number(new URL(postgres.url).port));
-    },
-    async stop() {
-      client.destroy();
-      await api.close();
-      await postgres.stop();
-      await rm(directory, { recursive: true });
-    },
   };
 }
 

@@ -5,19 +5,16 @@ import { type Emulator, errorOf, parameter, startEmulator } from "./emulator.ts"
 let data: Emulator;
 
 beforeAll(async () => {
-  data = await startEmulator({
-    limits: {
-      transactionIdleInMilliseconds: 400,
-      transactionMaxInMilliseconds: 900,
-      statementTimeoutInMilliseconds: 600,
-    },
-  });
+  data = await startEmulator();
   await data.execute("create table note (text text primary key)");
 });
 
 afterAll(() => data.stop());
 
 const count = async (text: string) => (await data.value(`select count(*) from note where text = '${text}'`))?.longValue;
+
+const openTransactions = () =>
+  data.value("select count(*) from pg_stat_activity where xact_start is not null and pid <> pg_backend_pid()");
 
 describe("transactions", () => {
   it("keep what they wrote to themselves until the commit", async () => {
@@ -56,13 +53,16 @@ describe("transactions", () => {
   });
 
   it("refuse a call while another one runs", async () => {
-    const transactionId = await data.begin();
-    const slow = data.execute("select pg_sleep(0.2)::text", { transactionId });
-    await sleep(50);
+    const [holder, transactionId] = [await data.begin(), await data.begin()];
+    const lock = "select pg_advisory_xact_lock(1)::text";
+    await data.execute(lock, { transactionId: holder });
+    const slow = data.execute(lock, { transactionId });
+    await expect.poll(() => data.value("select count(*) from pg_locks where not granted")).toEqual({ longValue: 1 });
     const busy = "DatabaseErrorException 400: Transaction is still running a query";
 
     expect(await errorOf(data.execute("select 1", { transactionId }))).toBe(busy);
     expect(await errorOf(data.commit(transactionId))).toBe(busy);
+    await data.rollback(holder);
     await slow;
     await data.rollback(transactionId);
   });
@@ -130,24 +130,22 @@ describe("transactions", () => {
   });
 
   it("are rolled back when nobody uses them for too long", async () => {
-    const transactionId = await data.begin();
-    await data.execute("insert into note values ('idle')", { transactionId });
+    const client = await data.limited({ transactionIdleInMilliseconds: 400 });
+    const transactionId = await client.begin();
     await sleep(500);
 
-    expect(await errorOf(data.commit(transactionId))).toMatch("is not found");
-    await data.execute("insert into note values ('idle')");
+    expect(await errorOf(client.commit(transactionId))).toMatch("is not found");
+    expect(await openTransactions()).toEqual({ longValue: 0 });
   });
 
   it("are rolled back when they last too long, though used", async () => {
-    const transactionId = await data.begin();
-    const errors = [];
-    for (let turn = 0; turn < 5; turn += 1) {
-      errors.push(await errorOf(data.execute("select 1", { transactionId })));
-      await sleep(250);
-    }
+    const client = await data.limited({ transactionMaxInMilliseconds: 900 });
+    const transactionId = await client.begin();
 
-    expect(errors.slice(0, 3)).toEqual(Array(3).fill("no error"));
-    expect(errors.at(-1)).toMatch("is not found");
+    await expect
+      .poll(() => errorOf(client.execute("select 1", { transactionId })), { interval: 100 })
+      .toMatch("is not found");
+    expect(await openTransactions()).toEqual({ longValue: 0 });
   });
 
   it("end with the session that carries them", async () => {
@@ -157,30 +155,33 @@ describe("transactions", () => {
       parameters: [parameter("pid", { longValue: pid?.longValue ?? 0 })],
     });
 
-    await sleep(50);
-
-    expect(await errorOf(data.execute("select 1", { transactionId }))).toMatch("is not found");
+    await expect.poll(() => errorOf(data.execute("select 1", { transactionId }))).toMatch("is not found");
   });
 });
 
 describe("the statement timeout", () => {
   it("cancels the statement", async () => {
-    const late = await data.execute("select pg_sleep(5)::text").catch((error) => error);
+    const client = await data.limited({ statementTimeoutInMilliseconds: 600 });
+    const late = await client.execute("select pg_sleep(50)::text").catch((error) => error);
 
     expect([late.name, late.$metadata.httpStatusCode]).toEqual(["StatementTimeoutException", 400]);
     expect(late.dbConnectionId).toBeGreaterThan(0);
     expect(
       await data.value(
-        "select count(*) from pg_stat_activity where query like '%pg_sleep(5)%' and state = 'active' and pid <> pg_backend_pid()",
+        "select count(*) from pg_stat_activity where query like '%pg_sleep(50)%' and state = 'active' and pid <> pg_backend_pid()",
       ),
     ).toEqual({ longValue: 0 });
   });
 
   it("leaves the statement running with continueAfterTimeout", async () => {
-    const sql = "insert into note select 'late' from pg_sleep(0.8)";
+    const client = await data.limited({ statementTimeoutInMilliseconds: 600 });
+    const transactionId = await data.begin();
+    await data.execute("lock table note in exclusive mode", { transactionId });
+    const sql = "insert into note values ('late')";
 
-    expect(await errorOf(data.execute(sql, { continueAfterTimeout: true }))).toMatch("StatementTimeoutException 400");
+    expect(await errorOf(client.execute(sql, { continueAfterTimeout: true }))).toMatch("StatementTimeoutException 400");
     expect(await count("late")).toBe(0);
+    await data.rollback(transactionId);
     await expect.poll(() => count("late")).toBe(1);
   });
 });

@@ -14,13 +14,13 @@ async function start(limits = {}): Promise<Lambda> {
 
 beforeAll(async () => {
   built = await writeFunctions({
-    timer: `export const handler = async ({ set, wait }) => {
-      if (set) setTimeout(() => tell("fired"), 30);
-      if (wait) await new Promise((done) => setTimeout(done, wait));
+    timer: `let fired; export const handler = async ({ set }) => {
+      if (set) fired = new Promise((done) => setTimeout(() => done(tell("fired")), 30));
+      else await fired;
     };`,
-    promise: `export const handler = async ({ begin }) => {
-      if (begin) (async () => { for (let n = 0; n < 3; n++) { await new Promise((done) => setTimeout(done, 10)); tell(n); } })();
-      else await new Promise((done) => setTimeout(done, 100));
+    promise: `let work; export const handler = async ({ begin }) => {
+      if (begin) work = (async () => { for (let n = 0; n < 3; n++) { await new Promise((done) => setTimeout(done, 10)); tell(n); } })();
+      else await work;
     };`,
     count: `let count = 0; export const handler = async ({ waits }) => { count += 1; if (waits) await gate(); return count; };`,
     exit: `let count = 0; export const handler = async ({ code }) => { if (code !== undefined) process.exit(code); return ++count; };`,
@@ -60,7 +60,7 @@ describe("An execution environment", () => {
     await sleep(150);
     expect(built.seen()).toEqual([]);
 
-    await lambda.invoke("timer", { wait: 50 });
+    await lambda.invoke("timer", {});
     expect(built.seen()).toEqual(["fired"]);
   });
 
@@ -161,9 +161,9 @@ describe("An execution environment that ends unexpectedly", () => {
     ["exit", { code: 3 }, "Runtime.ExitError", /^RequestId: \S+ Error: Runtime exited with error: exit status 3$/],
     ["exit", { code: 0 }, "Runtime.ExitError", /^RequestId: \S+ Error: Runtime exited without providing a reason$/],
     ["crash", { crashes: true }, "RangeError", /^too far$/],
-    ["loop", { loops: true }, "Sandbox.Timedout", /^RequestId: \S+ Error: Task timed out after 1\.00 seconds$/],
+    ["loop", { loops: true }, "Sandbox.Timedout", /^RequestId: \S+ Error: Task timed out after 3\.00 seconds$/],
   ])("fails that invocation, and the next has a new one: %s %j", async (name, event, type, message) => {
-    const lambda = await start({ timeoutInMilliseconds: 1_000 });
+    const lambda = await start({ timeoutInMilliseconds: 3_000 });
     built.newGate();
     await lambda.invoke(name, {});
 
@@ -189,7 +189,7 @@ describe("An execution environment that ends unexpectedly", () => {
   });
 
   it("is replaced by a new one for invocations that wait", async () => {
-    const lambda = await start({ environments: 1, timeoutInMilliseconds: 1_000 });
+    const lambda = await start({ environments: 1 });
 
     const [, next] = await Promise.all([lambda.invoke("exit", { code: 1 }), lambda.invoke("exit", {})]);
 

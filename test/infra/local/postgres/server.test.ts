@@ -116,7 +116,7 @@ describe("startPostgres", () => {
     elsewhere.kill("SIGKILL");
 
     expect(await ask(await start(), "select text from note")).toBe("kept");
-    await expect.poll(() => commandOf(server), { timeout: 5000 }).toBe("");
+    await expect.poll(() => commandOf(server)).toBe("");
   });
 
   it("ends by itself when its process is killed", async () => {
@@ -124,8 +124,8 @@ describe("startPostgres", () => {
     const server = await serverIn();
     elsewhere.kill("SIGKILL");
 
-    await expect.poll(() => existsSync(join(directory, "postmaster.pid")), { timeout: 5000 }).toBe(false);
-    await expect.poll(() => commandOf(server), { timeout: 5000 }).toBe("");
+    await expect.poll(() => existsSync(join(directory, "postmaster.pid"))).toBe(false);
+    await expect.poll(() => commandOf(server)).toBe("");
   });
 
   it("recovers when PostgreSQL itself is killed as well", async () => {
