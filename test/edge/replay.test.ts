@@ -13,14 +13,15 @@ let cache: SharedCache;
 let readsAtTheOrigin = 0;
 let cookie: string;
 let contributors: readonly { readonly id: number; readonly slug: string }[];
-/** The most frequent URLs of a site: 800 contributors here, and 200 `pages` of lists. */
+/** The most frequent URLs of a site: 200 contributors here, and 50 `pages` of lists. */
 let records: readonly string[];
 
-const requestsInASecond = 400;
+/** Each URL as often as 400 requests a second ask for 1,000 of them. */
+const requestsInASecond = 100;
 const seconds = 75;
 
-const pages = ["name-asc", "name-desc", "added-asc", "added-desc"].flatMap((order) =>
-  Array.from({ length: 50 }, (_, n) => `/contributors?client=1&order=${order}&limit=50&offset=${n * 25}`),
+const pages = ["name-asc", "added-desc"].flatMap((order) =>
+  Array.from({ length: 25 }, (_, n) => `/contributors?client=1&order=${order}&limit=50&offset=${n * 25}`),
 );
 
 beforeAll(async () => {
@@ -28,7 +29,7 @@ beforeAll(async () => {
   stack = await startStack();
   await scale(`${inject("ownerUrl")}/${process.env.DATABASE_NAME}`, 2_000, () => {});
   contributors = await stack.sql<{ id: number; slug: string }[]>`select id, slug from contributors order by id`;
-  records = contributors.slice(0, 800).map(({ slug }) => `/contributor/slug/${slug}`);
+  records = contributors.slice(0, 200).map(({ slug }) => `/contributor/slug/${slug}`);
   cookie = `refreshToken=${(await anAdministrator(stack.sql)).token}`;
   gateway = await startGateway({
     lambda: stack.lambda,
@@ -67,7 +68,7 @@ const change = () =>
     body: JSON.stringify({ first_name: `Changed ${next()}`, public: true }),
   });
 
-describe.skipIf(!hasSharedCache)("Of 400 requests a second for 1,000 hot URLs", () => {
+describe.skipIf(!hasSharedCache)("Of 100 requests a second for 250 hot URLs", () => {
   it("the cache answers at least 95 % of the reads, from cold", { timeout: 240_000 }, async () => {
     const reads: (string | undefined)[] = [];
     const failures: number[] = [];
@@ -82,13 +83,13 @@ describe.skipIf(!hasSharedCache)("Of 400 requests a second for 1,000 hot URLs", 
       await cache.advance(1);
     }
 
-    expect(new Set([...records, ...pages]).size).toBe(1_000);
+    expect(new Set([...records, ...pages]).size).toBe(250);
     const fromCache = reads.filter((each) => each === "HIT" || each === "STALE" || each === "UPDATING").length;
     console.log(`${((100 * fromCache) / reads.length).toFixed(1)} % of ${reads.length} reads from the cache`);
     expect(failures).toEqual([]);
-    expect(reads.length).toBeGreaterThan(29_000);
+    expect(reads.length).toBeGreaterThan(7_000);
     expect(fromCache / reads.length).toBeGreaterThanOrEqual(0.95);
     // Requests that revalidate in the background cost, too: each URL once a minute, 4 % of the reads.
-    expect(readsAtTheOrigin).toBeLessThanOrEqual(1_000 * Math.ceil(seconds / 60));
+    expect(readsAtTheOrigin).toBeLessThanOrEqual(250 * Math.ceil(seconds / 60));
   });
 });
