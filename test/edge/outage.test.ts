@@ -10,6 +10,7 @@ import { type Postgres, startPostgres } from "../../infra/local/postgres/server.
 import { publicReads } from "../../infra/public-reads.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor, addClients, aPublisher, aSeries } from "../support/catalogue.ts";
+import { copyEmptyCluster } from "../support/empty-cluster.ts";
 import { key, panelOrigin, useDatabase } from "../support/environment.ts";
 import { anAdministrator } from "../support/people.ts";
 import { hasSharedCache, type SharedCache, startSharedCache } from "./shared-cache.ts";
@@ -33,6 +34,7 @@ const shortTimeouts = { timeoutInMilliseconds: 8_000, longTimeoutInMilliseconds:
 beforeAll(async () => {
   if (!hasSharedCache) return;
   directory = await mkdtemp(join(tmpdir(), "colophon-outage-"));
+  await copyEmptyCluster(join(directory, "postgres"));
   server = await start();
   dataApi = await startDataApi({ databaseUrl: server.url, key });
   useDatabase("postgres", dataApi.url);

@@ -1,8 +1,6 @@
-import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { promisify } from "node:util";
 import postgres from "postgres";
 import { keptFolder } from "../../infra/build/kept.ts";
 import { newSecrets, type Secrets } from "../../infra/local/data-api/secrets.ts";
@@ -10,6 +8,7 @@ import { startDataApi } from "../../infra/local/data-api/server.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
 import { createOwnedDatabase, owner } from "../../infra/local/postgres/owner.ts";
 import { type Postgres, startPostgres } from "../../infra/local/postgres/server.ts";
+import { copyCluster } from "./empty-cluster.ts";
 import { key, useDatabase } from "./environment.ts";
 
 export interface Templates {
@@ -50,8 +49,7 @@ export async function startTemplates(directory: string, outdir: string): Promise
       await server.stop();
     }
   });
-  // With the owner of the files, which is not the user of this process if that is root.
-  await promisify(execFile)("cp", ["-a", kept, directory]);
+  await copyCluster(kept, directory);
   return await openServer(await startPostgres({ directory, durable: false }));
 }
 

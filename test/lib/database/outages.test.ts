@@ -9,6 +9,7 @@ import { type Gateway, startGateway } from "../../../infra/local/gateway/server.
 import { startLambda } from "../../../infra/local/lambda/lambda.ts";
 import { type Postgres, startPostgres } from "../../../infra/local/postgres/server.ts";
 import { addClients } from "../../support/catalogue.ts";
+import { copyEmptyCluster } from "../../support/empty-cluster.ts";
 import { key, panelOrigin, useDatabase } from "../../support/environment.ts";
 import { anAdministrator } from "../../support/people.ts";
 
@@ -24,6 +25,7 @@ const start = (port?: number) => startPostgres({ directory: join(directory, "pos
 /** A PostgreSQL of its own, since others would not like it to be restarted; one that loses nothing in a crash. */
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-outages-"));
+  await copyEmptyCluster(join(directory, "postgres"));
   server = await start();
   dataApi = await startDataApi({ databaseUrl: server.url, key });
   useDatabase("postgres", dataApi.url);

@@ -10,8 +10,9 @@ import { newSecrets, type Secrets, secretArns } from "../../../infra/local/data-
 import { type DataApi, startDataApi } from "../../../infra/local/data-api/server.ts";
 import { type Invocation, type Lambda, startLambda } from "../../../infra/local/lambda/lambda.ts";
 import { createOwnedDatabase } from "../../../infra/local/postgres/owner.ts";
-import { type Postgres, startPostgres } from "../../../infra/local/postgres/server.ts";
+import type { Postgres } from "../../../infra/local/postgres/server.ts";
 import { clientOf, errorOf, resourceArn } from "../../infra/local/data-api/emulator.ts";
+import { startEmptyPostgres } from "../../support/empty-cluster.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 
 /* Roles are those of a whole server, so this one is nobody else's. */
@@ -24,7 +25,7 @@ let lambda: Lambda;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-passwords-"));
-  server = await startPostgres({ directory: join(directory, "postgres"), durable: false });
+  server = await startEmptyPostgres({ directory: join(directory, "postgres"), durable: false });
   ownerUrl = await createOwnedDatabase(server.url, "colophon");
 });
 

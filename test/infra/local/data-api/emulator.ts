@@ -16,6 +16,7 @@ import {
 import type { Limits } from "../../../../infra/local/data-api/limits.ts";
 import { type DataApi, type DataApiOptions, startDataApi } from "../../../../infra/local/data-api/server.ts";
 import { startPostgres } from "../../../../infra/local/postgres/server.ts";
+import { copyEmptyCluster } from "../../../support/empty-cluster.ts";
 import { key } from "../../../support/environment.ts";
 
 export const resourceArn = "arn:aws:rds:eu-central-1:123456789012:cluster:colophon";
@@ -29,6 +30,7 @@ export async function startEmulator(options: Partial<DataApiOptions> = {}) {
   const directory = await mkdtemp(join(tmpdir(), "colophon-data-api-"));
   const start = (port?: number) =>
     startPostgres({ directory: join(directory, "postgres"), durable: false, ...(port && { port }) });
+  await copyEmptyCluster(join(directory, "postgres"));
   let postgres = await start();
   const startApi = (options: Partial<DataApiOptions>) => startDataApi({ databaseUrl: postgres.url, key, ...options });
   const apis = [await startApi(options)] as [DataApi, ...DataApi[]];

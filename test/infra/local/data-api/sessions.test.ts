@@ -122,9 +122,7 @@ describe("what functions leave behind", () => {
   ])("is gone: %s", async (leave, look, expected) => {
     for (let turn = 0; turn < 4; turn += 1) {
       await data.execute(leave);
-      await sleep(20);
-      expect(await data.value(look)).toEqual({ stringValue: expected });
-      await sleep(20);
+      await expect.poll(() => data.value(look)).toEqual({ stringValue: expected });
     }
   });
 
@@ -136,9 +134,8 @@ describe("what functions leave behind", () => {
     );
 
     await data.execute("select turns()");
-    await sleep(20);
 
-    expect(await data.value(settings)).toEqual({ stringValue: "" });
+    await expect.poll(() => data.value(settings)).toEqual({ stringValue: "" });
   });
 
   it.each([
@@ -159,9 +156,7 @@ describe("what functions leave behind", () => {
 
     for (let turn = 0; turn < 4; turn += 1) {
       await data.execute(leave, extra);
-      await sleep(20);
-      expect(await data.value(settings, extra)).toEqual({ stringValue: "" });
-      await sleep(20);
+      await expect.poll(() => data.value(settings, extra)).toEqual({ stringValue: "" });
     }
     await data.api.closeDatabase("unnamed");
     await data.execute("drop database unnamed with (force)");

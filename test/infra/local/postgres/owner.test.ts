@@ -7,7 +7,8 @@ import postgres, { type Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startDataApi } from "../../../../infra/local/data-api/server.ts";
 import { createOwnedDatabase } from "../../../../infra/local/postgres/owner.ts";
-import { type Postgres, startPostgres } from "../../../../infra/local/postgres/server.ts";
+import type { Postgres } from "../../../../infra/local/postgres/server.ts";
+import { startEmptyPostgres } from "../../../support/empty-cluster.ts";
 import { key } from "../../../support/environment.ts";
 import { clientOf, resourceArn, secretArn } from "../data-api/emulator.ts";
 
@@ -16,7 +17,7 @@ let server: Postgres;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-owner-"));
-  server = await startPostgres({ directory: join(directory, "postgres"), durable: false });
+  server = await startEmptyPostgres({ directory: join(directory, "postgres"), durable: false });
 });
 
 afterAll(async () => {

@@ -11,6 +11,7 @@ import {
   runningPostgres,
   startPostgres,
 } from "../../../../infra/local/postgres/server.ts";
+import { copyEmptyCluster } from "../../../support/empty-cluster.ts";
 
 let directory: string;
 const servers: Postgres[] = [];
@@ -65,6 +66,8 @@ const serverIn = async () => Number((await readFile(join(directory, "postmaster.
 const commandOf = (id: number) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "");
 
 describe("runningPostgres", () => {
+  beforeEach(() => copyEmptyCluster(directory));
+
   it("finds the server of a directory while it runs", async () => {
     const server = await start();
 
@@ -91,6 +94,21 @@ describe("startPostgres", () => {
     expect(await ask(server, "select 'ö' > 'z'")).toBe(true);
     expect(await ask(server, "select 'a' < 'B'")).toBe(true);
   });
+
+  it("starts over when it was killed while it made the cluster", async () => {
+    await mkdir(join(`${directory}.unfinished`, "cluster", "base"), { recursive: true });
+
+    expect(await ask(await start(), "select 1")).toBe(1);
+    expect(existsSync(`${directory}.unfinished`)).toBe(false);
+  });
+
+  it("fails with the error of initdb", async () => {
+    await expect(start({ locale: "xx_XX" })).rejects.toThrow(/initdb failed.*invalid locale name "xx_XX"/s);
+  });
+});
+
+describe("startPostgres over a cluster", () => {
+  beforeEach(() => copyEmptyCluster(directory));
 
   it("keeps its data from one start to the next", async () => {
     const first = await start();
@@ -150,16 +168,5 @@ describe("startPostgres", () => {
 
     expect(stranger.exitCode ?? stranger.signalCode).toBe(null);
     stranger.kill();
-  });
-
-  it("starts over when it was killed while it made the cluster", async () => {
-    await mkdir(join(`${directory}.unfinished`, "cluster", "base"), { recursive: true });
-
-    expect(await ask(await start(), "select 1")).toBe(1);
-    expect(existsSync(`${directory}.unfinished`)).toBe(false);
-  });
-
-  it("fails with the error of initdb", async () => {
-    await expect(start({ locale: "xx_XX" })).rejects.toThrow(/initdb failed.*invalid locale name "xx_XX"/s);
   });
 });

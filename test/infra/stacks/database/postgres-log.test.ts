@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres, { type Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { type Postgres, startPostgres } from "../../../../infra/local/postgres/server.ts";
+import type { Postgres } from "../../../../infra/local/postgres/server.ts";
+import { startEmptyPostgres } from "../../../support/empty-cluster.ts";
 import { useSynthesis } from "../synthesis.ts";
 
 /* A PostgreSQL with the parameters that the cluster's template gives Aurora. */
@@ -17,7 +18,7 @@ let sql: Sql;
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), "colophon-log-"));
-  server = await startPostgres({ directory: join(home, "postgres"), durable: false });
+  server = await startEmptyPostgres({ directory: join(home, "postgres"), durable: false });
   sql = postgres(`${server.url}/postgres`, { max: 2, onnotice: () => {} });
   const { Parameters } = synthesis.template("colophon-prod-database").one("RDS::DBClusterParameterGroup").Properties;
   for (const [name, value] of Object.entries(Parameters)) await sql.unsafe(`alter system set ${name} = '${value}'`);
