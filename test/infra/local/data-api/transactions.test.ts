@@ -135,7 +135,7 @@ describe("transactions", () => {
     await sleep(500);
 
     expect(await errorOf(client.commit(transactionId))).toMatch("is not found");
-    expect(await openTransactions()).toEqual({ longValue: 0 });
+    await expect.poll(openTransactions).toEqual({ longValue: 0 });
   });
 
   it("are rolled back when they last too long, though used", async () => {
@@ -145,7 +145,7 @@ describe("transactions", () => {
     await expect
       .poll(() => errorOf(client.execute("select 1", { transactionId })), { interval: 100 })
       .toMatch("is not found");
-    expect(await openTransactions()).toEqual({ longValue: 0 });
+    await expect.poll(openTransactions).toEqual({ longValue: 0 });
   });
 
   it("end with the session that carries them", async () => {
@@ -166,11 +166,9 @@ describe("the statement timeout", () => {
 
     expect([late.name, late.$metadata.httpStatusCode]).toEqual(["StatementTimeoutException", 400]);
     expect(late.dbConnectionId).toBeGreaterThan(0);
-    expect(
-      await data.value(
-        "select count(*) from pg_stat_activity where query like '%pg_sleep(50)%' and state = 'active' and pid <> pg_backend_pid()",
-      ),
-    ).toEqual({ longValue: 0 });
+    const running =
+      "select count(*) from pg_stat_activity where query like '%pg_sleep(50)%' and state = 'active' and pid <> pg_backend_pid()";
+    await expect.poll(() => data.value(running)).toEqual({ longValue: 0 });
   });
 
   it("leaves the statement running with continueAfterTimeout", async () => {
