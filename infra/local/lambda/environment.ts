@@ -67,6 +67,7 @@ export async function bundleRuntime(directory: string): Promise<string> {
     format: "esm",
     platform: "node",
     target: "node20",
+    external: ["sharp"],
   });
   const file = join(directory, "runtime.mjs");
   // Written to another file and renamed, because other threads may be reading the old one.

@@ -24,6 +24,7 @@ export interface Load {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where compiled code is kept. */
   readonly compiled: string;
+  readonly usesSharp: boolean;
 }
 
 export interface Invoke {

@@ -59,10 +59,16 @@ interface Group {
   readonly waiting: Waiting[];
 }
 
-/** A native library is unloaded with the last thread that uses it, so the main thread loads it too (sharp, "Installation"). */
-async function keepNativeLibrary(file: string): Promise<void> {
+/**
+ * All threads share libvips: it is unloaded with the last thread that uses it (sharp, "Installation"), and what it may
+ * load is decided for all of them. So the main thread loads it, too, and decides.
+ * @returns whether the function uses it
+ */
+async function prepareSharp(file: string): Promise<boolean> {
   const code = await readFile(file, "utf8").catch(() => "");
-  if (code.includes('"sharp"')) await import("sharp");
+  const usesSharp = code.includes('"sharp"');
+  if (usesSharp) await import("../../../lib/images/sharp.ts");
+  return usesSharp;
 }
 
 /**
@@ -154,8 +160,8 @@ export function openPool({
     all.add(opened);
     try {
       await prepare?.(name);
-      await keepNativeLibrary(file);
-      const load = { name, file, environment: variablesOf(name), compiled };
+      const usesSharp = await prepareSharp(file);
+      const load = { name, file, environment: variablesOf(name), compiled, usesSharp };
       const { isStreaming } = await opened.load(load);
       release({ name, environment: opened, isStreaming, renewals: loaded });
     } catch (error) {

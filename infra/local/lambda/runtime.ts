@@ -57,10 +57,17 @@ port.unref();
 /** Lets callbacks run that are due when an invocation ends, such as the one that returns a connection to its pool. */
 const nextTurn = () => new Promise((done) => setImmediate(done));
 
-async function load({ name, file, environment, compiled }: Load): Promise<(invoke: Invoke) => Promise<void>> {
+async function load({
+  name,
+  file,
+  environment,
+  compiled,
+  usesSharp,
+}: Load): Promise<(invoke: Invoke) => Promise<void>> {
   for (const key of Object.keys(process.env)) if (!(key in environment)) delete process.env[key];
   Object.assign(process.env, environment);
   module.enableCompileCache?.(compiled);
+  if (usesSharp) await leaveFormats();
   const { handler } = await import(pathToFileURL(file).href);
   if (typeof handler !== "function")
     throw runtimeError("Runtime.HandlerNotFound", "index.handler is undefined or not exported");
@@ -68,6 +75,12 @@ async function load({ name, file, environment, compiled }: Load): Promise<(invok
   send({ kind: "loaded", isStreaming });
   module.flushCompileCache?.();
   return (invoke) => (isStreaming ? stream(name, handler, invoke) : answer(name, handler, invoke));
+}
+
+/** To block all formats but some would for a moment block all of them in other threads, and the main thread has done it. */
+async function leaveFormats(): Promise<void> {
+  const { default: sharp } = await import("sharp");
+  Object.assign(sharp, { block: () => sharp });
 }
 
 async function answer(name: string, handler: Handler, invoke: Invoke): Promise<void> {

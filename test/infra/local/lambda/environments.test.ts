@@ -38,6 +38,10 @@ beforeAll(async () => {
       for (let n = 0; n < lines; n++) console[n % 2 ? "error" : "log"]("line %d", n);
     };`,
     variables: `const { SEEN } = process.env; export const handler = async () => { process.env.LEAKED = "yes"; return SEEN; };`,
+    decodes: `import sharp from "sharp";
+      const blank = sharp({ create: { width: 1, height: 1, channels: 3, background: "#000" } });
+      export const handler = async () => (await sharp(await blank.png().toBuffer()).metadata()).format;`,
+    blocks: `import sharp from "sharp"; sharp.block({ operation: ["VipsForeignLoad"] }); export const handler = async () => "loaded";`,
     "stream-timer": streaming("start(); stream.end(); setTimeout(() => tell('fired'), 30);"),
   });
 });
@@ -139,6 +143,14 @@ describe("An execution environment", () => {
     expect(await (await start()).invoke("variables", {})).toEqual({ result: "second" });
     expect(process.env.LEAKED).toBe(undefined);
     delete process.env.SEEN;
+  });
+
+  it("takes no format of images from other environments when it opens", async () => {
+    const lambda = await start();
+
+    expect(await lambda.invoke("decodes", {})).toEqual({ result: "png" });
+    expect(await lambda.invoke("blocks", {})).toEqual({ result: "loaded" });
+    expect(await lambda.invoke("decodes", {})).toEqual({ result: "png" });
   });
 
   it("passes on what its function writes to the console, in order and before the answer", async () => {
