@@ -14,7 +14,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     // What is waited for comes at once, except on a machine that stands still for seconds.
     expect: { poll: { timeout: 30_000 } },
-    // Tests wait for PostgreSQL, for processes and for timeouts. Each worker needs up to 700 MB.
+    // Tests wait for PostgreSQL, for processes and for timeouts. Each worker needs up to 2 GB.
     maxWorkers: Math.min(availableParallelism() + 2, 8),
     // Each file has a database and a service of its own; loading the same modules for each took a fifth of the time.
     isolate: false,

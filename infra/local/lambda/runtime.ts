@@ -67,7 +67,7 @@ async function load({
   for (const key of Object.keys(process.env)) if (!(key in environment)) delete process.env[key];
   Object.assign(process.env, environment);
   module.enableCompileCache?.(compiled);
-  if (usesSharp) await leaveFormats();
+  if (usesSharp) await keepFormats();
   const { handler } = await import(pathToFileURL(file).href);
   if (typeof handler !== "function")
     throw runtimeError("Runtime.HandlerNotFound", "index.handler is undefined or not exported");
@@ -77,8 +77,11 @@ async function load({
   return (invoke) => (isStreaming ? stream(name, handler, invoke) : answer(name, handler, invoke));
 }
 
-/** To block all formats but some would for a moment block all of them in other threads, and the main thread has done it. */
-async function leaveFormats(): Promise<void> {
+/**
+ * Makes `sharp.block` do nothing. For a moment it would take all formats from the other threads, too, and the main
+ * thread has already called it.
+ */
+async function keepFormats(): Promise<void> {
   const { default: sharp } = await import("sharp");
   Object.assign(sharp, { block: () => sharp });
 }

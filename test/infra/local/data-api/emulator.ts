@@ -14,7 +14,7 @@ import {
   type SqlParameter,
 } from "@aws-sdk/client-rds-data";
 import type { Limits } from "../../../../infra/local/data-api/limits.ts";
-import { type DataApi, type DataApiOptions, startDataApi } from "../../../../infra/local/data-api/server.ts";
+import { type DataApiOptions, startDataApi } from "../../../../infra/local/data-api/server.ts";
 import { startPostgres } from "../../../../infra/local/postgres/server.ts";
 import { copyEmptyCluster } from "../../../support/empty-cluster.ts";
 import { key } from "../../../support/environment.ts";
@@ -33,8 +33,8 @@ export async function startEmulator(options: Partial<DataApiOptions> = {}) {
   await copyEmptyCluster(join(directory, "postgres"));
   let postgres = await start();
   const startApi = (options: Partial<DataApiOptions>) => startDataApi({ databaseUrl: postgres.url, key, ...options });
-  const apis = [await startApi(options)] as [DataApi, ...DataApi[]];
-  const [api] = apis;
+  const api = await startApi(options);
+  const apis = [api];
   const client = clientOf(api.url);
   return {
     api,
