@@ -14,18 +14,15 @@ create function take_locks(request request, is_shared boolean) returns void lang
   end
 $$;
 
--- The service's role may write nothing. Entries, such as this function and the changes, run with the rights of their
--- owner (`security definer`, set by ops-migrate).
---
 -- Admits a request with a session: its status stays null. Otherwise it sets status and answer: for a caller without the
 -- permission, or for a request that was answered before. That gets the same answer, even if it ended its own session.
-create function admit_caller(asked json) returns request language plpgsql as $$
+create function admit_caller(input json, is_shared boolean) returns request language plpgsql as $$
   declare
-    request request = json_populate_record(cast(null as request), asked);
+    request request = json_populate_record(cast(null as request), input);
     fingerprint text;
     answer json;
   begin
-    perform take_locks(request, request.permission in ('add-contributors', 'edit-contributors'));
+    perform take_locks(request, is_shared);
 
     select id, username, nullif(status, 200) into request.caller, request.username, request.status
     from caller(request.digest, request.permission, request.user_missing);
@@ -44,10 +41,10 @@ create function admit_caller(asked json) returns request language plpgsql as $$
   end
 $$;
 
--- Admits a request of an operator. It needs no session: IAM decides who may invoke the function.
-create function admit_operator(asked json) returns request language plpgsql as $$
+-- Admits a request of an operator.
+create function admit_operator(input json) returns request language plpgsql as $$
   declare
-    request request = json_populate_record(cast(null as request), asked);
+    request request = json_populate_record(cast(null as request), input);
   begin
     perform take_locks(request, false);
     select 200, answer into request.status, request.answer

@@ -14,6 +14,7 @@ import editRole from "./edit-role.sql";
 import editUser from "./edit-user.sql";
 import images from "./images.sql";
 import logOutUser from "./log-out-user.sql";
+import makeChange from "./make-change.sql";
 import openRecords from "./open-records.sql";
 import openSession from "./open-session.sql";
 import prepareImage from "./prepare-image.sql";
@@ -29,7 +30,7 @@ import unlistImages from "./unlist-images.sql";
  * What changes have in common, in the order in which it is created. Bodies of functions contain no colon, since the
  * Data API looks for parameters in them, too.
  */
-export const steps = [request, authority, admit, records, images, openRecords] as const;
+export const steps = [request, authority, admit, records, images, openRecords, makeChange] as const;
 
 /** The files of the changes, by the name of the function that makes the change. */
 export const changes = {
@@ -56,11 +57,4 @@ export const changes = {
 } as const;
 
 /** The functions that the service's statements call. All others are called by these. */
-export const entries = [
-  "admit_caller",
-  "admit_operator",
-  "caller",
-  "open_contributor",
-  "open_user",
-  ...Object.keys(changes),
-] as const;
+export const entries = ["caller", "make_change", "make_operator_change", "open_contributor", "open_user"] as const;

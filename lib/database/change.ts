@@ -28,34 +28,26 @@ export function change(
   request: ChangeRequest,
   deadline: number,
 ): Promise<Outcome> {
-  return call("admit_caller", name, { ...request, digest, permission, user_missing: userMissing }, deadline);
+  return call("make_change", name, { ...request, digest, permission, user_missing: userMissing }, deadline);
 }
 
 /** Changes something for an operator. */
 export const changeAsOperator = (
   name: ChangeName,
   request: ChangeRequest & { readonly digest?: string },
-): Promise<Outcome> => call("admit_operator", name, request);
+): Promise<Outcome> => call("make_operator_change", name, request);
 
 /** Checks the request and makes the change, in one statement. Sent twice, it is done once and answered the same. */
 async function call(
-  admit: "admit_caller" | "admit_operator",
+  entry: "make_change" | "make_operator_change",
   name: ChangeName,
   request: object,
   deadline?: number,
 ): Promise<Outcome> {
   const [row = []] = await execute(
     sql`
-      with caller as materialized (
-        select ${released(admit)}(${JSON.stringify(request)}::json) as request
-      )
-      select (request).status, (request).caller, cast((request).answer as text)
-      from caller
-      where (request).status is not null
-      union all
-      select status, (request).caller, cast(answer as text)
-      from caller cross join lateral ${released(name)}(request)
-      where (request).status is null
+      select status, caller, body
+      from ${released(entry)}(${name}::text, ${JSON.stringify(request)}::json)
     `,
     deadline,
   );
