@@ -124,11 +124,8 @@ export const random = (client: number): PublicQuery<Answer<"Slug">> => ({
 /** Works of a contributor; none if it is unpublished. */
 export const works = (contributor: number | null, input: WorksInput): ListQuery<Answer<"Work">> =>
   relatedWorks(
-    sql`
-      series_contributors as link
-      join contributors on contributors.id = link.contributor_id and contributors.public
-    `,
-    sql`link.contributor_id = ${contributor}::bigint`,
+    sql`contributors as maker join series_contributors as link on link.contributor_id = maker.id and maker.public`,
+    contributor,
     input,
   );
 

@@ -78,8 +78,8 @@ export const random = (client: number): PublicQuery<Answer<"Slug">> => ({
 
 export const publications = (publisher: number | null, input: WorksInput): ListQuery<Answer<"Publication">> =>
   relatedWorks(
-    sql`series_publishers as link`,
-    sql`link.publisher_id = ${publisher}::bigint`,
+    sql`publishers as maker join series_publishers as link on link.publisher_id = maker.id`,
+    publisher,
     input,
     sql`${seriesAliases} as aliases,`,
   );

@@ -13,16 +13,15 @@ export interface WorksInput {
 }
 
 /**
- * The series in a client's scope that belong to a contributor or publisher. Alias and description are in the given
- * language, else in English; else they are the series' name, and any description. The volume is the first with a cover
- * (lib/contract/README.md, "Languages").
- * @param link a table `link` with the ids of series, to join
- * @param related which rows of `link`
+ * The series in a client's scope that belong to a contributor or publisher; none if that one is out of the scope. Alias
+ * and description are in the given language, else in English; else they are the series' name, and any description. The
+ * volume is the first with a cover (lib/contract/README.md, "Languages").
+ * @param makers a table `maker` of contributors or publishers, joined to a table `link` with the ids of their series
  * @param moreFields of each record, a comma after each
  */
 export function relatedWorks(
-  link: Sql,
-  related: Sql,
+  makers: Sql,
+  id: number | null,
   { client, search, order, user_lang: language }: WorksInput,
   moreFields: Sql = empty,
 ): ListQuery<Answer<"Work"> & Answer<"Publication">> {
@@ -30,8 +29,12 @@ export function relatedWorks(
   const { page, ...matches } = pagesOfFew(
     sql`
       select series.id, series.${sorted.key} as key, series.name, series.slug, series.type, series.origin
-      from ${link} join series on series.id = link.series_id
-      where ${related} and series.scope in (0, ${client}::bigint) ${anyNameContains(search)}
+      from ${makers} join series on series.id = link.series_id
+      where
+        maker.id = ${id}::bigint
+        and maker.scope in (0, ${client}::bigint)
+        and series.scope in (0, ${client}::bigint)
+        ${anyNameContains(search)}
     `,
     sorted,
   );

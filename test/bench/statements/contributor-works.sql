@@ -3,7 +3,7 @@ with matching as materialized (
   from series_contributors as link
     join series on series.id = link.series_id
     join contributors on contributors.id = link.contributor_id and contributors.public
-  where link.contributor_id = :id and series.scope in (0, :client)
+  where link.contributor_id = :id and contributors.scope in (0, :client) and series.scope in (0, :client)
 )
 select
   (select count(*) from matching) as max,

@@ -1,7 +1,9 @@
 with matching as materialized (
   select series.*
-  from series_publishers as link join series on series.id = link.series_id
-  where link.publisher_id = :id and series.scope in (0, :client)
+  from series_publishers as link
+    join series on series.id = link.series_id
+    join publishers on publishers.id = link.publisher_id
+  where link.publisher_id = :id and publishers.scope in (0, :client) and series.scope in (0, :client)
 )
 select
   (select count(*) from matching) as max,

@@ -145,11 +145,15 @@ describe("GET /contributor/works/{id}", () => {
     expect((await worksOf(author.id)).body).toMatchObject({ works: [{ name: "Own" }, { name: "Shared" }], max: 2 });
   });
 
-  it("answers 200 with an empty list for missing and unpublished contributors", async () => {
+  it("answers 200 with an empty list for contributors that are missing, unpublished or another client's", async () => {
     const hidden = await aContributor(stack.sql, { public: false });
     await aSeries(stack.sql, { by: hidden });
+    const foreign = await aContributor(stack.sql, { client_id: 2 });
+    await aSeries(stack.sql, { by: foreign }, { name: "Shared" });
 
     expect((await worksOf(hidden.id)).body).toEqual({ works: [], max: 0, from: 0, to: 0 });
+    expect((await worksOf(foreign.id)).body).toEqual({ works: [], max: 0, from: 0, to: 0 });
+    expect(namesIn(await worksOf(foreign.id, { client: 2 }))).toEqual(["Shared"]);
     expect((await worksOf(999_999_999)).body).toEqual({ works: [], max: 0, from: 0, to: 0 });
   });
 

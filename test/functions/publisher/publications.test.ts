@@ -85,6 +85,16 @@ describe("GET /publisher/publications/{id}", () => {
     expect(body).toMatchObject({ publications: [{ id: series.id }], max: 1, from: 0, to: 1 });
   });
 
+  it("answers 200 with an empty list for a publisher of another client", async () => {
+    const publisher = await aPublisher(stack.sql, { client_id: 2 });
+    await aSeries(stack.sql, { from: publisher }, { name: "Shared" });
+
+    expect((await publicationsOf(publisher.id)).body).toEqual({ publications: [], max: 0, from: 0, to: 0 });
+    expect((await publicationsOf(publisher.id, { client: 2 })).body).toMatchObject({
+      publications: [{ name: "Shared" }],
+    });
+  });
+
   it("answers 200 with an empty list for a missing publisher", async () => {
     for (const id of [123_456_789, 0, -1, "9".repeat(20)])
       expect((await publicationsOf(id)).body).toEqual({ publications: [], max: 0, from: 0, to: 0 });

@@ -1,21 +1,51 @@
-import postgres from "postgres";
-import { expect, inject, it } from "vitest";
+import postgres, { type Sql } from "postgres";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { loadDemo } from "../../../../infra/local/demo/load.ts";
 import { validTokens } from "../../../../infra/local/demo/tokens.ts";
 
-it("The demo data can be loaded without users, whose tokens are known", async () => {
-  const name = `demo_${process.pid}`;
-  const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
+const name = `demo_${process.pid}`;
+const url = `${inject("databaseUrl")}/${name}`;
+const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
+let sql: Sql;
+
+beforeAll(async () => {
   await admin`create database ${admin(name)} template blank`;
-  const url = `${inject("databaseUrl")}/${name}`;
-  const sql = postgres(url, { max: 1 });
-
+  sql = postgres(url, { max: 1 });
   await loadDemo(url, { users: false });
+});
 
-  expect(await validTokens(url)).toEqual([]);
-  expect(await sql`select from users union all select from refresh_tokens`).toHaveLength(0);
-  expect((await sql`select from contributors`).length).toBeGreaterThan(0);
+afterAll(async () => {
   await sql.end();
   await admin`drop database ${admin(name)}`;
   await admin.end();
+});
+
+describe("The demo data", () => {
+  it("can be loaded without users, whose tokens are known", async () => {
+    expect(await validTokens(url)).toEqual([]);
+    expect(await sql`select from users union all select from refresh_tokens`).toHaveLength(0);
+    expect((await sql`select from contributors`).length).toBeGreaterThan(0);
+  });
+
+  it("have shared series of a contributor and of a publisher that only one client may see", async () => {
+    const contributors = await sql`
+      select contributors.slug
+      from
+        series
+        join series_contributors on series_id = series.id
+        join contributors on contributors.id = contributor_id
+      where series.client_id is null and contributors.client_id = 2
+    `;
+    const publishers = await sql`
+      select publishers.slug
+      from
+        series
+        join series_publishers on series_id = series.id
+        join publishers on publishers.id = publisher_id
+      where series.client_id is null and publishers.client_id = 2
+    `;
+
+    expect(contributors).toContainEqual({ slug: "mary-shelley" });
+    expect(publishers).toContainEqual({ slug: "heyne-verlag" });
+  });
 });
