@@ -933,13 +933,13 @@ export interface components {
                 id: number;
                 name: string;
             }[];
-            volume: {
+            volume?: {
                 id: number;
                 cover_path: string | "";
                 aspect_ratio: number;
                 nsfw: 0 | 1;
                 nsfw18: 0 | 1;
-            } | null;
+            };
             aliases: {
                 id: number;
                 name: string;
@@ -1221,13 +1221,13 @@ export interface components {
                 id: number;
                 name: string;
             }[];
-            volume: {
+            volume?: {
                 id: number;
                 cover_path: string | "";
                 aspect_ratio: number;
                 nsfw: 0 | 1;
                 nsfw18: 0 | 1;
-            } | null;
+            };
         };
     };
     responses: {

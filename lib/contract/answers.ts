@@ -155,7 +155,7 @@ const work = {
   alias: z.string(),
   description: z.string(),
   tags: z.array(z.strictObject({ id, name: z.string() })),
-  volume: z.nullable(
+  volume: z.optional(
     z.strictObject({
       id,
       cover_path: urlOrEmpty,

@@ -59,6 +59,7 @@ export function relatedWorks(
         limit 1
       ) as volume
     `,
+    optional: "volume",
     key: sql`key`,
     rows: (slice) => sql`
       from (${page(slice)}) as series

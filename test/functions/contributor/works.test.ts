@@ -70,7 +70,7 @@ describe("GET /contributor/works/{id}", () => {
     });
   });
 
-  it("answers 200 with the first volume where none has a cover, and null where there is none", async () => {
+  it("answers 200 with the first volume where none has a cover, and without the field where there is none", async () => {
     const author = await aContributor(stack.sql);
     const covered = await aSeries(stack.sql, { by: author }, { name: "A" });
     await aSeries(stack.sql, { by: author }, { name: "B" });
@@ -79,7 +79,7 @@ describe("GET /contributor/works/{id}", () => {
     const { body } = await worksOf(author.id);
 
     expect(body.works[0].volume).toMatchObject({ cover_path: "", aspect_ratio: 0.7, nsfw: 0, nsfw18: 0 });
-    expect(body.works[1].volume).toBeNull();
+    expect(body.works[1]).not.toHaveProperty("volume");
   });
 
   it.each([
@@ -166,6 +166,7 @@ describe("GET /contributor/works/{id}", () => {
     const { body } = await worksOf(author.id);
 
     expect(body.works.map((work: { description: string }) => work.description)).toEqual(Array(20).fill(description));
+    for (const work of body.works) expect(work).not.toHaveProperty("volume");
   });
 
   it("finds a series by its name and by any of its aliases, and gives it once", async () => {

@@ -45,13 +45,31 @@ describe("GET /publisher/publications/{id}", () => {
           aliases: [...aliases],
           description: "",
           tags: [],
-          volume: null,
         },
       ],
       max: 1,
       from: 0,
       to: 1,
     });
+  });
+
+  it("answers 200 without the volume of series that have none, also when the list is streamed", async () => {
+    const publisher = await aPublisher(stack.sql);
+    const { id } = await aSeries(stack.sql, { from: publisher }, { name: "First" });
+    await stack.sql`insert into volumes (series_id, number) values (${id}, 1)`;
+    await stack.sql`
+      with added as (
+        insert into series (name, slug) select 'Series ' || n, 'many-' || n from generate_series(1, 3000) as n returning id
+      )
+      insert into series_publishers (publisher_id, series_id) select ${publisher.id}, id from added
+    `;
+
+    const { body } = await publicationsOf(publisher.id);
+    const [first, ...others]: object[] = body.publications;
+
+    expect(first).toHaveProperty("volume.aspect_ratio", 0.7);
+    expect(others).toHaveLength(3_000);
+    expect(others.filter((each) => "volume" in each)).toEqual([]);
   });
 
   it("answers 200 ordered, searched and paged, in the client's scope", async () => {
