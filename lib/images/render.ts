@@ -17,7 +17,8 @@ const scaledPixelsMax = 256;
  */
 export async function render(bytes: Buffer): Promise<Rendition> {
   if (!formatOf(bytes)) throw new TypeError("The image is neither JPEG, PNG, WebP, AVIF nor GIF");
-  const pixels = await openImage(bytes)
+  const image = await openImage(bytes);
+  const pixels = await image
     .autoOrient()
     .resize(within(fullPixelsMax))
     .toColourspace("srgb")

@@ -18,13 +18,22 @@ sharp.unblock({
 
 /** Enough for a camera. A few bytes of input may decode to many more pixels. */
 const inputPixelsMax = 50_000_000;
+/** Each line costs time, however short it is: libvips takes ten seconds for 50,000,000 lines of one pixel. */
+const sidePixelsMax = 16_384;
 const secondsMax = 10;
 
-/** Opens an image from a client, within limits. */
-export const openImage = (bytes: Buffer): Sharp =>
-  sharp(bytes, { limitInputPixels: inputPixelsMax, failOn: "error", sequentialRead: true, pages: 1 }).timeout({
-    seconds: secondsMax,
-  });
+/**
+ * Opens an image from a client, within limits. Only the header is read here.
+ * @throws when the image cannot be read, or is too large
+ */
+export async function openImage(bytes: Buffer): Promise<Sharp> {
+  const image = sharp(bytes, { limitInputPixels: inputPixelsMax, failOn: "error", sequentialRead: true, pages: 1 });
+  const { width, height } = await image.metadata();
+  if (Math.max(width, height) > sidePixelsMax) {
+    throw new RangeError(`The image has ${width} x ${height} pixels: a side has at most ${sidePixelsMax}`);
+  }
+  return image.timeout({ seconds: secondsMax });
+}
 
 /** Raw pixels that `openImage` has decoded. */
 export interface Pixels {

@@ -157,6 +157,16 @@ describe("POST /admin-users/update-image/{id}", () => {
     expect(await imageOf(stack, "users", user)).toBe(key);
   });
 
+  it("answers 500 to an image of more than 16,384 pixels a side, and stores nothing", async () => {
+    for (const bytes of [blackPng(16_385, 1), blackPng(1, 16_385)]) {
+      const { status, body } = await update({ image: dataUrl(bytes) });
+      expect([status, body]).toEqual([500, failed]);
+    }
+
+    expect(await imageOf(stack, "users", user)).toBeNull();
+    expect(stack.s3.requests).toEqual([]);
+  });
+
   it("answers 500 and changes nothing when the database fails", async () => {
     expect((await untouched(() => whileDatabaseFails(stack, () => update({ image: dataUrl(picture) })))).body).toEqual(
       failed,

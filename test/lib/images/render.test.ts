@@ -214,7 +214,7 @@ describe("render: errors", () => {
   });
 
   it("are given for SVG by the library itself", async () => {
-    await expect(openImage(Buffer.from(svg)).metadata()).rejects.toThrow(/unsupported image format/);
+    await expect(openImage(Buffer.from(svg))).rejects.toThrow(/unsupported image format/);
   });
 
   it("are given for one line more than 50 megapixels", async () => {
@@ -223,6 +223,20 @@ describe("render: errors", () => {
       [256, 128],
     ]);
     await expect(render(blackPng(10_000, 5_001))).rejects.toThrow(/pixel limit/);
+  });
+
+  it("are given for a side of more than 16,384 pixels, before the image is decoded", async () => {
+    expect(await sizesOf(blackPng(16_384, 16))).toEqual([
+      [1024, 1],
+      [256, 1],
+    ]);
+    for (const [width, height] of [
+      [16_385, 1],
+      [1, 16_385],
+      [1, 50_000_000],
+    ] as const) {
+      await expect(render(blackPng(width, height))).rejects.toThrow(`${width} x ${height} pixels`);
+    }
   });
 });
 
