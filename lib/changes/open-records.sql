@@ -1,14 +1,13 @@
 -- A caller who opens a record and may edit it takes its edit lock for 15 minutes, or renews it, unless somebody else
--- has it. Edit locks only show who is editing; nobody is kept from it. The answer is whether the record and the caller
--- still exist.
-create function open_user(caller bigint, target bigint) returns boolean language plpgsql as $$
+-- has it. Edit locks only show who is editing; nobody is kept from it. So a record is shown without one, and the log
+-- warns, if the database can only be read or if another transaction does not release a row soon. `still_exists` is
+-- false if the record or the caller has just been deleted.
+create function open_user(caller bigint, target bigint, out still_exists boolean, out warning text)
+  language plpgsql set lock_timeout = '100ms' as $$
   begin
+    still_exists = true;
     if not has_permission(caller, 'edit-users') or outranks(target, caller) then
-      return true;
-    end if;
-    perform from users where id in (target, caller) order by id for key share;
-    if not exists (select from users where id = target) or not exists (select from users where id = caller) then
-      return false;
+      return;
     end if;
     insert into user_locks as held (user_id, holder_id, expires_at)
     values (target, caller, now() + interval '15 minutes')
@@ -17,23 +16,21 @@ create function open_user(caller bigint, target bigint) returns boolean language
       holder_id = excluded.holder_id,
       expires_at = excluded.expires_at
     where held.holder_id = excluded.holder_id or held.expires_at <= now();
-    return true;
+  exception
+    when foreign_key_violation then
+      still_exists = false;
+    when read_only_sql_transaction or lock_not_available then
+      warning = 'The user is shown without an edit lock, ' || sqlerrm;
   end
 $$;
 
 -- The same for a contributor.
-create function open_contributor(caller bigint, target bigint) returns boolean language plpgsql as $$
+create function open_contributor(caller bigint, target bigint, out still_exists boolean, out warning text)
+  language plpgsql set lock_timeout = '100ms' as $$
   begin
+    still_exists = true;
     if not has_permission(caller, 'edit-contributors') then
-      return true;
-    end if;
-    perform from contributors where id = target for key share;
-    if not found then
-      return false;
-    end if;
-    perform from users where id = caller for key share;
-    if not found then
-      return false;
+      return;
     end if;
     insert into contributor_locks as held (contributor_id, holder_id, expires_at)
     values (target, caller, now() + interval '15 minutes')
@@ -42,6 +39,10 @@ create function open_contributor(caller bigint, target bigint) returns boolean l
       holder_id = excluded.holder_id,
       expires_at = excluded.expires_at
     where held.holder_id = excluded.holder_id or held.expires_at <= now();
-    return true;
+  exception
+    when foreign_key_violation then
+      still_exists = false;
+    when read_only_sql_transaction or lock_not_available then
+      warning = 'The contributor is shown without an edit lock, ' || sqlerrm;
   end
 $$;

@@ -1,7 +1,7 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import { readText } from "./chunks.ts";
 import { type Guard, guarded } from "./guard.ts";
-import { integer, integerOrNull } from "./read.ts";
+import { integer, integerOrNull, textOrNull } from "./read.ts";
 
 /** The query of an endpoint that shows a record: it gives the record's JSON as `text`, and no row if there is none. */
 export interface PublicQuery<Body> {
@@ -15,6 +15,8 @@ export interface PublicQuery<Body> {
 export interface GuardedQuery<Body> {
   readonly select: Sql;
   readonly guarded: true;
+  /** It also gives `warning`. */
+  readonly warns?: true;
   readonly body?: Body;
 }
 
@@ -27,6 +29,8 @@ export interface Outcome {
   readonly caller?: number | null;
   /** How often the record has been changed. */
   readonly version?: number | null;
+  /** What the log should say. */
+  readonly warning?: string | null;
 }
 
 /** Runs a query as one statement. Only a body that exceeds a row of the Data API takes several. */
@@ -39,7 +43,8 @@ export async function run(
     const found = await readText(query.select, empty, deadline);
     return { status: found ? 200 : 404, body: found?.text ?? null };
   }
-  const found = await readText(guarded(guard, query.select), sql`, status, caller_id, version`, deadline);
+  const columns = sql`, status, caller_id, version${query.warns ? sql`, warning` : empty}`;
+  const found = await readText(guarded(guard, query.select), columns, deadline);
   if (found === undefined) throw new TypeError("A guarded query has no row");
   const { row, text } = found;
   const status = integer(row, 0);
@@ -48,5 +53,6 @@ export async function run(
     body: text,
     caller: integerOrNull(row, 1),
     version: integerOrNull(row, 2),
+    warning: query.warns ? textOrNull(row, 3) : null,
   };
 }

@@ -7,7 +7,7 @@ import { deadlineOf } from "../retry.ts";
 import { entityTagOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
 import { type Input, inputParser } from "./input.ts";
-import { rememberCaller } from "./log.ts";
+import { log, rememberCaller } from "./log.ts";
 import { pipeline, withoutTimeout } from "./pipeline.ts";
 import { json, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
@@ -27,8 +27,9 @@ export function serve<const D extends RecordDeclaration>(declaration: D, work: (
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     const deadline = deadlineOf(context);
     const guard = guardOf(declaration, event);
-    const { status, body, caller, version } = await run(work(parse(event)), guard, deadline);
+    const { status, body, caller, version, warning } = await run(work(parse(event)), guard, deadline);
     rememberCaller(event, caller);
+    if (warning) log(event, "warn", { message: warning });
     if (status !== 200 || body === null) throw new ContractError(status);
     return { statusCode: 200, headers: { ...json, ...(version ? { ETag: entityTagOf(version) } : {}) }, body };
   };

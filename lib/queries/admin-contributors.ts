@@ -6,7 +6,7 @@ import { aliasesOf, descriptionsOf, linksOf, relationsOf, scopedPages } from "./
 import { catalogueOrder } from "./fragments/filters.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record } from "./fragments/json.ts";
-import { otherEditor, takeLock } from "./fragments/locks.ts";
+import { opened, otherEditor } from "./fragments/locks.ts";
 
 interface ListInput {
   readonly client: number;
@@ -37,8 +37,9 @@ export function list({ client, search, order }: ListInput): GuardedListQuery<Ans
 /** A contributor; it takes the edit lock. */
 export const find = (id: number | null): GuardedQuery<Answer<"AdminContributor">> => ({
   guarded: true,
+  warns: true,
   select: sql`
-    select version, cast(${record(sql`
+    select version, warning, cast(${record(sql`
       id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
       coalesce(gender, '') as gender,
       ${linksOf(sql`contributors.id`)} as links,
@@ -46,7 +47,7 @@ export const find = (id: number | null): GuardedQuery<Answer<"AdminContributor">
       ${descriptionsOf(sql`contributors.id`)} as descriptions,
       ${relationsOf(sql`contributors.id`, empty)} as relations
     `)} as text) as text
-    from contributors
-    where id = ${id}::bigint and ${takeLock("contributor", id)}
+    from contributors, ${opened("contributor", sql`contributors.id`)}
+    where id = ${id}::bigint and still_exists
   `,
 });

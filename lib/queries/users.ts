@@ -13,7 +13,7 @@ import {
 } from "./fragments/filters.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
-import { otherEditor, takeLock } from "./fragments/locks.ts";
+import { opened, otherEditor } from "./fragments/locks.ts";
 
 type Id = number | null;
 
@@ -97,15 +97,16 @@ const rolesOf = (user: Sql, description: Sql): Sql =>
 /** A user; it takes the edit lock. */
 export const find = (id: Id): GuardedQuery<Answer<"User">> => ({
   guarded: true,
+  warns: true,
   select: sql`
-    select version, cast(${record(sql`
+    select version, warning, cast(${record(sql`
       id, slug, username, ${imageUrl(sql`image`)} as profile_image, ${instant(sql`registered`)} as registered, age_verified,
       exists (
         select from refresh_tokens where user_id = users.id and expires_at > now() and revoked_at is null
       ) as logged_in,
       ${rolesOf(sql`users.id`, sql`description`)} as roles
     `)} as text) as text
-    from users
-    where id = ${id}::bigint and ${takeLock("user", id)}
+    from users, ${opened("user", sql`users.id`)}
+    where id = ${id}::bigint and still_exists
   `,
 });

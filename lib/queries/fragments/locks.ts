@@ -26,6 +26,6 @@ export function otherEditor(kind: Kind, target: Sql): Sql {
   `;
 }
 
-/** Takes the record's edit lock if the caller may edit it; false if the record has just been deleted. */
-export const takeLock = (kind: Kind, id: number | null): Sql =>
-  sql`${released(`open_${kind}`)}(caller.id, ${id}::bigint)`;
+/** Takes the record's edit lock if the caller may edit it (lib/changes/open-records.sql). */
+export const opened = (kind: Kind, id: Sql): Sql =>
+  sql`lateral ${released(`open_${kind}`)}(caller.id, ${id}) as opened`;

@@ -122,10 +122,12 @@ describe("Of the functions", () => {
 
   it("none with its owner's rights finds an object that a caller has created", async () => {
     const paths = await stack.sql`
-      select distinct proconfig from pg_proc where prosecdef and pronamespace <> 'pg_catalog'::regnamespace
+      select distinct (select setting from unnest(proconfig) as setting where setting like 'search_path=%') as path
+      from pg_proc
+      where prosecdef and pronamespace <> 'pg_catalog'::regnamespace
     `;
 
-    expect(paths).toEqual([{ proconfig: [`search_path=${schema}, public, pg_temp`] }]);
+    expect(paths).toEqual([{ path: `search_path=${schema}, public, pg_temp` }]);
   });
 });
 
