@@ -155,6 +155,40 @@ describe("ops-migrate", () => {
     expect(await sql`select from roles where is_default = 1`).toHaveLength(1);
   });
 
+  it("grants and revokes no rights to what others have created in the schema", async () => {
+    const stranger = `stranger_${process.pid}`;
+    await admin`create role ${admin(stranger)}`;
+    await sql.unsafe(`
+      create table closed (id int);
+      create table open (id int);
+      create table ours (id int);
+      create function closed() returns int language sql return 1;
+      create function ours() returns int language sql return 1;
+      grant select on open, ours to public;
+      revoke execute on function closed from public;
+      alter table closed owner to ${stranger};
+      alter table open owner to ${stranger};
+      alter table ours owner to ${owner};
+      alter function closed owner to ${stranger};
+      alter function ours owner to ${owner}
+    `);
+    const rights = () => sql`
+      select relname, relacl::text as acl from pg_class where relname in ('closed', 'open', 'ours')
+      union all
+      select proname || '()', proacl::text from pg_proc where proname in ('closed', 'ours')
+      order by 1
+    `;
+    const before = await rights();
+
+    const outcome = await migrate();
+
+    expect(outcome).toEqual({ result: { applied: [] } });
+    expect(await rights()).toEqual(before);
+    await sql`drop table closed, open, ours`;
+    await sql`drop function closed, ours`;
+    await admin`drop role ${admin(stranger)}`;
+  });
+
   it("fails when an applied migration was changed", async () => {
     await sql`update migrations set checksum = 'other' where name = '0001-names'`;
 

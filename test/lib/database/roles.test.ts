@@ -120,6 +120,19 @@ describe("Of the functions", () => {
     expect(await calledBy(role, "public")).toEqual(["containing", "identity_key", "name_key"]);
   });
 
+  it("none is left to everybody, who may call any by default", async () => {
+    const left = await stack.sql`
+      select cast(oid as regprocedure)
+      from pg_proc
+      where
+        pronamespace in ('public'::regnamespace, ${schema}::regnamespace)
+        and has_function_privilege('public', oid, 'execute')
+        and not exists (select from pg_depend where objid = pg_proc.oid and deptype = 'e')
+    `;
+
+    expect(left).toEqual([]);
+  });
+
   it("none with its owner's rights finds an object that a caller has created", async () => {
     const paths = await stack.sql`
       select distinct (select setting from unnest(proconfig) as setting where setting like 'search_path=%') as path
