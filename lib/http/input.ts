@@ -23,7 +23,7 @@ export function inputParser(declaration: Declaration): (event: APIGatewayProxyEv
   const parseBody = parser(body ?? {});
   return (event) => ({
     path: parsePath(event.pathParameters ?? {}),
-    query: parseQuery(withoutEmpty(event.queryStringParameters ?? {})),
+    query: parseQuery(queryOf(event)),
     body: parseBody(body ? bodyOf(event, declaration) : {}),
   });
 }
@@ -57,9 +57,16 @@ function isMissing(shape: Shape, issue: z.core.$ZodIssue): boolean {
   return isRequired && !isPresent;
 }
 
-/** An empty query parameter means the same as none. */
-function withoutEmpty(parameters: Readonly<Record<string, string | undefined>>) {
-  return Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== ""));
+/**
+ * The query's parameters. An empty one means the same as none. One that comes twice is an array, which no schema accepts;
+ * an event made by hand may lack the field with all values.
+ */
+function queryOf({ queryStringParameters: query, multiValueQueryStringParameters: all }: APIGatewayProxyEvent) {
+  const parameters = Object.entries(query ?? {}).map(([name, value]) => {
+    const values = all?.[name];
+    return [name, values && values.length > 1 ? values : value] as const;
+  });
+  return Object.fromEntries(parameters.filter(([, value]) => value !== ""));
 }
 
 const bodyBytesMax = 1_048_576;

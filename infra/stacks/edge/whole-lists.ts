@@ -8,27 +8,18 @@ const limitDigitsMax = 3;
 
 /**
  * Matches requests for a whole list: the path of a list that accepts `limit`, without a limit of at most 999. The
- * firewall must never see a limit that the function does not see. So only a plain `limit` counts (not `LIMIT` or
- * `l%69mit`), and a request with two limits counts as one for a whole list, because the function takes the last one.
+ * firewall must never see a limit that the function does not see. So only a plain `limit` between `&` counts (not
+ * `LIMIT`, `l%69mit` or `;limit`); of several limits none counts for the function, which answers 400.
  */
 export function wholeLists(endpoints: readonly Declaration[]): Statement {
   const paths = endpoints
     .filter(({ answers, query }) => "list" in answers && query && "limit" in query)
     .map(({ path }) => path.slice(1).replace(/\{\w+\}/g, "[^/]+"));
-  const isList = matches({ uriPath: {} }, `^(/[^/]+)?/(${paths.join("|")})/?$`, "NONE");
-  const isLimited = matches({ queryString: {} }, `(^|[&;])limit=0*[0-9]{1,${limitDigitsMax}}($|[&;])`, "NONE");
-  const isAmbiguous = matches({ queryString: {} }, "limit=.*limit=", "URL_DECODE");
-  return {
-    andStatement: {
-      statements: [isList, { orStatement: { statements: [{ notStatement: { statement: isLimited } }, isAmbiguous] } }],
-    },
-  };
+  const isList = matches({ uriPath: {} }, `^(/[^/]+)?/(${paths.join("|")})/?$`);
+  const isLimited = matches({ queryString: {} }, `(^|&)limit=0*[0-9]{1,${limitDigitsMax}}(&|$)`);
+  return { andStatement: { statements: [isList, { notStatement: { statement: isLimited } }] } };
 }
 
-const matches = (
-  fieldToMatch: CfnWebACL.FieldToMatchProperty,
-  regexString: string,
-  type: "NONE" | "URL_DECODE",
-): Statement => ({
-  regexMatchStatement: { fieldToMatch, regexString, textTransformations: [{ priority: 0, type }] },
+const matches = (fieldToMatch: CfnWebACL.FieldToMatchProperty, regexString: string): Statement => ({
+  regexMatchStatement: { fieldToMatch, regexString, textTransformations: [{ priority: 0, type: "NONE" }] },
 });

@@ -1,6 +1,12 @@
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startGateway } from "../../../../infra/local/gateway/server.ts";
+import { startLambda } from "../../../../infra/local/lambda/lambda.ts";
 import { type StageSettings, settings } from "../../../../infra/stages.ts";
+import { listContributors } from "../../../../lib/contract/contributors.ts";
 import { endpoints } from "../../../../lib/contract/endpoints.ts";
+import { inputParser } from "../../../../lib/http/input.ts";
+import { echo, send, writeFunctions } from "../../local/fixtures.ts";
 import { type Properties, type Synthesis, spell, synthesize, type Template, useSynthesis } from "../synthesis.ts";
 import { countedBy, type Visit } from "./waf.ts";
 
@@ -91,7 +97,16 @@ describe("The firewall", () => {
       const page = [["rate"], ["rate"]];
 
       expect(rules()).toEqual(whole);
-      for (const query of ["limit=50", "client=1&limit=999&offset=2000", "limit=050", "search=limit&limit=1"])
+      for (const query of [
+        "limit=50",
+        "client=1&limit=999&offset=2000",
+        "limit=050",
+        "search=limit&limit=1",
+        // 400 by the function
+        "limit=5&limit=",
+        "limit=5&limit",
+        "limit=5&l%69mit=99999",
+      ])
         expect([query, rules(query)]).toEqual([query, page]);
       for (const query of [
         "limit=",
@@ -100,15 +115,52 @@ describe("The firewall", () => {
         "LIMIT=5",
         "offset=1&search=limit",
         "search=%26limit=5",
-        "search=%26limit%3D&limit=1",
-        "limit=5&limit=",
+        "offset=1;limit=5",
         "limit=5;limit=99999",
-        "limit=5&l%69mit=99999",
+        "l%69mit=5",
         "xlimit=5",
+        "limit",
       ])
         expect([query, rules(query)]).toEqual([query, whole]);
     },
   );
+
+  it("sees no limit that the function does not see", async () => {
+    const built = await writeFunctions({ "contributors/list": echo });
+    const lambda = await startLambda(built);
+    const buffered = { ...listContributors, answers: { message: "" } };
+    const gateway = await startGateway({ lambda, endpoints: [buffered], allowedOrigins: [], uploads: false });
+    const parse = inputParser(listContributors);
+    /** What the function would read: no records if it answers 400, and all without a limit. */
+    const recordsOf = async (query: string) => {
+      const { status, json } = await send(gateway.url, `/contributors?${query}`);
+      if (status !== 200) return 0;
+      try {
+        return parse(json).query.limit;
+      } catch {
+        return 0;
+      }
+    };
+    const part = fc.oneof(
+      ...["limit", "LIMIT", "l%69mit", "client=1", "search", "lang"].map((each) => fc.constant(each)),
+      ...["=", "&", ";", "&limit=", "%26", "%3D", "%20", "+", "?", "5", "0", "99999"].map((each) => fc.constant(each)),
+    );
+    const queries = fc.array(part, { maxLength: 8 }).map((parts) => `client=1&${parts.join("")}`);
+
+    await fc.assert(
+      fc.asyncProperty(queries, async (query) => {
+        const isWhole = "whole-lists" in countedBy(dev, { address: visitor, path: "/v1/contributors", query });
+        expect(isWhole || (await recordsOf(query)) < 1_000).toBe(true);
+      }),
+      {
+        numRuns: 300,
+        examples: [["client=1&limit=1&limit"], ["client=1&limit=1;limit="], ["client=1&limit=1&%6Cimit"]],
+      },
+    );
+    await gateway.close();
+    await lambda.close();
+    await built.remove();
+  });
 
   it("counts nothing else as a whole list", () => {
     const others = endpoints.filter((each) => !lists.includes(each)).map(({ path }) => path.replace(/\{\w+\}/, "42"));

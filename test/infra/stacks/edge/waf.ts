@@ -52,9 +52,9 @@ function several({ Statements }: Properties): Properties[] {
 }
 
 function fieldOf({ FieldToMatch, TextTransformations }: Properties, { path, query = "", headers = {} }: Visit) {
+  if (TextTransformations.some((each: Properties) => each.Type !== "NONE")) throw new Error("Nothing is transformed");
   const [type, field = {}] = Object.entries<Properties>(FieldToMatch)[0] ?? [];
-  const text = type === "UriPath" ? path : type === "QueryString" ? query : headers[field.Name];
-  return TextTransformations[0].Type === "URL_DECODE" && text ? decodeURIComponent(text) : text;
+  return type === "UriPath" ? path : type === "QueryString" ? query : headers[field.Name];
 }
 
 function isInSet(template: Template, { Arn, IPSetForwardedIPConfig: named }: Properties, visit: Visit): boolean {
