@@ -42,14 +42,16 @@ export const responsesOf = (declaration: Declaration): Readonly<Record<string, u
 });
 
 /** The responses of a path that ends before its parameter: all of them are errors. */
-export function errorResponsesOf({ method, permission, files, body }: Declaration): Readonly<Record<string, unknown>> {
+export function errorResponsesOf(declaration: Declaration): Readonly<Record<string, unknown>> {
+  const { method, permission, locks, files, body } = declaration;
   return failures([
     [400, commonErrors[400]],
     ...(permission ? [[401, commonErrors[401]] satisfies Failure] : []),
-    // Changes by pages of other origins are 403, with and without the parameter.
-    ...(permission && method !== "GET" ? [[403, commonErrors[403]] satisfies Failure] : []),
+    // What changes something is 403 for pages of other origins, with and without the parameter.
+    ...(permission && (method !== "GET" || locks) ? [[403, commonErrors[403]] satisfies Failure] : []),
     [500, commonErrors[500]],
     ...(files ? [[503, noFileService] satisfies Failure] : []),
+    [503, commonErrors[503]],
     ...gatewayFailures(body),
   ]);
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Declaration, routesOf } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { mismatchOf, refusingOperations } from "../contract/operations.ts";
-import { missingParameters, unauthorized } from "../support/envelope.ts";
+import { forbidden, missingParameters, unauthorized } from "../support/envelope.ts";
 import { panelOrigin } from "../support/environment.ts";
 import { anAdministrator } from "../support/people.ts";
 import { startStack } from "../support/stack.ts";
@@ -20,8 +20,8 @@ beforeAll(async () => {
 
 afterAll(() => stack.close());
 
-async function ask(url: string, { method }: Declaration, path: string, token?: string) {
-  const headers = { Origin: panelOrigin, ...(token ? { Cookie: `refreshToken=${token}` } : {}) };
+async function ask(url: string, { method }: Declaration, path: string, token?: string, origin = panelOrigin) {
+  const headers = { Origin: origin, ...(token ? { Cookie: `refreshToken=${token}` } : {}) };
   const response = await fetch(url + path, { method, headers });
   const operation = refusingOperations.find((each) => each.method === method && path.startsWith(each.path));
   const answer = { status: response.status, body: await response.json() };
@@ -51,6 +51,14 @@ describe("A path without its parameter", () => {
       body: missingParameters,
       allowed,
     });
+  });
+
+  const changing = shorter.filter(([method, , { permission, locks }]) => permission && (method !== "GET" || locks));
+
+  it.each(changing)("is 403 for a page of another origin, as documented: %s %s", async (_, path, declaration) => {
+    const { status, body } = await ask(stack.url, declaration, path, administrator, "https://other.example.com");
+
+    expect([status, body]).toEqual([403, forbidden]);
   });
 });
 
