@@ -24,28 +24,47 @@ afterAll(async () => {
 // biome-ignore lint/suspicious/noExplicitAny: messages of the protocol are of every shape
 type Message = any;
 
-/** A client of the inspector (Chrome DevTools Protocol, with Node.js' domain for threads). */
+interface Heard {
+  /** Of the thread that it comes from. */
+  readonly session: string;
+  readonly message: Message;
+}
+
+/**
+ * A client of the inspector (Chrome DevTools Protocol, with Node.js' domain for threads). The threads attach one after
+ * another; each one's debugger is enabled as soon as it does.
+ */
 async function connect(url: string) {
   const socket = new WebSocket(url);
   await once(socket, "open");
-  const heard: { session: string; message: Message }[] = [];
-  socket.addEventListener("message", ({ data }) => {
-    const message = JSON.parse(data);
-    heard.push({ session: "", message });
-    if (message.method === "NodeWorker.receivedMessageFromWorker")
-      heard.push({ session: message.params.sessionId, message: JSON.parse(message.params.message) });
-  });
+  const heard: Heard[] = [];
+  const listeners = new Set<(event: Heard) => void>();
   let id = 0;
-  const post = (message: object) => socket.send(JSON.stringify({ id: ++id, ...message }));
+  const post = (method: string, params: object) => socket.send(JSON.stringify({ id: ++id, method, params }));
+  const postTo = (sessionId: string, method: string, params: object = {}) => {
+    const message = JSON.stringify({ id: ++id, method, params });
+    post("NodeWorker.sendMessageToWorker", { sessionId, message });
+  };
+  socket.addEventListener("message", ({ data }) => {
+    const { method, params } = JSON.parse(data);
+    if (method === "NodeWorker.attachedToWorker") postTo(params.sessionId, "Debugger.enable");
+    if (method !== "NodeWorker.receivedMessageFromWorker") return;
+    const event = { session: params.sessionId, message: JSON.parse(params.message) };
+    heard.push(event);
+    for (const listener of listeners) listener(event);
+  });
+  post("NodeWorker.enable", { waitForDebuggerOnStart: false });
   return {
-    post,
-    postTo: (session: string, method: string, params: object = {}) => {
-      const message = JSON.stringify({ id: 1_000 + ++id, method, params });
-      post({ method: "NodeWorker.sendMessageToWorker", params: { sessionId: session, message } });
+    postTo,
+    /** The first such message of a thread, whether it has come already or not. */
+    async hear(isRight: (message: Message) => boolean): Promise<Heard> {
+      const earlier = heard.find(({ message }) => isRight(message));
+      if (earlier) return earlier;
+      const { promise, resolve } = Promise.withResolvers<Heard>();
+      const listener = (event: Heard) => isRight(event.message) && resolve(event);
+      listeners.add(listener);
+      return await promise.finally(() => listeners.delete(listener));
     },
-    hear: (wanted: (message: Message) => boolean) =>
-      vi.waitUntil(() => heard.find(({ message }) => wanted(message)), { timeout: 60_000 }),
-    all: (wanted: (message: Message) => boolean) => heard.filter(({ message }) => wanted(message)),
     close: () => socket.close(),
   };
 }
@@ -69,10 +88,6 @@ it("stops a function at a line of its TypeScript, without a timeout", async () =
   const url = `${service.url}/publisher/slug/nobody`;
   await fetch(url);
   debug = await connect(/ws:\/\/\S+/.exec(service.output())?.[0] ?? "");
-  debug.post({ method: "NodeWorker.enable", params: { waitForDebuggerOnStart: false } });
-  await debug.hear(({ method }) => method === "NodeWorker.attachedToWorker");
-  for (const { message } of debug.all(({ method }) => method === "NodeWorker.attachedToWorker"))
-    debug.postTo(message.params.sessionId, "Debugger.enable");
   const isBundle = ({ method, params }: Message) =>
     method === "Debugger.scriptParsed" && params.url.endsWith("publisher/slug/index.mjs");
   const { session, message } = await debug.hear(isBundle);
