@@ -1,6 +1,5 @@
 import { mkdir } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { buildOrReuse } from "../build/reuse.ts";
@@ -12,6 +11,7 @@ import { loadDemo, readDemo } from "./demo/load.ts";
 import { scale } from "./demo/scale.ts";
 import { validTokens } from "./demo/tokens.ts";
 import type { Series } from "./demo/types.ts";
+import { isFree } from "./free-port.ts";
 import { docs } from "./gateway/docs.ts";
 import { imagePages } from "./gateway/images.ts";
 import { startGateway } from "./gateway/server.ts";
@@ -159,14 +159,7 @@ function schedule(lambda: Lambda, name: string, everyInMilliseconds: number): ()
 }
 
 async function expectFree(port: number): Promise<void> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(port, "127.0.0.1", resolve);
-  }).catch((error: NodeJS.ErrnoException) => {
-    const isTaken = error.code === "EADDRINUSE";
-    throw isTaken ? new Error(`Port ${port} is taken; try npm start -- --port ${port + 1}`) : error;
-  });
-  await new Promise((resolve) => server.close(resolve));
+  if (!(await isFree(port))) throw new Error(`Port ${port} is taken; try npm start -- --port ${port + 1}`);
 }
 
 /** Makes the covers of the demo volumes that are not in the bucket yet. */

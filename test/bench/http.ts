@@ -1,10 +1,9 @@
 import { deepStrictEqual } from "node:assert";
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { rm } from "node:fs/promises";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../../infra/local/free-port.ts";
 import { builds } from "../../infra/local/service.ts";
 import { messageOf } from "./child.ts";
 import type { FloorRoute } from "./floor.ts";
@@ -164,12 +163,4 @@ async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void>
   const exit = new Promise((resolve) => child.once("exit", resolve));
   child.kill(signal);
   await exit;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

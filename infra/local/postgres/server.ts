@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { chmod, chown, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { arch, platform } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../free-port.ts";
 import { type Account, unprivilegedAccount } from "./account.ts";
 import { clusterName, endOrphan, endServer, endWithThisProcess, untilReady } from "./postmaster.ts";
 
@@ -182,13 +182,4 @@ async function launch(
   } finally {
     await log.close();
   }
-}
-
-/** A port of this machine that nothing uses at the moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const address = server.address();
-  await new Promise((done) => server.close(done));
-  return typeof address === "object" && address ? address.port : 0;
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { freePort } from "../../../infra/local/postgres/server.ts";
+import { freePort } from "../../../infra/local/free-port.ts";
 
 // Each start is a process, a build and a PostgreSQL; other tests use the machine as well.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
