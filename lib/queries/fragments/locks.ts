@@ -28,4 +28,4 @@ export function otherEditor(kind: Kind, target: Sql): Sql {
 
 /** Takes the record's edit lock if the caller may edit it (lib/changes/open-records.sql). */
 export const opened = (kind: Kind, id: Sql): Sql =>
-  sql`lateral ${released(`open_${kind}`)}(caller.id, ${id}) as opened`;
+  sql`lateral ${released(`open_${kind}`)}(session.digest, ${id}) as opened`;

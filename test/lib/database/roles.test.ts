@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DatabaseRole } from "../../../infra/database-role.ts";
 import { secretArns } from "../../../infra/local/data-api/secrets.ts";
 import { clientOf, resourceArn } from "../../infra/local/data-api/emulator.ts";
+import { anAdministrator } from "../../support/people.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 
 /* What each role may do, tried through the Data API with the role's own secret. */
@@ -141,6 +142,21 @@ describe("Of the functions", () => {
     `;
 
     expect(paths).toEqual([{ path: `search_path=${schema}, public, pg_temp` }]);
+  });
+});
+
+describe("An edit lock", () => {
+  it("cannot be taken for somebody by their id, without their session", async () => {
+    const { id } = await anAdministrator(stack.sql);
+    const [contributor] =
+      await stack.sql`insert into contributors (first_name, slug) values ('Shown', 'shown') returning id`;
+
+    for (const opening of [`open_user('${id}', ${id})`, `open_contributor('${id}', ${contributor?.id})`])
+      await attempt("admin", `select ${schema}.${opening}`);
+
+    expect(await stack.sql`select holder_id from user_locks union all select holder_id from contributor_locks`).toEqual(
+      [],
+    );
   });
 });
 
