@@ -1,4 +1,4 @@
-import sql, { empty, type Sql } from "sql-template-tag";
+import sql, { empty, join, type Sql } from "sql-template-tag";
 import type { ListQuery } from "../database/list.ts";
 
 export interface Filters {
@@ -19,22 +19,35 @@ export const list = (filters: Filters): ListQuery<unknown> => ({
     id, at, request_id as "requestId", endpoint, caller_id as "userId", username, record_id as record, asked, before
   `,
   key: sql`id`,
-  rows: ({ after, limit }) => sql`
-    from changes
-    where ${matching(filters)} ${after ? sql`and id < ${after.id}::bigint` : empty}
-    order by id desc
-    limit ${limit}::bigint
-  `,
+  rows: ({ after, limit }) => {
+    const newest = (user: Sql) => sql`
+      (
+        select id
+        from changes
+        where ${user} ${matching(filters)} ${after ? sql`and id < ${after.id}::bigint` : empty}
+        order by id desc
+        limit ${limit}::bigint
+      )
+    `;
+    return sql`
+      from (${join(byUser(filters.user).map(newest), " union ")}) as page join changes using (id)
+      order by id desc
+      limit ${limit}::bigint
+    `;
+  },
 });
 
-const matching = ({ user, endpoint, record, since, until }: Filters): Sql => sql`
-  true
-  ${typeof user === "number" ? sql`and caller_id = ${user}::bigint` : empty}
-  ${typeof user === "string" ? sql`and (identity_key(username) = ${key(user)} or caller_id in (select id from users where identity_key(username) = ${key(user)}))` : empty}
+/** An index finds the changes of a user's id, and another those of a name: for both at once there could be none. */
+function byUser(user: Filters["user"]): readonly Sql[] {
+  if (user === undefined) return [sql`true`];
+  if (typeof user === "number") return [sql`caller_id = ${user}::bigint`];
+  const hasName = sql`identity_key(username) = identity_key(${user}::text)`;
+  return [hasName, sql`caller_id = (select id from users where ${hasName})`];
+}
+
+const matching = ({ endpoint, record, since, until }: Filters): Sql => sql`
   ${endpoint === undefined ? empty : sql`and endpoint || '/' like ${endpoint}::text || '/%'`}
   ${record === undefined ? empty : sql`and record_id = ${record}::bigint`}
   ${since === undefined ? empty : sql`and at >= ${since}::timestamptz`}
   ${until === undefined ? empty : sql`and at < ${until}::timestamptz`}
 `;
-
-const key = (name: string): Sql => sql`identity_key(${name}::text)`;

@@ -4,6 +4,7 @@ import sql, { empty, type Sql } from "sql-template-tag";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { lateRole, scale, scaleUsers } from "../../../infra/local/demo/scale.ts";
 import type { ListQuery, Slice } from "../../../lib/database/list.ts";
+import * as changes from "../../../lib/queries/changes.ts";
 import * as contributors from "../../../lib/queries/contributors.ts";
 import * as publishers from "../../../lib/queries/publishers.ts";
 import * as users from "../../../lib/queries/users.ts";
@@ -16,6 +17,12 @@ beforeAll(async () => {
   await admin`create database ${admin(database)} template demo`;
   await scale(`${inject("databaseUrl")}/${database}`, 30_000, () => undefined);
   await scaleUsers(`${inject("databaseUrl")}/${database}`, 3_000, 20);
+  await db`
+    insert into changes (key, request_id, endpoint, caller_id, username, record_id)
+    select number, number, 'admin-roles/edit', number % 200, 'User ' || number % 200, number % 300
+    from generate_series(1, 60000) as number
+  `;
+  await db`analyze changes`;
 });
 
 afterAll(async () => {
@@ -95,5 +102,22 @@ describe("In a large catalogue", () => {
 
     expect(plan).not.toContain("contributors ");
     expect(plan).toContain("on tallies");
+  });
+});
+
+describe("In a large ledger", () => {
+  it.each([
+    ["a record", { record: 7 }, ["changes_by_record"]],
+    ["a record of an endpoint", { record: 7, endpoint: "admin-roles/edit" }, ["changes_by_record"]],
+    ["a record of a resource", { record: 7, endpoint: "admin-roles" }, ["changes_by_record"]],
+    ["a user", { user: 7 }, ["changes_by_caller"]],
+    ["a user by name", { user: "user 7" }, ["changes_by_username", "changes_by_caller"]],
+    ["nobody", { user: "nobody" }, ["changes_by_username", "changes_by_caller"]],
+  ])("the changes of %s are read from an index", async (_, filters, indexes) => {
+    const plan = await planOf(page(changes.list(filters)));
+
+    expect(plan.match(/changes_by_\w+/g)).toEqual(indexes);
+    // The rows of the page are read by their ids; the ids of `changes_1` and `changes_2` are what is looked for.
+    expect(plan).not.toMatch(/Seq Scan on changes|changes_pkey on changes changes_/);
   });
 });
