@@ -5,6 +5,7 @@ import { join, relative, resolve } from "node:path";
 import { type BuildFailure, type BuildOptions, build as bundle, formatMessages } from "esbuild";
 import { stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { runCommand } from "../command.ts";
 
 export interface BuiltFunction {
   /** The Lambda's name without a stack's prefix: `admin-roles-list`. */
@@ -104,14 +105,15 @@ const fileService = new Set(endpoints.filter(({ files, removesImages }) => files
 
 const isTooLarge = (each: BuiltFunction) => each.bytes > (fileService.has(each.stem) ? fileServiceBytesMax : bytesMax);
 
+const usage = "npm run build\n  bundles every function to dist/, and fails when one is too large";
+
 if (import.meta.main) {
-  const built = await build({ outdir: join(root, "dist") });
-  for (const { name, bytes, file } of built) {
-    console.log(`${name.padEnd(36)} ${(bytes / 1000).toFixed(0).padStart(5)} kB  ${relative(root, file)}`);
-  }
-  const tooLarge = built.filter(isTooLarge);
-  if (tooLarge.length > 0) {
-    console.error(`Over the size budget: ${tooLarge.map(({ name }) => name).join(", ")}`);
-    process.exitCode = 1;
-  }
+  await runCommand({ usage }, async () => {
+    const built = await build({ outdir: join(root, "dist") });
+    for (const { name, bytes, file } of built) {
+      console.log(`${name.padEnd(36)} ${(bytes / 1000).toFixed(0).padStart(5)} kB  ${relative(root, file)}`);
+    }
+    const tooLarge = built.filter(isTooLarge).map(({ name }) => name);
+    if (tooLarge.length > 0) throw new Error(`Over the size budget: ${tooLarge.join(", ")}`);
+  });
 }

@@ -3,6 +3,7 @@ import { cp, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promis
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import lock from "../../package-lock.json" with { type: "json" };
+import { runCommand } from "../command.ts";
 import { type BuiltFunction, build } from "./build.ts";
 
 export interface Packaged extends BuiltFunction {
@@ -105,7 +106,13 @@ function lockOfSharp(): object {
   return { lockfileVersion: lock.lockfileVersion, packages };
 }
 
+const usage =
+  "npm run package\n  bundles every function to dist/, with sharp for Lambda's arm64 beside the functions that need it";
+
 if (import.meta.main) {
-  const packaged = await packageFunctions({ outdir: join(root, "dist") });
-  for (const { name } of packaged.filter(({ processesImages }) => processesImages)) console.log(`${name} ships sharp`);
+  await runCommand({ usage }, async () => {
+    const packaged = await packageFunctions({ outdir: join(root, "dist") });
+    for (const { name } of packaged.filter(({ processesImages }) => processesImages))
+      console.log(`${name} ships sharp`);
+  });
 }

@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { runCommand } from "../command.ts";
+import { synthesize } from "../stacks/app.ts";
 import { type Settings, settings } from "../stages.ts";
 import * as month from "./month.ts";
 import { prices, pricesOf } from "./prices.ts";
@@ -87,8 +89,11 @@ const priceTable = table(
   ]),
 );
 
+const usage = "npm run costs\n  puts what the settings of infra/stages.ts cost into infra/README.md";
+
 if (import.meta.main) {
-  const readme = join(import.meta.dirname, "../README.md");
-  const folder = process.env.CDK_OUTDIR ?? join(import.meta.dirname, "../../cdk.out");
-  writeFileSync(readme, withCosts(readFileSync(readme, "utf8"), settings, folder));
+  await runCommand({ usage }, async () => {
+    const readme = join(import.meta.dirname, "../README.md");
+    writeFileSync(readme, withCosts(readFileSync(readme, "utf8"), settings, await synthesize()));
+  });
 }

@@ -1,10 +1,13 @@
 import { appendFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
-import { parseArgs } from "node:util";
 import { stem } from "../../lib/contract/declare.ts";
+import { runCommand, UsageError } from "../command.ts";
 import { changeTexts, contractText, eventText, functionText, type Plan, queryText, testText } from "./templates.ts";
 
-const usage = "Usage: npm run new -- GET|POST|DELETE /path/{id} [--permission view-users] [--list]";
+const usage =
+  "npm run new -- GET|POST|DELETE /path/{id} [--permission view-users] [--list]\n" +
+  "  --permission  the permission that callers need; a change needs one\n" +
+  "  --list        a GET that answers a list";
 
 /** The new endpoint. The rest is taken from the other endpoints of its resource. */
 export interface NewEndpoint {
@@ -48,8 +51,9 @@ export async function writeEndpoint(root: string, endpoint: NewEndpoint): Promis
 }
 
 async function planOf(root: string, { method, path, permission, list = false }: NewEndpoint): Promise<Plan> {
-  if (!/^(GET|POST|DELETE)$/.test(method) || !/^(\/[a-z-]+)+(\/\{\w+\})?$/.test(path)) throw new TypeError(usage);
-  if (method !== "GET" && (!permission || list)) throw new TypeError("A change needs a --permission, and is no list");
+  if (!/^(GET|POST|DELETE)$/.test(method) || !/^(\/[a-z-]+)+(\/\{\w+\})?$/.test(path))
+    throw new UsageError(`${method} ${path} is no method and path of an endpoint`);
+  if (method !== "GET" && (!permission || list)) throw new UsageError("A change needs a --permission, and is no list");
   const resource = path.split("/")[1] ?? "";
   const contracts = await filesIn(join(root, "lib/contract"));
   const declares = (text: string, prefix: string) => text.includes(`path: "/${prefix}`);
@@ -81,16 +85,9 @@ const filesIn = async (directory: string) =>
   );
 
 if (import.meta.main) {
-  try {
-    const { values, positionals } = parseArgs({
-      options: { permission: { type: "string" }, list: { type: "boolean" } },
-      allowPositionals: true,
-    });
-    const [method = "", path = ""] = positionals;
+  const flags = { permission: { type: "string" }, list: { type: "boolean" } } as const;
+  await runCommand({ usage, flags, count: { min: 2, max: 2 } }, async (values, [method = "", path = ""]) => {
     const written = await writeEndpoint(join(import.meta.dirname, "../.."), { method, path, ...values });
     console.log(`${written.join("\n")}\n\nReplace each FILL_IN there; npm run check lists what is missing.`);
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    process.exitCode = 1;
-  }
+  });
 }

@@ -1,29 +1,31 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { runCommand } from "../command.ts";
 import { readCredentials } from "./credentials.ts";
 import { signatureHeaders } from "./http/signature.ts";
 
 const usage =
-  "npm run invoke -- NAME [payload.json] [--url http://localhost:3000] [--data .local], NAME as admin-roles/list";
+  "npm run invoke -- NAME [payload.json] [--url URL] [--data DIR]\n" +
+  "  NAME    as admin-roles/list; without a file its sample payload is sent\n" +
+  "  --url   where the service runs; default http://localhost:3000\n" +
+  "  --data  the directory of its data; default .local";
 
-/** Invokes a function of the running stack, with its sample payload unless another is given. */
-async function invoke(): Promise<{ answer: unknown; hasFailed: boolean }> {
-  const { values, positionals } = parseArgs({
-    options: {
-      url: { type: "string", default: "http://localhost:3000" },
-      data: { type: "string", default: join(import.meta.dirname, "../../.local") },
-    },
-    allowPositionals: true,
-  });
-  const [name, file] = positionals;
-  if (name === undefined) throw new Error(usage);
+interface Request {
+  readonly name: string;
+  /** Default: the function's sample payload. */
+  readonly file: string | undefined;
+  readonly url: string;
+  readonly data: string;
+}
+
+/** Invokes a function of the running stack. */
+async function invoke({ name, file, url, data }: Request): Promise<{ answer: unknown; hasFailed: boolean }> {
   const functionName = name.replaceAll("/", "-");
   const body = await readFile(file ?? (await sampleOf(functionName)));
-  const url = new URL(`/2015-03-31/functions/${functionName}/invocations`, values.url);
-  const headers = signatureHeaders("lambda", await readCredentials(values.data), url, "POST", body);
-  const response = await fetch(url, { method: "POST", body, headers }).catch((cause) => {
-    throw new Error(`Nothing answers on ${values.url}: is npm start running?`, { cause });
+  const target = new URL(`/2015-03-31/functions/${functionName}/invocations`, url);
+  const headers = signatureHeaders("lambda", await readCredentials(data), target, "POST", body);
+  const response = await fetch(target, { method: "POST", body, headers }).catch((cause) => {
+    throw new Error(`Nothing answers on ${url}: is npm start running?`, { cause });
   });
   const hasFailed = !response.ok || response.headers.has("x-amz-function-error");
   return { answer: await response.json(), hasFailed };
@@ -49,11 +51,13 @@ function readable(answer: unknown): unknown {
   }
 }
 
-try {
-  const { answer, hasFailed } = await invoke();
+const flags = {
+  url: { type: "string", default: "http://localhost:3000" },
+  data: { type: "string", default: join(import.meta.dirname, "../../.local") },
+} as const;
+
+await runCommand({ usage, flags, count: { min: 1, max: 2 } }, async ({ url, data }, [name = "", file]) => {
+  const { answer, hasFailed } = await invoke({ name, file, url, data });
   console.log(JSON.stringify(readable(answer), null, 2));
   process.exitCode = hasFailed ? 1 : 0;
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-}
+});

@@ -3,12 +3,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
-import { parseArgs } from "node:util";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
 import { escapeLiteral } from "pg";
 import { format } from "sql-formatter";
 import * as z from "zod/mini";
 import { buildOrReuse } from "../build/reuse.ts";
+import { runCommand } from "../command.ts";
 import { newSecrets } from "./data-api/secrets.ts";
 import { openSecrets, secretsOperationOf } from "./data-api/secrets-manager.ts";
 import { defaultName } from "./database.ts";
@@ -20,7 +20,12 @@ import { builds } from "./service.ts";
 import { setVariables } from "./variables.ts";
 
 const usage =
-  "npm run sql -- NAME [payload] [--explain] [--data DIR] [--database postgres://…], NAME as contributors/list";
+  "npm run sql -- NAME [payload] [--explain] [--data DIR] [--database postgres://…]\n" +
+  "  NAME        as contributors/list\n" +
+  "  payload     JSON with path, query, body and as, which replace those of the sample event\n" +
+  "  --explain   runs the statement, rolls it back, and prints its plan\n" +
+  "  --data      the directory of the running service's data; default .local\n" +
+  "  --database  another database than that one; a URL with a password goes into COLOPHON_DATABASE_URL";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -104,25 +109,23 @@ export function readable({ sql, parameters }: Statement): string {
 const literal = (value: unknown, isNull = false) =>
   isNull ? "null" : typeof value === "string" ? escapeLiteral(value) : String(value);
 
-async function run(): Promise<string> {
-  const { values, positionals } = parseArgs({
-    options: {
-      explain: { type: "boolean", default: false },
-      data: { type: "string", default: join(root, ".local") },
-      database: { type: "string", default: process.env.COLOPHON_DATABASE_URL },
-    },
-    allowPositionals: true,
-  });
-  const [name, payload] = positionals;
-  if (name === undefined) throw new Error(usage);
+interface Request {
+  readonly name: string;
+  readonly payload?: string | undefined;
+  readonly explain: boolean;
+  readonly data: string;
+  readonly database?: string;
+}
+
+async function run({ name, payload, explain, data, database }: Request): Promise<string> {
   const event = await eventOf(name, payload);
   const outdir = join(builds, `sql-${process.pid}`);
   await buildOrReuse({ outdir });
   const recorder = await startRecorder(outdir);
   try {
     const statement = await recorder.statementOf(name, event);
-    if (!values.explain) return readable(statement);
-    const databaseUrl = values.database ?? `${await runningPostgres(join(values.data, "postgres"))}/${defaultName}`;
+    if (!explain) return readable(statement);
+    const databaseUrl = database ?? `${await runningPostgres(join(data, "postgres"))}/${defaultName}`;
     return `${readable(statement)}\n\n${await planOf(statement, databaseUrl)}`;
   } finally {
     await recorder.close();
@@ -131,13 +134,14 @@ async function run(): Promise<string> {
 }
 
 if (import.meta.main) {
-  const { log, error: logError } = console;
-  // The log lines of the function must not appear in the output.
-  console.log = console.error = () => {};
-  try {
-    log(await run());
-  } catch (error) {
-    logError(error instanceof Error ? error.message : error);
-    process.exitCode = 1;
-  }
+  const flags = {
+    explain: { type: "boolean", default: false },
+    data: { type: "string", default: join(root, ".local") },
+    database: { type: "string", default: process.env.COLOPHON_DATABASE_URL },
+  } as const;
+  await runCommand({ usage, flags, count: { min: 1, max: 2 } }, async (values, [name = "", payload]) => {
+    // The log lines of the function must not appear in the output.
+    console.log = console.error = () => {};
+    process.stdout.write(`${await run({ name, payload, ...values })}\n`);
+  });
 }

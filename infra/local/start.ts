@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { messageOf, runCommand, UsageError } from "../command.ts";
 import { keepCompiled } from "./compiled.ts";
 import { demoTokens } from "./demo/tokens.ts";
-import type { ServiceOptions } from "./service.ts";
+import type { LocalService } from "./service.ts";
 
 const usage =
   "npm start -- [--port N] [--data DIR] [--database postgres://…] [--no-uploads] [--empty] [--scale N]\n" +
@@ -14,34 +14,11 @@ const usage =
   "  --empty       without the demo data\n" +
   "  --scale       adds so many made-up contributors, with series and publishers";
 
-function readOptions(): ServiceOptions {
-  const { values } = parseArgs({
-    options: {
-      port: { type: "string", default: "3000" },
-      data: { type: "string", default: join(import.meta.dirname, "../../.local") },
-      database: { type: "string" },
-      "no-uploads": { type: "boolean", default: false },
-      empty: { type: "boolean", default: false },
-      scale: { type: "string", default: "0" },
-    },
-  });
-  return {
-    port: numberOf("port", values.port, 1, 65_535),
-    directory: values.data,
-    databaseUrl: values.database === undefined ? databaseFromEnvironment() : withoutPassword(values.database),
-    uploads: !values["no-uploads"],
-    empty: values.empty,
-    scale: numberOf("scale", values.scale, 0, 10_000_000),
-    report: console.log,
-    onExit,
-  };
-}
-
 /** All users of this machine see the flags of its processes. */
 function withoutPassword(databaseUrl: string): string {
-  if (!URL.canParse(databaseUrl)) throw new TypeError("--database takes a URL, postgres://user@host/name");
+  if (!URL.canParse(databaseUrl)) throw new UsageError("--database takes a URL, postgres://user@host/name");
   if (new URL(databaseUrl).password === "") return databaseUrl;
-  throw new TypeError("--database takes no password, which others would see: give the URL in COLOPHON_DATABASE_URL");
+  throw new UsageError("--database takes no password, which others would see: give the URL in COLOPHON_DATABASE_URL");
 }
 
 /** Removes the variable from the environment, so that functions and child processes do not get the password. */
@@ -54,22 +31,7 @@ function databaseFromEnvironment(): string | undefined {
 function numberOf(name: string, text: string, min: number, max: number): number {
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (number >= min && number <= max) return number;
-  throw new TypeError(`--${name} takes a number from ${min} to ${max}, not ${text}`);
-}
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
-
-function fail(message: string): never {
-  console.error(message);
-  process.exit(1);
-}
-
-function optionsOrUsage(): ServiceOptions {
-  try {
-    return readOptions();
-  } catch (error) {
-    return fail(`${messageOf(error)}\n\n${usage}`);
-  }
+  throw new UsageError(`--${name} takes a number from ${min} to ${max}, not ${text}`);
 }
 
 let end = async (code: number): Promise<void> => process.exit(code);
@@ -79,32 +41,29 @@ function onExit(reason: string): void {
   void end(1);
 }
 
-const options = optionsOrUsage();
-keepCompiled();
-const { startService } = await import("./service.ts");
-const service = await startService(options).catch((error: unknown) => fail(messageOf(error)));
+function stopOnSignals(service: LocalService): void {
+  end = async (code) => {
+    end = async () => {};
+    console.log("Stopping");
+    await service.close().catch((error: unknown) => console.error(messageOf(error)));
+    process.exit(code);
+  };
+  const stop = () => void end(0);
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+}
 
-end = async (code) => {
-  end = async () => {};
-  console.log("Stopping");
-  await service.close().catch((error: unknown) => console.error(messageOf(error)));
-  process.exit(code);
-};
-const stop = () => void end(0);
-process.once("SIGINT", stop).once("SIGTERM", stop);
-
-const { url, tokens } = service;
-const shown = tokens.map((token) => `    ${token.padEnd(22)}${demoTokens[token]}`);
-const requests = [
-  `curl '${url}/contributors?client=1&limit=3'`,
-  ...(tokens.includes("local-administrator")
-    ? [
-        `curl '${url}/contributor/slug/ursula-k-le-guin'`,
-        `curl --cookie refreshToken=local-administrator '${url}/admin-users?limit=3'`,
-      ]
-    : []),
-];
-console.log(`
+function welcome({ url, tokens }: LocalService, directory: string): string {
+  const shown = tokens.map((token) => `    ${token.padEnd(22)}${demoTokens[token]}`);
+  const requests = [
+    `curl '${url}/contributors?client=1&limit=3'`,
+    ...(tokens.includes("local-administrator")
+      ? [
+          `curl '${url}/contributor/slug/ursula-k-le-guin'`,
+          `curl --cookie refreshToken=local-administrator '${url}/admin-users?limit=3'`,
+        ]
+      : []),
+  ];
+  return `
 Colophon answers on ${url}
 and shows its interface on ${url}/docs
 
@@ -112,8 +71,36 @@ and shows its interface on ${url}/docs
 ${shown.length > 0 ? shown.join("\n") : "    none yet; npm run invoke -- ops/create-user, then ops/issue-refresh-token, makes one"}
 
   Functions are invoked by npm run invoke, or by the AWS CLI with
-    AWS_SHARED_CREDENTIALS_FILE=${join(options.directory, "credentials")}
+    AWS_SHARED_CREDENTIALS_FILE=${join(directory, "credentials")}
 
   Try:
 ${requests.map((request) => `    ${request}`).join("\n")}
-`);
+`;
+}
+
+const flags = {
+  port: { type: "string", default: "3000" },
+  data: { type: "string", default: join(import.meta.dirname, "../../.local") },
+  database: { type: "string" },
+  "no-uploads": { type: "boolean", default: false },
+  empty: { type: "boolean", default: false },
+  scale: { type: "string", default: "0" },
+} as const;
+
+await runCommand({ usage, flags }, async ({ port, data, database, empty, scale, "no-uploads": noUploads }) => {
+  const options = {
+    port: numberOf("port", port, 1, 65_535),
+    directory: data,
+    databaseUrl: database === undefined ? databaseFromEnvironment() : withoutPassword(database),
+    uploads: !noUploads,
+    empty,
+    scale: numberOf("scale", scale, 0, 10_000_000),
+    report: console.log,
+    onExit,
+  };
+  keepCompiled();
+  const { startService } = await import("./service.ts");
+  const service = await startService(options);
+  stopOnSignals(service);
+  console.log(welcome(service, data));
+});

@@ -1,10 +1,8 @@
-import { writeFile } from "node:fs/promises";
 import { type Declaration, routesOf } from "../../lib/contract/declare.ts";
 import { resources } from "../../lib/contract/endpoints.ts";
 import { permissions } from "../../lib/contract/permissions.ts";
 import manifest from "../../package.json" with { type: "json" };
 import { examples } from "./examples.ts";
-import { documentFile } from "./file.ts";
 import { parametersOf, requestBodyOf } from "./requests.ts";
 import { commonResponses, errorResponsesOf, responsesOf } from "./responses.ts";
 import { answerSchemas, nameSchemas, recordId } from "./schemas.ts";
@@ -142,5 +140,3 @@ const escaped = (character: string) =>
     .split("")
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16)}`)
     .join("");
-
-if (import.meta.main) await writeFile(documentFile, openApiText());

@@ -1,5 +1,6 @@
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { runCommand, UsageError } from "../command.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { reference, scalarFile } from "./page.ts";
 
@@ -17,14 +18,15 @@ export async function writeReferenceSite(directory: string, api: URL): Promise<v
   ]);
 }
 
+const usage =
+  "npm run reference -- URL\n  URL  of the API that receives the page's requests, as https://api.example.com";
+
 if (import.meta.main) {
-  const api = URL.parse(process.argv[2] ?? "");
-  if (api) {
+  await runCommand({ usage, count: { min: 1, max: 1 } }, async (_, [url = ""]) => {
+    const api = URL.parse(url);
+    if (!api) throw new UsageError(`${url} is no URL`);
     const directory = resolve(import.meta.dirname, "../../dist/reference");
     await writeReferenceSite(directory, api);
     console.log(directory);
-  } else {
-    console.error("Usage: npm run reference -- https://api.example.com");
-    process.exitCode = 1;
-  }
+  });
 }

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { parseArgs } from "node:util";
 import { type SmokeResult, smoke } from "../../lib/operators/smoke.ts";
+import { runCommand, UsageError } from "../command.ts";
 import { smokeRequests } from "./requests.ts";
 
 const usage =
@@ -11,20 +11,16 @@ const usage =
 /**
  * Sends all sample events that change nothing to a running stage, and compares the answers with their
  * declarations.
+ * @param tokenSource an environment variable, or else a file, that has a refresh token
  */
 export async function smokeTest(
-  args: readonly string[],
+  url: string,
+  tokenSource?: string,
 ): Promise<{ readonly report: string; readonly isFine: boolean }> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    options: { "token-from": { type: "string" } },
-    allowPositionals: true,
-  });
-  const [given, ...others] = positionals;
-  if (given === undefined || others.length > 0 || !URL.canParse(given)) throw new Error(usage);
-  const token = values["token-from"] === undefined ? undefined : await tokenFrom(values["token-from"]);
-  if (token !== undefined && !isPrivate(new URL(given))) throw new Error("A token is sent only by https");
-  const results = await smoke(given, smokeRequests("all"), token);
+  if (!URL.canParse(url)) throw new UsageError(`${url} is no URL`);
+  const token = tokenSource === undefined ? undefined : await tokenFrom(tokenSource);
+  if (token !== undefined && !isPrivate(new URL(url))) throw new Error("A token is sent only by https");
+  const results = await smoke(url, smokeRequests("all"), token);
   return { report: tableOf(results), isFine: results.every(({ problem }) => problem === undefined) };
 }
 
@@ -62,12 +58,10 @@ function tableOf(results: readonly SmokeResult[]): string {
 }
 
 if (import.meta.main) {
-  try {
-    const { report, isFine } = await smokeTest(process.argv.slice(2));
+  const flags = { "token-from": { type: "string" } } as const;
+  await runCommand({ usage, flags, count: { min: 1, max: 1 } }, async ({ "token-from": tokenSource }, [url = ""]) => {
+    const { report, isFine } = await smokeTest(url, tokenSource);
     console.log(report);
     process.exitCode = isFine ? 0 : 1;
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    process.exitCode = 1;
-  }
+  });
 }

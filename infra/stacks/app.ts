@@ -3,6 +3,7 @@ import { App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { type Packaged, packageFunctions } from "../build/package.ts";
+import { runCommand } from "../command.ts";
 import { type Settings, settings } from "../stages.ts";
 import { AccountStack } from "./account-stack.ts";
 import { ApiStack } from "./api-stack.ts";
@@ -71,10 +72,18 @@ export function makeApp(settings: Settings, shipment: Shipment, outdir: string):
   return app;
 }
 
-if (import.meta.main) {
+/** Writes the templates of every stage, without credentials and without a network. Returns their folder. */
+export async function synthesize(): Promise<string> {
   const root = join(import.meta.dirname, "../..");
   const outdir = join(root, "node_modules/.cache/colophon/synth");
   const functions = await packageFunctions({ outdir, offline: true });
   const migration = await packageMigration({ outdir });
-  makeApp(settings, { functions, migration }, process.env.CDK_OUTDIR ?? join(root, "cdk.out")).synth();
+  const templates = process.env.CDK_OUTDIR ?? join(root, "cdk.out");
+  makeApp(settings, { functions, migration }, templates).synth();
+  return templates;
 }
+
+const usage =
+  "npm run synth\n  writes the templates of every stage to cdk.out/, without credentials and without a network";
+
+if (import.meta.main) await runCommand({ usage }, async () => void (await synthesize()));

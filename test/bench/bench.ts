@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { runCommand, UsageError } from "../../infra/command.ts";
 import { everything } from "./everything.ts";
 import { faults } from "./faults.ts";
 import { growth } from "./growth.ts";
@@ -40,41 +41,47 @@ const chapters: Readonly<Record<string, Chapter>> = {
 };
 
 const names = Object.keys(chapters);
-const wanted = process.argv.slice(2);
-const unknown = wanted.filter((each) => !names.includes(each));
-if (unknown.length > 0) {
-  console.error(`There is no chapter ${unknown.join(", ")}; there are ${names.join(", ")}`);
-  process.exit(1);
-}
+const usage = `npm run bench [-- CHAPTER …]\n  all chapters, or some of ${names.join(", ")}`;
 
-const log = console.log;
-// Functions log a line for each request, which would break up the table.
-console.log = (line: string, ...rest: unknown[]) => {
-  if (!String(line).startsWith('{"level":"info"')) log(line, ...rest);
-};
+await runCommand({ usage, count: { min: 0, max: names.length } }, async (_, requested) => {
+  const unknown = requested.filter((each) => !names.includes(each));
+  if (unknown.length > 0) throw new UsageError(`There is no chapter ${unknown.join(", ")}`);
+  const results = await measure(requested.length > 0 ? requested : names);
+  await save(results);
+  process.exit(Object.values(results).flat().every(keeps) ? 0 : 1);
+});
 
-const results: Record<string, Row[]> = {};
-let stage: Stage | undefined;
-const onStage = async (measure: (stage: Stage) => Promise<Row[]>) => {
-  stage ??= await setTheStage();
-  return await measure(stage);
-};
-try {
-  for (const [name, chapter] of Object.entries(chapters)) {
-    if (wanted.length > 0 && !wanted.includes(name)) continue;
-    const rows = await ("alone" in chapter ? chapter.alone() : onStage(chapter.measure));
-    results[name] = rows;
-    print(chapter.title, rows);
+async function measure(requested: readonly string[]): Promise<Record<string, Row[]>> {
+  const log = console.log;
+  // Functions log a line for each request, which would break up the table.
+  console.log = (line: string, ...rest: unknown[]) => {
+    if (!String(line).startsWith('{"level":"info"')) log(line, ...rest);
+  };
+  const results: Record<string, Row[]> = {};
+  let stage: Stage | undefined;
+  const onStage = async (measure: (stage: Stage) => Promise<Row[]>) => {
+    stage ??= await setTheStage();
+    return await measure(stage);
+  };
+  try {
+    for (const [name, chapter] of Object.entries(chapters)) {
+      if (!requested.includes(name)) continue;
+      const rows = await ("alone" in chapter ? chapter.alone() : onStage(chapter.measure));
+      results[name] = rows;
+      print(chapter.title, rows);
+    }
+  } finally {
+    await stage?.close();
   }
-} finally {
-  await stage?.close();
+  return results;
 }
 
-const directory = join(import.meta.dirname, "../../.local");
-const file = join(directory, "bench.json");
-await mkdir(directory, { recursive: true });
-// Chapters that were not run keep their last results.
-const before = await readFile(file, "utf8").then(JSON.parse, () => ({}));
-await writeFile(file, `${JSON.stringify({ ...before, ...results }, null, 2)}\n`);
-console.log(`\nAs JSON: .local/bench.json`);
-process.exit(Object.values(results).flat().every(keeps) ? 0 : 1);
+/** Chapters that were not run keep their last results. */
+async function save(results: Record<string, Row[]>): Promise<void> {
+  const directory = join(import.meta.dirname, "../../.local");
+  const file = join(directory, "bench.json");
+  await mkdir(directory, { recursive: true });
+  const before = await readFile(file, "utf8").then(JSON.parse, () => ({}));
+  await writeFile(file, `${JSON.stringify({ ...before, ...results }, null, 2)}\n`);
+  console.log(`\nAs JSON: .local/bench.json`);
+}

@@ -78,8 +78,8 @@ describe("npm run new", () => {
   });
 
   it.each<[string, NewEndpoint]>([
-    ["Usage", { method: "PUT", path: "/publishers" }],
-    ["Usage", { method: "GET", path: "publishers" }],
+    ["PUT /publishers is no", { method: "PUT", path: "/publishers" }],
+    ["GET publishers is no", { method: "GET", path: "publishers" }],
     ["A change needs a --permission", { method: "POST", path: "/admin-users/close/{id}" }],
     ["GET /publishers is declared already", { method: "GET", path: "/publishers" }],
     ["No endpoint begins with /series", { method: "GET", path: "/series" }],

@@ -79,7 +79,7 @@ describe("npm run invoke", () => {
     [["ops-nothing"], "There is no sample payload for ops-nothing"],
     [["ops-echo", "nowhere.json"], "nowhere.json"],
     [["admin-roles/list", "--data", "nowhere"], "There are no credentials in nowhere: is npm start running?"],
-    [["ops-echo", "--what"], "Unknown option '--what'"],
+    [["ops-echo", "--what"], "Unknown flag --what"],
     [["admin-roles/list", "--url", "http://127.0.0.1:9"], "Nothing answers on http://127.0.0.1:9"],
   ])("explains itself in a line or two: %j", async (words, reason) => {
     const { code, complaint } = await invoke(...words);

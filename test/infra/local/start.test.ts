@@ -149,7 +149,7 @@ describe("npm start", () => {
   });
 
   it.each([
-    [["--prot", "1"], "Unknown option '--prot'"],
+    [["--prot", "1"], "Unknown flag --prot; did you mean --port?"],
     [["--port", "0"], "--port takes a number from 1 to 65535, not 0"],
     [
       ["--database", "postgres://user:secret@localhost/name"],
