@@ -54,9 +54,14 @@ create function lacks_any(holder bigint, permission_ids bigint[]) returns boolea
   )
 $$;
 
--- Whether a user holds all permissions of this service, and so may manage the Administrator role.
-create function has_all_permissions(holder bigint) returns boolean language sql stable as $$
-  select service_permissions(holder) @> array(select id from permissions where key is not null)
+-- The permissions of these roles.
+create function permissions_of(role_ids bigint[]) returns bigint[] language sql stable as $$
+  select array(select permission_id from role_permissions where role_id = any(role_ids))
+$$;
+
+-- The role of users who would have none.
+create function default_role() returns bigint[] language sql stable as $$
+  select array(select id from roles where is_default = 1)
 $$;
 
 -- Whether a user holds all permissions that another user holds, and more.
@@ -69,13 +74,61 @@ create function outranks(superior bigint, holder bigint) returns boolean languag
   end
 $$;
 
+-- The permissions of this service, each with its bit of a number.
+create function service_permission_bits() returns table (permission_id bigint, flag integer) language sql stable as $$
+  select id, 1 << cast(row_number() over (order by id) as integer) from permissions where key is not null
+$$;
+
+create function permission_bits(permission_ids bigint[]) returns integer language sql stable as $$
+  select coalesce(bit_or(flag), 0) from service_permission_bits() where permission_id = any(permission_ids)
+$$;
+
+-- Whether a user who outranks the caller has one of these permissions through this role alone, and so would lose it.
+-- The role may have hundreds of thousands of users, so one statement compares bits for all of them. Whoever loses their
+-- last role gets the default one, but that cannot make up for it: it has no permission that the caller lacks.
+create function strips_outranking_user(caller bigint, target bigint, removed bigint[]) returns boolean
+  language plpgsql stable as $$
+  declare
+    caller_bits integer = permission_bits(service_permissions(caller));
+    removed_bits integer = permission_bits(removed);
+  begin
+    if removed_bits = 0 or caller_bits = (select bit_or(flag) from service_permission_bits()) then
+      return false;
+    end if;
+    return exists (
+      with
+        role_bits as (
+          select role_id, bit_or(flag) as bits
+          from role_permissions join service_permission_bits() using (permission_id)
+          group by role_id
+        ),
+        user_bits as (
+          select bit_or(bits) as bits, coalesce(bit_or(bits) filter (where role_id <> target), 0) as other_bits
+          from user_roles join role_bits using (role_id)
+          where user_id in (select user_id from user_roles where role_id = target)
+          group by user_id
+        )
+      select
+      from user_bits
+      where bits & caller_bits = caller_bits and bits <> caller_bits and bits & removed_bits & ~ other_bits <> 0
+    );
+  end
+$$;
+
+-- Whether a user has the Administrator role, which is known by its key.
+create function is_administrator(member bigint) returns boolean language sql stable as $$
+  select exists (
+    select from user_roles where user_id = member and role_id = (select id from roles where key = 'administrator')
+  )
+$$;
+
 -- Whether the Administrator role is among these roles of a user, and the caller may not take it away: the caller does
--- not hold all permissions, or the user is the last one with this role.
+-- not have it, or nobody else than the user does.
 create function must_stay_administrator(target bigint, caller bigint, removed bigint[]) returns boolean
   language sql stable as $$
   select
     exists (select from user_roles where role_id = role.id and user_id = target)
-    and not (has_all_permissions(caller) and exists (select from user_roles where role_id = role.id and user_id <> target))
+    and not (is_administrator(caller) and exists (select from user_roles where role_id = role.id and user_id <> target))
   from roles as role
   where key = 'administrator' and id = any(removed)
 $$;

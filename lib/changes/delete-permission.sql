@@ -1,4 +1,17 @@
--- DELETE /admin-permissions/delete/{id}. Its rows in `role_permissions` go with it (`on delete cascade`).
+-- Whether deleting a permission takes one of this service from the Administrator role.
+create function strips_administrators(permission bigint) returns boolean language sql stable as $$
+  select exists (
+    select
+    from
+      role_permissions
+      join roles on roles.id = role_id
+      join permissions on permissions.id = permission_id
+    where permission_id = permission and roles.key = 'administrator' and permissions.key is not null
+  )
+$$;
+
+-- DELETE /admin-permissions/delete/{id}. Its rows in `role_permissions` go with it (`on delete cascade`), also that of
+-- the Administrator role: so only users with this role may delete a permission of this service.
 create function delete_permission(request request) returns outcome language plpgsql as $$
   declare
     before json = permission_record(request.target);
@@ -7,7 +20,9 @@ create function delete_permission(request request) returns outcome language plpg
     if record_error(request, before) > 0 then
       return refused(record_error(request, before));
     end if;
-    if lacks_any(request.caller, array[request.target]) then
+    if lacks_any(request.caller, array[request.target])
+      or strips_administrators(request.target) and not is_administrator(request.caller)
+    then
       return refused(403);
     end if;
 

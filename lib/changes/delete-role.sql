@@ -1,5 +1,16 @@
+-- Whether a user has no other role.
+create function is_last_role(target bigint) returns boolean language sql stable as $$
+  select exists (
+    select
+    from user_roles as membership
+    where
+      role_id = target
+      and not exists (select from user_roles where user_id = membership.user_id and role_id <> target)
+  )
+$$;
+
 -- DELETE /admin-roles/delete/{id}. Its users keep their other roles. A user without any gets the default role from the
--- database.
+-- database. Nobody may delete the Administrator role, not even its last user.
 create function delete_role(request request) returns outcome language plpgsql as $$
   declare
     before json = role_record(request.target);
@@ -13,7 +24,10 @@ create function delete_role(request request) returns outcome language plpgsql as
     end if;
 
     holders = array(select user_id from user_roles where role_id = request.target order by user_id);
-    if before ->> 'key' = 'administrator' and (holders <> '{}' or not has_all_permissions(request.caller)) then
+    if before ->> 'key' = 'administrator'
+      or strips_outranking_user(request.caller, request.target, ids(before -> 'permissions'))
+      or lacks_any(request.caller, permissions_of(default_role())) and is_last_role(request.target)
+    then
       return refused(403);
     end if;
     if not exists (select from roles where is_default = 1) then

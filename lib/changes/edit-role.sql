@@ -9,8 +9,7 @@ create function removes_service_permission(removed bigint[], held bigint[]) retu
 $$;
 
 -- POST /admin-roles/edit/{id}. A permission that is both added and removed is removed. Without a description the old
--- one stays. Only a caller who holds all permissions of this service may edit the Administrator role, and it keeps all
--- of them.
+-- one stays. Only its users may edit the Administrator role, and it keeps all permissions of this service.
 create function edit_role(request request) returns outcome language plpgsql as $$
   declare
     target bigint = request.target;
@@ -30,7 +29,9 @@ create function edit_role(request request) returns outcome language plpgsql as $
       return refused(400, 'added_permissions');
     end if;
     if added <> '{}' and lacks_any(request.caller, added)
-      or before ->> 'key' = 'administrator' and (not has_all_permissions(request.caller) or removes_service_permission(removed, held))
+      or removed <> '{}' and strips_outranking_user(request.caller, target, removed)
+      or before ->> 'key' = 'administrator'
+        and (not is_administrator(request.caller) or removes_service_permission(removed, held))
     then
       return refused(403);
     end if;

@@ -3,12 +3,8 @@ create function are_roles(wanted bigint[]) returns boolean language sql stable a
   select array(select id from roles where id = any(wanted)) @> wanted
 $$;
 
--- The permissions of these roles.
-create function permissions_of(role_ids bigint[]) returns bigint[] language sql stable as $$
-  select array(select permission_id from role_permissions where role_id = any(role_ids))
-$$;
-
--- POST /admin-users/edit/{id}. A role that is both added and removed is removed.
+-- POST /admin-users/edit/{id}. A role that is both added and removed is removed. A user without any gets the default
+-- role from the database.
 create function edit_user(request request) returns outcome language plpgsql as $$
   declare
     target bigint = request.target;
@@ -18,18 +14,22 @@ create function edit_user(request request) returns outcome language plpgsql as $
     wanted bigint[] = ids(asked -> 'added_roles');
     removed bigint[] = ids(asked -> 'removed_roles');
     added bigint[] = without(wanted, held || removed);
+    remaining bigint[] = without(held || added, removed);
   begin
     if record_error(request, before) > 0 then
       return refused(record_error(request, before));
     end if;
     if wanted <> '{}' and not are_roles(wanted)
-      or added <> '{}' and cardinality(without(held || added, removed)) > 200
+      or added <> '{}' and cardinality(remaining) > 200
     then
       return refused(400, 'added_roles');
     end if;
+    if remaining = '{}' and held <> '{}' then
+      remaining = default_role();
+    end if;
     if outranks(target, request.caller)
-      or added <> '{}' and lacks_any(request.caller, permissions_of(added))
-      or removed <> '{}' and must_stay_administrator(target, request.caller, removed)
+      or lacks_any(request.caller, permissions_of(without(remaining, held)))
+      or must_stay_administrator(target, request.caller, without(held, remaining))
     then
       return refused(403);
     end if;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type Permission, permissions } from "../../lib/contract/permissions.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { anAdministrator, aUser, holderOf, type Person } from "../support/people.ts";
 import { aRole, give, permissionId, roleIdsOf } from "../support/records.ts";
@@ -173,7 +174,7 @@ describe("Fifty at once", () => {
     await sql`
       insert into permissions (name) select 'Many ' || number from generate_series(1, 510) as number
     `;
-    const permissions = (await sql`select id from permissions where name like 'Many %'`).map(({ id }) => id);
+    const many = (await sql`select id from permissions where name like 'Many %'`).map(({ id }) => id);
     await inRounds(async () => {
       const user = await aUser(sql);
       const role = await aRole(sql);
@@ -186,7 +187,7 @@ describe("Fifty at once", () => {
             })
           : post("admin-roles/edit", role.id, {
               name: role.name,
-              added_permissions: permissions.slice(number * 10, number * 10 + 25),
+              added_permissions: many.slice(number * 10, number * 10 + 25),
             }),
       );
 
@@ -448,6 +449,37 @@ describe("Fifty at once", () => {
       `;
       const later = await sql`select from changes where caller_id = ${granter.id} and id > ${last}`;
       expect(later).toHaveLength(0);
+    });
+  });
+
+  it("act on the Administrator role while it is taken from them, and afterwards get 403", async () => {
+    const { sql } = stack;
+    await ready("admin-roles/edit", "admin-users/edit");
+    const everything = await aRole(sql, ...(Object.keys(permissions) as Permission[]));
+    await inRounds(async () => {
+      await onlyAdministrators(1);
+      const former = await anAdministrator(sql);
+      await give(sql, former, everything);
+      const act = () =>
+        stack.call("admin-roles/edit", {
+          as: former.token,
+          path: { id: administratorRole },
+          body: { name: "Administrator" },
+        });
+
+      const [demotion, ...replies] = await Promise.all([
+        post("admin-users/edit", former.id, { username: former.username, removed_roles: [administratorRole] }),
+        ...Array.from({ length: atOnce }, act),
+      ]);
+
+      expect(demotion.status).toBe(200);
+      expect(replies.filter(({ status }) => ![200, 403].includes(status))).toEqual([]);
+      const later = await sql`
+        select from changes
+        where caller_id = ${former.id} and id > (select max(id) from changes where record_id = ${former.id})
+      `;
+      expect(later).toHaveLength(0);
+      expect((await act()).status).toBe(403);
     });
   });
 

@@ -136,7 +136,7 @@ describe("POST /admin-roles/edit/{id}", () => {
     expect(await permissionIdsOf(stack.sql, role)).toEqual([held]);
   });
 
-  it("answers 403 and does not change the Administrator role when the caller lacks a permission", async () => {
+  it("answers 403 and does not change the Administrator role when the caller does not have it", async () => {
     const [role = 0] = await roleIdsOf(stack.sql, await anAdministrator(stack.sql));
 
     for (const fields of [{}, { removed_permissions: [lacked] }, { added_permissions: [held] }]) {

@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Permission, permissions } from "../../lib/contract/permissions.ts";
+import { envelope, forbidden } from "../support/envelope.ts";
+import { anAdministrator, aUser, holderOf, type Person } from "../support/people.ts";
+import { aPermission, aRole, defaultRoleId, give, type Named, permissionId, roleIdsOf } from "../support/records.ts";
+import { type Reply, type Stack, startStack } from "../support/stack.ts";
+import { unchanged } from "../support/unchanged.ts";
+
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startStack();
+});
+
+afterAll(() => stack.close());
+
+const editUser = (by: Person, { id, username }: Person, roles: { added_roles?: number[]; removed_roles?: number[] }) =>
+  stack.call("admin-users/edit", { as: by.token, path: { id }, body: { username, ...roles } });
+const editRole = (by: Person, { id, name }: Named, changes: object = {}) =>
+  stack.call("admin-roles/edit", { as: by.token, path: { id }, body: { name, ...changes } });
+const remove = (by: Person, what: "users" | "roles" | "permissions", id: number) =>
+  stack.call(`admin-${what}/delete`, { as: by.token, path: { id } });
+
+async function expectForbidden(...requests: readonly (() => Promise<Reply>)[]): Promise<void> {
+  for (const request of requests) expect((await unchanged(stack, request)).body).toEqual(forbidden);
+}
+
+/** A user with these roles alone. */
+async function userOf(...roles: readonly Named[]): Promise<Person> {
+  const user = await aUser(stack.sql);
+  await give(stack.sql, user, ...roles);
+  return user;
+}
+
+async function administratorRole(): Promise<Named> {
+  const [{ id = 0, name = "" } = {}] = await stack.sql`select id, name from roles where key = 'administrator'`;
+  return { id, name };
+}
+
+/** Somebody who holds all permissions that there are, but not the Administrator role. */
+const everythingElse = async () => userOf(await aRole(stack.sql, ...(Object.keys(permissions) as Permission[])));
+
+describe("Nobody hands out a permission that they lack through the default role", () => {
+  let defaultRole: number;
+
+  beforeAll(async () => {
+    defaultRole = await defaultRoleId(stack.sql);
+    await stack.sql`
+      insert into role_permissions (role_id, permission_id)
+      values (${defaultRole}, ${await permissionId(stack.sql, "view-contributors")})
+    `;
+  });
+
+  afterAll(() => stack.sql`delete from role_permissions where role_id = ${defaultRole}`);
+
+  it("when they take somebody's last role", async () => {
+    const editor = await holderOf(stack.sql, "edit-users");
+    const able = await holderOf(stack.sql, "edit-users", "view-contributors");
+    const [one, other] = [await aRole(stack.sql), await aRole(stack.sql)];
+    const [single, double] = [await userOf(one), await userOf(one, other)];
+
+    await expectForbidden(
+      () => editUser(editor, single, { removed_roles: [one.id] }),
+      () => editUser(editor, single, { added_roles: [one.id, other.id], removed_roles: [one.id, other.id] }),
+      () => editUser(editor, double, { removed_roles: [one.id, other.id] }),
+    );
+
+    expect((await editUser(editor, double, { removed_roles: [one.id] })).status).toBe(200);
+    expect((await editUser(editor, single, { added_roles: [other.id], removed_roles: [one.id] })).status).toBe(200);
+    expect((await editUser(able, single, { removed_roles: [other.id] })).status).toBe(200);
+    expect(await roleIdsOf(stack.sql, single)).toEqual([defaultRole]);
+    // The default role comes back to whoever has no other, so nobody gets anything.
+    expect((await editUser(editor, single, { removed_roles: [defaultRole] })).status).toBe(200);
+    expect(await roleIdsOf(stack.sql, single)).toEqual([defaultRole]);
+  });
+
+  it("when they delete somebody's last role, also their own", async () => {
+    const remover = await holderOf(stack.sql, "delete-roles");
+    const able = await holderOf(stack.sql, "delete-roles", "view-contributors");
+    const [own = 0] = await roleIdsOf(stack.sql, remover);
+    const [last, second, unused] = [await aRole(stack.sql), await aRole(stack.sql), await aRole(stack.sql)];
+    const user = await userOf(last, second);
+
+    expect((await remove(remover, "roles", second.id)).status).toBe(200);
+    expect((await remove(remover, "roles", unused.id)).status).toBe(200);
+    await expectForbidden(
+      () => remove(remover, "roles", last.id),
+      () => remove(remover, "roles", own),
+    );
+
+    expect((await remove(able, "roles", last.id)).status).toBe(200);
+    expect(await roleIdsOf(stack.sql, user)).toEqual([defaultRole]);
+  });
+});
+
+describe("Nobody takes a permission from a user who has all of theirs and more", () => {
+  it.each([
+    ["editing", "edit-roles"],
+    ["deleting", "delete-roles"],
+  ] as const)("by %s a role, to delete the user afterwards", async (_, permission) => {
+    const moderator = await holderOf(stack.sql, permission, "delete-users");
+    const role = await aRole(stack.sql, permission, "delete-users", "view-users");
+    const superior = await userOf(role);
+    const removed_permissions = [await permissionId(stack.sql, "view-users")];
+
+    await expectForbidden(
+      () =>
+        permission === "edit-roles"
+          ? editRole(moderator, role, { removed_permissions })
+          : remove(moderator, "roles", role.id),
+      () => remove(moderator, "users", superior.id),
+    );
+  });
+
+  it("that the caller has, too, in a role that they share", async () => {
+    const shared = await aRole(stack.sql, "edit-roles", "delete-roles", "view-roles");
+    const caller = await userOf(shared);
+    await userOf(shared, await aRole(stack.sql, "view-users"));
+    const removed_permissions = [await permissionId(stack.sql, "view-roles")];
+
+    await expectForbidden(
+      () => editRole(caller, shared, { removed_permissions }),
+      () => remove(caller, "roles", shared.id),
+    );
+  });
+
+  it("but one that the user has through another role is not lost", async () => {
+    const caller = await holderOf(stack.sql, "edit-roles", "delete-roles", "delete-users");
+    const [one, other] = [await aRole(stack.sql, "view-users", "view-roles"), await aRole(stack.sql, "view-users")];
+    const rest = await aRole(stack.sql, "edit-roles", "delete-roles", "delete-users", "view-roles");
+    const superior = await userOf(one, other, rest);
+    const removed_permissions = [await permissionId(stack.sql, "view-users")];
+
+    expect((await editRole(caller, one, { removed_permissions })).status).toBe(200);
+    expect((await remove(caller, "roles", one.id)).status).toBe(200);
+    await expectForbidden(
+      () => editRole(caller, other, { removed_permissions }),
+      () => remove(caller, "roles", other.id),
+      () => remove(caller, "users", superior.id),
+    );
+  });
+
+  it("but others lose theirs, and superiors what this service does not check", async () => {
+    const caller = await holderOf(stack.sql, "edit-roles", "delete-roles");
+    const [foreign, viewUsers] = [await aPermission(stack.sql), await permissionId(stack.sql, "view-users")];
+    const [peers, superiors] = [await aRole(stack.sql, "view-users", "edit-roles"), await aRole(stack.sql)];
+    await stack.sql`insert into role_permissions (role_id, permission_id) values (${superiors.id}, ${foreign.id})`;
+    await userOf(peers);
+    await userOf(superiors, await aRole(stack.sql, "edit-roles", "delete-roles", "view-users"));
+
+    // The superiors' role lacks the second permission, so it cannot lose it.
+    const removed_permissions = [foreign.id, viewUsers];
+    expect((await editRole(caller, superiors, { removed_permissions })).status).toBe(200);
+    expect((await remove(caller, "roles", superiors.id)).status).toBe(200);
+    expect((await editRole(caller, peers, { removed_permissions })).status).toBe(200);
+    expect((await remove(caller, "roles", peers.id)).status).toBe(200);
+  });
+});
+
+describe("Only its holders act on the Administrator role", () => {
+  it("also when somebody else has all permissions, since one has been deleted", async () => {
+    const [administrator, other] = [await anAdministrator(stack.sql), await anAdministrator(stack.sql)];
+    const climber = await everythingElse();
+    const role = await administratorRole();
+    const missing = await permissionId(stack.sql, "delete-contributors");
+    const deletable = await permissionId(stack.sql, "add-contributors");
+    await stack.sql`delete from role_permissions where permission_id = ${missing} and role_id <> ${role.id}`;
+    expect((await remove(administrator, "permissions", missing)).status).toBe(200);
+
+    await expectForbidden(
+      () => editRole(climber, role),
+      () => editRole(climber, role, { added_permissions: [deletable] }),
+      () => editRole(climber, role, { removed_permissions: [deletable] }),
+      () => remove(climber, "roles", role.id),
+      () => editUser(climber, other, { removed_roles: [role.id] }),
+      () => remove(climber, "users", other.id),
+      () => remove(climber, "permissions", deletable),
+    );
+    expect((await editRole(administrator, role)).status).toBe(200);
+    expect((await editUser(administrator, other, { removed_roles: [role.id] })).status).toBe(200);
+  });
+
+  it("of which deleting one of the fifteen permissions takes it", async () => {
+    const administrator = await anAdministrator(stack.sql);
+    const other = await everythingElse();
+    const id = await permissionId(stack.sql, "view-permissions");
+    const body = { name: "See permissions", description: "Renamed" };
+
+    await expectForbidden(() => remove(other, "permissions", id));
+    const renamed = await stack.call("admin-permissions/edit", { as: other.token, path: { id }, body });
+
+    expect(renamed.status).toBe(200);
+    expect((await remove(administrator, "permissions", id)).body).toEqual(envelope(200, "Permission deleted"));
+  });
+
+  it("and nobody deletes it, even if it has no users", async () => {
+    const other = await everythingElse();
+    const role = await administratorRole();
+    await stack.sql`delete from user_roles where role_id = ${role.id}`;
+
+    await expectForbidden(
+      () => remove(other, "roles", role.id),
+      () => editRole(other, role),
+    );
+    const administrator = await anAdministrator(stack.sql);
+    await expectForbidden(() => remove(administrator, "roles", role.id));
+  });
+
+  it("but whoever has all permissions may grant it, and so becomes one of them", async () => {
+    const other = await everythingElse();
+    const role = await administratorRole();
+
+    expect((await editUser(other, other, { added_roles: [role.id] })).status).toBe(200);
+    expect((await editRole(other, role)).status).toBe(200);
+  });
+});
