@@ -4,21 +4,33 @@ import type { Context } from "aws-lambda";
 /** A service gave no answer before the deadline. The client should send its request again later. */
 export class Unavailable extends Error {
   override readonly name = "Unavailable";
+  /** Whether a change may have been made nevertheless, because the outcome of an attempt is not known. */
+  readonly mayBeDone: boolean;
+
+  constructor(cause: unknown, mayBeDone = false) {
+    super(`No answer in time${mayBeDone ? ", so the change may have been made" : ""}: ${cause}`, { cause });
+    this.mayBeDone = mayBeDone;
+  }
 }
+
+/*
+ * Deadlines are times of `performance.now()`, in milliseconds: that clock is monotonic, whereas the time of day may be
+ * set.
+ */
 
 /** API Gateway waits for 29 s; the reserve is for the work before the first call and after the last one. */
 const requestTimeoutInMilliseconds = 24_000;
 const reserveInMilliseconds = 5_000;
 
 /** The deadline of a request that arrives now. */
-export const deadlineFromNow = (): number => Date.now() + requestTimeoutInMilliseconds;
+export const deadlineFromNow = (): number => performance.now() + requestTimeoutInMilliseconds;
 
 /** The deadline of all calls that a request makes: before the client gives up, and before Lambda ends the function. */
 export const deadlineOf = (context: Pick<Context, "getRemainingTimeInMillis">): number =>
-  Math.min(deadlineFromNow(), Date.now() + context.getRemainingTimeInMillis() - reserveInMilliseconds);
+  Math.min(deadlineFromNow(), performance.now() + context.getRemainingTimeInMillis() - reserveInMilliseconds);
 
 /** A connection that is silent for so long is dead. Three attempts fit into a request. */
-const attemptTimeoutInMilliseconds = 8_000;
+export const attemptTimeoutInMilliseconds = 8_000;
 /** If an answer stops halfway, the SDK's handler starts its timer only after 3 s. */
 const longestAttemptInMilliseconds = attemptTimeoutInMilliseconds + 3_000;
 
@@ -37,7 +49,9 @@ export interface AttemptOptions {
 
 /** Aborts an attempt at the deadline, or earlier if it takes too long. */
 export const abortAt = (deadline: number): AttemptOptions => ({
-  abortSignal: AbortSignal.timeout(Math.max(0, Math.min(attemptTimeoutInMilliseconds, deadline - Date.now()))),
+  abortSignal: AbortSignal.timeout(
+    Math.floor(Math.max(0, Math.min(attemptTimeoutInMilliseconds, deadline - performance.now()))),
+  ),
 });
 
 const pauseMinInMilliseconds = 20;
@@ -57,8 +71,8 @@ export async function retry<Output>(
   let cause: unknown;
   let pause = 0;
   for (let failures = 1; ; failures++) {
-    const remaining = deadline - Date.now() - pause;
-    if (remaining <= 0) throw new Unavailable(`No answer in time: ${cause}`, { cause });
+    const remaining = deadline - performance.now() - pause;
+    if (remaining <= 0) throw new Unavailable(cause);
     if (pause > 0) await sleep(pause);
     try {
       return await send(remaining < longestAttemptInMilliseconds ? abortAt(deadline) : undefined);

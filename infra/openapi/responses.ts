@@ -1,6 +1,6 @@
 import type { AnswerName, Answers, Declaration } from "../../lib/contract/declare.ts";
-import { commonErrors, invalidParameter, noFileService } from "../../lib/contract/errors.ts";
-import { headersOf, isVersioned } from "../../lib/contract/headers.ts";
+import { commonErrors, invalidParameter, noFileService, outcomeUnknown } from "../../lib/contract/errors.ts";
+import { headersOf, isRepeatable, isVersioned } from "../../lib/contract/headers.ts";
 import { gatewayResponses } from "../gateway-responses.ts";
 import { examples } from "./examples.ts";
 import type { JsonSchema } from "./schemas.ts";
@@ -10,14 +10,15 @@ const count = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 
 type Failure = readonly [status: number, message: string];
 
-/** Errors that many endpoints can answer, by component name. */
-const commonFailures: Readonly<Record<string, Failure>> = {
+/** Errors that many endpoints can answer, by component name: the status and its messages. */
+const commonFailures: Readonly<Record<string, readonly [status: number, ...messages: string[]]>> = {
   BadRequest: [400, commonErrors[400]],
   Unauthorized: [401, commonErrors[401]],
   Forbidden: [403, commonErrors[403]],
   PreconditionFailed: [412, commonErrors[412]],
   InternalServerError: [500, commonErrors[500]],
   Unavailable: [503, commonErrors[503]],
+  ChangeUnavailable: [503, commonErrors[503], outcomeUnknown],
   ...Object.fromEntries(
     Object.entries({
       RequestTooLong: gatewayResponses.REQUEST_TOO_LARGE,
@@ -31,7 +32,7 @@ const commonFailures: Readonly<Record<string, Failure>> = {
 /** The components that the operations refer to. */
 export const commonResponses = () =>
   Object.fromEntries(
-    Object.entries(commonFailures).map(([name, [status, message]]) => [name, failure(status, [message])]),
+    Object.entries(commonFailures).map(([name, [status, ...messages]]) => [name, failure(status, messages)]),
   );
 
 /** All responses of an endpoint by status: its result, its own errors, and those of API Gateway. */
@@ -66,9 +67,10 @@ function failures(messages: readonly Failure[]) {
   );
 }
 
-function common(status: number, [message, ...others]: readonly string[]) {
-  const found = Object.entries(commonFailures).find(([, [code, text]]) => code === status && text === message);
-  return found && others.length === 0 ? { $ref: `#/components/responses/${found[0]}` } : undefined;
+function common(status: number, messages: readonly string[]) {
+  const texts = JSON.stringify([status, ...messages]);
+  const found = Object.entries(commonFailures).find(([, failure]) => JSON.stringify(failure) === texts);
+  return found && { $ref: `#/components/responses/${found[0]}` };
 }
 
 /** Whether clients may cache the answer and revalidate it. */
@@ -132,6 +134,7 @@ function envelope(code: number, messages: readonly string[]) {
 /** Temporary errors, which have a `Retry-After` header. */
 const temporary: ReadonlySet<string> = new Set([
   commonErrors[503],
+  outcomeUnknown,
   gatewayResponses.THROTTLED.message,
   gatewayResponses.INTEGRATION_TIMEOUT.message,
 ]);
@@ -181,6 +184,7 @@ function messagesOf(declaration: Declaration): Failure[] {
     // When a function crashes, API Gateway answers with its own message.
     ...(errors[500] === commonErrors[500] ? [] : [[500, commonErrors[500]] satisfies Failure]),
     [503, commonErrors[503]],
+    ...(isRepeatable(declaration) ? [[503, outcomeUnknown] satisfies Failure] : []),
     ...gatewayFailures(body),
   ];
 }

@@ -2,8 +2,10 @@
 -- whoever has its passwords still changes nothing in somebody else's name.
 
 -- Makes a change for the caller whose session is in the request. Changes of contributors that neither add nor take
--- authority run beside each other; any other change runs alone.
-create function make_change(change text, input json, out status integer, out caller bigint, out body text)
+-- authority run beside each other; any other change runs alone. `clock` is the database's, in milliseconds.
+create function make_change(
+  change text, input json, out status integer, out caller bigint, out body text, out clock bigint
+)
   language plpgsql as $$
   declare
     is_shared boolean = change in ('add_contributor', 'edit_contributor') or input #>> '{asked,owner}' = 'contributors';
@@ -32,11 +34,14 @@ create function make_change(change text, input json, out status integer, out cal
     status = outcome.status;
     caller = request.caller;
     body = outcome.answer;
+    clock = floor(1000 * extract(epoch from clock_timestamp()));
   end
 $$;
 
 -- Makes a change for an operator. It needs no session: IAM decides who may invoke the function.
-create function make_operator_change(change text, input json, out status integer, out caller bigint, out body text)
+create function make_operator_change(
+  change text, input json, out status integer, out caller bigint, out body text, out clock bigint
+)
   language plpgsql as $$
   declare
     request request = admit_operator(input);
@@ -53,5 +58,6 @@ create function make_operator_change(change text, input json, out status integer
     end if;
     status = outcome.status;
     body = outcome.answer;
+    clock = floor(1000 * extract(epoch from clock_timestamp()));
   end
 $$;

@@ -10,9 +10,11 @@ create type request as (
   versions bigint[], -- the record must have one of them; null for any
   target bigint, -- the id of the record
   asked json, -- the input
+  begin_by timestamptz, -- when it comes later, the caller does not wait for it any more
+  wait_until timestamptz, -- then waits for locks end
   caller bigint, -- the user's id; null for operators
   username text,
-  status integer, -- null, unless the request was refused or answered before
+  status integer, -- null, unless the request was refused, answered before or late (503)
   answer json -- the answer then
 );
 
@@ -38,15 +40,26 @@ create function record_error(request request, before json) returns integer langu
   end
 $$;
 
+-- The status for the caller's next request; null if they may go on. It is that of a change which ended the caller's own
+-- session or took their permission, so that it is answered the same when it is sent again.
+create function next_status(request request) returns integer language plpgsql stable as $$
+  begin
+    if request.caller is null then
+      return null;
+    end if;
+    return (select nullif(status, 200) from caller(request.digest, request.permission, request.user_missing));
+  end
+$$;
+
 -- The outcome of a change that was made. It adds the row in the ledger.
 create function done(request request, before json default null, record bigint default null, answer json default null)
   returns outcome language plpgsql as $$
   begin
     insert into changes
-      (key, request_id, fingerprint, endpoint, caller_id, username, record_id, asked, before, answer)
+      (key, request_id, fingerprint, endpoint, caller_id, caller_status, username, record_id, asked, before, answer)
     values (
-      request.key, request.id, request.fingerprint, request.endpoint, request.caller, request.username,
-      coalesce(record, request.target), request.asked, before, answer
+      request.key, request.id, request.fingerprint, request.endpoint, request.caller, next_status(request),
+      request.username, coalesce(record, request.target), request.asked, before, answer
     );
     return answered(answer);
   end

@@ -1352,6 +1352,21 @@ export interface components {
                 };
             };
         };
+        /** @description Service unavailable, try again in a few seconds */
+        ChangeUnavailable: {
+            headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    data: "Service unavailable, try again in a few seconds" | "Service unavailable, the change may have been made";
+                    /** @constant */
+                    code: 503;
+                };
+            };
+        };
         /** @description Request too long */
         RequestTooLong: {
             headers: {
@@ -1754,7 +1769,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ChangeUnavailable"];
             504: components["responses"]["TimedOut"];
         };
     };
@@ -1835,7 +1850,7 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ChangeUnavailable"];
             504: components["responses"]["TimedOut"];
         };
     };
@@ -1939,7 +1954,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "This service is not handling file uploads." | "Service unavailable, try again in a few seconds";
+                        data: "This service is not handling file uploads." | "Service unavailable, try again in a few seconds" | "Service unavailable, the change may have been made";
                         /** @constant */
                         code: 503;
                     };
@@ -2034,7 +2049,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "This service is not handling file uploads." | "Service unavailable, try again in a few seconds";
+                        data: "This service is not handling file uploads." | "Service unavailable, try again in a few seconds" | "Service unavailable, the change may have been made";
                         /** @constant */
                         code: 503;
                     };
@@ -2120,7 +2135,7 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ChangeUnavailable"];
             504: components["responses"]["TimedOut"];
         };
     };
@@ -2326,7 +2341,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ChangeUnavailable"];
             504: components["responses"]["TimedOut"];
         };
     };
@@ -2451,7 +2466,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ChangeUnavailable"];
             504: components["responses"]["TimedOut"];
         };
     };
@@ -2552,7 +2567,7 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ChangeUnavailable"];
             504: components["responses"]["TimedOut"];
         };
     };
@@ -2738,7 +2753,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ChangeUnavailable"];
             504: components["responses"]["TimedOut"];
         };
     };
@@ -2854,7 +2869,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ChangeUnavailable"];
             504: components["responses"]["TimedOut"];
         };
     };
@@ -2935,7 +2950,7 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ChangeUnavailable"];
             504: components["responses"]["TimedOut"];
         };
     };
@@ -3236,7 +3251,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ChangeUnavailable"];
             504: components["responses"]["TimedOut"];
         };
     };
@@ -3443,7 +3458,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ChangeUnavailable"];
             504: components["responses"]["TimedOut"];
         };
     };
@@ -3560,7 +3575,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "This service is not handling file uploads." | "Service unavailable, try again in a few seconds";
+                        data: "This service is not handling file uploads." | "Service unavailable, try again in a few seconds" | "Service unavailable, the change may have been made";
                         /** @constant */
                         code: 503;
                     };
@@ -3668,7 +3683,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "This service is not handling file uploads." | "Service unavailable, try again in a few seconds";
+                        data: "This service is not handling file uploads." | "Service unavailable, try again in a few seconds" | "Service unavailable, the change may have been made";
                         /** @constant */
                         code: 503;
                     };
@@ -3767,7 +3782,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["ChangeUnavailable"];
             504: components["responses"]["TimedOut"];
         };
     };

@@ -1,6 +1,8 @@
-import sql from "sql-template-tag";
+import { setTimeout as sleep } from "node:timers/promises";
+import sql, { raw } from "sql-template-tag";
 import type { changes } from "../changes/all.ts";
-import { execute } from "./client.ts";
+import { abortAt, attemptTimeoutInMilliseconds, deadlineFromNow, retry, Unavailable } from "../retry.ts";
+import { isRefusal, isTransient, send } from "./client.ts";
 import type { Guard } from "./guard.ts";
 import type { Outcome } from "./query.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
@@ -37,19 +39,68 @@ export const changeAsOperator = (
   request: ChangeRequest & { readonly digest?: string },
 ): Promise<Outcome> => call("make_operator_change", name, request);
 
-/** Checks the request and makes the change, in one statement. Sent twice, it is done once and answered the same. */
+/**
+ * Checks the request and makes the change, in one statement. It is sent again until there is an answer: the change finds
+ * its own row in the ledger, so it is done once. When the outcome of an attempt is not known and another one is refused,
+ * the first one could still arrive and not be refused. So the refusal counts only if it was sent when that was too late.
+ * @throws {Unavailable} when there is no answer before the deadline
+ */
 async function call(
   entry: "make_change" | "make_operator_change",
   name: ChangeName,
   request: object,
-  deadline?: number,
+  deadline = deadlineFromNow(),
 ): Promise<Outcome> {
-  const [row = []] = await execute(
-    sql`
-      select status, caller, body
-      from ${released(entry)}(${name}::text, ${JSON.stringify(request)}::json)
-    `,
-    deadline,
-  );
-  return { status: integer(row, 0), caller: integerOrNull(row, 1), body: textOrNull(row, 2) };
+  /** When the last attempt whose outcome is not known can begin at the latest. */
+  let unknownUntil = Number.NEGATIVE_INFINITY;
+  const attempt = async (): Promise<Outcome & { readonly sentAt: number }> => {
+    const sentAt = performance.now();
+    const milliseconds = Math.min(attemptTimeoutInMilliseconds, deadline - sentAt);
+    const beginBy = sentAt + milliseconds / 4;
+    const waitUntil = sentAt + (3 * milliseconds) / 4;
+    const times = { begin_by: databaseTime(beginBy), wait_until: databaseTime(waitUntil) };
+    try {
+      const [row = []] = await send(
+        sql`
+          select status, caller, body, clock
+          from ${released(entry)}(${raw(`'${name}'`)}, ${JSON.stringify({ ...request, ...times })}::json)
+        `,
+        abortAt(deadline),
+      );
+      clockDifference = integer(row, 3) - Date.now();
+      if (integer(row, 0) === 503) throw new Late();
+      return { status: integer(row, 0), caller: integerOrNull(row, 1), body: textOrNull(row, 2), sentAt };
+    } catch (error) {
+      if (!isRefusal(error) && !(error instanceof Late)) unknownUntil = beginBy;
+      throw error;
+    }
+  };
+  try {
+    for (;;) {
+      const outcome = await retry(
+        attempt,
+        (error) => error instanceof Late || isTransient(error),
+        deadline - attemptMinInMilliseconds,
+      );
+      if (outcome.status === 200 || outcome.sentAt > unknownUntil) return outcome;
+      await sleep(unknownUntil - performance.now());
+    }
+  } catch (error) {
+    throw error instanceof Unavailable ? new Unavailable(error.cause, unknownUntil > 0) : error;
+  }
 }
+
+/** The last attempt has so much time to wait for locks and to say that it did not get them. */
+const attemptMinInMilliseconds = 1_000;
+
+/** A call reached the database when it was not worth doing any more. */
+class Late extends Error {
+  override readonly name = "Late";
+}
+
+/** By how much the database's clock is ahead of this machine's, in milliseconds. Each answer shows it anew. */
+let clockDifference = 0;
+
+/** A time of `performance.now()` by the database's clock. */
+const databaseTime = (time: number): string =>
+  new Date(Date.now() + clockDifference + time - performance.now()).toISOString();

@@ -1,6 +1,6 @@
 import { ExecuteStatementCommand, type Field, RDSDataClient, type SqlParameter } from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
-import { deadlineFromNow, isFault, retry, timeouts } from "../retry.ts";
+import { type AttemptOptions, deadlineFromNow, isFault, retry, timeouts } from "../retry.ts";
 import { sqlStateOf } from "./errors.ts";
 import { releaseMissing } from "./release.ts";
 
@@ -28,30 +28,53 @@ const transientErrors = new Set([
   "TransactionNotFoundException",
 ]);
 /**
- * SQLSTATEs of PostgreSQL: a lost connection, exhausted resources, a server that stops or starts, a lock time-out, a
- * serialization failure, a deadlock, a writer that has become a reader.
+ * SQLSTATEs of PostgreSQL: a lost connection, a password that is being changed, exhausted resources, a server that stops
+ * or starts, a lock time-out, a serialization failure, a deadlock, a writer that has become a reader.
  */
-const transientStates = /^(?:08|53|57P0[123]$|55P03$|40001$|40P01$|25006$)/;
+const transientStates = /^(?:08|28|53|57P0[123]$|55P03$|40001$|40P01$|25006$)/;
 
 /** Whether the same statement may succeed later. */
 export const isTransient = (error: unknown): boolean =>
   isFault(error) ||
+  isConnectionLoss(error) ||
   (error instanceof Error && transientErrors.has(error.name)) ||
   transientStates.test(sqlStateOf(error) ?? "");
 
+/** The Data API lost its connection to the database, which it says only in the message ("Communications link failure"). */
+const isConnectionLoss = (error: unknown): boolean =>
+  error instanceof Error &&
+  error.name === "BadRequestException" &&
+  /communications link|connection|I\/O error/i.test(error.message);
+
+const refusals = new Set(["DatabaseResumingException", "InvalidSecretException", "ThrottlingException"]);
+const connectionStates = /^(?:08|57P)/;
+const unreachable = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
+
+/** Whether this error proves that the statement has not run and will not: it was rolled back, or never began. */
+export function isRefusal(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const state = sqlStateOf(error);
+  if (state !== undefined) return !connectionStates.test(state);
+  return refusals.has(error.name) || ("code" in error && unreachable.test(String(error.code)));
+}
+
 /**
- * Runs one statement and returns its rows. It is sent again until there is an answer: a read may run twice, and a write
- * recognises its request. Each value is a parameter, named by its position.
+ * Runs one statement and returns its rows. It is sent again until there is an answer: a read may run twice. Each value
+ * is a parameter, named by its position.
  * @throws {Unavailable} when there is no answer before the deadline
  */
-export async function execute(statement: Sql, deadline = deadlineFromNow()): Promise<readonly Row[]> {
+export const execute = (statement: Sql, deadline = deadlineFromNow()): Promise<readonly Row[]> =>
+  retry((options) => send(statement, options), isTransient, deadline);
+
+/** Sends a statement once. */
+export async function send(statement: Sql, options?: AttemptOptions): Promise<readonly Row[]> {
   const command = new ExecuteStatementCommand({
     ...database,
     sql: statement.statement,
     parameters: statement.values.map(parameter),
   });
   try {
-    const { records } = await retry((options) => client.send(command, options), isTransient, deadline);
+    const { records } = await client.send(command, options);
     return records ?? [];
   } catch (error) {
     throw sqlStateOf(error) === schemaMissing ? new Error(releaseMissing, { cause: error }) : error;

@@ -3,6 +3,7 @@
 grant usage on schema public to colophon_public, colophon_admin;
 
 revoke all on
+  change_lock,
   changes,
   clients,
   contributor_aliases,

@@ -41,7 +41,7 @@ export async function transaction<Result>(
   const begin = (beginOptions?: AttemptOptions) => client.send(new BeginTransactionCommand(database), beginOptions);
   const { transactionId } = options
     ? await begin(options)
-    : await retry(begin, () => true, Date.now() + beginTimeoutInMilliseconds);
+    : await retry(begin, () => true, performance.now() + beginTimeoutInMilliseconds);
   const transactionClient = new RDSDataClient({ maxAttempts: 1, requestHandler: { connectionTimeout } });
   const send: Send = async (statement) => {
     const { records } = await transactionClient.send(

@@ -1,6 +1,6 @@
 import cors from "@middy/http-cors";
 import type { Declaration } from "../contract/declare.ts";
-import { commonErrors } from "../contract/errors.ts";
+import { commonErrors, outcomeUnknown } from "../contract/errors.ts";
 import { exposedHeaders } from "../contract/headers.ts";
 import { Unavailable } from "../retry.ts";
 import { ContractError, messageOf } from "./errors.ts";
@@ -44,7 +44,9 @@ const retryAfterSeconds = "5";
 /** Errors of the contract stay, an unavailable service is a 503, and everything else is a 500. */
 function contractErrorOf(error: unknown): ContractError {
   if (error instanceof ContractError) return error;
-  if (error instanceof Unavailable)
-    return new ContractError(503, commonErrors[503], { "Retry-After": retryAfterSeconds });
+  if (error instanceof Unavailable) {
+    const message = error.mayBeDone ? outcomeUnknown : commonErrors[503];
+    return new ContractError(503, message, { "Retry-After": retryAfterSeconds });
+  }
   return new ContractError(500);
 }

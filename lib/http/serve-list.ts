@@ -51,7 +51,7 @@ export function serveList<const D extends ListDeclaration>(declaration: D, work:
     if (!first.next || first.count >= slice.limit) {
       return compress(event, beginning(answers) + first.text + end(answers, slice, first, first.count));
     }
-    const deadline = Date.now() + context.getRemainingTimeInMillis() - reserveInMilliseconds;
+    const deadline = performance.now() + context.getRemainingTimeInMillis() - reserveInMilliseconds;
     // A client that reads on is still waiting, so each page has its own deadline.
     const next: NextPage = (cursor, limit) =>
       readPage(query, { after: cursor, limit, offset: 0 }, guard, Math.min(deadlineFromNow(), deadline));
@@ -97,7 +97,10 @@ const reserveInMilliseconds = 1_000;
  */
 function endAt(deadline: number, parts: AsyncIterable<string>): Readable {
   const stream = Readable.from(parts);
-  const timer = setTimeout(() => stream.destroy(new Error("The list takes longer than it may")), deadline - Date.now());
+  const timer = setTimeout(
+    () => stream.destroy(new Error("The list takes longer than it may")),
+    deadline - performance.now(),
+  );
   return stream.once("close", () => clearTimeout(timer));
 }
 
@@ -114,7 +117,7 @@ async function* logErrors(
     yield* parts;
   } catch (error) {
     // A timer may fire a millisecond early.
-    log(event, Date.now() + 1 < deadline ? "error" : "warn", { broken: true, error: serializeError(error) });
+    log(event, performance.now() + 1 < deadline ? "error" : "warn", { broken: true, error: serializeError(error) });
     throw error;
   }
 }

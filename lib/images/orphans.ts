@@ -12,7 +12,7 @@ const timeoutInMilliseconds = 3_000;
 export async function removeOrphan({ warn, deadline }: Tools, key: string | undefined): Promise<void> {
   if (key === undefined) return;
   try {
-    await deleteObjects([key], Math.min(deadline, Date.now() + timeoutInMilliseconds));
+    await deleteObjects([key], Math.min(deadline, performance.now() + timeoutInMilliseconds));
   } catch (error) {
     warn({ message: "An image was left for the scheduled removal", key, error: serializeError(error) });
   }

@@ -85,7 +85,7 @@ const timeoutInMilliseconds = 60_000;
 
 /** Sends again after `Retry-After`, as long as a database may take to resume. Follows no redirect with the token. */
 async function get(url: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
-  const deadline = Date.now() + timeoutInMilliseconds;
+  const deadline = performance.now() + timeoutInMilliseconds;
   for (;;) {
     const started = performance.now();
     const elapsed = () => Math.round(performance.now() - started);
@@ -94,7 +94,7 @@ async function get(url: string, headers: Readonly<Record<string, string>>): Prom
       const response = await fetch(url, { headers, redirect: "manual", signal });
       const text = await response.text();
       const pause = 1_000 * Number(response.headers.get("Retry-After"));
-      const shouldRetry = response.status === 503 && pause > 0 && Date.now() + pause < deadline;
+      const shouldRetry = response.status === 503 && pause > 0 && performance.now() + pause < deadline;
       if (!shouldRetry) return { status: response.status, text, milliseconds: elapsed() };
       await sleep(pause);
     } catch (error) {

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { aContributor } from "../support/catalogue.ts";
-import { envelope, invalidParameter, unauthorized } from "../support/envelope.ts";
-import { anAdministrator, holderOf, type Person } from "../support/people.ts";
+import { envelope, forbidden, invalidParameter, unauthorized } from "../support/envelope.ts";
+import { anAdministrator, aSession, holderOf, type Person } from "../support/people.ts";
 import { dataUrl, plain } from "../support/pictures.ts";
 import { aRole, give, permissionId, roleIdsOf } from "../support/records.ts";
 import { rounds } from "../support/rounds.ts";
@@ -94,6 +94,35 @@ describe("A request with an Idempotency-Key", () => {
     await stack.sql`delete from roles where name = ${role}`;
 
     expect((await addRole({ name: role }, keyed(role))).status).toBe(200);
+  });
+
+  it("gets no recorded answer after the permission, the session or the user is gone", async () => {
+    const editor = await holderOf(stack.sql, "add-roles");
+    const role = name();
+    const again = async () => (await unchanged(stack, () => addRole({ name: role }, keyed(role), editor.token))).body;
+    await addRole({ name: role }, keyed(role), editor.token);
+
+    await stack.sql`delete from user_roles where user_id = ${editor.id}`;
+    expect(await again()).toEqual(forbidden);
+
+    await stack.sql`update refresh_tokens set revoked_at = now() where user_id = ${editor.id}`;
+    expect(await again()).toEqual(unauthorized);
+
+    await stack.sql`delete from users where id = ${editor.id}`;
+    expect(await again()).toEqual(unauthorized);
+  });
+
+  it("gets the answer of a change that ended the session, but not in a session that ended otherwise", async () => {
+    const person = await holderOf(stack.sql, "edit-users");
+    const key = keyed(randomUUID());
+    const logOut = (as: string) =>
+      stack.call("admin-users/logout", { as, path: { id: person.id }, headers: key }).then(({ body }) => body);
+    await logOut(person.token);
+    const later = await aSession(stack.sql, person.id);
+    await stack.sql`update refresh_tokens set revoked_at = now() where user_id = ${person.id} and revoked_at is null`;
+
+    expect(await logOut(person.token)).toEqual(envelope(200, "User logged out"));
+    expect(await logOut(later)).toEqual(unauthorized);
   });
 
   it.each([

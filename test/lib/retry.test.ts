@@ -6,7 +6,7 @@ const throttled = () => Object.assign(new Error("Rate exceeded"), { name: "Throt
 const answered = (httpStatusCode: number, name = "Error") =>
   Object.assign(new Error(name), { name, code: name, $metadata: { httpStatusCode } });
 
-const soon = (milliseconds: number) => Date.now() + milliseconds;
+const soon = (milliseconds: number) => performance.now() + milliseconds;
 
 /** Fails so many times before it succeeds; remembers when it was called. */
 function failing(times: number, error: () => Error) {
@@ -60,9 +60,9 @@ describe("retry", () => {
     const deadline = soon(300);
     const endOf = async () => {
       await expect(retry(failing(99, throttled).send, isFault, deadline)).rejects.toThrow(
-        new Unavailable("No answer in time: ThrottlingException: Rate exceeded"),
+        "No answer in time: ThrottlingException: Rate exceeded",
       );
-      return Date.now();
+      return performance.now();
     };
 
     const ends = await Promise.all(Array.from({ length: 20 }, endOf));
@@ -99,7 +99,7 @@ describe("deadlineOf", () => {
     ["a function behind API Gateway", 29_000, 24_000],
     ["a function with little time left", 15_000, 10_000],
   ])("leaves %s time to answer", (_, remaining, expected) => {
-    const deadline = deadlineOf({ getRemainingTimeInMillis: () => remaining }) - Date.now();
+    const deadline = deadlineOf({ getRemainingTimeInMillis: () => remaining }) - performance.now();
 
     expect(Math.abs(deadline - expected)).toBeLessThan(1_000);
   });

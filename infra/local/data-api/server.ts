@@ -38,7 +38,7 @@ export interface Call {
 
 /**
  * A fault that a test injects. With `error-after`, `drop-after` and `cut-body` the statement has run, which the caller
- * cannot know.
+ * cannot know. With `late` the connection breaks at once, and the statement runs when the promise is fulfilled.
  */
 export type Fault =
   | { kind: "error"; status: number; type: string; message?: string }
@@ -46,6 +46,7 @@ export type Fault =
   | { kind: "drop-before" }
   | { kind: "drop-after" }
   | { kind: "cut-body" }
+  | { kind: "late"; until: Promise<unknown>; done?: (text: string) => void }
   | { kind: "503" }
   | { kind: "throttle" }
   | { kind: "delay"; ms: number };
@@ -124,7 +125,9 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
     if (fault?.kind === "503") throw new ServiceError(503, "ServiceUnavailableError");
     if (fault?.kind === "throttle") throw new ServiceError(400, "ThrottlingException", "Rate exceeded");
     if (fault?.kind === "delay") await sleep(fault.ms);
-    const text = await operations[operation](parseRequest(operation, body, limits));
+    const run = () => operations[operation](parseRequest(operation, body, limits));
+    if (fault?.kind === "late") return void fault.until.then(run).then(fault.done, fault.done);
+    const text = await run();
     if (fault?.kind === "drop-after") return undefined;
     if (fault?.kind === "error-after") throw serviceErrorOf(fault);
     return { status: 200, text, cut: fault?.kind === "cut-body" };

@@ -10,6 +10,7 @@ import aliasSearch from "./0009-alias-search.sql";
 import changes from "./0010-changes.sql";
 import freeSlugs from "./0011-slugs.sql";
 import roleUsers from "./0012-role-users.sql";
+import changeLock from "./0013-change-lock.sql";
 import ledgerIndexes from "./0017-ledger-indexes.sql";
 
 export interface Migration {
@@ -35,5 +36,6 @@ export const migrations: readonly Migration[] = [
   { name: "0010-changes", text: changes },
   { name: "0011-slugs", text: freeSlugs },
   { name: "0012-role-users", text: roleUsers },
+  { name: "0013-change-lock", text: changeLock },
   { name: "0017-ledger-indexes", text: ledgerIndexes },
 ];

@@ -1,0 +1,161 @@
+import { randomUUID } from "node:crypto";
+import type { Sql, TransactionSql } from "postgres";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { envelope, forbidden, unauthorized } from "../support/envelope.ts";
+import { anAdministrator, holderOf, type Person } from "../support/people.ts";
+import { type Reply, type Stack, startStack } from "../support/stack.ts";
+
+const notDone = envelope(503, "Service unavailable, try again in a few seconds");
+const unknown = envelope(503, "Service unavailable, the change may have been made");
+const conflict = envelope(409, "Role with the same name already exists");
+
+/** A request retries until 5 s before its function's time-out. */
+const limit = 11_000;
+let stack: Stack;
+let administrator: Person;
+
+beforeAll(async () => {
+  stack = await startStack({ limits: { timeoutInMilliseconds: limit, longTimeoutInMilliseconds: limit } });
+  administrator = await anAdministrator(stack.sql);
+});
+
+beforeEach(() => () => stack.dataApi.intercept(undefined));
+
+afterAll(() => stack.close());
+
+const name = () => `late-${randomUUID()}`;
+const add = (role: string, as = administrator.token) =>
+  stack.call("admin-roles/add", { as, body: { name: role, description: "d" } });
+const countOf = async (...roles: string[]) =>
+  (await stack.sql`select from roles where name in ${stack.sql(roles)}`).length;
+const bodies = (replies: readonly Reply[]) => replies.map(({ body }) => body);
+
+/** Holds the lock of all changes until the work is done. */
+const whileLocked = <Result>(work: () => Promise<Result>) =>
+  stack.sql.begin(async (sql: TransactionSql) => {
+    await sql`lock table change_lock in exclusive mode`;
+    return await work();
+  }) as Promise<Result>;
+
+/** Waits until no statement of a function runs any more. */
+const settled = ({ sql }: { sql: Sql }) =>
+  expect
+    .poll(
+      () =>
+        sql`select query from pg_stat_activity where application_name = 'data-api' and datname = current_database() and state <> 'idle'`,
+    )
+    .toEqual([]);
+
+/** Lets the first call break, and run when `release` is called; `ran` is fulfilled afterwards. */
+function delayFirstCall() {
+  const { promise: until, resolve: release } = Promise.withResolvers<void>();
+  const { promise: ran, resolve: done } = Promise.withResolvers<unknown>();
+  let calls = 0;
+  stack.dataApi.intercept(() => (calls++ === 0 ? { kind: "late", until, done } : undefined));
+  return { release, ran };
+}
+
+describe("Changes that wait for a lock past their deadline", () => {
+  it("answer 503 with Retry-After, and are not done afterwards", async () => {
+    const roles = Array.from({ length: 12 }, name);
+
+    const replies = await whileLocked(() => Promise.all(roles.map((role) => add(role))));
+    await settled(stack);
+
+    // On a machine that stands still, an attempt may end before it hears that it did not get the lock.
+    for (const body of bodies(replies)) expect([notDone, unknown]).toContainEqual(body);
+    expect(bodies(replies)).toContainEqual(notDone);
+    expect(new Set(replies.map(({ headers }) => headers.get("Retry-After")))).toEqual(new Set(["5"]));
+    expect(await countOf(...roles)).toBe(0);
+    expect(bodies(await Promise.all(roles.map((role) => add(role))))).toEqual(
+      roles.map(() => envelope(200, "Role added")),
+    );
+  });
+
+  it("let nobody wait who has no session, or not the permission", async () => {
+    const stranger = await holderOf(stack.sql, "view-roles");
+
+    const replies = await whileLocked(() => Promise.all([add(name(), "junk"), add(name(), stranger.token)]));
+
+    expect(bodies(replies)).toEqual([unauthorized, forbidden]);
+  });
+
+  it("answer 403 when the permission is taken while they wait", async () => {
+    const editor = await holderOf(stack.sql, "add-roles");
+    const role = name();
+
+    const reply = await whileLocked(async () => {
+      const waiting = add(role, editor.token);
+      await expect
+        .poll(() => stack.sql`select from pg_locks where not granted and relation = 'change_lock'::regclass`)
+        .toHaveLength(1);
+      await stack.sql`delete from user_roles where user_id = ${editor.id}`;
+      return { waiting };
+    });
+
+    expect((await reply.waiting).body).toEqual(forbidden);
+    expect(await countOf(role)).toBe(0);
+  });
+});
+
+describe("An attempt whose connection breaks", () => {
+  it("is not done when it arrives after the request was answered 409", async () => {
+    const role = name();
+    await add(role);
+    const { release, ran } = delayFirstCall();
+
+    const { body } = await add(role);
+    await stack.sql`delete from roles where name = ${role}`;
+    release();
+    await ran;
+
+    expect(body).toEqual(conflict);
+    expect(await countOf(role)).toBe(0);
+  });
+
+  it("is not done when it arrives after the request was answered 403", async () => {
+    const editor = await holderOf(stack.sql, "add-roles");
+    const role = name();
+    const rights = await stack.sql`delete from user_roles where user_id = ${editor.id} returning role_id`;
+    const { release, ran } = delayFirstCall();
+
+    const { body } = await add(role, editor.token);
+    for (const { role_id } of rights)
+      await stack.sql`insert into user_roles (user_id, role_id) values (${editor.id}, ${role_id}) on conflict do nothing`;
+    release();
+    await ran;
+
+    expect(body).toEqual(forbidden);
+    expect(await countOf(role)).toBe(0);
+  });
+
+  it("is done once, and answered 200, when it arrives before the second one", async () => {
+    const role = name();
+    const { release } = delayFirstCall();
+    release();
+
+    expect((await add(role)).body).toEqual(envelope(200, "Role added"));
+    expect(await countOf(role)).toBe(1);
+  });
+});
+
+describe("A change whose outcome stays unknown", () => {
+  it("answers 503 and says that it may have been made", async () => {
+    const role = name();
+    stack.dataApi.intercept(() => ({ kind: "drop-after" }));
+
+    const { body, headers } = await add(role);
+
+    expect(body).toEqual(unknown);
+    expect(headers.get("Retry-After")).toBe("5");
+    expect(await countOf(role)).toBe(1);
+  });
+
+  it("answers 503 and says that it was not made when no attempt reached the database", async () => {
+    const role = name();
+    stack.dataApi.intercept(() => ({ kind: "throttle" }));
+
+    expect((await add(role)).body).toEqual(notDone);
+    expect(await countOf(role)).toBe(0);
+  });
+});
