@@ -7,10 +7,11 @@ import type { Answer, AnswerName, Declaration } from "../contract/declare.ts";
 import type { Permission } from "../contract/permissions.ts";
 import { type GuardedListQuery, type ListPage, type ListQuery, readFirstPage, readPage } from "../database/list.ts";
 import { deadlineFromNow, deadlineOf } from "../retry.ts";
+import { deliver } from "./deliver.ts";
 import { ContractError } from "./errors.ts";
 import { headerOf } from "./headers.ts";
 import { type Input, inputParser } from "./input.ts";
-import { log, rememberCaller, serializeError } from "./log.ts";
+import { rememberCaller } from "./log.ts";
 import { pipeline, withoutTimeout } from "./pipeline.ts";
 import { json, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
@@ -48,14 +49,14 @@ export function serveList<const D extends ListDeclaration>(declaration: D, work:
     if (first.status !== 200) throw new ContractError(first.status);
 
     const { answers } = declaration;
-    if (!first.next || first.count >= slice.limit) {
-      return compress(event, beginning(answers) + first.text + end(answers, slice, first, first.count));
-    }
     const deadline = performance.now() + context.getRemainingTimeInMillis() - reserveInMilliseconds;
+    if (!first.next || first.count >= slice.limit) {
+      return respond(event, beginning(answers) + first.text + end(answers, slice, first, first.count), deadline);
+    }
     // A client that reads on is still waiting, so each page has its own deadline.
     const next: NextPage = (cursor, limit) =>
       readPage(query, { after: cursor, limit, offset: 0 }, guard, Math.min(deadlineFromNow(), deadline));
-    return compress(event, endAt(deadline, logErrors(event, deadline, write(answers, slice, first, next))));
+    return respond(event, write(answers, slice, first, next), deadline);
   };
   return middy<APIGatewayProxyEvent, Response>({ ...withoutTimeout, executionMode: executionModeStreamifyResponse })
     .handler(handler)
@@ -88,57 +89,26 @@ function end({ field, count }: ListAnswers, { offset }: Slice, { max }: ListPage
   return `],"max":${max},"from":${from},"to":${from + sent}${count ? `,"count":${sent}` : ""}}`;
 }
 
-/** Before Lambda's time-out the function has to break off the list and to log it. */
+/** Before Lambda's time-out, which would end the environment, the function has to break off the list and to log it. */
 const reserveInMilliseconds = 1_000;
 
-/**
- * Breaks off a list that takes too long to write or to read. Otherwise Lambda's time-out would end the environment, and
- * nothing would be logged about the request.
- */
-function endAt(deadline: number, parts: AsyncIterable<string>): Readable {
-  const stream = Readable.from(parts);
-  const timer = setTimeout(
-    () => stream.destroy(new Error("The list takes longer than it may")),
-    deadline - performance.now(),
-  );
-  return stream.once("close", () => clearTimeout(timer));
-}
-
-/**
- * Logs why a list breaks off. Its status has been sent when a later page fails, so the connection is closed: half a
- * list never looks complete. A time-out may be the client's fault and is a warning; anything else is an error.
- */
-async function* logErrors(
-  event: APIGatewayProxyEvent,
-  deadline: number,
-  parts: AsyncIterable<string>,
-): AsyncGenerator<string> {
-  try {
-    yield* parts;
-  } catch (error) {
-    // A timer may fire a millisecond early.
-    log(event, performance.now() + 1 < deadline ? "error" : "warn", { broken: true, error: serializeError(error) });
-    throw error;
-  }
-}
-
 const compressedBytesMin = 1_024;
-const uncompressed = { ...json, Vary: "Accept-Encoding" } as const;
 
-/** Compresses an answer for clients that accept it: API Gateway compresses buffered answers, but no streams. */
-function compress(event: APIGatewayProxyEvent, body: string | Readable): Response {
+/** Compresses a list for clients that accept it: API Gateway compresses buffered answers, but no streams. */
+function respond(event: APIGatewayProxyEvent, list: string | AsyncIterable<string>, deadline: number): Response {
   const acceptsGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(headerOf(event, "accept-encoding") ?? "");
-  if (typeof body === "string" && (!acceptsGzip || body.length < compressedBytesMin)) {
-    return { statusCode: 200, headers: { ...uncompressed }, body };
-  }
-  if (!acceptsGzip) return { statusCode: 200, headers: { ...uncompressed }, body };
-  const level = constants.Z_BEST_SPEED;
+  const isCompressed = acceptsGzip && (typeof list !== "string" || list.length >= compressedBytesMin);
   return {
     statusCode: 200,
-    headers: { ...uncompressed, "Content-Encoding": "gzip" },
-    body:
-      typeof body === "string"
-        ? Readable.from([gzipSync(body, { level })])
-        : connectStreams(body, createGzip({ level }), () => undefined),
+    headers: { ...uncompressed, ...(isCompressed ? { "Content-Encoding": "gzip" } : {}) },
+    body: deliver(event, isCompressed ? compress(list) : Readable.from(list), deadline),
   };
+}
+
+const uncompressed = { ...json, Vary: "Accept-Encoding" } as const;
+
+function compress(list: string | AsyncIterable<string>): Readable {
+  const level = constants.Z_BEST_SPEED;
+  if (typeof list === "string") return Readable.from([gzipSync(list, { level })]);
+  return connectStreams(Readable.from(list), createGzip({ level }), () => undefined);
 }

@@ -130,9 +130,13 @@ async function stream(name: string, handler: Handler, invoke: Invoke): Promise<v
   send({ kind: "done" });
 }
 
-/** Sends a chunk whenever the reader asks for one. Ends with the last chunk, or when the reader has closed the stream. */
+/**
+ * Sends a chunk whenever the reader asks for one. Ends with the last chunk, or when the reader has closed the stream, or
+ * when the function destroys it: then the environment does not wait for a reader who asks for nothing.
+ */
 function deliver(content: AsyncGenerator<Buffer>, stream: ResponseStream): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
+  stream.once("error", reject);
   handleReading = ({ kind }) => {
     if (kind === "abandon") {
       stream.abandon();

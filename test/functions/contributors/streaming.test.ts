@@ -74,6 +74,19 @@ describe("GET /contributors without a limit", () => {
     stack.dataApi.intercept(undefined);
   });
 
+  it("is whole where a chunk ends within a character", async () => {
+    await stack.sql`
+      insert into contributors (first_name, last_name, slug, public)
+      select repeat('😀', 100), n, 'emoji-' || n, true from generate_series(1, 400) as n
+    `;
+
+    const { body } = await raw(`${stack.url}/contributors?client=1&search=${encodeURIComponent("😀")}`, "identity");
+
+    const names = JSON.parse(body.toString()).contributors.map(({ first_name }: { first_name: string }) => first_name);
+    expect(names).toEqual(Array(400).fill("😀".repeat(100)));
+    await stack.sql`delete from contributors where slug like 'emoji-%'`;
+  });
+
   it("is compressed for clients that accept it", async () => {
     const { headers, body } = await raw(`${stack.url}/contributors?client=1`, "gzip, br");
 
