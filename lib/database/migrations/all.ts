@@ -12,6 +12,7 @@ import freeSlugs from "./0011-slugs.sql";
 import roleUsers from "./0012-role-users.sql";
 import changeLock from "./0013-change-lock.sql";
 import ledgerIndexes from "./0017-ledger-indexes.sql";
+import defaultRole from "./0018-default-role.sql";
 
 export interface Migration {
   readonly name: string;
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   { name: "0012-role-users", text: roleUsers },
   { name: "0013-change-lock", text: changeLock },
   { name: "0017-ledger-indexes", text: ledgerIndexes },
+  { name: "0018-default-role", text: defaultRole },
 ];
