@@ -5,6 +5,8 @@ export interface Syntax<Flags extends ParseArgsOptionsConfig> {
   /** What `--help` prints; it begins with the command's name. */
   readonly usage: string;
   readonly flags?: Flags;
+  /** The values of flags that may go without one. */
+  readonly implied?: Readonly<Record<string, string>>;
   /** How many arguments there may be beside the flags. Default: none. */
   readonly count?: { readonly min: number; readonly max: number };
 }
@@ -26,7 +28,7 @@ export async function runCommand<const Flags extends ParseArgsOptionsConfig>(
   syntax: Syntax<Flags>,
   run: (flags: Parsed<Flags>["values"], args: readonly string[]) => Promise<void>,
 ): Promise<void> {
-  const words = process.argv.slice(2);
+  const words = process.argv.slice(2).map((word) => withValue(word, syntax.implied));
   if (words.includes("--help")) return void process.stdout.write(`${syntax.usage}\n`);
   try {
     const { values, positionals } = parse(syntax, words);
@@ -37,6 +39,11 @@ export async function runCommand<const Flags extends ParseArgsOptionsConfig>(
     process.exit(1);
   }
 }
+
+const withValue = (word: string, implied: Readonly<Record<string, string>> = {}): string => {
+  const value = word.startsWith("--") ? implied[word.slice(2)] : undefined;
+  return value === undefined ? word : `${word}=${value}`;
+};
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

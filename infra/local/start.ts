@@ -1,3 +1,4 @@
+import inspector from "node:inspector";
 import { join } from "node:path";
 import { messageOf, runCommand, UsageError } from "../command.ts";
 import { keepCompiled } from "./compiled.ts";
@@ -6,13 +7,15 @@ import type { LocalService } from "./service.ts";
 
 const usage =
   "npm start -- [--port N] [--data DIR] [--database postgres://…] [--no-uploads] [--empty] [--scale N]\n" +
+  "             [--inspect[=PORT]]\n" +
   "  --port        the port; default 3000\n" +
   "  --data        the directory of all data; default .local\n" +
   "  --database    a PostgreSQL 18 to use instead of the embedded one; a URL with a password goes into\n" +
   "                COLOPHON_DATABASE_URL, which lists of processes do not show\n" +
   "  --no-uploads  without a file service\n" +
   "  --empty       without the demo data\n" +
-  "  --scale       adds so many made-up contributors, with series and publishers";
+  "  --scale       adds so many made-up contributors, with series and publishers\n" +
+  "  --inspect     lets a debugger attach, as Node.js does; default port 9229";
 
 /** All users of this machine see the flags of its processes. */
 function withoutPassword(databaseUrl: string): string {
@@ -32,6 +35,12 @@ function numberOf(name: string, text: string, min: number, max: number): number 
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (number >= min && number <= max) return number;
   throw new UsageError(`--${name} takes a number from ${min} to ${max}, not ${text}`);
+}
+
+/** A flag of ours, since with NODE_OPTIONS npm itself would take the port. */
+function openInspector(port: number): void {
+  inspector.open(port, "127.0.0.1");
+  if (!inspector.url()) throw new Error(`Port ${port} is taken; try npm start -- --inspect=${port + 1}`);
 }
 
 let end = async (code: number): Promise<void> => process.exit(code);
@@ -85,22 +94,30 @@ const flags = {
   "no-uploads": { type: "boolean", default: false },
   empty: { type: "boolean", default: false },
   scale: { type: "string", default: "0" },
+  inspect: { type: "string" },
 } as const;
 
-await runCommand({ usage, flags }, async ({ port, data, database, empty, scale, "no-uploads": noUploads }) => {
-  const options = {
-    port: numberOf("port", port, 1, 65_535),
-    directory: data,
-    databaseUrl: database === undefined ? databaseFromEnvironment() : withoutPassword(database),
-    uploads: !noUploads,
-    empty,
-    scale: numberOf("scale", scale, 0, 10_000_000),
-    report: console.log,
-    onExit,
-  };
-  keepCompiled();
-  const { startService } = await import("./service.ts");
-  const service = await startService(options);
-  stopOnSignals(service);
-  console.log(welcome(service, data));
-});
+const implied = { inspect: "9229" };
+
+await runCommand(
+  { usage, flags, implied },
+  async ({ port, data, database, empty, scale, inspect, "no-uploads": noUploads }) => {
+    const options = {
+      port: numberOf("port", port, 1, 65_535),
+      directory: data,
+      databaseUrl: database === undefined ? databaseFromEnvironment() : withoutPassword(database),
+      uploads: !noUploads,
+      empty,
+      scale: numberOf("scale", scale, 0, 10_000_000),
+      report: console.log,
+      onExit,
+    };
+    // Before the service is loaded, which looks whether a debugger can attach.
+    if (inspect !== undefined) openInspector(numberOf("inspect", inspect, 0, 65_535));
+    keepCompiled();
+    const { startService } = await import("./service.ts");
+    const service = await startService(options);
+    stopOnSignals(service);
+    console.log(welcome(service, data));
+  },
+);

@@ -21,7 +21,6 @@ export interface ServiceProcess {
 export interface ServiceProcessOptions {
   /** A copy of the project. */
   readonly project?: string;
-  readonly nodeFlags?: readonly string[];
   readonly flags?: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
 }
@@ -29,14 +28,13 @@ export interface ServiceProcessOptions {
 /** Runs `npm start` without uploads, on a free port and with a new data directory. Resolves when it is ready. */
 export async function startProcess({
   project = root,
-  nodeFlags = [],
   flags = [],
   env,
 }: ServiceProcessOptions = {}): Promise<ServiceProcess> {
   const directory = await mkdtemp(join(tmpdir(), "colophon-process-"));
   const port = String(await freePort());
   const own = ["--port", port, "--data", directory, "--no-uploads"];
-  const child = spawn(process.execPath, [...nodeFlags, join(project, "infra/local/start.ts"), ...own, ...flags], {
+  const child = spawn(process.execPath, [join(project, "infra/local/start.ts"), ...own, ...flags], {
     env: { ...process.env, ...env },
   });
   let output = "";

@@ -80,7 +80,7 @@ export async function bundleRuntime(directory: string): Promise<string> {
 /** How long loading a function may take (AWS, "Understanding the Lambda execution environment lifecycle"). */
 const loadingInMilliseconds = 10_000;
 
-/** Whether this process was started with `--inspect`: then functions have no timeout, because of breakpoints. */
+/** Whether a debugger can attach to this process: then functions have no timeout, because of breakpoints. */
 export const isDebugged = inspector.url() !== undefined;
 
 /** Boots a runtime, which waits for a function to load. */

@@ -79,6 +79,13 @@ describe("npm start", () => {
     expect((await call("/admin-roles")).status).toBe(200);
   });
 
+  it("fails when the debugger's port is taken", async () => {
+    const { complaint, code } = await outcomeOf(run(`--inspect=${port}`));
+
+    expect(code).toBe(1);
+    expect(complaint).toContain(`Port ${port} is taken; try npm start -- --inspect=${port + 1}\n`);
+  });
+
   it("has all changes that were answered with 200 after it was killed and started again", async () => {
     const added = await call("/admin-permissions/add", {
       method: "POST",
@@ -156,6 +163,8 @@ describe("npm start", () => {
       "--database takes no password, which others would see: give the URL in COLOPHON_DATABASE_URL",
     ],
     [["--database", "localhost"], "--database takes a URL, postgres://user@host/name"],
+    [["--inspect", "9230"], "Unexpected argument 9230"],
+    [["--inspect=any"], "--inspect takes a number from 0 to 65535, not any"],
     [["--scale", "many"], "--scale takes a number from 0 to 10000000, not many"],
   ])("explains itself to those who mistype: %s", async (mistyped, reason) => {
     const { complaint, code } = await outcomeOf(run(...mistyped));

@@ -13,7 +13,7 @@ let service: ServiceProcess;
 let debug: Awaited<ReturnType<typeof connect>> | undefined;
 
 beforeAll(async () => {
-  service = await startProcess({ nodeFlags: ["--inspect=127.0.0.1:0"], flags: ["--empty"] });
+  service = await startProcess({ flags: ["--empty", "--inspect=0"] });
 });
 
 afterAll(async () => {
