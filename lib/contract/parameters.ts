@@ -79,8 +79,16 @@ const nonEmptyText = z.string().check(z.minLength(1), z.maxLength(nameLengthMax)
 
 export const slug = z.pipe(z.string().check(z.minLength(1)), orNull(nonEmptyText));
 
-/** A text to search for. An empty query parameter is removed before (lib/http/input.ts). */
-export const search = z.optional(z.string().check(z.maxLength(nameLengthMax), storable));
+/** What `name_key` leaves nothing of, so that every name contains it. */
+const nothing = /^(?:[ \t\n\v\f\r]|[\u0300-\u036f])*$/;
+
+/** A text to search for. One of blanks and accents alone counts as absent, as an empty one does (lib/http/input.ts). */
+export const search = z.optional(
+  z.pipe(
+    z.string().check(z.maxLength(nameLengthMax), storable),
+    z.transform((text) => (nothing.test(text.normalize("NFKD")) ? undefined : text)),
+  ),
+);
 export const limit = z._default(wholeNumber, Number.MAX_SAFE_INTEGER);
 export const offset = z._default(wholeNumber, 0);
 export const optionalId = z.optional(id);

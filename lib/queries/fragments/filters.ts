@@ -2,14 +2,15 @@ import sql, { empty, type Sql } from "sql-template-tag";
 import type { Cursor, ListQuery, Slice } from "../../database/list.ts";
 
 /**
- * Keeps rows whose name contains the text; `%`, `_` and backslashes are plain characters. One or two letters make no
- * trigram: with `like` a generic plan would read the whole trigram index for them, so they are searched by `strpos`.
+ * Keeps rows whose name contains the text; `%`, `_` and backslashes are plain characters. With `like` a generic plan
+ * reads the whole trigram index for a text without a trigram, so that is searched by `strpos`. In a subselect the text
+ * is folded once, and not for each row.
  */
 export function nameContains(column: Sql, search: string | undefined): Sql {
   if (search === undefined) return empty;
   return isSelective(search)
-    ? sql`and ${column} like containing(${search}::text)`
-    : sql`and strpos(${column}, name_key(${search}::text) collate "C") > 0`;
+    ? sql`and ${column} like (select containing(${search}::text))`
+    : sql`and strpos(${column}, (select name_key(${search}::text)) collate "C") > 0`;
 }
 
 /** An order by one column, ties broken by id in the same direction. */
@@ -77,5 +78,18 @@ export const pagesOfFew = (select: Sql, { ofPage: { by, startAfter } }: TableOrd
   `,
 });
 
-/** Whether the trigram index can find names with this text: it takes three letters. */
-export const isSelective = (search: string | undefined): boolean => search !== undefined && [...search].length > 2;
+/**
+ * Whether the trigram index can find names with this text, which pg_trgm splits at everything but letters and digits. A
+ * trigram is three of them in a row; a word's beginning counts as two more behind another character, its end as one
+ * before another. The text is folded as by `name_key`, so an accent is no character.
+ */
+export const isSelective = (search: string | undefined): boolean =>
+  search !== undefined &&
+  trigram.test(
+    search
+      .normalize("NFKD")
+      .replace(/[\u0300-\u036f]/g, "")
+      .trim(),
+  );
+
+const trigram = /[\p{L}\p{N}]{3}|[\p{P}\p{S}\p{Z}][\p{L}\p{N}]|[\p{L}\p{N}]{2}[\p{P}\p{S}\p{Z}]/u;

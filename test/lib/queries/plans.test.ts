@@ -1,11 +1,15 @@
 import { randomUUID } from "node:crypto";
+import fc from "fast-check";
 import postgres from "postgres";
 import sql, { empty, type Sql } from "sql-template-tag";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import * as z from "zod/mini";
 import { lateRole, scale, scaleUsers } from "../../../infra/local/demo/scale.ts";
+import { search } from "../../../lib/contract/parameters.ts";
 import type { ListQuery, Slice } from "../../../lib/database/list.ts";
 import * as changes from "../../../lib/queries/changes.ts";
 import * as contributors from "../../../lib/queries/contributors.ts";
+import { isSelective } from "../../../lib/queries/fragments/filters.ts";
 import * as publishers from "../../../lib/queries/publishers.ts";
 import * as users from "../../../lib/queries/users.ts";
 
@@ -35,6 +39,22 @@ afterAll(async () => {
 async function planOf(statement: Sql): Promise<string> {
   const rows = await db.unsafe(`explain ${statement.text}`, statement.values as string[]);
   return rows.map((row) => row["QUERY PLAN"]).join("\n");
+}
+
+/** The plan for any parameters, which PostgreSQL may keep for a statement that is often sent. */
+async function genericPlanOf({ text }: Sql): Promise<string> {
+  const rows = await db.unsafe(`explain (generic_plan) ${text}`).simple();
+  return rows.map((row) => row["QUERY PLAN"]).join("\n");
+}
+
+/** How many names the trigram index gives for a search, before they are compared with it. */
+async function indexedNames(text: string): Promise<number> {
+  const [row] = await db`
+    explain (analyze, format json) select from contributors where name_key like (select containing(${text}::text))
+  `;
+  const [, count] = /"Index Name":"contributors_by_trigram".*?"Actual Rows":(\d+)/.exec(JSON.stringify(row)) ?? [];
+  if (count === undefined) throw new Error("The trigram index is not used");
+  return Number(count);
 }
 
 const firstPage: Slice = { after: undefined, limit: 50, offset: 0, limitMax: sql`400` };
@@ -75,6 +95,53 @@ describe("In a large catalogue", () => {
   ])("%s is read from an index", async (_, statement) => {
     expect(await planOf(statement)).not.toMatch(
       /Seq Scan on (contributors|series|series_aliases|series_contributors|volumes)\b/,
+    );
+  });
+
+  const accents = "\u0301".repeat(250);
+
+  it.each([
+    ...["---", "%%%", "...", "- -", "ab", "ａb", " ab ", "鉄腕", "a\u{20d0}b"].map((text): [string, string] => [
+      text,
+      text,
+    ]),
+    ["ab with accents", `a${accents}b`],
+    ["a behind accents", `${accents}a`],
+  ])("the search %s, which has no trigram, is not looked up among trigrams", async (_, text) => {
+    const list = contributors.list({ client: 1, search: text, order: "name-asc" });
+
+    const plan = `${await genericPlanOf(page(list))}\n${await genericPlanOf(list.max)}`;
+
+    expect(plan).toMatch(/Index Only Scan using (public_)?contributors_by_name/);
+    expect(plan).not.toMatch(/trigram|normalize/i);
+  });
+
+  it.each([
+    ...["wil", "ab-", "- a", "J. K.", "\ufdfa", "鉄腕アトム"].map((text): [string, string] => [text, text]),
+    ["wil with accents", `w${accents}il`],
+  ])("the search %s is looked up among trigrams, and folded once", async (_, text) => {
+    const plan = await genericPlanOf(page(contributors.list({ client: 1, search: text, order: "name-asc" })));
+
+    expect(plan).toMatch(/Index Cond: \(name_key ~~ \(InitPlan \d+\)\.col1\)/);
+  });
+
+  it.each([
+    ["blanks", " \t\u00a0"],
+    ["accents", accents],
+    ["both in one character", "´"],
+  ])("a search for %s, which all names contain, is none", (_, text) => {
+    expect(z.parse(search, text)).toBeUndefined();
+  });
+
+  it("a search has a trigram where the index does not give all names for it", async () => {
+    const [{ count = 0 } = {}] = await db<{ count: number }[]>`select count(*)::int from contributors`;
+    const part = fc.constantFrom("a", "e", "ra", "9", "é", "\u0301", "-", ".", "%", "_", "\\", " ", "'");
+    const texts = fc.array(part, { minLength: 1, maxLength: 5 }).map((parts) => parts.join(""));
+
+    await fc.assert(
+      fc.asyncProperty(texts, async (text) => {
+        expect(isSelective(text)).toBe((await indexedNames(text)) < count);
+      }),
     );
   });
 
