@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type Declaration, routesOf } from "../../lib/contract/declare.ts";
 import { resources } from "../../lib/contract/endpoints.ts";
 import { permissions } from "../../lib/contract/permissions.ts";
@@ -32,7 +34,8 @@ export function openApiDocument() {
       description:
         "Every error, and every answer to a change, is the envelope `{data, code}`: a message, and the status again. " +
         "Endpoints under `/admin-` need the cookie `refreshToken` and a permission; the others are for everybody, and " +
-        "answer `HEAD` as `GET`, without a body.",
+        "answer `HEAD` as `GET`, without a body." +
+        `\n\n${readmeSection("Who may do what")}`,
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/", description: "Where this document is served" }],
@@ -65,6 +68,14 @@ export function openApiDocument() {
       schemas: schemas(),
     },
   };
+}
+
+/** A section of the README, with its heading. */
+function readmeSection(heading: string): string {
+  const readme = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
+  const section = readme.split(/\n(?=## )/).find((each) => each.startsWith(`## ${heading}\n`));
+  if (!section) throw new Error(`README.md has no section "${heading}"`);
+  return section.trim();
 }
 
 interface NamedDeclaration {

@@ -40,6 +40,18 @@ export const responsesOf = (declaration: Declaration): Readonly<Record<string, u
   200: success(declaration),
   ...(isCacheable(declaration) ? { 304: { description: "Not modified since the `ETag` in `If-None-Match`" } } : {}),
   ...failures(messagesOf(declaration)),
+  ...(declaration.forbids ? { 403: forbidden(declaration) } : {}),
+});
+
+/** The response of an endpoint that not every caller with its permission may call. */
+const forbidden = ({ permission, forbids = {} }: Declaration) => ({
+  ...failure(403, [commonErrors[403]]),
+  description: [
+    `Forbidden: the caller lacks the permission \`${permission}\`, or a page of another origin sent the request, or ` +
+      'one of the rules about the fifteen permissions forbids it (see "Who may do what"):',
+    "",
+    ...Object.entries(forbids).map(([rule, text]) => `- Rule ${rule}: ${text}.`),
+  ].join("\n"),
 });
 
 /** The responses of a path that ends before its parameter: all of them are errors. */

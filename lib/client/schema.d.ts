@@ -1723,7 +1723,32 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /**
+             * @description Forbidden: the caller lacks the permission `edit-users`, or a page of another origin sent the request, or one of the rules about the fifteen permissions forbids it (see "Who may do what"):
+             *
+             *     - Rule 1: an added role, or the default role in place of the last one, has a permission that the caller lacks.
+             *     - Rule 2: the user outranks the caller.
+             *     - Rule 3: the Administrator role is removed by a caller who does not have it, or from its last user.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": "Forbidden",
+                     *       "code": 403
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        data: "Forbidden";
+                        /** @constant */
+                        code: 403;
+                    };
+                };
+            };
             /** @description User not found */
             404: {
                 headers: {
@@ -1826,7 +1851,30 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /**
+             * @description Forbidden: the caller lacks the permission `edit-users`, or a page of another origin sent the request, or one of the rules about the fifteen permissions forbids it (see "Who may do what"):
+             *
+             *     - Rule 2: the user outranks the caller.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": "Forbidden",
+                     *       "code": 403
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        data: "Forbidden";
+                        /** @constant */
+                        code: 403;
+                    };
+                };
+            };
             /** @description User not found */
             404: {
                 headers: {
@@ -1919,7 +1967,30 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /**
+             * @description Forbidden: the caller lacks the permission `edit-users`, or a page of another origin sent the request, or one of the rules about the fifteen permissions forbids it (see "Who may do what"):
+             *
+             *     - Rule 2: the user outranks the caller.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": "Forbidden",
+                     *       "code": 403
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        data: "Forbidden";
+                        /** @constant */
+                        code: 403;
+                    };
+                };
+            };
             /** @description User not found */
             404: {
                 headers: {
@@ -2016,7 +2087,30 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /**
+             * @description Forbidden: the caller lacks the permission `edit-users`, or a page of another origin sent the request, or one of the rules about the fifteen permissions forbids it (see "Who may do what"):
+             *
+             *     - Rule 2: the user outranks the caller.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": "Forbidden",
+                     *       "code": 403
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        data: "Forbidden";
+                        /** @constant */
+                        code: 403;
+                    };
+                };
+            };
             /** @description User not found */
             404: {
                 headers: {
@@ -2111,7 +2205,31 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /**
+             * @description Forbidden: the caller lacks the permission `delete-users`, or a page of another origin sent the request, or one of the rules about the fifteen permissions forbids it (see "Who may do what"):
+             *
+             *     - Rule 2: the user outranks the caller.
+             *     - Rule 3: the user has the Administrator role, and the caller does not, or nobody else does.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": "Forbidden",
+                     *       "code": 403
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        data: "Forbidden";
+                        /** @constant */
+                        code: 403;
+                    };
+                };
+            };
             /** @description User not found */
             404: {
                 headers: {
@@ -2420,7 +2538,32 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /**
+             * @description Forbidden: the caller lacks the permission `edit-roles`, or a page of another origin sent the request, or one of the rules about the fifteen permissions forbids it (see "Who may do what"):
+             *
+             *     - Rule 1: an added permission is one that the caller lacks.
+             *     - Rule 2: a removed permission is one that a user who outranks the caller has through this role alone.
+             *     - Rule 3: it is the Administrator role, and the caller does not have it, or a permission is removed from it.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": "Forbidden",
+                     *       "code": 403
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        data: "Forbidden";
+                        /** @constant */
+                        code: 403;
+                    };
+                };
+            };
             /** @description Role not found */
             404: {
                 headers: {
@@ -2523,7 +2666,32 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /**
+             * @description Forbidden: the caller lacks the permission `delete-roles`, or a page of another origin sent the request, or one of the rules about the fifteen permissions forbids it (see "Who may do what"):
+             *
+             *     - Rule 1: users would get the default role, which has a permission that the caller lacks.
+             *     - Rule 2: a user who outranks the caller has a permission through this role alone.
+             *     - Rule 3: it is the Administrator role.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": "Forbidden",
+                     *       "code": 403
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        data: "Forbidden";
+                        /** @constant */
+                        code: 403;
+                    };
+                };
+            };
             /** @description Role not found */
             404: {
                 headers: {
@@ -2823,7 +2991,30 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /**
+             * @description Forbidden: the caller lacks the permission `edit-permissions`, or a page of another origin sent the request, or one of the rules about the fifteen permissions forbids it (see "Who may do what"):
+             *
+             *     - Rule 1: the caller lacks the permission.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": "Forbidden",
+                     *       "code": 403
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        data: "Forbidden";
+                        /** @constant */
+                        code: 403;
+                    };
+                };
+            };
             /** @description Permission not found */
             404: {
                 headers: {
@@ -2926,7 +3117,31 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /**
+             * @description Forbidden: the caller lacks the permission `delete-permissions`, or a page of another origin sent the request, or one of the rules about the fifteen permissions forbids it (see "Who may do what"):
+             *
+             *     - Rule 1: the caller lacks the permission.
+             *     - Rule 3: the Administrator role has the permission, and the caller does not have that role.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": "Forbidden",
+                     *       "code": 403
+                     *     }
+                     */
+                    "application/json": {
+                        /** @constant */
+                        data: "Forbidden";
+                        /** @constant */
+                        code: 403;
+                    };
+                };
+            };
             /** @description Permission not found */
             404: {
                 headers: {

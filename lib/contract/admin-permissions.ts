@@ -6,6 +6,7 @@ import { name, requiredShortText, textId } from "./parameters.ts";
 const missing = "Permission not found";
 const taken = "Permission with the same name already exists";
 const failed = "Internal server error";
+const lacking = "the caller lacks the permission";
 
 export const listPermissions = declare({
   summary: "Lists permissions",
@@ -35,6 +36,7 @@ export const editPermission = declare({
   body: { name, description: requiredShortText },
   answers: { message: "Permission updated" },
   errors: { 404: missing, 409: taken, 500: failed },
+  forbids: { 1: lacking },
 });
 
 export const addPermission = declare({
@@ -55,4 +57,8 @@ export const deletePermission = declare({
   parameters: { id: textId },
   answers: { message: "Permission deleted" },
   errors: { 404: missing, 500: failed },
+  forbids: {
+    1: lacking,
+    3: "the Administrator role has the permission, and the caller does not have that role",
+  },
 });

@@ -44,6 +44,11 @@ export const editRole = declare({
   },
   answers: { message: "Role updated" },
   errors: { 404: missing, 409: taken, 500: failed },
+  forbids: {
+    1: "an added permission is one that the caller lacks",
+    2: "a removed permission is one that a user who outranks the caller has through this role alone",
+    3: "it is the Administrator role, and the caller does not have it, or a permission is removed from it",
+  },
 });
 
 export const addRole = declare({
@@ -64,4 +69,9 @@ export const deleteRole = declare({
   parameters: { id: textId },
   answers: { message: "Role deleted" },
   errors: { 404: missing, 405: "Cannot delete default role", 500: failed },
+  forbids: {
+    1: "users would get the default role, which has a permission that the caller lacks",
+    2: "a user who outranks the caller has a permission through this role alone",
+    3: "it is the Administrator role",
+  },
 });

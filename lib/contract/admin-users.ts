@@ -7,6 +7,7 @@ import { bodyId, flag, image, limit, list, name, offset, order, search, textId }
 
 const missing = { 404: "User not found" } as const;
 const failing = { ...missing, 500: "Internal server error" } as const;
+const outranked = "the user outranks the caller";
 
 export const listUsers = declare({
   summary: "Lists users with their roles and who is editing them",
@@ -44,6 +45,11 @@ export const editUser = declare({
   body: { username: name, age_verified: flag, added_roles: list(bodyId), removed_roles: list(bodyId) },
   answers: { message: "User updated" },
   errors: { ...failing, 409: "Username already taken" },
+  forbids: {
+    1: "an added role, or the default role in place of the last one, has a permission that the caller lacks",
+    2: outranked,
+    3: "the Administrator role is removed by a caller who does not have it, or from its last user",
+  },
 });
 
 export const deleteUser = declare({
@@ -54,6 +60,10 @@ export const deleteUser = declare({
   parameters: { id: textId },
   answers: { message: "User deleted" },
   errors: failing,
+  forbids: {
+    2: outranked,
+    3: "the user has the Administrator role, and the caller does not, or nobody else does",
+  },
   removesImages: true,
 });
 
@@ -65,6 +75,7 @@ export const logOutUser = declare({
   parameters: { id: textId },
   answers: { message: "User logged out" },
   errors: failing,
+  forbids: { 2: outranked },
 });
 
 export const updateUserImage = declare({
@@ -76,6 +87,7 @@ export const updateUserImage = declare({
   body: { image },
   answers: { message: "Profile image updated" },
   errors: { ...failing, 503: noFileService },
+  forbids: { 2: outranked },
   files: true,
 });
 
@@ -87,5 +99,6 @@ export const deleteUserImage = declare({
   parameters: { id: textId },
   answers: { message: "Profile image deleted" },
   errors: { ...failing, 503: noFileService },
+  forbids: { 2: outranked },
   files: true,
 });

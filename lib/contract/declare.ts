@@ -36,6 +36,8 @@ export interface Declaration {
   readonly answers: Answers;
   /** Messages by status, beside the common ones in errors.ts. */
   readonly errors: Readonly<Partial<Record<404 | 405 | 409 | 500 | 503, string>>>;
+  /** When a caller with the permission gets 403, by the rules in README.md, "Who may do what". */
+  readonly forbids?: Readonly<Partial<Record<1 | 2 | 3, string>>>;
   /** The GET takes an edit lock, so it changes something. */
   readonly locks?: true;
   /** Works only on instances with a file service. */

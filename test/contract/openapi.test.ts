@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { clientTypes, typesFile } from "../../infra/client-types/generate.ts";
 import { openApiDocument, openApiText } from "../../infra/openapi/document.ts";
 import { documentFile } from "../../infra/openapi/file.ts";
+import { type Declaration, stem } from "../../lib/contract/declare.ts";
 import { endpoints, resources } from "../../lib/contract/endpoints.ts";
 import { errorsOf } from "../support/contract.ts";
 import { operations, refusingOperations } from "./operations.ts";
@@ -77,6 +78,31 @@ describe("The OpenAPI document", () => {
       "getPermission",
       "getRole",
       "getUser",
+    ]);
+  });
+
+  it("says which rules forbid a request to callers with the permission, and what the rules are", async () => {
+    const readme = await readFile("README.md", "utf8");
+    const [, section] = /\n(## Who may do what\n.+?)\n## /s.exec(readme) ?? [];
+    expect(document.info.description).toContain(section?.trim());
+    for (const [name, { forbids = {} }] of Object.values(resources).flatMap((each) =>
+      Object.entries<Declaration>(each),
+    )) {
+      const operation = operations.find(({ operationId }) => operationId === name);
+      for (const [rule, text] of Object.entries(forbids))
+        expect(operation?.responses[403]?.description).toContain(`- Rule ${rule}: ${text}`);
+    }
+    const ruled = endpoints.filter(({ forbids }: Declaration) => forbids);
+    expect(ruled.map(stem).sort()).toEqual([
+      "admin-permissions/delete",
+      "admin-permissions/edit",
+      "admin-roles/delete",
+      "admin-roles/edit",
+      "admin-users/delete",
+      "admin-users/delete-image",
+      "admin-users/edit",
+      "admin-users/logout",
+      "admin-users/update-image",
     ]);
   });
 

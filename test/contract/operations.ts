@@ -25,6 +25,7 @@ export interface Operation {
 
 interface Response {
   readonly $ref?: string;
+  readonly description?: string;
   readonly content?: { readonly "application/json": { readonly schema: Json } };
 }
 
