@@ -8,6 +8,7 @@ import {
   nameLengthMax,
   nameOrEmpty,
   numericId,
+  unfitForText,
 } from "../../lib/contract/parameters.ts";
 
 /** JSON Schema 2020-12, as OpenAPI 3.1 uses it. */
@@ -23,7 +24,7 @@ export function answerSchemas(): Record<string, JsonSchema> {
 /** The schema of a path or query parameter. Numbers have the type `integer`, although they are sent as text. */
 export function parameterSchema(schema: z.ZodMiniType): JsonSchema {
   return inputSchema(schema, (context) => {
-    restrictText(context);
+    restrictText(context, "\\u0000");
     const { zodSchema, jsonSchema } = context;
     if (zodSchema === numericId) return replace(jsonSchema, { type: "integer" });
     if (!isNumeric(zodSchema)) return;
@@ -34,7 +35,7 @@ export function parameterSchema(schema: z.ZodMiniType): JsonSchema {
 /** The schema of a field of a JSON body. */
 export function fieldSchema(schema: z.ZodMiniType): JsonSchema {
   return inputSchema(schema, (context) => {
-    restrictText(context);
+    restrictText(context, unfit);
     if (context.zodSchema === bodyId) replace(context.jsonSchema, { $ref: "#/components/schemas/RecordId" });
     if (context.zodSchema === image) context.jsonSchema.pattern = base64;
     if (context.zodSchema === name) replace(context.jsonSchema, { $ref: "#/components/schemas/Name" });
@@ -80,6 +81,7 @@ const characterOf = (point: number) =>
   point > 0xffff ? String.fromCodePoint(point) : `\\u${point.toString(16).padStart(4, "0")}`;
 
 const whitespace = "[\\s\\ufeff]*";
+const unfit = rangesOf(unfitForText);
 const invisible = rangesOf(forbiddenInNames);
 const joining = rangesOf(/\u200c|\u200d|\p{Variation_Selector}/u);
 const visibleName = `^${whitespace}[${joining}]*[^\\s${invisible}${joining}][^${invisible}]*${whitespace}$`;
@@ -120,15 +122,16 @@ function isNumeric(schema: z.core.$ZodType): boolean {
 }
 
 /**
- * Adds the pattern for text that is checked: no NUL; and if it is trimmed, at least one character that is not space.
+ * Adds the pattern for text that is checked: nothing of these characters; and if it is trimmed, at least one character
+ * that is not space.
  */
-function restrictText({ zodSchema, jsonSchema }: Context): void {
+function restrictText({ zodSchema, jsonSchema }: Context, excluded: string): void {
   simplify({ zodSchema, jsonSchema });
   if (!(zodSchema instanceof z.ZodMiniString)) return;
   const checks = (zodSchema._zod.def.checks ?? []).map((check) => check._zod.def.check);
   if (!checks.includes("custom")) return;
   const isTrimmed = checks.includes("overwrite") && jsonSchema.minLength !== undefined;
-  jsonSchema.pattern = isTrimmed ? "^[^\\u0000]*[^\\s\\u0000\\ufeff][^\\u0000]*$" : "^[^\\u0000]*$";
+  jsonSchema.pattern = isTrimmed ? `^[^${excluded}]*[^\\s\\ufeff${excluded}][^${excluded}]*$` : `^[^${excluded}]*$`;
 }
 
 /** Writes positive integers as `minimum: 1`, and leaves out the pattern where there is a format. */

@@ -3546,7 +3546,7 @@ export interface operations {
                         description: string;
                         language: components["schemas"]["Name"];
                         /** @default  */
-                        source?: components["schemas"]["PossibleName"];
+                        source?: string;
                     }[] | null;
                     /** @default [] */
                     removed_descriptions?: (components["schemas"]["RecordId"] | {
@@ -3557,7 +3557,7 @@ export interface operations {
                         id: components["schemas"]["RecordId"];
                         description?: string;
                         language?: components["schemas"]["Name"];
-                        source?: components["schemas"]["PossibleName"];
+                        source?: string;
                     }[] | null;
                     /** @default [] */
                     added_relations?: {

@@ -11,7 +11,6 @@ import {
   limit,
   list,
   name,
-  nameOrEmpty,
   numericId,
   offset,
   optionalId,
@@ -19,6 +18,7 @@ import {
   order,
   requiredText,
   search,
+  source,
 } from "./parameters.ts";
 
 /* Administrative contributors (README.md, "Administrative contributors"; element shapes: "Edits"). */
@@ -79,14 +79,14 @@ const removed = list(
 );
 /** A language by its English name or its two-letter code. */
 const inEnglish = z.pipe(name, z.transform(language));
-const description = z.object({ description: requiredText, language: inEnglish, source: z._default(nameOrEmpty, "") });
+const description = z.object({ description: requiredText, language: inEnglish, source: z._default(source, "") });
 const relation = z.object({ relation_id: bodyId, relation_type: name });
 /** A modified element has its id and the fields that change. */
 const modifiedDescription = z.object({
   id: bodyId,
   description: z.optional(requiredText),
   language: z.optional(inEnglish),
-  source: z.optional(nameOrEmpty),
+  source: z.optional(source),
 });
 const modifiedRelation = z.object({ id: bodyId, relation_id: z.optional(bodyId), relation_type: z.optional(name) });
 

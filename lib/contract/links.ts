@@ -1,12 +1,12 @@
 import normalizeUrl from "normalize-url";
 import * as z from "zod/mini";
-import { trimmed } from "./parameters.ts";
+import { text } from "./parameters.ts";
 
 const linkLengthMax = 2000;
 
 /** An http or https URL, normalised; anything else is invalid, `javascript:` above all. Its length includes escapes. */
 export const link = z.pipe(
-  trimmed(linkLengthMax).check(z.minLength(1)),
+  text(linkLengthMax).check(z.minLength(1)),
   z.transform((value, context) => {
     try {
       const url = normalizeUrl(value, { defaultProtocol: "https", stripWWW: false, stripAuthentication: true });

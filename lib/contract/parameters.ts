@@ -10,8 +10,16 @@ const elementsMax = 200;
 /** PostgreSQL stores neither NUL nor an unpaired surrogate. */
 const storable = z.refine<string>((value) => !value.includes("\0") && value.isWellFormed());
 
-/** Text of at most `max` characters; then surrounding white space is removed. */
-export const trimmed = (max: number) => z.string().check(z.maxLength(max), z.trim(), storable);
+/** Of control characters, a text may contain only these. Any other has six bytes in JSON, and nothing shows it. */
+export const unfitForText = /[\p{Cc}--[\t\n\r]]/v;
+
+/** Text of at most `max` characters. Line breaks become `\n`, and surrounding white space is removed. */
+export const text = (max: number) =>
+  z.string().check(
+    z.maxLength(max),
+    z.refine((value) => value.isWellFormed() && !unfitForText.test(value)),
+    z.overwrite((value) => value.replaceAll(/\r\n?/g, "\n").trim()),
+  );
 
 /**
  * Characters that a name may not contain: control characters, line breaks, invisible characters, and those that change
@@ -30,9 +38,11 @@ export const nameOrEmpty = z.string().check(
 export const name = nameOrEmpty.check(z.minLength(1));
 
 /** A contributor's description. */
-export const requiredText = trimmed(textLengthMax).check(z.minLength(1));
+export const requiredText = text(textLengthMax).check(z.minLength(1));
+/** The source of a description; may be empty. */
+export const source = text(nameLengthMax);
 /** A role's or a permission's description; may be empty. */
-export const shortText = trimmed(shortTextLengthMax);
+export const shortText = text(shortTextLengthMax);
 export const requiredShortText = shortText.check(z.minLength(1));
 
 /** A field with a default, for null and for a missing field. */

@@ -106,35 +106,6 @@ describe("Nobody can make a record longer than an answer", () => {
     expect((await call("admin-roles/id", role.id)).body.permissions).toHaveLength(500);
   });
 
-  it("by descriptions, aliases, relations and links of a contributor, all at their limits", async () => {
-    const contributor = await aContributor(stack.sql, { public: true });
-    const others = await Promise.all(
-      Array.from({ length: 100 }, (_, number) => {
-        return aContributor(stack.sql, { first_name: String(number).padEnd(255, "本"), last_name: "漢".repeat(255) });
-      }),
-    );
-    await stack.sql`update contributors set public = true`;
-    const links = Array.from({ length: 50 }, (_, number) => `https://example.org/${number}/`.padEnd(2_000, "x"));
-    for (const fields of [
-      { added_descriptions: Array(7).fill({ description: "\u0001".repeat(20_000), language: "de" }) },
-      {
-        links,
-        added_aliases: Array(200).fill("漢".repeat(255)),
-        added_relations: others.map(({ id }) => ({ relation_id: id, relation_type: "漢".repeat(255) })),
-      },
-    ]) {
-      const body = { first_name: "Enormous", public: true, ...fields };
-      expect((await call("admin-contributors/edit", contributor.id, body)).status).toBe(200);
-    }
-
-    const [{ slug } = {}] = await stack.sql`select slug from contributors where id = ${contributor.id}`;
-    const { body } = await call("contributor/slug", slug);
-
-    expect(body.descriptions).toHaveLength(7);
-    expect(body.relations).toHaveLength(100);
-    expect((await call("admin-contributors/id", contributor.id)).body.links).toHaveLength(50);
-  });
-
   it("by links that were measured before they are stored", async () => {
     const contributor = await aContributor(stack.sql);
 
@@ -144,5 +115,109 @@ describe("Nobody can make a record longer than an answer", () => {
     });
 
     expect(body).toEqual(invalidParameter("links"));
+  });
+});
+
+/** The longest legal text of a character, in UTF-16 code units; white space at its ends would be removed. */
+const longestOf = (character: string, length: number) =>
+  `x${character.repeat(Math.floor((length - 2) / character.length))}x`;
+
+/** The longest that a contributor, a role or a user can be, in the characters that become the longest in an answer. */
+describe.each([
+  ["quotation marks, four bytes each", '"'],
+  ["backslashes, four bytes each", "\\"],
+  ["line breaks", "\n"],
+  ["line separators", "\u2028"],
+  ["joiners", "\u200d"],
+  ["characters of four bytes", "😀"],
+])("The longest record is answered, in %s", (_, character) => {
+  /** Names hold neither line breaks nor joiners on their own. */
+  const nameCharacter = /["\\😀]/u.test(character) ? character : "漢";
+  const longestName = longestOf(nameCharacter, 255);
+  const uniqueName = (number: number) => `${number}`.padStart(4, "0") + longestOf(nameCharacter, 251);
+  const twoThousand = longestOf(character, 2_000);
+
+  it("as details of a contributor", async () => {
+    const { sql } = stack;
+    const contributor = await aContributor(sql, { public: true });
+    const others = await sql<{ id: number }[]>`
+      insert into contributors (first_name, last_name, slug, public)
+      select name, ${longestName}, 'other-' || gen_random_uuid(), true
+      from unnest(${Array.from({ length: 100 }, (_, number) => uniqueName(number))}::text[]) as name
+      on conflict (identity_key(first_name), identity_key(last_name)) do update set public = true
+      returning id
+    `;
+    const description = { description: longestOf(character, 20_000), language: longestName, source: longestName };
+    const edit = (body: object) =>
+      call("admin-contributors/edit", contributor.id, { first_name: longestName, last_name: longestName, ...body });
+    const links = Array.from({ length: 50 }, (_, number) => `https://example.org/${number}#`.padEnd(2_000, "\\"));
+    const rest = {
+      public: true,
+      gender: longestName,
+      type: longestName,
+      links,
+      added_aliases: Array(200).fill(longestName),
+      added_relations: others.map(({ id }) => ({ relation_id: id, relation_type: longestName })),
+    };
+
+    for (let added = 0; added < 40; added += 10) {
+      expect((await edit({ added_descriptions: Array(10).fill(description) })).status).toBe(200);
+    }
+    expect((await edit(rest)).status).toBe(200);
+
+    for (const [name, id] of [
+      ["admin-contributors/id", contributor.id],
+      ["contributor/slug", contributor.slug],
+    ] as const) {
+      const { body } = await call(name, id);
+      expect(body.descriptions.map((each: { description: string }) => each.description)).toEqual(
+        Array(40).fill(description.description),
+      );
+      expect([body.aliases.length, body.relations.length, body.links.length]).toEqual([200, 100, 50]);
+      expect(body.links[0].url).toBe(links[0]);
+    }
+    await sql`delete from contributors where id = ${contributor.id}`;
+  });
+
+  it("as details of a role, the default one, too", async () => {
+    const { sql } = stack;
+    const permissions = await sql<Named[]>`
+      insert into permissions (name, description)
+      select name, ${twoThousand} from unnest(${Array.from({ length: 500 }, (_, number) => uniqueName(number))}::text[]) as name
+      returning id, name
+    `;
+    const description = { name: uniqueName(0), description: twoThousand };
+    await call("admin-roles/add", undefined, description);
+    const [role] = await sql<Named[]>`select id, name from roles where name = ${description.name}`;
+    const [usual] = await sql<Named[]>`select id, name from roles where is_default = 1`;
+
+    for (const each of [role, usual]) {
+      const body = { ...description, name: each?.name, added_permissions: idsOf(permissions) };
+      expect((await call("admin-roles/edit", each?.id, body)).status).toBe(200);
+      const detail = (await call("admin-roles/id", each?.id)).body;
+      expect(detail.permissions).toHaveLength(500);
+      expect(detail.permissions[499]).toMatchObject({ name: uniqueName(499), description: twoThousand });
+    }
+    await sql`delete from permissions where id = any(${idsOf(permissions)})`;
+    await sql`delete from roles where id = ${role?.id ?? 0}`;
+  });
+
+  it("as details of a user", async () => {
+    const { sql } = stack;
+    const user = await aUser(sql);
+    const roles = await sql<Named[]>`
+      insert into roles (name, description)
+      select name, ${twoThousand} from unnest(${Array.from({ length: 200 }, (_, number) => uniqueName(number))}::text[]) as name
+      returning id, name
+    `;
+
+    const body = { username: longestName, added_roles: idsOf(roles) };
+    expect((await call("admin-users/edit", user.id, body)).status).toBe(200);
+
+    const detail = (await call("admin-users/id", user.id)).body;
+    expect(detail.username).toBe(longestName);
+    expect(detail.roles.filter((each: { description: string }) => each.description === twoThousand)).toHaveLength(200);
+    await sql`delete from users where id = ${user.id}`;
+    await sql`delete from roles where id = any(${idsOf(roles)})`;
   });
 });

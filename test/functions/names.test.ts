@@ -50,9 +50,7 @@ const names: readonly (readonly [string, keyof typeof ids, string, (name: string
       ["added_relations", (relation_type) => ({ relation_id: ids.friend, relation_type })],
       ["modified_relations", (relation_type) => ({ id: 1, relation_type })],
       ["added_descriptions", (language) => described({ language })],
-      ["added_descriptions", (source) => described({ source })],
       ["modified_descriptions", (language) => ({ id: 1, language })],
-      ["modified_descriptions", (source) => ({ id: 1, source })],
     ] satisfies [string, (name: string) => unknown][]
   ).map(
     ([parameter, element]) =>
