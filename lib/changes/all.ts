@@ -3,6 +3,7 @@ import addPermission from "./add-permission.sql";
 import addRole from "./add-role.sql";
 import admit from "./admit.sql";
 import authority from "./authority.sql";
+import contributorElements from "./contributor-elements.sql";
 import createUser from "./create-user.sql";
 import deleteContributor from "./delete-contributor.sql";
 import deletePermission from "./delete-permission.sql";
@@ -30,7 +31,16 @@ import unlistImages from "./unlist-images.sql";
  * What changes have in common, in the order in which it is created. Bodies of functions contain no colon, since the
  * Data API looks for parameters in them, too.
  */
-export const steps = [request, authority, admit, records, images, openRecords, makeChange] as const;
+export const steps = [
+  request,
+  authority,
+  admit,
+  records,
+  contributorElements,
+  images,
+  openRecords,
+  makeChange,
+] as const;
 
 /** The files of the changes, by the name of the function that makes the change. */
 export const changes = {

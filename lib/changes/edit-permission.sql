@@ -4,6 +4,7 @@ create function edit_permission(request request) returns outcome language plpgsq
     target bigint = request.target;
     asked json = request.asked;
     before json = permission_record(target);
+    changed jsonb;
   begin
     if record_error(request, before) > 0 then
       return refused(record_error(request, before));
@@ -14,11 +15,13 @@ create function edit_permission(request request) returns outcome language plpgsq
 
     begin
       update permissions
-      set name = asked ->> 'name', description = asked ->> 'description', version = version + 1
+      set name = asked ->> 'name', description = asked ->> 'description'
       where id = target;
     exception when unique_violation then
       return refused(409);
     end;
-    return done(request, before);
+    changed = replaced(before, permission_record(target));
+    update permissions set version = version + 1 where id = target and changed <> '{}';
+    return edited(request, changed);
   end
 $$;

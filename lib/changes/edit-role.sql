@@ -19,6 +19,7 @@ create function edit_role(request request) returns outcome language plpgsql as $
     wanted bigint[] = ids(asked -> 'added_permissions');
     removed bigint[] = ids(asked -> 'removed_permissions');
     added bigint[] = without(wanted, held || removed);
+    changed jsonb;
   begin
     if record_error(request, before) > 0 then
       return refused(record_error(request, before));
@@ -40,8 +41,7 @@ create function edit_role(request request) returns outcome language plpgsql as $
       update roles
       set
         name = asked ->> 'name',
-        description = case when asked -> 'description' is null then description else asked ->> 'description' end,
-        version = version + 1
+        description = case when asked -> 'description' is null then description else asked ->> 'description' end
       where id = target;
     exception when unique_violation then
       return refused(409);
@@ -52,6 +52,8 @@ create function edit_role(request request) returns outcome language plpgsql as $
     if removed <> '{}' then
       delete from role_permissions where role_id = target and permission_id = any(removed);
     end if;
-    return done(request, before);
+    changed = replaced(before, role_record(target));
+    update roles set version = version + 1 where id = target and changed <> '{}';
+    return edited(request, changed);
   end
 $$;

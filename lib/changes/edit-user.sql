@@ -15,6 +15,7 @@ create function edit_user(request request) returns outcome language plpgsql as $
     removed bigint[] = ids(asked -> 'removed_roles');
     added bigint[] = without(wanted, held || removed);
     remaining bigint[] = without(held || added, removed);
+    changed jsonb;
   begin
     if record_error(request, before) > 0 then
       return refused(record_error(request, before));
@@ -38,8 +39,7 @@ create function edit_user(request request) returns outcome language plpgsql as $
       update users
       set
         username = asked ->> 'username',
-        age_verified = cast(asked ->> 'age_verified' as boolean),
-        version = version + 1
+        age_verified = cast(asked ->> 'age_verified' as boolean)
       where id = target;
     exception when unique_violation then
       return refused(409);
@@ -51,6 +51,8 @@ create function edit_user(request request) returns outcome language plpgsql as $
       delete from user_roles where user_id = target and role_id = any(removed);
     end if;
     delete from user_locks where user_id = target and holder_id = request.caller;
-    return done(request, before);
+    changed = replaced(before, user_record(target));
+    update users set version = version + 1 where id = target and changed <> '{}';
+    return edited(request, changed);
   end
 $$;

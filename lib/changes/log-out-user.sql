@@ -15,6 +15,6 @@ create function log_out_user(request request) returns outcome language plpgsql a
     where user_id = request.target and expires_at > now() and revoked_at is null;
     delete from user_locks where holder_id = request.target;
     delete from contributor_locks where holder_id = request.target;
-    return done(request, before);
+    return done(request);
   end
 $$;

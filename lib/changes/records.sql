@@ -1,4 +1,4 @@
--- A record with all that belongs to it, as the ledger stores it from before a change; null if there is none.
+-- A record with all that belongs to it, as the ledger stores it when it is deleted; null if there is none.
 create function user_record(target bigint) returns json language sql stable as $$
   select row_to_json(record)
   from (
@@ -46,8 +46,37 @@ create function contributor_record(target bigint) returns json language sql stab
         select coalesce(json_agg(row_to_json(relation) order by id), '[]')
         from contributor_relations as relation
         where contributor_id = target
-      ) as relations
+      ) as relations,
+      (
+        select coalesce(json_agg(row_to_json(relation) order by id), '[]')
+        from contributor_relations as relation
+        where relation_id = target
+      ) as incoming_relations,
+      (
+        select coalesce(json_agg(json_build_object('id', series_id, 'role', role) order by series_id), '[]')
+        from series_contributors
+        where contributor_id = target
+      ) as series
     from contributors
     where id = target
   ) as record
+$$;
+
+-- What an edit replaced, from the record before and after it: the former values of fields, and of a list of ids those
+-- that were added and those that were removed. So a row is never much longer than its request and what it dropped.
+create function replaced(before json, after json) returns jsonb language sql immutable as $$
+  with field as (
+    select key, old.value as old, new.value as new
+    from json_each(before) as old join json_each(after) as new using (key)
+    where cast(old.value as text) <> cast(new.value as text)
+  )
+  select coalesce(jsonb_object_agg(name, value), '{}')
+  from (
+    select key, cast(old as jsonb) from field where json_typeof(old) <> 'array'
+    union all
+    select 'added_' || key, to_jsonb(without(ids(new), ids(old))) from field where json_typeof(old) = 'array'
+    union all
+    select 'removed_' || key, to_jsonb(without(ids(old), ids(new))) from field where json_typeof(old) = 'array'
+  ) as part (name, value)
+  where value <> '[]'
 $$;

@@ -12,6 +12,6 @@ create function remove_image(request request) returns outcome language plpgsql a
     end if;
 
     perform set_image(request, null);
-    return done(request, before, answer => schedule_removal(before));
+    return done(request, json_build_object('image', before -> 'image'), answer => schedule_removal(before));
   end
 $$;

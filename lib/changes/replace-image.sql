@@ -19,7 +19,7 @@ create function replace_image(request request) returns outcome language plpgsql 
     end if;
 
     perform set_image(request, image_key);
-    return done(request, before, answer => json_build_object(
+    return done(request, json_build_object('image', before -> 'image'), answer => json_build_object(
       'image', image_key,
       'former', schedule_removal(before) -> 'former'
     ));

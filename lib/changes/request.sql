@@ -65,6 +65,18 @@ create function done(request request, before json default null, record bigint de
   end
 $$;
 
+-- The outcome of an edit, with what it replaced. If it changed nothing, its row has the key without the input: the same
+-- request, sent again, gets the same answer, and does not change later what it did not change now.
+create function edited(request request, changed jsonb) returns outcome language plpgsql as $$
+  begin
+    if changed = '{}' then
+      request.asked = null;
+      return done(request);
+    end if;
+    return done(request, cast(changed as json));
+  end
+$$;
+
 -- The distinct ids in a JSON array of ids, or of objects with an id.
 create function ids(elements json) returns bigint[] language plpgsql immutable as $$
   begin

@@ -34,13 +34,15 @@ async function list(payload: object): Promise<{ changes: Row[]; next: number | n
 }
 
 describe("ops-list-changes", () => {
-  it("shows who changed what, and the record before", async () => {
+  it("shows who changed what, and what it replaced", async () => {
     const contributor = await aContributor(stack.sql, { first_name: "Before", last_name: "Then" });
-    await stack.sql`insert into contributor_aliases (contributor_id, name) values (${contributor.id}, 'Old alias')`;
+    const [alias] = await stack.sql`
+      insert into contributor_aliases (contributor_id, name) values (${contributor.id}, 'Old alias') returning id
+    `;
     const { headers } = await stack.call("admin-contributors/edit", {
       as: editor.token,
       path: { id: contributor.id },
-      body: { first_name: "After", added_aliases: ["New alias"] },
+      body: { first_name: "After", public: true, added_aliases: ["New alias"], removed_aliases: [alias?.id] },
     });
 
     const { changes } = await list({ record: contributor.id });
@@ -55,11 +57,12 @@ describe("ops-list-changes", () => {
         username: editor.username,
         record: contributor.id,
         asked: expect.objectContaining({ first_name: "After", added_aliases: ["New alias"] }),
-        before: expect.objectContaining({
+        before: {
           first_name: "Before",
           last_name: "Then",
-          aliases: [expect.objectContaining({ name: "Old alias" })],
-        }),
+          added_aliases: [expect.any(Number)],
+          removed_aliases: [{ id: alias?.id, name: "Old alias" }],
+        },
       },
     ]);
     expect(Date.now() - Date.parse(changes[0]?.at ?? "")).toBeLessThan(60_000);
