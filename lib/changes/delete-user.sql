@@ -1,5 +1,16 @@
+-- Leaves only ids in the rows of the ledger about a user, and only the id in rows by the user.
+create function forget_user(target bigint) returns void language sql as $$
+  update changes
+  set asked = null, before = null, answer = null
+  where
+    record_id = target
+    and (starts_with(endpoint, 'admin-users/') or endpoint in ('ops/create-user', 'ops/issue-refresh-token'));
+  update changes set username = null where caller_id = target;
+$$;
+
 -- DELETE /admin-users/delete/{id}. Roles and locks go with the user. Sessions stay for a while, so that the answer
--- to them can say that the user is gone. They permit nothing: no other user ever gets the same id.
+-- to them can say that the user is gone. They permit nothing: no other user ever gets the same id. The ledger gets no
+-- record of the user, since the deletion is for good.
 create function delete_user(request request) returns outcome language plpgsql as $$
   declare
     before json = user_record(request.target);
@@ -12,6 +23,10 @@ create function delete_user(request request) returns outcome language plpgsql as
     end if;
 
     delete from users where id = request.target;
-    return done(request, before, answer => schedule_removal(before));
+    perform forget_user(request.target);
+    if request.caller = request.target then
+      request.username = null;
+    end if;
+    return done(request, answer => schedule_removal(before));
   end
 $$;

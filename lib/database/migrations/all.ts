@@ -11,6 +11,7 @@ import changes from "./0010-changes.sql";
 import freeSlugs from "./0011-slugs.sql";
 import roleUsers from "./0012-role-users.sql";
 import changeLock from "./0013-change-lock.sql";
+import deletedUsers from "./0014-deleted-users.sql";
 import ledgerIndexes from "./0017-ledger-indexes.sql";
 import defaultRole from "./0018-default-role.sql";
 
@@ -38,6 +39,7 @@ export const migrations: readonly Migration[] = [
   { name: "0011-slugs", text: freeSlugs },
   { name: "0012-role-users", text: roleUsers },
   { name: "0013-change-lock", text: changeLock },
+  { name: "0014-deleted-users", text: deletedUsers },
   { name: "0017-ledger-indexes", text: ledgerIndexes },
   { name: "0018-default-role", text: defaultRole },
 ];

@@ -87,14 +87,24 @@ describe("ops-list-changes", () => {
     expect(await recordsOf({ until: "2020-01-01T00:00:00Z" })).toEqual([]);
   });
 
-  it("finds changes by a user's present and former name, and those of deleted users", async () => {
+  it("finds changes by a user's present and former name, and those of deleted users by their id alone", async () => {
     const person = await holderOf(stack.sql, "add-roles");
     await stack.call("admin-roles/add", { as: person.token, body: { name: "By somebody", description: "d" } });
 
     await stack.sql`update users set username = 'Renamed since' where id = ${person.id}`;
     expect((await list({ user: "renamed since" })).changes).toHaveLength(1);
-    await stack.sql`delete from users where id = ${person.id}`;
-    expect((await list({ user: person.username })).changes).toHaveLength(1);
+    await stack.call("admin-users/delete", { as: administrator.token, path: { id: person.id } });
+    expect((await list({ user: person.username })).changes).toEqual([]);
+    expect((await list({ user: person.id })).changes).toEqual([
+      expect.objectContaining({
+        userId: person.id,
+        username: null,
+        asked: expect.objectContaining({ description: "d" }),
+      }),
+    ]);
+    expect((await list({ record: person.id, endpoint: "admin-users" })).changes).toEqual([
+      expect.objectContaining({ record: person.id, asked: {}, before: null }),
+    ]);
   });
 
   it("gives consecutive pages", async () => {

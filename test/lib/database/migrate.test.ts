@@ -99,6 +99,27 @@ describe("ops-migrate", () => {
     ]);
   });
 
+  it("takes all but ids of deleted users out of the ledger", async () => {
+    const [user] = await sql`insert into users (username, slug) values ('Here', 'here') returning id::int`;
+    const row = (endpoint: string, caller: number, record: number) => sql`
+      insert into changes (key, request_id, endpoint, caller_id, username, record_id, asked, before, answer)
+      values (gen_random_uuid(), '', ${endpoint}, ${caller}, 'Name', ${record}, '1', '2', '3')
+    `;
+    await sql`delete from changes`;
+    await row("admin-users/edit", user?.id, 987_654);
+    await row("ops/create-user", 987_654, user?.id);
+    await row("admin-roles/edit", 987_654, 987_654);
+    await sql`delete from migrations where name = '0014-deleted-users'`;
+
+    expect(await migrate()).toEqual({ result: { applied: ["0014-deleted-users"] } });
+
+    expect(await sql`select username, asked, before, answer from changes order by id`).toEqual([
+      { username: "Name", asked: null, before: null, answer: null },
+      { username: null, asked: 1, before: 2, answer: 3 },
+      { username: null, asked: 1, before: 2, answer: 3 },
+    ]);
+  });
+
   it.each([
     ["a statement", "ExecuteStatement"],
     ["a commit", "CommitTransaction"],
