@@ -94,14 +94,23 @@ function pauseAfter(failures: number): number {
 const throttles = new Set(["ThrottlingException", "TooManyRequestsException", "SlowDown", "RequestTimeout"]);
 
 /**
- * Whether the service failed, is overloaded or cannot be reached. Nobody knows then whether it ran the command. An answer
- * that breaks off is an error with the status 200.
+ * Whether the service failed, is overloaded or cannot be reached, or this machine's clock is wrong. An answer that breaks
+ * off is an error with the status 200.
  */
 export function isFault(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const status = statusOf(error);
-  return isConnectionError(error) || status === 200 || status === 429 || status >= 500 || throttles.has(error.name);
+  const failed = status === 200 || status === 429 || status >= 500;
+  return failed || isConnectionError(error) || isClockError(error) || throttles.has(error.name);
 }
+
+/**
+ * Whether the signature has the wrong time: after a freeze, the clock of a Lambda function may be minutes late. The SDK
+ * takes the service's time from this answer, and signs the next attempt by it.
+ */
+export const isClockError = ({ name, message }: Error): boolean =>
+  name === "RequestTimeTooSkewed" ||
+  (name === "InvalidSignatureException" && /^Signature (?:expired|not yet current)/.test(message));
 
 /** The connection failed, or the attempt was aborted. Codes of programming errors begin with ERR_, or are the SDK's. */
 function isConnectionError(error: unknown): boolean {

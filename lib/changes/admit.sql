@@ -1,9 +1,10 @@
--- Waits for locks end at this time. Later ones fail at once.
+-- Waits for locks end at this time. Later ones fail at once. No attempt lasts longer than 8 s (lib/retry.ts), whatever a
+-- clock that has been set says.
 create function end_waits_at(moment timestamptz) returns void language plpgsql as $$
   begin
     perform set_config(
       'lock_timeout',
-      cast(greatest(1, floor(1000 * extract(epoch from moment - clock_timestamp()))) as text),
+      cast(least(8000, greatest(1, floor(1000 * extract(epoch from moment - clock_timestamp())))) as text),
       true
     );
   end

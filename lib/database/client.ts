@@ -1,6 +1,6 @@
 import { ExecuteStatementCommand, type Field, RDSDataClient, type SqlParameter } from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
-import { type AttemptOptions, deadlineFromNow, isFault, retry, timeouts } from "../retry.ts";
+import { type AttemptOptions, deadlineFromNow, isClockError, isFault, retry, timeouts } from "../retry.ts";
 import { sqlStateOf } from "./errors.ts";
 import { releaseMissing } from "./release.ts";
 
@@ -55,7 +55,7 @@ export function isRefusal(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const state = sqlStateOf(error);
   if (state !== undefined) return !connectionStates.test(state);
-  return refusals.has(error.name) || ("code" in error && unreachable.test(String(error.code)));
+  return refusals.has(error.name) || isClockError(error) || ("code" in error && unreachable.test(String(error.code)));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { Sql, TransactionSql } from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { envelope, forbidden, unauthorized } from "../support/envelope.ts";
@@ -95,6 +95,29 @@ describe("Changes that wait for a lock past their deadline", () => {
 
     expect((await reply.waiting).body).toEqual(forbidden);
     expect(await countOf(role)).toBe(0);
+  });
+});
+
+describe("A change by a function whose clock has been set a year ahead", () => {
+  it("is made", async () => {
+    const [{ schema = "" } = {}] = await stack.sql<{ schema: string }[]>`select schema from releases`;
+    const nextYear = new Date(Date.now() + 366 * 24 * 3_600_000);
+    const request = {
+      key: randomUUID(),
+      id: "by-hand",
+      endpoint: "admin-roles/add",
+      digest: createHash("sha256").update(administrator.token).digest("hex"),
+      permission: "add-roles",
+      asked: { name: name(), description: "d" },
+      begin_by: nextYear,
+      wait_until: nextYear,
+    };
+
+    const outcomes = await stack.sql`
+      select status from ${stack.sql(schema)}.make_change('add_role', ${JSON.stringify(request)}::text::json)
+    `;
+
+    expect(outcomes).toEqual([{ status: 200 }]);
   });
 });
 

@@ -25,6 +25,14 @@ const transient: [string, Fault][] = [
   ["a cluster that resumes", refused("DatabaseResumingException", "The Aurora DB instance db-X is resuming")],
   ["a cluster that is being changed", refused("InvalidResourceStateException")],
   ["a password that changes", refused("InvalidSecretException")],
+  [
+    "a signature of a clock that is late",
+    refused(
+      "InvalidSignatureException",
+      "Signature expired: 20261122T185948Z is now earlier than 20261122T190448Z",
+      403,
+    ),
+  ],
   ["a connection lost behind the Data API", refused("BadRequestException", "Communications link failure")],
   ["a connection closed behind the Data API", refused("BadRequestException", "This connection has been closed.")],
   ["a login that fails behind the Data API", refused("BadRequestException", "FATAL: sorry; SQLState: 28P01")],
@@ -39,6 +47,7 @@ const permanent: [string, Fault][] = [
   ["a statement it does not understand", refused("ValidationException")],
   ["a request it does not understand", refused("BadRequestException", "Database name is not provided")],
   ["a role that may not", refused("AccessDeniedException", "", 403)],
+  ["a signature of a wrong key", refused("InvalidSignatureException", "The request signature does not match", 403)],
   ["a cluster that is not there", refused("DatabaseNotFoundException", "", 404)],
 ];
 
@@ -104,7 +113,7 @@ describe("A statement", () => {
 
   const isKnown = ({ kind, ...fault }: Fault) =>
     kind === "throttle" ||
-    ("type" in fault && /Resuming|InvalidSecret|SQLState: (?!08|57P)/.test(JSON.stringify(fault)));
+    ("type" in fault && /Resuming|InvalidSecret|InvalidSignature|SQLState: (?!08|57P)/.test(JSON.stringify(fault)));
   it.each<[string, typeof read, string, (fault: Fault) => boolean]>([
     ["reads", read, "Service unavailable, try again in a few seconds", () => true],
     ["writes", write, "Service unavailable, the change may have been made", () => true],
