@@ -159,6 +159,8 @@ const stageSettings = z
     logRetentionDays: retentionDays,
     /** How many days the ledger of changes is kept. */
     changesKeptDays: z.int().min(1).max(3_650),
+    /** How much the ledger may grow in a day before an alarm fires. */
+    ledgerGigabytesADay: z.number().positive().default(1),
     alarmRecipient: z.email(),
   })
   .refine((it) => it.uploads === (it.imageCertificate !== undefined), "a stage has imageCertificate if it has uploads");

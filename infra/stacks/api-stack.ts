@@ -57,7 +57,12 @@ export class ApiStack extends Stack {
     this.#log = makeFunctionLog(this, settings.name, settings);
 
     const alarms = new Alarms(this, "Alarms", { prefix: this.#prefix, recipient: settings.alarmRecipient });
-    const monitoring = new Monitoring(this, "Watch", { prefix: this.#prefix, cluster: this.#cluster, alarms });
+    const monitoring = new Monitoring(this, "Watch", {
+      prefix: this.#prefix,
+      cluster: this.#cluster,
+      alarms,
+      ledgerGigabytesADay: settings.ledgerGigabytesADay,
+    });
     const images = this.makeImages();
     const served = endpoints
       .filter(({ files }) => settings.uploads || !files)

@@ -15,6 +15,8 @@ export interface Tools {
     asked?: object,
     digest?: string,
   ) => Promise<{ readonly status: number; readonly answer: unknown }>;
+  /** Writes one line of JSON for CloudWatch Logs. */
+  readonly log: (fields: Readonly<Record<string, unknown>>) => void;
 }
 
 /**
@@ -27,6 +29,8 @@ export function operatorFunction<S extends z.ZodMiniType, Result>(
   payload: S,
   work: (input: z.output<S>, tools: Tools) => Promise<Result>,
 ): (event: unknown, context?: Context) => Promise<Result> {
+  // As in the lines about requests.
+  const name = endpoint.replace("/", "-");
   return async (event, context) => {
     const input = payloadOf(payload, event);
     const change: Tools["change"] = async (name, asked = {}, digest = "") => {
@@ -41,6 +45,8 @@ export function operatorFunction<S extends z.ZodMiniType, Result>(
       });
       return { status, answer: JSON.parse(body ?? "null") };
     };
-    return await work(input, { change });
+    const log: Tools["log"] = (fields) =>
+      console.log(JSON.stringify({ level: "info", time: new Date().toISOString(), endpoint: name, ...fields }));
+    return await work(input, { change, log });
   };
 }

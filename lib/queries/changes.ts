@@ -37,6 +37,18 @@ export const list = (filters: Filters): ListQuery<unknown> => ({
   },
 });
 
+/**
+ * About how many bytes the changes of the last day take in the database, as they are stored. Its own columns and the
+ * entries in indexes make up half a kilobyte of a row.
+ */
+export const bytesOfLastDay = (): Sql => sql`
+  select
+    500 * count(*)
+    + coalesce(sum(coalesce(pg_column_size(asked), 0) + coalesce(pg_column_size(before), 0)), 0)::bigint
+  from changes
+  where at > now() - interval '1 day'
+`;
+
 /** An index finds the changes of a user's id, and another those of a name: for both at once there could be none. */
 function byUser(user: Filters["user"]): readonly Sql[] {
   if (user === undefined) return [sql`true`];

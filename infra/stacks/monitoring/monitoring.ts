@@ -14,6 +14,7 @@ export interface MonitoringProps {
   readonly prefix: string;
   readonly cluster: Cluster;
   readonly alarms: Alarms;
+  readonly ledgerGigabytesADay: number;
 }
 
 interface MonitoredResources {
@@ -38,6 +39,8 @@ export interface Scheduled {
  * the database gets more capacity, are faster than this.
  */
 const slowMilliseconds = 3_000;
+
+const bytesPerGigabyte = 1_000_000_000;
 
 /** The alarms, the dashboard and the saved queries of an API. */
 export class Monitoring extends Construct {
@@ -96,6 +99,7 @@ export class Monitoring extends Construct {
       periods: 3,
     });
     this.addListAlarms(functionLog);
+    this.addLedgerAlarm(functionLog);
     accessLog.addMetricFilter("Throttled", {
       ...metrics.customMetricName("throttled"),
       filterPattern: FilterPattern.stringValue("$.status", "=", "429"),
@@ -187,6 +191,23 @@ export class Monitoring extends Construct {
       ...metrics.customMetricName("failures"),
       filterPattern: isError,
       dimensions: { endpoint: "$.endpoint" },
+    });
+  }
+
+  private addLedgerAlarm(functionLog: LogGroup): void {
+    const metrics = this.#metrics;
+    const { alarms, ledgerGigabytesADay } = this.#props;
+    // Once a day ops-tidy logs it.
+    functionLog.addMetricFilter("LedgerBytes", {
+      ...metrics.customMetricName("ledger-bytes"),
+      filterPattern: FilterPattern.exists("$.ledgerBytesOfLastDay"),
+      metricValue: "$.ledgerBytesOfLastDay",
+    });
+    alarms.add("ledger-growing", {
+      metric: metrics.customMetric("ledger-bytes", Stats.MAXIMUM).with({ period: Duration.days(1) }),
+      impact: `Within a day the ledger grew by ${ledgerGigabytesADay} GB or more, which the database and each backup keep for as long as changes are kept: somebody imports a lot, or fills it on purpose. The README says how to find out who.`,
+      threshold: ledgerGigabytesADay * bytesPerGigabyte,
+      periods: 1,
     });
   }
 

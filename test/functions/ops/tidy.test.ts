@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { anAdministrator, aSession, type Person } from "../../support/people.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 
@@ -67,7 +67,8 @@ describe("ops-tidy and the ledger", () => {
 
     expect(await tidied({})).toMatchObject({ changes: 25_000 });
 
-    expect(stack.dataApi.calls.map(({ operation }) => operation)).toEqual(Array(3).fill("ExecuteStatement"));
+    // Three batches, and the ledger's growth.
+    expect(stack.dataApi.calls.map(({ operation }) => operation)).toEqual(Array(4).fill("ExecuteStatement"));
     expect(await recordedDays()).toEqual([]);
   });
 
@@ -105,7 +106,7 @@ describe("ops-tidy and the ledger", () => {
 
     expect(await tidied({})).toMatchObject({ changes: 12_000 });
 
-    expect(stack.dataApi.calls).toHaveLength(3);
+    expect(stack.dataApi.calls).toHaveLength(4);
   });
 
   it("is itself in the ledger where it did something, and only there", async () => {
@@ -120,6 +121,32 @@ describe("ops-tidy and the ledger", () => {
     expect((await entries()).slice(before.length)).toEqual([
       { asked: { days: 50 }, answer: { changes: 3, sessions: 0, releases: 0, isDone: true } },
     ]);
+  });
+
+  it("logs how much it grew in the last day, as it is stored", async () => {
+    const growth = async () => {
+      const log = vi.spyOn(console, "log");
+      await tidied({});
+      const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
+      log.mockRestore();
+      expect(lines).toEqual([
+        { level: "info", time: expect.any(String), endpoint: "ops-tidy", ledgerBytesOfLastDay: expect.any(Number) },
+      ]);
+      return lines[0].ledgerBytesOfLastDay;
+    };
+    const before = await growth();
+
+    await record(2, 1_000);
+    await record(0, 10);
+    expect((await growth()) - before).toBe(5_000);
+    await stack.sql`
+      update changes
+      set before = (select to_json(string_agg(md5(number::text), '')) from generate_series(1, 3_000) as number)
+      where endpoint = 'made/up'
+    `;
+    const grown = (await growth()) - before;
+    expect(grown).toBeGreaterThan(10 * 40_000);
+    expect(grown).toBeLessThan(10 * 97_000);
   });
 
   it("keeps keys that a client may still send", async () => {
@@ -269,10 +296,10 @@ describe("ops-tidy and releases", () => {
 });
 
 describe("ops-tidy", () => {
-  it("does nothing, in one statement, when there is nothing to do", async () => {
+  it("changes nothing, in two statements, when there is nothing to do", async () => {
     expect(await tidied({})).toEqual({ changes: 0, sessions: 0, releases: 0 });
 
-    expect(stack.dataApi.calls).toHaveLength(1);
+    expect(stack.dataApi.calls).toHaveLength(2);
   });
 
   it.each([{ days: 0 }, { days: -1 }, { days: 1.5 }, { days: 3_651 }, { days: "400" }, { days: null }])(

@@ -29,11 +29,18 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, alarmRecipient }) 
     template = synthesis.template(prefix);
   });
 
-  it("alarms on failing and slow answers, on throttling, and on schedules that fail or are dead", () => {
+  it("alarms on failing and slow answers, throttling, the ledger's growth, and schedules that fail or are dead", () => {
     const removal = uploads ? ["removal-dead", "removal-failing", "removed-images-served"] : [];
     const answers = ["failing-answers", "three-failures", "slow-answers", "slow-lists", "throttled", "functions-full"];
     expect(Object.keys(alarmsOf(template, prefix)).sort()).toEqual(
-      [...answers, ...removal, ...(smoke ? ["smoke-failing"] : []), "tidying-dead", "tidying-failing"].sort(),
+      [
+        ...answers,
+        ...removal,
+        ...(smoke ? ["smoke-failing"] : []),
+        "ledger-growing",
+        "tidying-dead",
+        "tidying-failing",
+      ].sort(),
     );
   });
 
@@ -140,6 +147,13 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, alarmRecipient }) 
       '{ ($.streamed IS TRUE) && ($.durationInMilliseconds = "*") }',
       { MetricValue: "$.durationInMilliseconds" },
       { ExtendedStatistic: "p99" },
+    ],
+    [
+      "ledger-growing",
+      "functions",
+      '{ $.ledgerBytesOfLastDay = "*" }',
+      { MetricValue: "$.ledgerBytesOfLastDay" },
+      { Statistic: "Maximum", Period: 86_400, Threshold: 1_000_000_000, EvaluationPeriods: 1 },
     ],
   ])("reads from a log what is %s", (alarm, log, pattern, value, statistic) => {
     const filters = template.all("Logs::MetricFilter").map(({ Properties }) => Properties);
