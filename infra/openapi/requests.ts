@@ -36,7 +36,8 @@ const headers = {
   },
   "Idempotency-Key": {
     description:
-      "A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least.",
+      "A name of your choice for this change, known for a day at least. The same request can be sent again under it after " +
+      "a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer.",
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]*$" },
   },
 } as const;

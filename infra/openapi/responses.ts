@@ -151,6 +151,11 @@ const temporary: ReadonlySet<string> = new Set([
   gatewayResponses.INTEGRATION_TIMEOUT.message,
 ]);
 
+/** The message tells whether the change was made. */
+const ofUnavailableChange =
+  `Unavailable: \`${commonErrors[503]}\` says that the change was not made, \`${outcomeUnknown}\` that its outcome is ` +
+  "lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once.";
+
 function failure(status: number, messages: readonly string[]) {
   const { schema, example } = envelope(status, messages);
   const messageExamples = messages.map((data, index) => [
@@ -158,7 +163,7 @@ function failure(status: number, messages: readonly string[]) {
     { summary: data, value: { data, code: status } },
   ]);
   return {
-    description: messages[0],
+    description: messages.includes(outcomeUnknown) ? ofUnavailableChange : messages[0],
     ...(messages.some((each) => temporary.has(each)) ? { headers: { "Retry-After": header("RetryAfter") } } : {}),
     content: {
       "application/json": {

@@ -1352,7 +1352,7 @@ export interface components {
                 };
             };
         };
-        /** @description Service unavailable, try again in a few seconds */
+        /** @description Unavailable: `Service unavailable, try again in a few seconds` says that the change was not made, `Service unavailable, the change may have been made` that its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once. */
         ChangeUnavailable: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
@@ -1652,7 +1652,7 @@ export interface operations {
             header?: {
                 /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
                 "If-Match"?: string;
-                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                /** @description A name of your choice for this change, known for a day at least. The same request can be sent again under it after a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -1804,7 +1804,7 @@ export interface operations {
             header?: {
                 /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
                 "If-Match"?: string;
-                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                /** @description A name of your choice for this change, known for a day at least. The same request can be sent again under it after a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -1908,7 +1908,7 @@ export interface operations {
             header?: {
                 /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
                 "If-Match"?: string;
-                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                /** @description A name of your choice for this change, known for a day at least. The same request can be sent again under it after a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2016,7 +2016,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            /** @description This service is not handling file uploads. */
+            /** @description Unavailable: `Service unavailable, try again in a few seconds` says that the change was not made, `Service unavailable, the change may have been made` that its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["RetryAfter"];
@@ -2040,7 +2040,7 @@ export interface operations {
             header?: {
                 /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
                 "If-Match"?: string;
-                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                /** @description A name of your choice for this change, known for a day at least. The same request can be sent again under it after a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2134,7 +2134,7 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            /** @description This service is not handling file uploads. */
+            /** @description Unavailable: `Service unavailable, try again in a few seconds` says that the change was not made, `Service unavailable, the change may have been made` that its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["RetryAfter"];
@@ -2158,7 +2158,7 @@ export interface operations {
             header?: {
                 /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
                 "If-Match"?: string;
-                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                /** @description A name of your choice for this change, known for a day at least. The same request can be sent again under it after a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2377,7 +2377,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                /** @description A name of your choice for this change, known for a day at least. The same request can be sent again under it after a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -2469,7 +2469,7 @@ export interface operations {
             header?: {
                 /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
                 "If-Match"?: string;
-                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                /** @description A name of your choice for this change, known for a day at least. The same request can be sent again under it after a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2619,7 +2619,7 @@ export interface operations {
             header?: {
                 /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
                 "If-Match"?: string;
-                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                /** @description A name of your choice for this change, known for a day at least. The same request can be sent again under it after a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -2839,7 +2839,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                /** @description A name of your choice for this change, known for a day at least. The same request can be sent again under it after a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -2931,7 +2931,7 @@ export interface operations {
             header?: {
                 /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
                 "If-Match"?: string;
-                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                /** @description A name of your choice for this change, known for a day at least. The same request can be sent again under it after a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3070,7 +3070,7 @@ export interface operations {
             header?: {
                 /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
                 "If-Match"?: string;
-                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                /** @description A name of your choice for this change, known for a day at least. The same request can be sent again under it after a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3370,7 +3370,7 @@ export interface operations {
                 client?: number;
             };
             header?: {
-                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                /** @description A name of your choice for this change, known for a day at least. The same request can be sent again under it after a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -3476,7 +3476,7 @@ export interface operations {
             header?: {
                 /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
                 "If-Match"?: string;
-                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                /** @description A name of your choice for this change, known for a day at least. The same request can be sent again under it after a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3683,7 +3683,7 @@ export interface operations {
             header?: {
                 /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
                 "If-Match"?: string;
-                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                /** @description A name of your choice for this change, known for a day at least. The same request can be sent again under it after a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3781,7 +3781,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description This service is not handling file uploads. */
+            /** @description Unavailable: `Service unavailable, try again in a few seconds` says that the change was not made, `Service unavailable, the change may have been made` that its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["RetryAfter"];
@@ -3805,7 +3805,7 @@ export interface operations {
             header?: {
                 /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
                 "If-Match"?: string;
-                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                /** @description A name of your choice for this change, known for a day at least. The same request can be sent again under it after a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -3889,7 +3889,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description This service is not handling file uploads. */
+            /** @description Unavailable: `Service unavailable, try again in a few seconds` says that the change was not made, `Service unavailable, the change may have been made` that its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["RetryAfter"];
@@ -3913,7 +3913,7 @@ export interface operations {
             header?: {
                 /** @description The `ETag` that the record must still have, such as `"7"`; else nothing changes. */
                 "If-Match"?: string;
-                /** @description A name of your choice for this change: the same request sent again under it changes nothing and gets the same answer, for a day at least. */
+                /** @description A name of your choice for this change, known for a day at least. The same request can be sent again under it after a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer. */
                 "Idempotency-Key"?: string;
             };
             path: {

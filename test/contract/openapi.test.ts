@@ -5,6 +5,7 @@ import { openApiDocument, openApiText } from "../../infra/openapi/document.ts";
 import { documentFile } from "../../infra/openapi/file.ts";
 import { type Declaration, stem } from "../../lib/contract/declare.ts";
 import { endpoints, resources } from "../../lib/contract/endpoints.ts";
+import { outcomeUnknown } from "../../lib/contract/errors.ts";
 import { errorsOf } from "../support/contract.ts";
 import { operations, refusingOperations } from "./operations.ts";
 
@@ -104,6 +105,17 @@ describe("The OpenAPI document", () => {
       "admin-users/logout",
       "admin-users/update-image",
     ]);
+  });
+
+  it("says of every change that a 503 may come although it was made, and what to do then", () => {
+    const unavailable = document.components.responses as Readonly<Record<string, { description: string }>>;
+    for (const { operationId, responses, parameters } of operations.filter(({ method }) => method !== "GET")) {
+      const { $ref, description = unavailable[$ref?.split("/").at(-1) ?? ""]?.description } = responses[503] ?? {};
+
+      expect([operationId, description]).toEqual([operationId, expect.stringContaining(outcomeUnknown)]);
+      expect([operationId, description]).toEqual([operationId, expect.stringContaining("Idempotency-Key")]);
+      expect(parameters.find(({ name }) => name === "Idempotency-Key")?.description).toContain("503");
+    }
   });
 
   it("has every error that a test lets pass", () => {

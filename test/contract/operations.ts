@@ -6,6 +6,7 @@ export interface Parameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
   readonly required: boolean;
+  readonly description?: string;
   readonly allowEmptyValue?: boolean;
   readonly schema: Json;
 }
