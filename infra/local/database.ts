@@ -8,6 +8,8 @@ export interface DatabaseOptions {
   readonly directory: string;
   /** A PostgreSQL 18 to use instead of the embedded one, its database included. */
   readonly databaseUrl?: string | undefined;
+  /** Whether a database of this name may be created there, since it does not exist. */
+  readonly mayCreate: (name: string) => Promise<boolean>;
   readonly report: (line: string) => void;
   /** Called with the reason when a server has ended for good. */
   readonly onExit: (reason: string) => void;
@@ -24,10 +26,11 @@ export interface Database {
 export const defaultName = "colophon";
 
 /** Starts PostgreSQL unless there is another server, and creates the database if it does not exist. */
-export async function startDatabase({ databaseUrl, directory, report, onExit }: DatabaseOptions): Promise<Database> {
+export async function startDatabase(options: DatabaseOptions): Promise<Database> {
+  const { databaseUrl, directory, report, onExit } = options;
   if (databaseUrl) {
     const { url, name } = externalServer(databaseUrl);
-    await createDatabase(url, name);
+    await createDatabase(url, name, options.mayCreate);
     return { serverUrl: url, name, stop: async () => {} };
   }
   const { url, stop } = await keepPostgres({ directory: join(directory, "postgres") }, report, onExit);
@@ -49,12 +52,17 @@ export function externalServer(databaseUrl: string): { url: string; name: string
   return { url: url.href, name };
 }
 
-/** On an external server the service logs in as the user of its URL. */
-async function createDatabase(serverUrl: string, name: string): Promise<void> {
+/**
+ * Creates a database unless it exists. On an external server the service logs in as the user of its URL.
+ * @throws when it may not be created: the name may be mistyped
+ */
+async function createDatabase(serverUrl: string, name: string, mayCreate: DatabaseOptions["mayCreate"]): Promise<void> {
   const sql = postgres(`${serverUrl}/postgres`, { max: 1, onnotice: () => {} });
   try {
     const [existing] = await sql`select 1 from pg_database where datname = ${name}`;
-    if (!existing) await sql`create database ${sql(name)} encoding 'UTF8' template template0`;
+    if (existing) return;
+    if (!(await mayCreate(name))) throw new Error(`There is no database ${name}; npm start -- --create creates it`);
+    await sql`create database ${sql(name)} encoding 'UTF8' template template0`;
   } finally {
     await sql.end();
   }

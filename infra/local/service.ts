@@ -26,6 +26,8 @@ import { setBucketVariables, setVariables } from "./variables.ts";
 
 export interface ServiceOptions extends DatabaseOptions {
   readonly port: number;
+  /** Origins of pages that may call administrative endpoints, beside those of the service and of Vite. */
+  readonly origins: readonly string[];
   readonly uploads: boolean;
   /** Without the demo data. */
   readonly empty: boolean;
@@ -42,7 +44,8 @@ export interface LocalService {
 
 /** Under node_modules, so that bundles find the packages that are not part of them, wherever the data directory is. */
 export const builds = join(import.meta.dirname, "../../node_modules/.cache/colophon");
-const panelDevelopmentOrigin = "http://localhost:5173";
+/** Where a panel runs while it is developed. */
+const viteOrigin = "http://localhost:5173";
 
 type Closers = (() => Promise<void>)[];
 
@@ -65,7 +68,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       buildOrReuse({ outdir }),
     ]);
     const url = `http://localhost:${port}`;
-    const allowedOrigins = [url, `http://127.0.0.1:${port}`, panelDevelopmentOrigin];
+    const allowedOrigins = [url, `http://127.0.0.1:${port}`, viteOrigin, ...options.origins];
     setVariables({ database: name, dataApiUrl, key, allowedOrigins, imageBaseUrl: `${url}/images` });
     // `ops-smoke` asks it.
     process.env.API_URL = url;
@@ -88,6 +91,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       lambda,
       key,
       allowedOrigins,
+      onForeignOrigin: refusals(options.report),
       uploads: options.uploads,
       pages,
       ...(isDebugged && { limits: { timeoutInMilliseconds: hour } }),
@@ -102,6 +106,20 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     await close();
     throw error;
   }
+}
+
+/** Says once of each origin that its pages are refused, and what would allow them. */
+function refusals(report: (line: string) => void): (origin: string) => void {
+  const known = new Set<string>();
+  return (origin) => {
+    if (known.has(origin)) return;
+    known.add(origin);
+    const setting =
+      URL.parse(origin)?.origin === origin
+        ? `npm start -- --origin ${origin} (on AWS "allowedOrigins" in infra/stages.ts) would allow it`
+        : "only a page with an origin of its own can be allowed";
+    report(`Refused a page of the origin ${origin}: ${setting}`);
+  };
 }
 
 type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;

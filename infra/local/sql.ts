@@ -12,6 +12,7 @@ import { runCommand } from "../command.ts";
 import { newSecrets } from "./data-api/secrets.ts";
 import { openSecrets, secretsOperationOf } from "./data-api/secrets-manager.ts";
 import { defaultName } from "./database.ts";
+import { databaseUrlFrom } from "./database-url.ts";
 import { newKey } from "./http/signature.ts";
 import { startLambda } from "./lambda/lambda.ts";
 import { planOf, type Statement } from "./plan.ts";
@@ -114,7 +115,7 @@ interface Request {
   readonly payload?: string | undefined;
   readonly explain: boolean;
   readonly data: string;
-  readonly database?: string;
+  readonly database: string | undefined;
 }
 
 async function run({ name, payload, explain, data, database }: Request): Promise<string> {
@@ -137,11 +138,12 @@ if (import.meta.main) {
   const flags = {
     explain: { type: "boolean", default: false },
     data: { type: "string", default: join(root, ".local") },
-    database: { type: "string", default: process.env.COLOPHON_DATABASE_URL },
+    database: { type: "string" },
   } as const;
   await runCommand({ usage, flags, count: { min: 1, max: 2 } }, async (values, [name = "", payload]) => {
     // The log lines of the function must not appear in the output.
     console.log = console.error = () => {};
-    process.stdout.write(`${await run({ name, payload, ...values })}\n`);
+    const database = databaseUrlFrom(values.database);
+    process.stdout.write(`${await run({ name, payload, ...values, database })}\n`);
   });
 }

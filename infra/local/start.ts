@@ -2,33 +2,29 @@ import inspector from "node:inspector";
 import { join } from "node:path";
 import { messageOf, runCommand, UsageError } from "../command.ts";
 import { keepCompiled } from "./compiled.ts";
+import { confirm } from "./confirm.ts";
+import { databaseUrlFrom } from "./database-url.ts";
 import { demoTokens } from "./demo/tokens.ts";
 import type { LocalService } from "./service.ts";
 
 const usage =
-  "npm start -- [--port N] [--data DIR] [--database postgres://…] [--no-uploads] [--empty] [--scale N]\n" +
-  "             [--inspect[=PORT]]\n" +
+  "npm start -- [--port N] [--data DIR] [--database postgres://… [--create]] [--origin URL …]\n" +
+  "             [--no-uploads] [--empty] [--scale N] [--inspect[=PORT]]\n" +
   "  --port        the port; default 3000\n" +
   "  --data        the directory of all data; default .local\n" +
   "  --database    a PostgreSQL 18 to use instead of the embedded one; a URL with a password goes into\n" +
   "                COLOPHON_DATABASE_URL, which lists of processes do not show\n" +
+  "  --create      creates that database if it does not exist, without asking\n" +
+  "  --origin      the origin of a page that may call administrative endpoints; can come several times\n" +
   "  --no-uploads  without a file service\n" +
   "  --empty       without the demo data\n" +
   "  --scale       adds so many made-up contributors, with series and publishers\n" +
   "  --inspect     lets a debugger attach, as Node.js does; default port 9229";
 
-/** All users of this machine see the flags of its processes. */
-function withoutPassword(databaseUrl: string): string {
-  if (!URL.canParse(databaseUrl)) throw new UsageError("--database takes a URL, postgres://user@host/name");
-  if (new URL(databaseUrl).password === "") return databaseUrl;
-  throw new UsageError("--database takes no password, which others would see: give the URL in COLOPHON_DATABASE_URL");
-}
-
-/** Removes the variable from the environment, so that functions and child processes do not get the password. */
-function databaseFromEnvironment(): string | undefined {
-  const url = process.env.COLOPHON_DATABASE_URL;
-  delete process.env.COLOPHON_DATABASE_URL;
-  return url === "" ? undefined : url;
+function originsOf(origins: readonly string[]): readonly string[] {
+  const other = origins.find((each) => each !== URL.parse(each)?.origin);
+  if (other === undefined) return origins;
+  throw new UsageError(`--origin takes an origin as browsers write it, like http://localhost:4200, not ${other}`);
 }
 
 function numberOf(name: string, text: string, min: number, max: number): number {
@@ -91,6 +87,8 @@ const flags = {
   port: { type: "string", default: "3000" },
   data: { type: "string", default: join(import.meta.dirname, "../../.local") },
   database: { type: "string" },
+  create: { type: "boolean", default: false },
+  origin: { type: "string", multiple: true },
   "no-uploads": { type: "boolean", default: false },
   empty: { type: "boolean", default: false },
   scale: { type: "string", default: "0" },
@@ -99,25 +97,25 @@ const flags = {
 
 const implied = { inspect: "9229" };
 
-await runCommand(
-  { usage, flags, implied },
-  async ({ port, data, database, empty, scale, inspect, "no-uploads": noUploads }) => {
-    const options = {
-      port: numberOf("port", port, 1, 65_535),
-      directory: data,
-      databaseUrl: database === undefined ? databaseFromEnvironment() : withoutPassword(database),
-      uploads: !noUploads,
-      empty,
-      scale: numberOf("scale", scale, 0, 10_000_000),
-      report: console.log,
-      onExit,
-    };
-    // Before the service is loaded, which looks whether a debugger can attach.
-    if (inspect !== undefined) openInspector(numberOf("inspect", inspect, 0, 65_535));
-    keepCompiled();
-    const { startService } = await import("./service.ts");
-    const service = await startService(options);
-    stopOnSignals(service);
-    console.log(welcome(service, data));
-  },
-);
+await runCommand({ usage, flags, implied }, async (values) => {
+  const options = {
+    port: numberOf("port", values.port, 1, 65_535),
+    directory: values.data,
+    databaseUrl: databaseUrlFrom(values.database),
+    mayCreate: async (name: string) => values.create || (await confirm(`There is no database ${name} yet. Create it?`)),
+    origins: originsOf(values.origin ?? []),
+    uploads: !values["no-uploads"],
+    empty: values.empty,
+    scale: numberOf("scale", values.scale, 0, 10_000_000),
+    report: console.log,
+    onExit,
+  };
+  const { inspect } = values;
+  // Before the service is loaded, which looks whether a debugger can attach.
+  if (inspect !== undefined) openInspector(numberOf("inspect", inspect, 0, 65_535));
+  keepCompiled();
+  const { startService } = await import("./service.ts");
+  const service = await startService(options);
+  stopOnSignals(service);
+  console.log(welcome(service, values.data));
+});

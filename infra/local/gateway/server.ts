@@ -28,6 +28,8 @@ export interface GatewayOptions {
   readonly endpoints?: readonly Declaration[];
   readonly lambda: Lambda;
   readonly allowedOrigins: readonly string[];
+  /** Called when a page of another origin sends a request, or a preflight, to an endpoint with a permission. */
+  readonly onForeignOrigin?: (origin: string) => void;
   /** Without uploads the gateway answers 503 on the routes of the file service. */
   readonly uploads: boolean;
   /** The key that requests to the Invoke API must be signed with. Without a key there is no Invoke API. */
@@ -73,6 +75,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const [path = "", search = ""] = (request.url ?? "").split(/\?(.*)/s);
     if (await invoke(path, request, response)) return;
     const match = find(path);
+    reportForeign(match, request);
     if (match && request.method === "OPTIONS") return preflight(request, response, match);
     try {
       await serve(request, response, match, path, search);
@@ -81,6 +84,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       if (response.headersSent || request.errored) return void response.destroy();
       sendError(request, response, match, gatewayResponseOf(error));
     }
+  };
+
+  const reportForeign = (match: Match | undefined, { headers: { origin } }: IncomingMessage) => {
+    const isAdministrative = match?.declarations.some(({ permission }) => permission);
+    if (isAdministrative && origin !== undefined && !allowedOrigins.includes(origin)) options.onForeignOrigin?.(origin);
   };
 
   const serve = async (

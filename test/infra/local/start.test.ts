@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { freePort } from "../../../infra/local/free-port.ts";
+import { send } from "./fixtures.ts";
 
 // Each start is a process, a build and a PostgreSQL; other tests use the machine as well.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
@@ -60,7 +61,7 @@ describe("npm start", () => {
   const flags = () => ["--port", String(port), "--data", data];
 
   it("serves the demo data, and prints requests to try", async () => {
-    const output = await untilUp(run(...flags()));
+    const output = await untilUp(run(...flags(), "--origin", "http://localhost:4300"));
 
     const commands = [...output.matchAll(/curl .*'(http\S+)'/g)].map(([, url]) => url ?? "");
     expect(commands).toHaveLength(3);
@@ -84,6 +85,33 @@ describe("npm start", () => {
 
     expect(code).toBe(1);
     expect(complaint).toContain(`Port ${port} is taken; try npm start -- --inspect=${port + 1}\n`);
+  });
+
+  it("says which origin it refuses, and what would allow it", async () => {
+    const child = running.at(0);
+    let output = "";
+    child?.stdout.on("data", (chunk) => {
+      output += chunk;
+    });
+    const preflight = async (path: string, Origin: string) => {
+      const headers = { Origin, "Access-Control-Request-Method": "POST" };
+      const { headers: answer } = await send(`http://127.0.0.1:${port}`, path, { method: "OPTIONS", headers });
+      return answer["access-control-allow-origin"];
+    };
+
+    expect(await preflight("/admin-roles/add", "http://localhost:4200")).toBeUndefined();
+    expect(await preflight("/admin-roles/add", "http://localhost:4200")).toBeUndefined();
+    expect(await preflight("/admin-roles/add", "null")).toBeUndefined();
+    expect(await preflight("/admin-roles/add", "http://localhost:4300")).toBe("http://localhost:4300");
+    expect(await preflight("/publishers", "http://localhost:4400")).toBe("*");
+
+    await expect
+      .poll(() => output)
+      .toContain("Refused a page of the origin null: only a page with an origin of its own");
+    expect(output.split("\n").filter((line) => line.includes("http://"))).toEqual([
+      "Refused a page of the origin http://localhost:4200: npm start -- --origin http://localhost:4200 " +
+        '(on AWS "allowedOrigins" in infra/stages.ts) would allow it',
+    ]);
   });
 
   it("has all changes that were answered with 200 after it was killed and started again", async () => {
@@ -162,9 +190,14 @@ describe("npm start", () => {
       ["--database", "postgres://user:secret@localhost/name"],
       "--database takes no password, which others would see: give the URL in COLOPHON_DATABASE_URL",
     ],
-    [["--database", "localhost"], "--database takes a URL, postgres://user@host/name"],
     [["--inspect", "9230"], "Unexpected argument 9230"],
     [["--inspect=any"], "--inspect takes a number from 0 to 65535, not any"],
+    [["--database", "localhost"], "--database takes a URL like postgres://user@host/name\n"],
+    [["--database", "mysql://root@localhost/name"], "a URL like postgres://user@host/name, not mysql:"],
+    [
+      ["--origin", "http://localhost:4200/"],
+      "--origin takes an origin as browsers write it, like http://localhost:4200",
+    ],
     [["--scale", "many"], "--scale takes a number from 0 to 10000000, not many"],
   ])("explains itself to those who mistype: %s", async (mistyped, reason) => {
     const { complaint, code } = await outcomeOf(run(...mistyped));

@@ -1,0 +1,21 @@
+import { createInterface } from "node:readline";
+
+interface Terminal {
+  readonly input: NodeJS.ReadStream;
+  readonly output: NodeJS.WritableStream;
+}
+
+/** Asks the person at the terminal. Without a terminal, and without an answer, it is no. */
+export async function confirm(
+  question: string,
+  { input, output }: Terminal = { input: process.stdin, output: process.stdout },
+): Promise<boolean> {
+  if (!input.isTTY) return false;
+  const lines = createInterface({ input, output });
+  const reply = await new Promise<string>((resolve) => {
+    lines.once("close", () => resolve(""));
+    lines.question(`${question} [y/N] `, resolve);
+  });
+  lines.close();
+  return /^y(es)?$/i.test(reply.trim());
+}

@@ -1,0 +1,24 @@
+import { UsageError } from "../command.ts";
+
+const variable = "COLOPHON_DATABASE_URL";
+
+/**
+ * The database that a command is to use: the one in its flag, or else in the environment. Undefined is the embedded one.
+ * The variable is removed, so that functions and child processes do not get the password.
+ * @throws {UsageError} also for a flag with a password: all users of this machine see the flags of its processes
+ */
+export function databaseUrlFrom(flag: string | undefined): string | undefined {
+  const variableUrl = process.env[variable] || undefined;
+  delete process.env[variable];
+  if (flag === undefined) return variableUrl && expectDatabaseUrl(variable, variableUrl);
+  const url = expectDatabaseUrl("--database", flag);
+  if (new URL(url).password === "") return url;
+  throw new UsageError(`--database takes no password, which others would see: give the URL in ${variable}`);
+}
+
+function expectDatabaseUrl(source: string, text: string): string {
+  const protocol = URL.parse(text)?.protocol;
+  if (protocol === "postgres:" || protocol === "postgresql:") return text;
+  const found = protocol === undefined ? "" : `, not ${protocol}`;
+  throw new UsageError(`${source} takes a URL like postgres://user@host/name${found}`);
+}
