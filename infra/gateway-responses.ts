@@ -26,7 +26,8 @@ export const gatewayResponses = {
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: "Unsupported media type" },
   QUOTA_EXCEEDED: tooManyRequests,
   THROTTLED: tooManyRequests,
-  // The function did not answer: no concurrency is left (Lambda's 429), Lambda failed, or the function crashed.
+  // The function did not answer: no concurrency is left (Lambda's 429), Lambda failed, or the function crashed. So what
+  // it was to change may have been changed.
   INTEGRATION_FAILURE: { status: 503, message: commonErrors[503], retryAfterSeconds: 5 },
   INTEGRATION_TIMEOUT: { status: 504, message: "Endpoint request timed out", retryAfterSeconds: 5 },
   DEFAULT_4XX: { status: 400, message: "Bad request" },

@@ -1,5 +1,5 @@
 import type { AnswerName, Answers, Declaration } from "../../lib/contract/declare.ts";
-import { commonErrors, invalidParameter, noFileService, outcomeUnknown } from "../../lib/contract/errors.ts";
+import { commonErrors, invalidParameter, noFileService, nothingChanged } from "../../lib/contract/errors.ts";
 import { headersOf, isRepeatable, isVersioned } from "../../lib/contract/headers.ts";
 import { gatewayResponses } from "../gateway-responses.ts";
 import { examples } from "./examples.ts";
@@ -18,7 +18,7 @@ const commonFailures: Readonly<Record<string, readonly [status: number, ...messa
   PreconditionFailed: [412, commonErrors[412]],
   InternalServerError: [500, commonErrors[500]],
   Unavailable: [503, commonErrors[503]],
-  ChangeUnavailable: [503, commonErrors[503], outcomeUnknown],
+  ChangeUnavailable: [503, commonErrors[503], nothingChanged],
   ...Object.fromEntries(
     Object.entries({
       RequestTooLong: gatewayResponses.REQUEST_TOO_LARGE,
@@ -146,15 +146,15 @@ function envelope(code: number, messages: readonly string[]) {
 /** Temporary errors, which have a `Retry-After` header. */
 const temporary: ReadonlySet<string> = new Set([
   commonErrors[503],
-  outcomeUnknown,
+  nothingChanged,
   gatewayResponses.THROTTLED.message,
   gatewayResponses.INTEGRATION_TIMEOUT.message,
 ]);
 
 /** The message tells whether the change was made. */
 const ofUnavailableChange =
-  `Unavailable: \`${commonErrors[503]}\` says that the change was not made, \`${outcomeUnknown}\` that its outcome is ` +
-  "lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once.";
+  `Unavailable. After \`${nothingChanged}\` the change was not made; after \`${commonErrors[503]}\` it may have been, ` +
+  "since its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once.";
 
 function failure(status: number, messages: readonly string[]) {
   const { schema, example } = envelope(status, messages);
@@ -163,7 +163,7 @@ function failure(status: number, messages: readonly string[]) {
     { summary: data, value: { data, code: status } },
   ]);
   return {
-    description: messages.includes(outcomeUnknown) ? ofUnavailableChange : messages[0],
+    description: messages.includes(nothingChanged) ? ofUnavailableChange : messages[0],
     ...(messages.some((each) => temporary.has(each)) ? { headers: { "Retry-After": header("RetryAfter") } } : {}),
     content: {
       "application/json": {
@@ -201,7 +201,7 @@ function messagesOf(declaration: Declaration): Failure[] {
     // When a function crashes, API Gateway answers with its own message.
     ...(errors[500] === commonErrors[500] ? [] : [[500, commonErrors[500]] satisfies Failure]),
     [503, commonErrors[503]],
-    ...(isRepeatable(declaration) ? [[503, outcomeUnknown] satisfies Failure] : []),
+    ...(isRepeatable(declaration) ? [[503, nothingChanged] satisfies Failure] : []),
     ...gatewayFailures(body),
   ];
 }

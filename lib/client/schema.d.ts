@@ -1352,7 +1352,7 @@ export interface components {
                 };
             };
         };
-        /** @description Unavailable: `Service unavailable, try again in a few seconds` says that the change was not made, `Service unavailable, the change may have been made` that its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once. */
+        /** @description Unavailable. After `Service unavailable, nothing was changed` the change was not made; after `Service unavailable, try again in a few seconds` it may have been, since its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once. */
         ChangeUnavailable: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
@@ -1361,7 +1361,7 @@ export interface components {
             content: {
                 "application/json": {
                     /** @enum {string} */
-                    data: "Service unavailable, try again in a few seconds" | "Service unavailable, the change may have been made";
+                    data: "Service unavailable, try again in a few seconds" | "Service unavailable, nothing was changed";
                     /** @constant */
                     code: 503;
                 };
@@ -2016,7 +2016,7 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            /** @description Unavailable: `Service unavailable, try again in a few seconds` says that the change was not made, `Service unavailable, the change may have been made` that its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once. */
+            /** @description Unavailable. After `Service unavailable, nothing was changed` the change was not made; after `Service unavailable, try again in a few seconds` it may have been, since its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["RetryAfter"];
@@ -2025,7 +2025,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "This service is not handling file uploads." | "Service unavailable, try again in a few seconds" | "Service unavailable, the change may have been made";
+                        data: "This service is not handling file uploads." | "Service unavailable, try again in a few seconds" | "Service unavailable, nothing was changed";
                         /** @constant */
                         code: 503;
                     };
@@ -2134,7 +2134,7 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            /** @description Unavailable: `Service unavailable, try again in a few seconds` says that the change was not made, `Service unavailable, the change may have been made` that its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once. */
+            /** @description Unavailable. After `Service unavailable, nothing was changed` the change was not made; after `Service unavailable, try again in a few seconds` it may have been, since its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["RetryAfter"];
@@ -2143,7 +2143,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "This service is not handling file uploads." | "Service unavailable, try again in a few seconds" | "Service unavailable, the change may have been made";
+                        data: "This service is not handling file uploads." | "Service unavailable, try again in a few seconds" | "Service unavailable, nothing was changed";
                         /** @constant */
                         code: 503;
                     };
@@ -3781,7 +3781,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Unavailable: `Service unavailable, try again in a few seconds` says that the change was not made, `Service unavailable, the change may have been made` that its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once. */
+            /** @description Unavailable. After `Service unavailable, nothing was changed` the change was not made; after `Service unavailable, try again in a few seconds` it may have been, since its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["RetryAfter"];
@@ -3790,7 +3790,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "This service is not handling file uploads." | "Service unavailable, try again in a few seconds" | "Service unavailable, the change may have been made";
+                        data: "This service is not handling file uploads." | "Service unavailable, try again in a few seconds" | "Service unavailable, nothing was changed";
                         /** @constant */
                         code: 503;
                     };
@@ -3889,7 +3889,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Unavailable: `Service unavailable, try again in a few seconds` says that the change was not made, `Service unavailable, the change may have been made` that its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once. */
+            /** @description Unavailable. After `Service unavailable, nothing was changed` the change was not made; after `Service unavailable, try again in a few seconds` it may have been, since its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["RetryAfter"];
@@ -3898,7 +3898,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "This service is not handling file uploads." | "Service unavailable, try again in a few seconds" | "Service unavailable, the change may have been made";
+                        data: "This service is not handling file uploads." | "Service unavailable, try again in a few seconds" | "Service unavailable, nothing was changed";
                         /** @constant */
                         code: 503;
                     };

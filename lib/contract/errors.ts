@@ -9,8 +9,8 @@ export const commonErrors = {
   503: "Service unavailable, try again in a few seconds",
 } as const;
 
-/** The message of status 503 for a change that may have been made: its outcome is lost. The usual one means that it was not. */
-export const outcomeUnknown = "Service unavailable, the change may have been made";
+/** The message of status 503 for a change that was not made. After the usual one it may have been: its outcome is lost. */
+export const nothingChanged = "Service unavailable, nothing was changed";
 
 /** The message of status 400 for one invalid parameter. */
 export const invalidParameter = (name: string) => `Invalid parameter: ${name}`;

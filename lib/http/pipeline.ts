@@ -1,7 +1,7 @@
 import cors from "@middy/http-cors";
 import type { Declaration } from "../contract/declare.ts";
-import { commonErrors, outcomeUnknown } from "../contract/errors.ts";
-import { exposedHeaders } from "../contract/headers.ts";
+import { commonErrors, nothingChanged } from "../contract/errors.ts";
+import { exposedHeaders, isRepeatable } from "../contract/headers.ts";
 import { Unavailable } from "../retry.ts";
 import { ContractError, messageOf } from "./errors.ts";
 import { responseHeaders } from "./headers.ts";
@@ -28,7 +28,7 @@ export function pipeline(declaration: Declaration): Middleware[] {
 function answerErrors(declaration: Declaration): Middleware {
   return {
     onError: (request) => {
-      const error = contractErrorOf(request.error);
+      const error = contractErrorOf(request.error, isRepeatable(declaration));
       const { status, headers } = error;
       const message = error.message || messageOf(declaration, status);
       if (status >= 500) {
@@ -42,10 +42,10 @@ function answerErrors(declaration: Declaration): Middleware {
 const retryAfterSeconds = "5";
 
 /** Errors of the contract stay, an unavailable service is a 503, and everything else is a 500. */
-function contractErrorOf(error: unknown): ContractError {
+function contractErrorOf(error: unknown, isChange: boolean): ContractError {
   if (error instanceof ContractError) return error;
   if (error instanceof Unavailable) {
-    const message = error.mayBeDone ? outcomeUnknown : commonErrors[503];
+    const message = isChange && !error.mayBeDone ? nothingChanged : commonErrors[503];
     return new ContractError(503, message, { "Retry-After": retryAfterSeconds });
   }
   return new ContractError(500);

@@ -5,7 +5,7 @@ import { openApiDocument, openApiText } from "../../infra/openapi/document.ts";
 import { documentFile } from "../../infra/openapi/file.ts";
 import { type Declaration, stem } from "../../lib/contract/declare.ts";
 import { endpoints, resources } from "../../lib/contract/endpoints.ts";
-import { outcomeUnknown } from "../../lib/contract/errors.ts";
+import { nothingChanged } from "../../lib/contract/errors.ts";
 import { errorsOf } from "../support/contract.ts";
 import { operations, refusingOperations } from "./operations.ts";
 
@@ -112,7 +112,7 @@ describe("The OpenAPI document", () => {
     for (const { operationId, responses, parameters } of operations.filter(({ method }) => method !== "GET")) {
       const { $ref, description = unavailable[$ref?.split("/").at(-1) ?? ""]?.description } = responses[503] ?? {};
 
-      expect([operationId, description]).toEqual([operationId, expect.stringContaining(outcomeUnknown)]);
+      expect([operationId, description]).toEqual([operationId, expect.stringContaining(nothingChanged)]);
       expect([operationId, description]).toEqual([operationId, expect.stringContaining("Idempotency-Key")]);
       expect(parameters.find(({ name }) => name === "Idempotency-Key")?.description).toContain("503");
     }

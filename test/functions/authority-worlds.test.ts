@@ -87,7 +87,7 @@ const can = ({ members, grants }: World, user: number) =>
 const administrators = ({ members, administrator }: World) =>
   members.filter(([, role]) => role === administrator).map(([user]) => user);
 
-/** The numbers of the rules that forbid an attempt (README.md, "Who may do what"). */
+/** The numbers of the rules that forbid an attempt ("Who may do what" in the README). */
 function rulesAgainst(world: World, attempt: Attempt): number[] {
   const { caller, endpoint, target } = attempt;
   const { administrator, grants, members } = world;

@@ -5,8 +5,8 @@ import { envelope, forbidden, unauthorized } from "../support/envelope.ts";
 import { anAdministrator, holderOf, type Person } from "../support/people.ts";
 import { type Reply, type Stack, startStack } from "../support/stack.ts";
 
-const notDone = envelope(503, "Service unavailable, try again in a few seconds");
-const unknown = envelope(503, "Service unavailable, the change may have been made");
+const notDone = envelope(503, "Service unavailable, nothing was changed");
+const unknown = envelope(503, "Service unavailable, try again in a few seconds");
 const conflict = envelope(409, "Role with the same name already exists");
 
 /** A request retries until 5 s before its function's time-out. */
@@ -163,7 +163,7 @@ describe("An attempt whose connection breaks", () => {
 });
 
 describe("A change whose outcome stays unknown", () => {
-  it("answers 503 and says that it may have been made", async () => {
+  it("answers 503 and does not say that nothing was changed", async () => {
     const role = name();
     stack.dataApi.intercept(() => ({ kind: "drop-after" }));
 
@@ -174,7 +174,7 @@ describe("A change whose outcome stays unknown", () => {
     expect(await countOf(role)).toBe(1);
   });
 
-  it("answers 503 and says that it was not made when no attempt reached the database", async () => {
+  it("answers 503 and says that nothing was changed when no attempt reached the database", async () => {
     const role = name();
     stack.dataApi.intercept(() => ({ kind: "throttle" }));
 

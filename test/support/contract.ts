@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { answerSchema } from "../../lib/contract/answer-schema.ts";
 import { type Declaration, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { commonErrors, invalidParameter, outcomeUnknown } from "../../lib/contract/errors.ts";
+import { commonErrors, invalidParameter, nothingChanged } from "../../lib/contract/errors.ts";
 import { headersOf, isRepeatable } from "../../lib/contract/headers.ts";
 
 /** The declaration of an endpoint by its stem: `admin-roles/edit`. */
@@ -64,7 +64,7 @@ export function errorsOf(declaration: Declaration): readonly { data: string; cod
       }),
     ),
     { code: 503, data: commonErrors[503] },
-    ...(isRepeatable(declaration) ? [{ code: 503, data: outcomeUnknown }] : []),
+    ...(isRepeatable(declaration) ? [{ code: 503, data: nothingChanged }] : []),
     ...parameters.map((name) => ({ code: 400, data: invalidParameter(name) })),
   ];
 }

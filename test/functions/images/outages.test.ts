@@ -33,8 +33,8 @@ const update = async () =>
     body: { image: dataUrl(await plain().png().toBuffer()) },
   });
 
-const notDone = envelope(503, "Service unavailable, try again in a few seconds");
-const unknown = envelope(503, "Service unavailable, the change may have been made");
+const notDone = envelope(503, "Service unavailable, nothing was changed");
+const unknown = envelope(503, "Service unavailable, try again in a few seconds");
 
 /** Fails at its second statement, the one that makes the record refer to the new image. */
 function failAtSwap(kind: "503" | "cut-body"): void {

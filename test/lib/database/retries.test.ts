@@ -116,8 +116,8 @@ describe("A statement", () => {
     ("type" in fault && /Resuming|InvalidSecret|InvalidSignature|SQLState: (?!08|57P)/.test(JSON.stringify(fault)));
   it.each<[string, typeof read, string, (fault: Fault) => boolean]>([
     ["reads", read, "Service unavailable, try again in a few seconds", () => true],
-    ["writes", write, "Service unavailable, the change may have been made", () => true],
-    ["writes", write, "Service unavailable, try again in a few seconds", isKnown],
+    ["writes", write, "Service unavailable, try again in a few seconds", () => true],
+    ["writes", write, "Service unavailable, nothing was changed", isKnown],
   ])(
     "that %s is answered 503 with Retry-After when faults outlast the visitor: %s",
     async (_, call, message, filter) => {
