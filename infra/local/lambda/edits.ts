@@ -55,9 +55,12 @@ export function openEdits({ outdir, stems, report }: EditsOptions): Edits {
   const latest = new Map<string, Promise<void>>();
   const watchers: FSWatcher[] = [];
   let hasEdits = false;
-  let installation = Promise.resolve();
-  let install: (() => void) | undefined;
+  /** Resolves when the files have been left alone for a moment. */
+  let settling: PromiseWithResolvers<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
+  /** False from an edit of database code until it has been installed. */
+  let isInstalled = true;
+  let installation = Promise.resolve();
 
   /** Builds of one function run one after another; otherwise an older one could finish last. */
   const build = (name: string) => {
@@ -69,29 +72,36 @@ export function openEdits({ outdir, stems, report }: EditsOptions): Edits {
     return building;
   };
 
-  /** From now on no invocation begins with the old code; it waits for the build, and for the migration if there is one. */
+  /** When it fails, the next edit of whatever file may mend it. */
+  const install = (lambda: Lambda) => {
+    const installing = migrate(lambda).then(() => {
+      if (installation === installing) isInstalled = true;
+    });
+    installing.catch(() => {});
+    installation = installing;
+  };
+
+  /** From now on no invocation begins with the old code. */
   const onEdit = (lambda: Lambda, file: string) => {
     if (!code.test(file)) return;
     hasEdits = true;
+    if (databaseCode.test(file)) isInstalled = false;
     builds.clear();
     void lambda.renew();
-    if (databaseCode.test(file) && !install) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      install = resolve;
-      installation = promise.then(() => migrate(lambda));
-      installation.catch(() => {});
-    }
+    settling ??= Promise.withResolvers();
     clearTimeout(timer);
     timer = setTimeout(() => {
       report(`${file} has changed${file.startsWith(routes) ? "; a new route needs a new start" : ""}`);
-      install?.();
-      install = undefined;
+      settling?.resolve();
+      settling = undefined;
+      if (!isInstalled) install(lambda);
     }, settlingInMilliseconds);
   };
 
   return {
     async prepare(name) {
       if (!hasEdits) return;
+      await settling?.promise;
       await (builds.get(name) ?? build(name)).catch((error: Error) => {
         throw new Failure({ errorType: "BuildFailure", errorMessage: error.message });
       });

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { type Environment, openEnvironment } from "./environment.ts";
+import { type Environment, Failure, openEnvironment } from "./environment.ts";
+import { openLimiter } from "./limiter.ts";
 
 /** The environments of all functions. */
 export interface Pool {
@@ -40,23 +41,28 @@ export interface Loaded {
   readonly name: string;
   readonly environment: Environment;
   readonly isStreaming: boolean;
-  /** How often `renew` had been called when the function was loaded. */
-  readonly renewals: number;
+  /** Which of the versions that `renew` begins was loaded. */
+  readonly version: number;
   timer?: NodeJS.Timeout;
 }
 
+/** An invocation that has no environment yet. */
 interface Waiting {
   resolve(loaded: Loaded): void;
   reject(error: unknown): void;
+  hasWaitedLong: boolean;
 }
 
+/** The environments of one function, and the invocations that wait for one. */
 interface Group {
   readonly name: string;
-  /** Includes environments that are being opened. */
-  count: number;
+  /** Busy ones and idle ones. */
+  readonly loaded: Set<Loaded>;
+  /** The one used last comes last. */
+  readonly idle: Set<Loaded>;
+  readonly waiting: Set<Waiting>;
   opening: number;
-  readonly idle: Loaded[];
-  readonly waiting: Waiting[];
+  provisioned: number;
 }
 
 /**
@@ -72,12 +78,20 @@ async function prepareSharp(file: string): Promise<boolean> {
 }
 
 /**
- * More environments of one function compete for the processors, and each one starts cold. Only when an invocation has
- * waited for `longWaitInMilliseconds` are more opened, because then the others probably wait for the database.
+ * More environments of one function compete for the processors, and each one starts cold. Only for invocations that
+ * have waited for `longWaitInMilliseconds` are more opened, because then the others probably wait for the database.
  */
 const eagerMax = availableParallelism() + 1;
 const longWaitInMilliseconds = 1_000;
 const idleInMilliseconds = 5 * 60_000;
+
+const sizeOf = ({ loaded, opening }: Group) => loaded.size + opening;
+
+/** The number of invocations that environments are opened for. */
+function demandOf(group: Group): number {
+  if (sizeOf(group) < Math.max(eagerMax, group.provisioned)) return group.waiting.size;
+  return [...group.waiting].filter(({ hasWaitedLong }) => hasWaitedLong).length;
+}
 
 /**
  * Opens environments when they are needed, at most as many at the same time as there are processors. An invocation that
@@ -93,107 +107,135 @@ export function openPool({
   prepare,
 }: PoolOptions): Pool {
   const groups = new Map<string, Group>();
-  const all = new Set<Environment>();
-  const queue: Group[] = [];
-  let opening = 0;
-  let renewals = 0;
-  let spare = keepsSpare ? openEnvironment(runtime) : undefined;
+  const threads = new Set<Environment>();
+  const inTurn = openLimiter(availableParallelism());
+  let version = 0;
+  let isClosed = false;
+
+  const boot = () => {
+    const environment = openEnvironment(runtime);
+    threads.add(environment);
+    return environment;
+  };
+
+  let spare = keepsSpare ? boot() : undefined;
 
   const groupOf = (name: string) => {
-    const group = groups.get(name) ?? { name, count: 0, opening: 0, idle: [], waiting: [] };
+    const group = groups.get(name) ?? {
+      name,
+      loaded: new Set(),
+      idle: new Set(),
+      waiting: new Set(),
+      opening: 0,
+      provisioned: 0,
+    };
     groups.set(name, group);
     return group;
   };
 
-  const takeIdle = (group: Group): Loaded | undefined => {
-    const loaded = group.idle.pop();
-    clearTimeout(loaded?.timer);
-    if (!loaded?.environment.hasEnded) return loaded;
-    remove(loaded);
-    return takeIdle(group);
-  };
-
-  const remove = ({ name, environment }: Loaded) => {
-    all.delete(environment);
-    groupOf(name).count -= 1;
+  const endThread = async (environment: Environment) => {
+    threads.delete(environment);
+    await environment.end();
   };
 
   const end = async (loaded: Loaded) => {
-    const { idle } = groupOf(loaded.name);
+    const { loaded: all, idle } = groupOf(loaded.name);
     clearTimeout(loaded.timer);
-    idle.splice(idle.indexOf(loaded), 1);
-    remove(loaded);
-    await loaded.environment.end();
+    all.delete(loaded);
+    idle.delete(loaded);
+    await endThread(loaded.environment);
   };
 
-  const requestOpening = (group: Group, isUrgent = false) => {
-    if (group.count >= eagerMax && !isUrgent) return;
-    if (group.count >= environmentsMax || group.opening >= group.waiting.length) return;
-    group.count += 1;
-    group.opening += 1;
-    queue.push(group);
-    openNext();
-  };
-
-  const openNext = () => {
-    const group = opening < availableParallelism() ? queue.shift() : undefined;
-    if (!group) return;
-    if (group.waiting.length === 0) {
-      group.count -= 1;
-      group.opening -= 1;
-      return openNext();
-    }
-    opening += 1;
-    void open(group).finally(() => {
-      opening -= 1;
-      group.opening -= 1;
-      openNext();
-    });
+  /** Runs whenever an invocation begins to wait, and whenever an environment is gone. */
+  const openNeeded = (group: Group) => {
+    while (group.opening < demandOf(group) && sizeOf(group) < environmentsMax) void open(group);
   };
 
   const open = async (group: Group) => {
-    const { name } = group;
-    const file = files.get(name) ?? "";
-    const loaded = renewals;
-    const opened = spare ?? openEnvironment(runtime);
-    spare = undefined;
-    all.add(opened);
+    group.opening += 1;
     try {
-      await prepare?.(name);
-      const usesSharp = await prepareSharp(file);
-      const load = { name, file, environment: variablesOf(name), compiled, usesSharp };
-      const { isStreaming } = await opened.load(load);
-      release({ name, environment: opened, isStreaming, renewals: loaded });
+      const loaded = await loadLatest(group);
+      if (!loaded) return;
+      group.loaded.add(loaded);
+      release(loaded);
     } catch (error) {
-      group.count -= 1;
-      all.delete(opened);
-      group.waiting.shift()?.reject(error);
-      await opened.end();
+      shift(group.waiting)?.reject(error);
+    } finally {
+      group.opening -= 1;
+      openNeeded(group);
     }
-    if (keepsSpare) spare ??= openEnvironment(runtime);
+  };
+
+  /**
+   * Loads a function, and loads it again as often as it has changed meanwhile.
+   * @returns undefined when no invocation waits any more
+   */
+  const loadLatest = async (group: Group): Promise<Loaded | undefined> => {
+    for (;;) {
+      const current = version;
+      try {
+        // Not in turn: it may wait for another function, which opens meanwhile.
+        await prepare?.(group.name);
+        const loaded = await inTurn(async () => (group.waiting.size > 0 ? await load(group.name, current) : undefined));
+        if (!loaded || current === version) return loaded;
+        await endThread(loaded.environment);
+      } catch (error) {
+        if (current === version) throw error;
+      }
+    }
+  };
+
+  const load = async (name: string, current: number): Promise<Loaded> => {
+    const environment = spare ?? boot();
+    spare = undefined;
+    const file = files.get(name) ?? "";
+    try {
+      const usesSharp = await prepareSharp(file);
+      const variables = variablesOf(name);
+      const { isStreaming } = await environment.load({ name, file, environment: variables, compiled, usesSharp });
+      return { name, environment, isStreaming, version: current };
+    } catch (error) {
+      await endThread(environment);
+      throw error;
+    } finally {
+      if (keepsSpare && !isClosed) spare ??= boot();
+    }
   };
 
   const release = (loaded: Loaded) => {
     const group = groupOf(loaded.name);
-    if (loaded.environment.hasEnded || loaded.renewals < renewals) {
-      remove(loaded);
-      void loaded.environment.end();
-      return requestOpening(group, true);
+    if (loaded.environment.hasEnded || loaded.version < version) {
+      void end(loaded);
+      return openNeeded(group);
     }
-    const next = group.waiting.shift();
+    const next = shift(group.waiting);
     if (next) return next.resolve(loaded);
     loaded.timer = setTimeout(() => void end(loaded), idleInMilliseconds).unref();
-    group.idle.push(loaded);
+    group.idle.add(loaded);
   };
 
-  const acquire = async (name: string, isUrgent = false) => {
+  const takeIdle = (group: Group): Loaded | undefined => {
+    const loaded = [...group.idle].at(-1);
+    if (!loaded) return undefined;
+    group.idle.delete(loaded);
+    clearTimeout(loaded.timer);
+    if (!loaded.environment.hasEnded) return loaded;
+    void end(loaded);
+    return takeIdle(group);
+  };
+
+  const acquire = async (name: string) => {
     const group = groupOf(name);
-    const { promise, resolve, reject } = Promise.withResolvers<Loaded>();
     const loaded = takeIdle(group);
     if (loaded) return loaded;
-    group.waiting.push({ resolve, reject });
-    requestOpening(group, isUrgent);
-    const timer = setTimeout(() => requestOpening(group, true), longWaitInMilliseconds);
+    const { promise, resolve, reject } = Promise.withResolvers<Loaded>();
+    const waiting = { resolve, reject, hasWaitedLong: false };
+    group.waiting.add(waiting);
+    openNeeded(group);
+    const timer = setTimeout(() => {
+      waiting.hasWaitedLong = true;
+      openNeeded(group);
+    }, longWaitInMilliseconds);
     return await promise.finally(() => clearTimeout(timer));
   };
 
@@ -202,19 +244,31 @@ export function openPool({
     release,
 
     async provision(name, count) {
-      const { idle } = groupOf(name);
-      await Promise.all(idle.slice(count).map(end));
-      const ready = await Promise.all(Array.from({ length: count }, () => acquire(name, true)));
+      const group = groupOf(name);
+      group.provisioned = count;
+      await Promise.all([...group.idle].slice(count).map(end));
+      const ready = await Promise.all(Array.from({ length: count }, () => acquire(name)));
       for (const loaded of ready) release(loaded);
     },
 
     async renew() {
-      renewals += 1;
+      version += 1;
       await Promise.all([...groups.values()].flatMap(({ idle }) => [...idle]).map(end));
     },
 
     async close() {
-      await Promise.all([...all, ...(spare ? [spare] : [])].map((environment) => environment.end()));
+      isClosed = true;
+      const stopping = new Failure({ errorType: "ServiceException", errorMessage: "Lambda is stopping" });
+      for (const { waiting } of groups.values())
+        for (let next = shift(waiting); next; next = shift(waiting)) next.reject(stopping);
+      await Promise.all([...threads].map(endThread));
     },
   };
+}
+
+/** Takes the first item out of a set. */
+function shift<Item>(items: Set<Item>): Item | undefined {
+  const [first] = items;
+  if (first !== undefined) items.delete(first);
+  return first;
 }

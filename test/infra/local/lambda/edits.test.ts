@@ -1,7 +1,7 @@
 import { cp, mkdtemp, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type ServiceProcess, startProcess } from "../../../support/service-process.ts";
 
 // Each start is a process, a build and a PostgreSQL; other tests use the machine as well.
@@ -30,11 +30,17 @@ afterAll(async () => {
 async function edit(file: string, change: (text: string) => string): Promise<void> {
   const path = join(project, file);
   const text = await readFile(path, "utf8");
+  service.forget();
   // As most editors do it: the file is another one from then on.
   await writeFile(`${path}~`, change(text));
   await rename(`${path}~`, path);
   await expect.poll(service.output, { timeout: 30_000 }).toContain(`${file} has changed`);
-  service.forget();
+}
+
+async function editForThisTest(file: string, change: (text: string) => string): Promise<void> {
+  const original = await readFile(join(project, file), "utf8");
+  onTestFinished(() => edit(file, () => original));
+  await edit(file, change);
 }
 
 async function call(path: string, body?: object) {
@@ -59,6 +65,7 @@ it("serves a changed declaration", async () => {
 it("shows a build error in answer and terminal, and works again when the code is corrected", async () => {
   const file = "functions/contributor/slug.ts";
   await edit(file, (text) => `${text}(`);
+  service.forget();
 
   const broken = await nobody();
 
@@ -68,6 +75,57 @@ it("shows a build error in answer and terminal, and works again when the code is
 
   await edit(file, (text) => text.replace(/\($/, ""));
   expect((await nobody()).status).toBe(404);
+});
+
+describe("A save while a function opens after another save", () => {
+  /** Longer than a request waits for one environment before it asks for another. */
+  const slowly = `\nconsole.log("Opening"); await new Promise((done) => setTimeout(done, 1_500));\n`;
+  let roles = 0;
+  const addRole = async () => {
+    roles += 1;
+    const { status } = await call("/admin-roles/add", { name: `Readers ${roles}`, description: "They read" });
+    return { status, body: (await call("/admin-roles")).body };
+  };
+
+  it.each([
+    {
+      file: "functions/publisher/slug.ts",
+      opening: "functions/publisher/slug.ts",
+      texts: ["path.slug", '"kodansha"', '"shueisha"'],
+      request: () => call("/publisher/slug/nobody"),
+      expected: "Shueisha",
+    },
+    {
+      file: "lib/contract/publishers.ts",
+      opening: "functions/publisher/slug.ts",
+      texts: ["Publisher not found", "Nobody there", "Nobody here"],
+      request: () => call("/publisher/slug/nobody"),
+      expected: "Nobody here",
+    },
+    {
+      file: "lib/changes/add-role.sql",
+      opening: "functions/ops/migrate.ts",
+      texts: [
+        "request.asked ->> 'name'",
+        "'First ' || (request.asked ->> 'name')",
+        "'Second ' || (request.asked ->> 'name')",
+      ],
+      request: addRole,
+      expected: "Second Readers 2",
+    },
+  ])(
+    "is served: $file",
+    async ({ file, opening, texts: [before = "", first = "", second = ""], request, expected }) => {
+      await editForThisTest(opening, (text) => `${text}${slowly}`);
+      await editForThisTest(file, (text) => text.replace(before, first));
+      const waiting = request();
+      await expect.poll(service.output).toContain("Opening");
+      await edit(file, (text) => text.replace(first, second));
+
+      expect((await waiting).status).toBeLessThan(500);
+      expect(JSON.stringify(await request())).toContain(expected);
+    },
+  );
 });
 
 it("installs a changed database function before it is called", async () => {
@@ -82,6 +140,20 @@ it("installs a changed database function before it is called", async () => {
   expect(body.map(({ name }: { name: string }) => name)).toEqual(
     expect.arrayContaining(["Proofreaders", "Head of Proofreaders"]),
   );
+});
+
+it("installs a database function as soon as the code that installs it works again", async () => {
+  const migration = "functions/ops/migrate.ts";
+  await editForThisTest(migration, (text) => `${text}(`);
+  await editForThisTest("lib/changes/add-role.sql", (text) =>
+    text.replace("request.asked ->> 'name'", "'Old ' || ($&)"),
+  );
+  expect((await call("/admin-roles")).status).toBe(500);
+
+  await edit(migration, (text) => text.replace(/\($/, ""));
+
+  expect((await call("/admin-roles/add", { name: "Hands", description: "They help" })).status).toBe(200);
+  expect(JSON.stringify(await call("/admin-roles"))).toContain("Old Hands");
 });
 
 it("shows the error of a database function that cannot be installed", async () => {

@@ -1,13 +1,15 @@
+import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Lambda, startLambda } from "../../../../infra/local/lambda/lambda.ts";
+import { Failure } from "../../../../infra/local/lambda/environment.ts";
+import { type Lambda, type LambdaOptions, startLambda } from "../../../../infra/local/lambda/lambda.ts";
 import { streaming, writeFunctions } from "../fixtures.ts";
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;
 const started: Lambda[] = [];
 
-async function start(limits = {}): Promise<Lambda> {
-  const lambda = await startLambda({ outdir: built.outdir, limits });
+async function start(limits = {}, prepare?: LambdaOptions["prepare"]): Promise<Lambda> {
+  const lambda = await startLambda({ outdir: built.outdir, limits, ...(prepare && { prepare }) });
   started.push(lambda);
   return lambda;
 }
@@ -42,6 +44,8 @@ beforeAll(async () => {
       const blank = sharp({ create: { width: 1, height: 1, channels: 3, background: "#000" } });
       export const handler = async () => (await sharp(await blank.png().toBuffer()).metadata()).format;`,
     blocks: `import sharp from "sharp"; sharp.block({ operation: ["VipsForeignLoad"] }); export const handler = async () => "loaded";`,
+    opens: `tell("opening"); await gate(); export const handler = async () => "opened";`,
+    migrates: `export const handler = async () => { tell("migrated"); };`,
     "stream-timer": streaming("start(); stream.end(); setTimeout(() => tell('fired'), 30);"),
   });
 });
@@ -163,6 +167,70 @@ describe("An execution environment", () => {
 
     expect(lines).toEqual(Array.from({ length: 100 }, (_, number) => `line ${number}`));
     log.mockRestore();
+  });
+});
+
+describe("A function that changes while it opens", () => {
+  it("is opened again, as often as it changes", async () => {
+    const lambda = await start();
+    const release = built.newGate();
+    const invocation = lambda.invoke("opens", {});
+    await expect.poll(() => built.seen()).toEqual(["opening"]);
+    // After a second another environment may be opened for it, unless one is being opened.
+    await sleep(1_100);
+
+    await lambda.renew();
+    await lambda.renew();
+    release();
+
+    expect(await invocation).toEqual({ result: "opened" });
+    expect(built.seen()).toEqual(["opening", "opening"]);
+  });
+
+  it("is prepared again before it is loaded", async () => {
+    const first = Promise.withResolvers<void>();
+    const preparations: string[] = [];
+    const lambda = await start({}, async (name) => {
+      if (preparations.push(name) === 1) await first.promise;
+    });
+    built.newGate()();
+    const invocation = lambda.invoke("opens", {});
+
+    await lambda.renew();
+    first.resolve();
+
+    expect(await invocation).toEqual({ result: "opened" });
+    expect(preparations).toEqual(["opens", "opens"]);
+  });
+
+  it("does not answer with an error of the earlier code", async () => {
+    const first = Promise.withResolvers<void>();
+    let isFirst = true;
+    const lambda = await start({}, async () => {
+      if (!isFirst) return;
+      isFirst = false;
+      await first.promise;
+    });
+    built.newGate()();
+    const invocation = lambda.invoke("opens", {});
+
+    await lambda.renew();
+    first.reject(new Failure({ errorType: "BuildFailure", errorMessage: "broken" }));
+
+    expect(await invocation).toEqual({ result: "opened" });
+  });
+
+  it("may wait for another function, however many others wait as well", async () => {
+    const edited = Promise.withResolvers<void>();
+    const migrated = edited.promise.then(() => lambda.invoke("migrates", {}));
+    const lambda: Lambda = await start({}, async (name) => {
+      if (name !== "migrates") await migrated;
+    });
+    const others = Array.from({ length: 3 * availableParallelism() }, () => lambda.invoke("throwing", {}));
+
+    edited.resolve();
+
+    for (const invocation of await Promise.all(others)) expect(invocation).toHaveProperty("result");
   });
 });
 
