@@ -58,7 +58,7 @@ describe("A payload", () => {
       headers: { "Content-Type": "application/json", Cookie: "refreshToken=local-reader" },
       body: '{"name":"Guest\'s"}',
     });
-    expect(text).toMatch(/^:2 = '{.*"name":"Guest''s".*}'$/m);
+    expect(text).toMatch(/^:1 = '{.*"name":"Guest''s".*}'$/m);
   });
 
   it("is the whole event of an operators' function", async () => {
