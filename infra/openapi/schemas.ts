@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import * as answers from "../../lib/contract/answers.ts";
+import { characters, joinersInPlace } from "../../lib/contract/names.ts";
 import {
   bodyId,
-  forbiddenInNames,
   image,
   name,
   nameLengthMax,
@@ -82,14 +82,15 @@ const characterOf = (point: number) =>
 
 const whitespace = "[\\s\\ufeff]*";
 const unfit = rangesOf(unfitForText);
-const invisible = rangesOf(forbiddenInNames);
-const joining = rangesOf(/\u200c|\u200d|\p{Variation_Selector}/u);
-const visibleName = `^${whitespace}[${joining}]*[^\\s${invisible}${joining}][^${invisible}]*${whitespace}$`;
+const unseen = rangesOf(characters.unseen);
+const joiners = joinersInPlace((each) => `[${rangesOf(each)}]`);
+const visibleName = `^${whitespace}[^\\s${unseen}]([^${unseen}]|${joiners})*${whitespace}$`;
 
 /** Names, which many fields refer to. */
 export const nameSchemas = {
   Name: {
-    description: "Something to be seen, no control characters, and none that are invisible but joiners.",
+    description:
+      "Something to be seen, no control characters, and none that are invisible, but joiners where a script or an emoji needs them.",
     type: "string",
     minLength: 1,
     maxLength: nameLengthMax,
@@ -99,7 +100,7 @@ export const nameSchemas = {
     description: "The same, or nothing to be seen at all, which is no name.",
     type: "string",
     maxLength: nameLengthMax,
-    pattern: `${visibleName}|^[\\s${invisible}${joining}]*$`,
+    pattern: `${visibleName}|^[\\s${unseen}]*$`,
   },
 } satisfies Record<string, JsonSchema>;
 

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { language } from "./languages.ts";
+import { isName, isVisible } from "./names.ts";
 
 export const nameLengthMax = 255;
 const textLengthMax = 20_000;
@@ -21,19 +22,11 @@ export const text = (max: number) =>
     z.overwrite((value) => value.replaceAll(/\r\n?/g, "\n").trim()),
   );
 
-/**
- * Characters that a name may not contain: control characters, line breaks, invisible characters, and those that change
- * the direction of text. Joiners and variation selectors are allowed: some scripts, emoji and ideographs need them.
- */
-export const forbiddenInNames =
-  /[[\p{Cc}\p{Zl}\p{Zp}\p{Cf}\p{Default_Ignorable_Code_Point}]--[\p{Variation_Selector}\u200c\u200d]]/v;
-const visible = /[^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
-
 /** A name that may be empty; a name without any visible character is empty. */
 export const nameOrEmpty = z.string().check(
   z.maxLength(nameLengthMax),
-  z.overwrite((value) => (visible.test(value) ? value.trim() : "")),
-  z.refine((value) => value.isWellFormed() && !forbiddenInNames.test(value)),
+  z.overwrite((value) => (isVisible(value) ? value.trim() : "")),
+  z.refine((value) => value.isWellFormed() && isName(value)),
 );
 export const name = nameOrEmpty.check(z.minLength(1));
 
@@ -90,9 +83,9 @@ const nonEmptyText = z.string().check(z.minLength(1), z.maxLength(nameLengthMax)
 export const slug = z.pipe(z.string().check(z.minLength(1)), orNull(nonEmptyText));
 
 /** What `name_key` leaves nothing of, so that every name contains it. */
-const nothing = /^(?:[ \t\n\v\f\r]|[\u0300-\u036f])*$/;
+const nothing = /^(?:[ \t\n\v\f\r]|[\u0300-\u036f\p{Join_Control}\p{Variation_Selector}])*$/u;
 
-/** A text to search for. One of blanks and accents alone counts as absent, as an empty one does (lib/http/input.ts). */
+/** A text to search for. One of blanks, accents and joiners alone counts as absent, as an empty one does (lib/http/input.ts). */
 export const search = z.optional(
   z.pipe(
     z.string().check(z.maxLength(nameLengthMax), storable),

@@ -90,10 +90,16 @@ revoke all on function
   take_sort_keys(),
   tally_contributors(),
   tally_role_users(),
-  tally_rows()
+  tally_rows(),
+  without_joiners(text)
 from public;
 
-grant execute on function name_key(text), containing(text), identity_key(text) to colophon_public, colophon_admin;
+grant execute on function
+  containing(text),
+  identity_key(text),
+  name_key(text),
+  without_joiners(text)
+to colophon_public, colophon_admin;
 
 do $$
   declare

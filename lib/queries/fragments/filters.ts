@@ -88,7 +88,7 @@ export const isSelective = (search: string | undefined): boolean =>
   trigram.test(
     search
       .normalize("NFKD")
-      .replace(/[\u0300-\u036f]/g, "")
+      .replace(/[\u0300-\u036f\p{Join_Control}\p{Variation_Selector}]/gu, "")
       .trim(),
   );
 

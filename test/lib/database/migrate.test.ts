@@ -99,6 +99,52 @@ describe("ops-migrate", () => {
     ]);
   });
 
+  it("compares names without joiners, unless two become the same, and takes control characters out of texts", async () => {
+    await sql`drop schema public cascade`;
+    await sql`create schema public authorization pg_database_owner`;
+    await sql`create function without_joiners(value text) returns integer language sql return 1`;
+    expect(await migrate()).toMatchObject({
+      error: { errorMessage: expect.stringContaining("Migration 0016-joiners failed") },
+    });
+    await sql`drop function without_joiners`;
+    for (const name of ["Eve", "Eve\u200d", "می\u200cخواهم", "葛\u{e0100}城"]) {
+      await sql`insert into users (username, slug) values (${name}, 'user')`;
+      await sql`insert into roles (name, description) values (${name}, ${`a\r\nb\rc\n\u0001\u0085\td`})`;
+      await sql`insert into permissions (name, description) values (${name}, 'a')`;
+      await sql`insert into contributors (first_name, last_name, slug) values ('A', ${name}, 'contributor')`;
+      await sql`insert into contributors (first_name, slug) values (${name}, 'contributor')`;
+    }
+
+    expect(await migrate()).toMatchObject({
+      error: {
+        errorMessage: expect.stringContaining("Rename contributor 3, contributor 4, permission 2, role 3, user 2, and"),
+      },
+    });
+    await sql`update users set username = 'Adam' where id = 2`;
+    await sql`update roles set name = 'Adam' where id = 3`;
+    await sql`update permissions set name = 'Adam' where id = 2`;
+    await sql`update contributors set last_name = id || 'Adam' where id in (3, 4)`;
+
+    expect(await migrate()).toMatchObject({ result: { applied: expect.arrayContaining(["0016-joiners"]) } });
+
+    for (const name of ["میخواهم", "می\u200cخواهم", "葛城", "葛\u{e0101}城"]) {
+      for (const insert of [
+        sql`insert into users (username, slug) values (${name}, 'user')`,
+        sql`insert into roles (name) values (${name})`,
+        sql`insert into permissions (name) values (${name})`,
+        sql`insert into contributors (first_name, last_name, slug) values ('A', ${name}, 'contributor')`,
+        sql`insert into contributors (first_name, slug) values (${name}, 'contributor')`,
+      ]) {
+        await expect(insert).rejects.toThrow("duplicate key value violates unique constraint");
+      }
+    }
+    expect(await sql`select username_key from users order by id`).toEqual(
+      ["eve", "adam", "میخواهم", "葛城"].map((username_key) => ({ username_key })),
+    );
+    const [role] = await sql`select description from roles where name = 'Eve'`;
+    expect(role).toEqual({ description: "a\nb\nc\n\td" });
+  });
+
   it("takes all but ids of deleted users out of the ledger", async () => {
     const [user] = await sql`insert into users (username, slug) values ('Here', 'here') returning id::int`;
     const row = (endpoint: string, caller: number, record: number) => sql`

@@ -120,7 +120,7 @@ describe("Of the functions", () => {
   });
 
   it.each(limited)("of the tables, %s may call only those for searching names", async (role) => {
-    expect(await calledBy(role, "public")).toEqual(["containing", "identity_key", "name_key"]);
+    expect(await calledBy(role, "public")).toEqual(["containing", "identity_key", "name_key", "without_joiners"]);
   });
 
   it("none is left to everybody, who may call any by default", async () => {
