@@ -10,7 +10,8 @@ const database = `shared_${process.pid}`;
 const services: ServiceProcess[] = [];
 
 /** `npm start` on the common database. */
-const start = () => startProcess({ env: { COLOPHON_DATABASE_URL: `${inject("databaseUrl")}/${database}` } });
+const start = () =>
+  startProcess({ flags: ["--create"], env: { COLOPHON_DATABASE_URL: `${inject("databaseUrl")}/${database}` } });
 
 beforeAll(async () => {
   services.push(await start(), await start());
