@@ -167,7 +167,7 @@ const day = 24 * hour;
 
 /** Runs a function as the schedules of a deployed stage do: a minute after the start, and then regularly. */
 function schedule(lambda: Lambda, name: string, everyInMilliseconds: number): () => Promise<void> {
-  const run = () => void lambda.invoke(name, {});
+  const run = () => void lambda.send(name, {});
   const first = setTimeout(run, minute);
   const timer = setInterval(run, everyInMilliseconds);
   return async () => {

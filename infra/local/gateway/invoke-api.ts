@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { read } from "../http/request-body.ts";
 import { type Key, signatureErrors, verifier } from "../http/signature.ts";
-import { type Lambda, RequestTooLarge, TooManyRequests } from "../lambda/lambda.ts";
+import type { Lambda } from "../lambda/lambda.ts";
+import { RequestTooLarge, TooManyRequests } from "../lambda/refusals.ts";
 
 const invocations = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/;
 /** Higher than Lambda's own limits, which answer 413 with Lambda's message. */
@@ -59,14 +60,13 @@ async function handle(
   const type = request.headers["x-amz-invocation-type"] ?? "RequestResponse";
   if (type === "DryRun") return { status: 204 };
   try {
-    const invocation = lambda.invoke(name, payload.event);
-    if (type !== "Event") return resultResponse(await invocation);
+    if (type !== "Event") return resultResponse(await lambda.invoke(name, payload.event));
     // Lambda accepts the event and reports no result; the runtime logs a failure.
-    invocation.catch(() => {});
+    lambda.send(name, payload.event).catch(() => {});
     return { status: 202 };
   } catch (error) {
-    if (error instanceof TooManyRequests) return errorResponse(429, "TooManyRequestsException", error.message);
-    if (error instanceof RequestTooLarge) return errorResponse(413, "RequestTooLargeException", error.message);
+    if (error instanceof TooManyRequests) return throttled(error);
+    if (error instanceof RequestTooLarge) return errorResponse(413, error.name, error.message);
     throw error;
   }
 }
@@ -75,6 +75,13 @@ const errorResponse = (status: number, type: string, message: string): Answer =>
   status,
   body: { Type: "User", Message: message },
   headers: { "x-amzn-ErrorType": type },
+});
+
+/** This error's message begins with a small letter (Lambda API reference, "Invoke"). */
+const throttled = ({ name, message, reason }: TooManyRequests): Answer => ({
+  status: 429,
+  body: { Type: "User", message, Reason: reason },
+  headers: { "x-amzn-ErrorType": name },
 });
 
 function resultResponse(invocation: Awaited<ReturnType<Lambda["invoke"]>>): Answer {

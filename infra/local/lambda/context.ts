@@ -5,10 +5,10 @@ export type InvocationContext = Omit<Context, "done" | "fail" | "succeed">;
 
 export function contextOf(
   functionName: string,
-  timeoutInMilliseconds: number,
+  remainingInMilliseconds: number,
   awsRequestId: string = crypto.randomUUID(),
 ): InvocationContext {
-  const deadline = Date.now() + timeoutInMilliseconds;
+  const deadline = Date.now() + remainingInMilliseconds;
   const region = process.env.AWS_REGION ?? "us-east-1";
   return {
     awsRequestId,

@@ -3,11 +3,13 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { databaseRoleOf } from "../../database-role.ts";
 import { secretArns } from "../data-api/secrets.ts";
 import { type Answer, bundleRuntime, Failure } from "./environment.ts";
 import type { FunctionError } from "./messages.ts";
-import { openPool, type Variables } from "./pool.ts";
+import { type Loaded, openPool, type Variables } from "./pool.ts";
+import { RequestTooLarge, TooManyRequests } from "./refusals.ts";
 import type { Prelude } from "./stream.ts";
 
 export interface LambdaOptions {
@@ -39,6 +41,8 @@ export interface LambdaLimits {
   readonly longTimeoutInMilliseconds: number;
   /** Environments of one function at the same time; further invocations wait. */
   readonly environments: number;
+  /** How long API Gateway waits. An invocation that has not begun shortly before is throttled. */
+  readonly gatewayInMilliseconds: number;
 }
 
 /**
@@ -52,7 +56,12 @@ export const lambdaLimits: LambdaLimits = {
   timeoutInMilliseconds: 29_000,
   longTimeoutInMilliseconds: 900_000,
   environments: 16,
+  gatewayInMilliseconds: 29_000,
 };
+
+/** So that a throttled request is answered before API Gateway gives it up. */
+const throttleReserveInMilliseconds = 1_000;
+const throttlePauseInMilliseconds = 1_000;
 
 export type Invocation = { readonly result: unknown } | { readonly error: FunctionError };
 export type StreamedInvocation =
@@ -75,22 +84,14 @@ export interface Lambda {
    * @throws {TooManyRequests}
    */
   stream(name: string, event: unknown): Promise<StreamedInvocation>;
+  /** Invokes a function whose result nobody waits for: while it is throttled, this tries again. */
+  send(name: string, event: unknown): Promise<void>;
   /** Keeps exactly so many environments of a function ready, as provisioned concurrency does. */
   provision(name: string, environments: number): Promise<void>;
   /** Loads every function again before its next invocation, as after a deployment. */
   renew(): Promise<void>;
   /** Ends all environments, even those that run an invocation. */
   close(): Promise<void>;
-}
-
-/** The event is larger than Lambda accepts. */
-export class RequestTooLarge extends Error {
-  override readonly name = "RequestTooLargeException";
-}
-
-/** As many invocations run as are reserved for the function. */
-export class TooManyRequests extends Error {
-  override readonly name = "TooManyRequestsException";
 }
 
 /** Starts a runtime over built functions; each is loaded when it is first invoked. */
@@ -101,6 +102,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     runtime: await bundleRuntime(options.outdir),
     files,
     environmentsMax: limits.environments,
+    waitMaxInMilliseconds: limits.gatewayInMilliseconds - throttleReserveInMilliseconds,
     variablesOf: (name) => ({
       ...(options.variables ?? process.env),
       DATABASE_SECRET_ARN: secretArns[databaseRoleOf(name)],
@@ -114,9 +116,22 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   /** Counts an invocation against the function's reserved concurrency. Returns the function that ends the count. */
   const countInvocation = (name: string): (() => void) => {
     const count = running.get(name) ?? 0;
-    if (count >= (options.reserved?.[name] ?? Number.POSITIVE_INFINITY)) throw new TooManyRequests("Rate Exceeded.");
+    if (count >= (options.reserved?.[name] ?? Number.POSITIVE_INFINITY))
+      throw new TooManyRequests("ReservedFunctionConcurrentInvocationLimitExceeded");
     running.set(name, count + 1);
     return () => running.set(name, (running.get(name) ?? 0) - 1);
+  };
+
+  /**
+   * On AWS an invocation does not wait for others, so its function knows when API Gateway gives up. Here it is told what
+   * remains, and changes nothing after its request has been answered.
+   */
+  const timesOf = ({ name, isStreaming }: Loaded, waitedInMilliseconds: number) => {
+    const isLong = isStreaming || name.startsWith("ops-");
+    const timeoutInMilliseconds = isLong ? limits.longTimeoutInMilliseconds : limits.timeoutInMilliseconds;
+    const untilAnswered = limits.gatewayInMilliseconds - waitedInMilliseconds;
+    const remainingInMilliseconds = isLong ? timeoutInMilliseconds : Math.min(timeoutInMilliseconds, untilAnswered);
+    return { timeoutInMilliseconds, remainingInMilliseconds };
   };
 
   /** Runs a function. When it fails, gives Lambda's answer. */
@@ -126,6 +141,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     read: (answer: Answer) => Result | Promise<Result>,
   ): Promise<Result | { readonly error: FunctionError }> => {
     const text = textOf(event, limits.requestBytes);
+    const sentAt = performance.now();
     const requestId = randomUUID();
     const log = (error: FunctionError) =>
       console.error(JSON.stringify({ level: "error", function: name, requestId, ...error }));
@@ -136,17 +152,17 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
         uncount();
         throw error;
       });
-      const { environment, isStreaming } = loaded;
-      const isLong = isStreaming || name.startsWith("ops-");
-      const timeoutInMilliseconds = isLong ? limits.longTimeoutInMilliseconds : limits.timeoutInMilliseconds;
       const { responseBytes, streamedBytes } = limits;
-      const run = environment.run({ requestId, event: text, timeoutInMilliseconds, responseBytes, streamedBytes }, log);
+      const times = timesOf(loaded, performance.now() - sentAt);
+      const run = loaded.environment.run({ requestId, event: text, ...times, responseBytes, streamedBytes }, log);
       void run.over.then(() => {
         uncount();
         pool.release(loaded);
       });
       return await read(await run.answer);
     } catch (error) {
+      if (error instanceof TooManyRequests)
+        log({ errorType: error.name, errorMessage: `${error.message} (${error.reason})` });
       if (!(error instanceof Failure)) throw error;
       // The build has already reported its errors.
       if (error.reason.errorType !== "BuildFailure") log(error.reason);
@@ -154,12 +170,25 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     }
   };
 
+  const invokeBuffered = (name: string, event: unknown): Promise<Invocation> =>
+    invoke(name, event, async (answer) => {
+      return { result: "text" in answer ? JSON.parse(answer.text) : await collect(answer, limits.responseBytes) };
+    });
+
+  const send = async (name: string, event: unknown): Promise<void> => {
+    try {
+      await invokeBuffered(name, event);
+    } catch (error) {
+      if (!(error instanceof TooManyRequests)) throw error;
+      await sleep(throttlePauseInMilliseconds, undefined, { ref: false });
+      await send(name, event);
+    }
+  };
+
   return {
     names: new Set(files.keys()),
-    invoke: (name, event) =>
-      invoke(name, event, async (answer) => {
-        return { result: "text" in answer ? JSON.parse(answer.text) : await collect(answer, limits.responseBytes) };
-      }),
+    invoke: invokeBuffered,
+    send,
     stream: (name, event) =>
       invoke(name, event, (answer) => {
         if ("head" in answer) return answer;

@@ -33,6 +33,8 @@ export interface Invoke {
   /** As JSON, like the result. */
   readonly event: string;
   readonly timeoutInMilliseconds: number;
+  /** What the function is told: less than its timeout if the invocation has waited. */
+  readonly remainingInMilliseconds: number;
   readonly responseBytes: number;
   readonly streamedBytes: number;
 }

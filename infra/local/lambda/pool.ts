@@ -2,12 +2,14 @@ import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { type Environment, Failure, openEnvironment } from "./environment.ts";
 import { openLimiter } from "./limiter.ts";
+import { TooManyRequests } from "./refusals.ts";
 
 /** The environments of all functions. */
 export interface Pool {
   /**
    * An environment with the function loaded; of several idle ones the one used last.
    * @throws {Failure} when the function cannot be loaded
+   * @throws {TooManyRequests} when none has been free for too long
    */
   acquire(name: string): Promise<Loaded>;
   release(loaded: Loaded): void;
@@ -27,6 +29,8 @@ export interface PoolOptions {
   readonly files: ReadonlyMap<string, string>;
   /** Environments of one function at the same time; further invocations wait. */
   readonly environmentsMax: number;
+  /** How long an invocation waits. */
+  readonly waitMaxInMilliseconds: number;
   /** The environment variables of a function, read each time when one of its environments opens. */
   readonly variablesOf: (name: string) => Variables;
   /** Where compiled code is kept from one environment to the next. */
@@ -83,13 +87,17 @@ async function prepareSharp(file: string): Promise<boolean> {
  */
 const eagerMax = availableParallelism() + 1;
 const longWaitInMilliseconds = 1_000;
+/** Each takes 17 MB and more, so those beyond the usual number are ended soon. */
+const surplusIdleInMilliseconds = 3_000;
 const idleInMilliseconds = 5 * 60_000;
 
 const sizeOf = ({ loaded, opening }: Group) => loaded.size + opening;
 
+const usualSizeOf = ({ provisioned }: Group) => Math.max(eagerMax, provisioned);
+
 /** The number of invocations that environments are opened for. */
 function demandOf(group: Group): number {
-  if (sizeOf(group) < Math.max(eagerMax, group.provisioned)) return group.waiting.size;
+  if (sizeOf(group) < usualSizeOf(group)) return group.waiting.size;
   return [...group.waiting].filter(({ hasWaitedLong }) => hasWaitedLong).length;
 }
 
@@ -101,6 +109,7 @@ export function openPool({
   runtime,
   files,
   environmentsMax,
+  waitMaxInMilliseconds,
   variablesOf,
   compiled,
   keepsSpare,
@@ -210,8 +219,11 @@ export function openPool({
     }
     const next = shift(group.waiting);
     if (next) return next.resolve(loaded);
-    loaded.timer = setTimeout(() => void end(loaded), idleInMilliseconds).unref();
     group.idle.add(loaded);
+    loaded.timer = setTimeout(() => {
+      if (sizeOf(group) > usualSizeOf(group)) return void end(loaded);
+      loaded.timer = setTimeout(() => void end(loaded), idleInMilliseconds).unref();
+    }, surplusIdleInMilliseconds).unref();
   };
 
   const takeIdle = (group: Group): Loaded | undefined => {
@@ -232,11 +244,18 @@ export function openPool({
     const waiting = { resolve, reject, hasWaitedLong: false };
     group.waiting.add(waiting);
     openNeeded(group);
-    const timer = setTimeout(() => {
+    const hurry = setTimeout(() => {
       waiting.hasWaitedLong = true;
       openNeeded(group);
     }, longWaitInMilliseconds);
-    return await promise.finally(() => clearTimeout(timer));
+    const throttle = setTimeout(() => {
+      group.waiting.delete(waiting);
+      reject(new TooManyRequests("ConcurrentInvocationLimitExceeded"));
+    }, waitMaxInMilliseconds);
+    return await promise.finally(() => {
+      clearTimeout(hurry);
+      clearTimeout(throttle);
+    });
   };
 
   return {

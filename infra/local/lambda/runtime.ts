@@ -88,7 +88,7 @@ async function keepFormats(): Promise<void> {
 
 async function answer(name: string, handler: Handler, invoke: Invoke): Promise<void> {
   try {
-    const context = contextOf(name, invoke.timeoutInMilliseconds, invoke.requestId);
+    const context = contextOf(name, invoke.remainingInMilliseconds, invoke.requestId);
     const text = JSON.stringify(await handler(JSON.parse(invoke.event), context)) ?? "null";
     if (Buffer.byteLength(text) > invoke.responseBytes) throw tooLarge(invoke.responseBytes);
     send({ kind: "result", text });
@@ -106,7 +106,7 @@ const tooLarge = (bytesMax: number) =>
 
 /** Resolves when both the stream and the handler have ended. */
 async function stream(name: string, handler: Handler, invoke: Invoke): Promise<void> {
-  const context = contextOf(name, invoke.timeoutInMilliseconds, invoke.requestId);
+  const context = contextOf(name, invoke.remainingInMilliseconds, invoke.requestId);
   const stream = new ResponseStream(invoke.streamedBytes);
   const work = (async () => await handler(JSON.parse(invoke.event), stream, context))();
   work.then(

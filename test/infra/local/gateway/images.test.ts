@@ -25,6 +25,7 @@ beforeAll(async () => {
     names: new Set<string>(),
     invoke: nothing,
     stream: nothing,
+    send: nothing,
     provision: nothing,
     renew: nothing,
     close: nothing,

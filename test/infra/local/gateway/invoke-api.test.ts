@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Gateway, startGateway } from "../../../../infra/local/gateway/server.ts";
 import { newKey, signatureHeaders } from "../../../../infra/local/http/signature.ts";
-import { startLambda, TooManyRequests } from "../../../../infra/local/lambda/lambda.ts";
+import { startLambda } from "../../../../infra/local/lambda/lambda.ts";
 import { key } from "../../../support/environment.ts";
 import { send, streaming, writeFunctions } from "../fixtures.ts";
 
@@ -55,15 +55,37 @@ describe("Lambda's Invoke API", () => {
     const release = built.newGate();
     const running = lambda.invoke("ops-later", {});
 
-    await expect(lambda.invoke("ops-later", {})).rejects.toThrow(TooManyRequests);
     const { url, close } = await startGateway({ lambda, key, allowedOrigins: [], uploads: false });
     const headers = signatureHeaders("lambda", key, new URL(url + pathOf("ops-later")), "POST", Buffer.from("{}"));
     const refused = await fetch(url + pathOf("ops-later"), { method: "POST", body: "{}", headers });
     expect(refused.status).toBe(429);
     expect(refused.headers.get("x-amzn-ErrorType")).toBe("TooManyRequestsException");
+    expect(await refused.json()).toEqual({
+      Type: "User",
+      message: "Rate Exceeded.",
+      Reason: "ReservedFunctionConcurrentInvocationLimitExceeded",
+    });
 
     release();
     await running;
+    await close();
+    await lambda.close();
+  });
+
+  it("answers 202 to an event that is throttled, and runs it later", async () => {
+    const lambda = await startLambda({ ...built, reserved: { "ops-later": 1 } });
+    const release = built.newGate();
+    const running = lambda.invoke("ops-later", {});
+
+    const { url, close } = await startGateway({ lambda, key, allowedOrigins: [], uploads: false });
+    const signature = signatureHeaders("lambda", key, new URL(url + pathOf("ops-later")), "POST", Buffer.from("{}"));
+    const headers = { ...signature, "X-Amz-Invocation-Type": "Event" };
+    const accepted = await fetch(url + pathOf("ops-later"), { method: "POST", body: "{}", headers });
+    release();
+
+    expect(accepted.status).toBe(202);
+    expect(await running).toHaveProperty("result");
+    await expect.poll(() => built.seen()).toEqual(["done", "done"]);
     await close();
     await lambda.close();
   });

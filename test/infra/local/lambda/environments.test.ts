@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { Failure } from "../../../../infra/local/lambda/environment.ts";
 import { type Lambda, type LambdaOptions, startLambda } from "../../../../infra/local/lambda/lambda.ts";
@@ -135,6 +136,26 @@ describe("An execution environment", () => {
 
     await lambda.provision("count", 0);
     expect(await lambda.invoke("count", {})).toEqual({ result: 1 });
+  });
+
+  it("ends soon if there are more than usual, and no invocation needs it", async () => {
+    const alive = new Set<Worker>();
+    const count = (worker: Worker) => {
+      alive.add(worker);
+      worker.once("exit", () => alive.delete(worker));
+    };
+    process.on("worker", count);
+    const usual = availableParallelism() + 1;
+    const lambda = await start({ environments: usual + 3 });
+    const release = built.newGate();
+
+    const all = Array.from({ length: usual + 3 }, () => lambda.invoke("count", { waits: true }));
+    await expect.poll(() => alive.size).toBe(usual + 3);
+    release();
+    await Promise.all(all);
+
+    await expect.poll(() => alive.size).toBe(usual);
+    process.off("worker", count);
   });
 
   it("has the variables of the time when it was loaded, and keeps its own to itself", async () => {

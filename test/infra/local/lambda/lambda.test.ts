@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { RequestTooLarge, startLambda } from "../../../../infra/local/lambda/lambda.ts";
+import { startLambda } from "../../../../infra/local/lambda/lambda.ts";
+import { RequestTooLarge } from "../../../../infra/local/lambda/refusals.ts";
 import { writeFunctions } from "../fixtures.ts";
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;
@@ -13,6 +15,10 @@ beforeAll(async () => {
       const before = context.getRemainingTimeInMillis();
       await new Promise((done) => setTimeout(done, 20));
       return { ...context, before, after: context.getRemainingTimeInMillis() };
+    };`,
+    "things/remaining": `export const handler = async (event, context) => {
+      await gate();
+      return context.getRemainingTimeInMillis();
     };`,
     "things/change": "export const handler = async (event) => { event.changed = true; };",
     "things/date": "export const handler = async () => ({ at: new Date(0), gone: undefined });",
@@ -41,7 +47,7 @@ describe("invoking a function", () => {
 
     expect([...names].sort()).toContain("things-list");
     expect(names.has("ops-wait")).toBe(true);
-    expect(names.size).toBe(13);
+    expect(names.size).toBe(14);
   });
 
   it("loads it when it is first invoked, and once", async () => {
@@ -64,6 +70,7 @@ describe("invoking a function", () => {
 
   it("gives it Lambda's context", async () => {
     const lambda = await start();
+    await lambda.invoke("things-context", {});
 
     const invocation = await lambda.invoke("things-context", {});
 
@@ -78,6 +85,20 @@ describe("invoking a function", () => {
     expect(context.before).toBeGreaterThan(28_000);
     expect(context.before).toBeLessThanOrEqual(29_000);
     expect((context.before ?? 0) - (context.after ?? 0)).toBeGreaterThanOrEqual(15);
+  });
+
+  it("tells it how much is left of API Gateway's 29 s when it has waited for another invocation", async () => {
+    const lambda = await start({ environments: 1 });
+    const release = built.newGate();
+
+    const first = lambda.invoke("things-remaining", {});
+    const second = lambda.invoke("things-remaining", {});
+    await sleep(300);
+    release();
+
+    expect(await first).toHaveProperty("result");
+    const invocation = await second;
+    expect("result" in invocation && invocation.result).toBeLessThanOrEqual(28_700);
   });
 
   it("passes events and results on as JSON", async () => {
