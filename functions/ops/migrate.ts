@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { changes, entries, steps } from "../../lib/changes/all.ts";
+import { entries, scripts } from "../../lib/changes/all.ts";
 import { permissions } from "../../lib/contract/permissions.ts";
 import { install, migrate } from "../../lib/database/migrate.ts";
 import { migrations } from "../../lib/database/migrations/all.ts";
@@ -13,7 +13,7 @@ import { operatorFunction } from "../../lib/operators/operator-function.ts";
 export const handler = operatorFunction("ops/migrate", z.looseObject({}), async (_, { change }) => {
   await makeRoles();
   const applied = await migrate(migrations);
-  await install([...steps, ...Object.values(changes)], entries);
+  await install(scripts, entries);
   await grantRights();
   await change("restore_permissions", permissions);
   return { applied };

@@ -1,3 +1,4 @@
+import type { Script } from "../database/script.ts";
 import addContributor from "./add-contributor.sql";
 import addPermission from "./add-permission.sql";
 import addRole from "./add-role.sql";
@@ -31,16 +32,16 @@ import unlistImages from "./unlist-images.sql";
  * What changes have in common, in the order in which it is created. Bodies of functions contain no colon, since the
  * Data API looks for parameters in them, too.
  */
-export const steps = [
+const steps = {
   request,
   authority,
   admit,
   records,
-  contributorElements,
+  contributor_elements: contributorElements,
   images,
-  openRecords,
-  makeChange,
-] as const;
+  open_records: openRecords,
+  make_change: makeChange,
+} as const;
 
 /** The files of the changes, by the name of the function that makes the change. */
 export const changes = {
@@ -65,6 +66,12 @@ export const changes = {
   restore_permissions: restorePermissions,
   tidy,
 } as const;
+
+/** All files, in the order in which they are run. A file's name is that of its entry above, with dashes. */
+export const scripts: readonly Script[] = Object.entries({ ...steps, ...changes }).map(([name, text]) => ({
+  path: `lib/changes/${name.replaceAll("_", "-")}.sql`,
+  text,
+}));
 
 /** The functions that the service's statements call. All others are called by these. */
 export const entries = ["caller", "make_change", "make_operator_change", "open_contributor", "open_user"] as const;

@@ -4,7 +4,7 @@ import { inTurn } from "./in-turn.ts";
 import type { Migration } from "./migrations/all.ts";
 import { text } from "./read.ts";
 import { release } from "./release.ts";
-import { statements } from "./statements.ts";
+import { runScript, type Script } from "./script.ts";
 import type { Send } from "./transaction.ts";
 
 /**
@@ -47,7 +47,7 @@ async function apply(migration: Migration, send: Send): Promise<boolean> {
   }
   // A statement that waits for a lock blocks all later ones. So it rather fails, and the deployment is tried again.
   await send(sql`set local lock_timeout = '3s'`);
-  for (const statement of statements(migration.text)) await send(raw(statement));
+  await runScript({ path: `lib/database/migrations/${migration.name}.sql`, text: migration.text }, send);
   await send(sql`insert into migrations (name, checksum) values (${migration.name}::text, ${checksum}::text)`);
   return true;
 }
@@ -57,7 +57,7 @@ async function apply(migration: Migration, send: Send): Promise<boolean> {
  * earlier releases, which may still be running, go on calling theirs.
  * @param entries the functions that this service calls; they run with the rights of their owner and call the others
  */
-export async function install(files: readonly string[], entries: readonly string[]): Promise<void> {
+export async function install(scripts: readonly Script[], entries: readonly string[]): Promise<void> {
   await inTurn(async (send) => {
     const [installed] = await send(sql`
       insert into releases as release (schema)
@@ -70,7 +70,7 @@ export async function install(files: readonly string[], entries: readonly string
     await send(sql`drop schema if exists ${raw(release)} cascade`);
     await send(sql`create schema ${raw(release)}`);
     await send(sql`set local search_path = ${raw(release)}, public`);
-    for (const file of files) for (const statement of statements(file)) await send(raw(statement));
+    for (const script of scripts) await runScript(script, send);
     await send(raw(makeEntries(entries)));
   });
 }

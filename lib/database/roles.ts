@@ -4,7 +4,7 @@ import { inTurn } from "./in-turn.ts";
 import { type Credentials, credentialsIn, verifierOf } from "./passwords.ts";
 import { release } from "./release.ts";
 import rights from "./rights.sql";
-import { statements } from "./statements.ts";
+import { runScript } from "./script.ts";
 import type { Send } from "./transaction.ts";
 
 /** The roles that functions log in as, and the secrets with their passwords. Only migrations run as the master user. */
@@ -56,6 +56,6 @@ export const setPassword = (credentials: Credentials): Promise<void> => inTurn((
 export async function grantRights(): Promise<void> {
   await inTurn(async (send) => {
     await send(sql`set local search_path = ${raw(release)}, public`);
-    for (const statement of statements(rights)) await send(raw(statement));
+    await runScript({ path: "lib/database/rights.sql", text: rights }, send);
   });
 }

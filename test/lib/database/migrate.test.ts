@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
@@ -282,5 +282,23 @@ describe("ops-migrate", () => {
     dataApi.intercept(undefined);
     expect(answer).toMatchObject({ error: { errorMessage: expect.stringContaining("0001-names") } });
     expect(refused).toBeGreaterThan(5);
+  });
+});
+
+describe("lib/changes/all.ts", () => {
+  it("calls each file by its name, so that an error names the right one", async () => {
+    const folder = join(import.meta.dirname, "../../../lib/changes");
+    const list = await readFile(join(folder, "all.ts"), "utf8");
+    const imports = [...list.matchAll(/^import (\w+) from "\.\/([\w-]+)\.sql";$/gm)];
+
+    const unlike = imports.filter(([, variable, file = ""]) => {
+      const name = file.replaceAll("-", "_");
+      return !new RegExp(`^  ${name === variable ? name : `${name}: ${variable}`},$`, "m").test(list);
+    });
+
+    expect(unlike).toEqual([]);
+    expect(imports.map(([, , file]) => `${file}.sql`).sort()).toEqual(
+      (await readdir(folder)).filter((file) => file.endsWith(".sql")).sort(),
+    );
   });
 });

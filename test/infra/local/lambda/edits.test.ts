@@ -156,12 +156,44 @@ it("installs a database function as soon as the code that installs it works agai
   expect(JSON.stringify(await call("/admin-roles"))).toContain("Old Hands");
 });
 
-it("shows the error of a database function that cannot be installed", async () => {
-  await edit("lib/changes/add-role.sql", (text) => text.replace("insert into roles", "insert into rolls"));
-  await edit("lib/changes/add-role.sql", (text) => text.replace("begin", "begin begin"));
+describe("A mistake in SQL", () => {
+  it("is shown with file, line and column in answer and terminal: a new migration", async () => {
+    const file = "lib/database/migrations/9999-shelves.sql";
+    const list = "lib/database/migrations/all.ts";
+    onTestFinished(() => rm(join(project, file)));
+    await editForThisTest(list, (text) =>
+      text
+        .replace("\n\n", '\nimport shelves from "./9999-shelves.sql";\n\n')
+        .replace(/\n\];/, '\n  { name: "9999-shelves", text: shelves },$&'),
+    );
+    const text = "-- Where 𝔹ooks stand.\ncreate table shelves (id int);\n\ncreate table 𝔹oards (\n  id bogus\n);\n";
+    await writeFile(join(project, file), text);
+    await expect.poll(service.output).toContain(`${file} has changed`);
 
-  const { status, body } = await call("/admin-roles");
+    const { status, body } = await call("/admin-roles");
 
-  expect(status).toBe(500);
-  expect(body.data).toMatch(/syntax error/);
+    expect(status).toBe(500);
+    expect(body.data).toBe(
+      `Migration 9999-shelves failed: ${file}:5:6: ERROR: type "bogus" does not exist; SQLState: 42704\n` +
+        "  id bogus\n     ^",
+    );
+  });
+
+  it("is shown with file, line and column in answer and terminal: a database function", async () => {
+    const file = "lib/changes/add-role.sql";
+    await edit(file, (text) => text.replace("insert into roles", "insert into rolls"));
+    await edit(file, (text) => text.replace("insert into", "insert onto"));
+    const lines = (await readFile(join(project, file), "utf8")).split("\n");
+    const index = lines.findIndex((line) => line.includes("insert onto"));
+    const column = lines[index]?.indexOf("onto") ?? 0;
+
+    const { status, body } = await call("/admin-roles");
+
+    expect(status).toBe(500);
+    expect(body.data).toBe(
+      `${file}:${index + 1}:${column + 1}: ERROR: syntax error at or near "onto"; SQLState: 42601\n` +
+        `${lines[index]}\n${" ".repeat(column)}^`,
+    );
+    expect(service.output()).toContain(`${file}:${index + 1}:${column + 1}: ERROR: syntax error`);
+  });
 });
