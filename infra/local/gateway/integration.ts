@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import type { GatewayResponseType } from "../../gateway-responses.ts";
 import type { Lambda, StreamedInvocation } from "../lambda/lambda.ts";
 import type { FunctionError } from "../lambda/messages.ts";
+import { printLog } from "../log.ts";
 import { headOf, type ProxyResult, type ResultHead, resultOf } from "./proxy-result.ts";
 
 /** The gateway itself answers the request, with one of its response types. */
@@ -66,7 +67,7 @@ function abandon(invocation: StreamedInvocation): void {
 }
 
 function malformed(name: string): never {
-  console.error(JSON.stringify({ level: "error", function: name, message: "Malformed Lambda proxy response" }));
+  printLog("error", JSON.stringify({ level: "error", function: name, message: "Malformed Lambda proxy response" }));
   throw new GatewayError("DEFAULT_5XX");
 }
 

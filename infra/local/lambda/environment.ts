@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { build } from "esbuild";
+import { printLog } from "../log.ts";
 import { memoryInMegabytes } from "./context.ts";
 import {
   type FromRuntime,
@@ -98,7 +99,7 @@ export function openEnvironment(runtime: string): Environment {
   let cause: Error | undefined;
 
   const receive = (message: FromRuntime) => {
-    if (message.kind === "log") console[message.level](message.text);
+    if (message.kind === "log") printLog(message.level, message.text);
     else work?.receive(message);
   };
   port.on("message", receive);

@@ -6,6 +6,7 @@ import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { databaseRoleOf } from "../../database-role.ts";
 import { secretArns } from "../data-api/secrets.ts";
+import { printLog } from "../log.ts";
 import { type Answer, bundleRuntime, Failure } from "./environment.ts";
 import type { FunctionError } from "./messages.ts";
 import { type Loaded, openPool, type Variables } from "./pool.ts";
@@ -144,7 +145,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     const sentAt = performance.now();
     const requestId = randomUUID();
     const log = (error: FunctionError) =>
-      console.error(JSON.stringify({ level: "error", function: name, requestId, ...error }));
+      printLog("error", JSON.stringify({ level: "error", function: name, requestId, ...error }));
     try {
       if (!files.has(name)) throw new Failure(notFound(name));
       const uncount = countInvocation(name);

@@ -1,0 +1,81 @@
+import type { LogLevel } from "./lambda/messages.ts";
+
+/** Prints a line that a function has logged, or Lambda about it: in a terminal so that people can read it. */
+export function printLog(level: LogLevel, text: string): void {
+  console[level](process.stdout.isTTY ? readable(text) : text);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface LoggedError {
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string;
+  readonly cause?: unknown;
+}
+
+/** Fields that say nothing to those who have just sent the request. */
+const hidden = new Set(["level", "time", "requestId", "callerId", "cold", "streamed"]);
+const messageLengthMax = 160;
+
+/** A line of JSON as one short line, with the trace of its error below. Other text stays as it is. */
+export function readable(text: string): string {
+  const fields = fieldsOf(text);
+  if (!fields) return text;
+  const { level, time, requestId, endpoint, function: name = endpoint, path = name, status, ...others } = fields;
+  const { durationInMilliseconds, error, errorType, errorMessage, trace, message, answer, ...rest } = others;
+  const failure = errorOf(error) ?? errorOf({ name: errorType, message: errorMessage, stack: trace });
+  const line = [
+    clockTime(time),
+    level === "info" ? undefined : level,
+    status,
+    path,
+    durationInMilliseconds === undefined ? undefined : `${durationInMilliseconds} ms`,
+    message,
+    ...Object.entries(rest).flatMap(([key, value]) => (hidden.has(key) ? [] : `${key}=${JSON.stringify(value)}`)),
+    failure && headOf(failure),
+    level === "info" || requestId === undefined ? undefined : `(request ${requestId})`,
+  ];
+  const shown = line.filter((part) => part !== undefined).join(" ");
+  return [shown, ...(failure ? traceOf(failure) : [])].join("\n    ");
+}
+
+function fieldsOf(text: string): Fields | undefined {
+  try {
+    const fields: unknown = JSON.parse(text);
+    return typeof fields === "object" && fields !== null && "level" in fields ? { ...fields } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const clockTime = (time: unknown) =>
+  (typeof time === "string" ? new Date(time) : new Date()).toTimeString().slice(0, 8);
+
+/** An error as functions log it, or as Lambda does, whose trace is a list of lines. */
+function errorOf(value: unknown): LoggedError | undefined {
+  if (typeof value !== "object" || value === null || !("message" in value) || value.message === undefined)
+    return undefined;
+  const { name = "Error", message, stack, cause } = value as Partial<LoggedError>;
+  return { name, message: `${message}`, stack: [stack ?? []].flat().join("\n"), cause };
+}
+
+const isShort = (message: string) => message.length <= messageLengthMax;
+
+function headOf({ name, message }: LoggedError): string {
+  const [first = ""] = message.split("\n");
+  return `${name}: ${isShort(first) ? first : `${first.slice(0, messageLengthMax)}…`}`;
+}
+
+/** What the head leaves out: the rest of the message, where in this project it comes from, and its cause. */
+function traceOf({ message, stack, cause }: LoggedError): string[] {
+  const [first = "", ...lines] = (stack || message).split("\n");
+  const error = errorOf(cause);
+  return [
+    ...(isShort(message.split("\n")[0] ?? "") ? [] : [first]),
+    ...lines.filter((line) => !foreignFrame.test(line)).map((line) => line.replace(/^ {4}(?=at )/, "")),
+    ...(error ? [`caused by ${headOf(error)}`, ...traceOf(error)] : []),
+  ];
+}
+
+const foreignFrame = /^ {4}at .*(\/node_modules\/|node:)/;

@@ -1,0 +1,129 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readable } from "../../../infra/local/log.ts";
+import type { Postgres } from "../../../infra/local/postgres/server.ts";
+import { startEmptyPostgres } from "../../support/empty-cluster.ts";
+import { startProcess } from "../../support/service-process.ts";
+
+const time = new Date(2026, 10, 22, 18, 5, 9).toISOString();
+const line = (fields: object) => readable(JSON.stringify({ time, requestId: "r-1", ...fields }));
+
+describe("A log line in a terminal", () => {
+  it("of a request is one short line", () => {
+    const fields = { endpoint: "admin-roles-list", path: "/admin-roles", callerId: 7, cold: true };
+
+    expect(line({ level: "info", ...fields, status: 200, durationInMilliseconds: 12.3 })).toBe(
+      "18:05:09 200 /admin-roles 12.3 ms",
+    );
+  });
+
+  it("of an error has the traces of error and cause below", () => {
+    const cause = { name: "TypeError", message: "deep", stack: "TypeError: deep\n    at query (lib/b.ts:2:2)" };
+    const error = {
+      name: "Error",
+      message: "top\nmore",
+      stack: "Error: top\nmore\n    at serve (lib/a.ts:1:1)\n    at async f (/x/node_modules/y.js:1:1)",
+      cause,
+    };
+
+    expect(line({ level: "error", endpoint: "admin-roles-edit", status: 500, answer: "Internal", error })).toBe(
+      [
+        "18:05:09 error 500 admin-roles-edit Error: top (request r-1)",
+        "    more",
+        "    at serve (lib/a.ts:1:1)",
+        "    caused by TypeError: deep",
+        "    at query (lib/b.ts:2:2)",
+      ].join("\n"),
+    );
+  });
+
+  it("of a function that fails, as Lambda logs it, has its trace below", () => {
+    const error = { errorType: "RangeError", errorMessage: "too far", trace: ["RangeError: too far", "    at here"] };
+
+    expect(line({ level: "error", function: "ops-tidy", ...error })).toBe(
+      "18:05:09 error ops-tidy RangeError: too far (request r-1)\n    at here",
+    );
+  });
+
+  it("stays short, and has a long message below", () => {
+    const message = "x".repeat(500);
+
+    const [head = "", below] = line({ level: "warn", endpoint: "publishers-list", error: { message } }).split("\n");
+
+    expect(head).toMatch(/^18:05:09 warn publishers-list Error: x+… \(request r-1\)$/);
+    expect(head.length).toBeLessThan(220);
+    expect(below).toBe(`    ${message}`);
+  });
+
+  it("has other fields by their names", () => {
+    expect(line({ level: "info", endpoint: "ops-tidy", ledgerBytesOfLastDay: 3 })).toBe(
+      "18:05:09 ops-tidy ledgerBytesOfLastDay=3",
+    );
+  });
+
+  it.each(["plain text", "[1]", '{"a":1}', "{", "null"])("that is %s stays as it is", (text) => {
+    expect(readable(text)).toBe(text);
+  });
+});
+
+describe("npm start, when a request fails", () => {
+  const terminal = { NODE_OPTIONS: "--import=data:text/javascript,process.stdout.isTTY=true" };
+  let directory: string;
+  let server: Postgres;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "colophon-log-"));
+    server = await startEmptyPostgres({ directory: join(directory, "postgres"), durable: false });
+  });
+
+  afterAll(async () => {
+    await server.stop();
+    await rm(directory, { recursive: true });
+  });
+
+  /** What is printed about a request of a list whose table is missing. */
+  async function printed(database: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
+    const databaseUrl = `${server.url}/${database}`;
+    const service = await startProcess({
+      flags: ["--empty", "--create"],
+      env: { COLOPHON_DATABASE_URL: databaseUrl, ...env },
+    });
+    try {
+      const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+      await sql`drop table publishers cascade`;
+      await sql.end();
+      service.forget();
+      expect((await fetch(`${service.url}/publishers`)).status).toBe(500);
+      await expect.poll(service.output).toMatch(/\/publishers.*\n/);
+      return service.output();
+    } finally {
+      await service.stop();
+    }
+  }
+
+  it("prints a short line and the trace in a terminal", async () => {
+    const [head, ...below] = (await printed("watched", terminal)).trimEnd().split("\n");
+
+    expect(head).toMatch(
+      /^\d\d:\d\d:\d\d error 500 publishers-list DatabaseErrorException: ERROR: relation "publishers" does not exist/,
+    );
+    expect(below).toContainEqual(expect.stringMatching(/^ {4}at .*lib\/database\/client\.ts:\d+:\d+\)?$/));
+    expect(below.at(-1)).toMatch(/^\d\d:\d\d:\d\d 500 \/publishers [\d.]+ ms$/);
+  });
+
+  it("prints lines of JSON elsewhere", async () => {
+    const lines = (await printed("piped")).trimEnd().split("\n");
+
+    expect(lines.map((each) => JSON.parse(each))).toEqual([
+      expect.objectContaining({
+        level: "error",
+        status: 500,
+        error: expect.objectContaining({ name: "DatabaseErrorException" }),
+      }),
+      expect.objectContaining({ level: "info", path: "/publishers", status: 500 }),
+    ]);
+  });
+});
