@@ -13,8 +13,8 @@ export interface Guard {
 
 /**
  * Puts a select behind its guard. It gives one row: `status`, `caller_id` and the columns of the select, which are null
- * unless the status is 200. The select may use `caller.id` and `session.digest`. A database function decides, since its plan is kept
- * (lib/changes/authority.sql). `offset 0` makes PostgreSQL check the status before it runs the select.
+ * unless the status is 200. The select may use `caller.id` and `session.digest`. A database function decides, since its
+ * plan is kept (lib/changes/authority.sql). `offset 0` makes PostgreSQL check the status before it runs the select.
  */
 export const guarded = ({ digest, permission, userMissing }: Guard, select: Sql): Sql => sql`
   select caller.status, caller.id as caller_id, answer.*
