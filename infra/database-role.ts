@@ -1,15 +1,34 @@
-import { functionName } from "../lib/contract/declare.ts";
+import { type Declaration, functionName } from "../lib/contract/declare.ts";
 import { endpoints } from "../lib/contract/endpoints.ts";
 
-/** The role as which a function logs in to PostgreSQL (lib/database/roles.ts). */
-export type DatabaseRole = "public" | "admin" | "master";
+/** The roles as which functions log in to PostgreSQL, without `colophon_` (lib/database/roles.sql). */
+export const limitedRoles = ["public", "reader", "editor", "operator"] as const;
+export type LimitedRole = (typeof limitedRoles)[number];
 
-const publicFunctions = new Set(endpoints.filter(({ permission }) => !permission).map(functionName));
+export const forEachRole = <Value>(make: (role: LimitedRole) => Value): Readonly<Record<LimitedRole, Value>> => ({
+  public: make("public"),
+  reader: make("reader"),
+  editor: make("editor"),
+  operator: make("operator"),
+});
+
+/** The master owns the database; it is the only one who can create tables and roles. */
+export type DatabaseRole = LimitedRole | "master";
+
 /** The functions that create tables and roles. */
 const masters = new Set(["ops-migrate", "migrate-on-deploy", "ops-rotate-password"]);
 
-/** The role with the fewest rights that is enough for a function. */
-export function databaseRoleOf(name: string): DatabaseRole {
-  if (masters.has(name)) return "master";
-  return publicFunctions.has(name) ? "public" : "admin";
+const roles = new Map(endpoints.map((each) => [functionName(each), roleOf(each)]));
+
+function roleOf({ permission, method }: Declaration): LimitedRole {
+  if (!permission) return "public";
+  return method === "GET" ? "reader" : "editor";
 }
+
+/** The role with the fewest rights that is enough for a function. What is no endpoint is an operators' function. */
+export const databaseRoleOf = (name: string): DatabaseRole =>
+  masters.has(name) ? "master" : (roles.get(name) ?? "operator");
+
+/** The environment variables of a migration, which sets the passwords of the roles: the ARNs of their secrets. */
+export const secretVariables = (arns: Readonly<Record<LimitedRole, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(limitedRoles.map((role) => [`DATABASE_${role.toUpperCase()}_SECRET_ARN`, arns[role]]));

@@ -3,18 +3,26 @@ import { entries, scripts } from "../../lib/changes/all.ts";
 import { permissions } from "../../lib/contract/permissions.ts";
 import { install, migrate } from "../../lib/database/migrate.ts";
 import { migrations } from "../../lib/database/migrations/all.ts";
-import { grantRights, makeRoles } from "../../lib/database/roles.ts";
+import { closeOtherDatabases, grantRights } from "../../lib/database/rights.ts";
+import { makeRoles } from "../../lib/database/roles.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
 
+const payload = z.looseObject({
+  setPasswords: z._default(z.boolean(), false),
+  closeOtherDatabases: z._default(z.boolean(), false),
+});
+
 /**
- * Brings the database up to date: roles and their passwords, tables, the functions of this release, rights, and the
- * permissions that the service needs. Safe to run at any time.
+ * Brings the database up to date: roles, tables, the functions of this release, rights, and the permissions that the
+ * service needs. Safe to run at any time. `setPasswords` sets the password of a role that cannot log in with its secret,
+ * and `closeOtherDatabases` is for a server that has no other service: nobody but their owner may connect to them.
  */
-export const handler = operatorFunction("ops/migrate", z.looseObject({}), async (_, { change }) => {
-  await makeRoles();
+export const handler = operatorFunction("ops/migrate", payload, async (input, { change }) => {
+  await makeRoles(input.setPasswords);
+  if (input.closeOtherDatabases) await closeOtherDatabases();
   const applied = await migrate(migrations);
-  await install(scripts, entries);
-  await grantRights();
+  await install(scripts, Object.values(entries).flat());
+  await grantRights(entries);
   await change("restore_permissions", permissions);
   return { applied };
 });

@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
 import { credentialsIn, makeCurrent, newPassword, storePending } from "../../lib/database/passwords.ts";
-import { setPassword } from "../../lib/database/roles.ts";
+import { changePassword } from "../../lib/database/roles.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
 
 /**
  * Gives a database role a new password, in the steps of Secrets Manager ("Rotation by Lambda function"). The Data API
- * accepts only the current version of a secret. So the last step sets the new password, just before its version becomes
+ * accepts only the current version of a secret. So the last step sets the new password, just after its version becomes
  * current, and no earlier step can test it; a statement that fails to log in between the two is sent again.
  */
 export const handler = operatorFunction(
@@ -21,8 +21,8 @@ export const handler = operatorFunction(
       await storePending(SecretId, ClientRequestToken, { username, password: newPassword() });
     }
     if (Step === "finishSecret") {
-      await setPassword(await credentialsIn(SecretId, ClientRequestToken));
-      await makeCurrent(SecretId, ClientRequestToken);
+      const credentials = await credentialsIn(SecretId, ClientRequestToken);
+      await changePassword(credentials, () => makeCurrent(SecretId, ClientRequestToken));
     }
     return {};
   },

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import postgres from "postgres";
+import { newSecrets, type Secrets } from "./data-api/secrets.ts";
 import { keepPostgres } from "./postgres/keep.ts";
 import { createOwnedDatabase } from "./postgres/owner.ts";
 
@@ -19,6 +20,10 @@ export interface Database {
   /** The server's URL, with the user to whom the database belongs. */
   readonly serverUrl: string;
   readonly name: string;
+  /** The passwords with which functions log in. */
+  readonly secrets: Secrets;
+  /** Whether nobody else uses the server. */
+  readonly isOwn: boolean;
   stop(): Promise<void>;
 }
 
@@ -31,12 +36,15 @@ export async function startDatabase(options: DatabaseOptions): Promise<Database>
   if (databaseUrl) {
     const { url, name } = externalServer(databaseUrl);
     await createDatabase(url, name, options.mayCreate);
-    return { serverUrl: url, name, stop: async () => {} };
+    return { serverUrl: url, name, secrets: newSecrets(url), isOwn: false, stop: async () => {} };
   }
   const { url, stop } = await keepPostgres({ directory: join(directory, "postgres") }, report, onExit);
   report("PostgreSQL is up");
   try {
-    return { serverUrl: await createOwnedDatabase(url, defaultName), name: defaultName, stop };
+    const serverUrl = await createOwnedDatabase(url, defaultName);
+    // The owner has a new password at each start, the superuser always the same.
+    const secrets = newSecrets(serverUrl, new URL(url).password);
+    return { serverUrl, name: defaultName, secrets, isOwn: true, stop };
   } catch (error) {
     await stop();
     throw error;

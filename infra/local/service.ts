@@ -33,6 +33,8 @@ export interface ServiceOptions extends DatabaseOptions {
   readonly empty: boolean;
   /** Number of made-up contributors to add. */
   readonly scale: number;
+  /** Sets the passwords of roles that exist on the server with others. */
+  readonly setPasswords: boolean;
 }
 
 export interface LocalService {
@@ -62,7 +64,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     for (const each of closers.splice(0).reverse()) await each();
   };
   try {
-    const [{ serverUrl, name, dataApiUrl }, files, built] = await Promise.all([
+    const [{ serverUrl, name, isOwn, dataApiUrl }, files, built] = await Promise.all([
       startDataApi(options, key, closers),
       options.uploads ? startFileService(options, key, closers) : undefined,
       buildOrReuse({ outdir }),
@@ -82,7 +84,9 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     const lambda = await startLambda({ outdir, keepsSpare: true, prepare: edits.prepare });
     closers.push(lambda.close);
     const databaseUrl = `${serverUrl}/${encodeURIComponent(name)}`;
-    await loadData(lambda, databaseUrl, options);
+    await migrate(lambda, isOwn || options.setPasswords);
+    options.report("The database is up to date");
+    await loadData(databaseUrl, options);
     const tokens = await validTokens(databaseUrl);
     if (files && !options.empty) await drawCovers(files.url, (name) => hasImage(join(directory, "s3"), name), key);
     const pages = firstAnswer(docs(tokens), ...(files ? [imagePages(files.url, key)] : []));
@@ -134,13 +138,13 @@ const firstAnswer =
 
 /** The closers stop the database even if the Data API does not start. */
 async function startDataApi(options: ServiceOptions, key: Key, closers: Closers) {
-  const { stop, ...database } = await startDatabase(options);
+  const { stop, secrets, ...database } = await startDatabase(options);
   closers.push(stop);
   const dataApi = await inThread<DataApiOptions>(
     {
       module: import.meta.resolve("./data-api/server.ts"),
       start: "startDataApi",
-      options: { databaseUrl: database.serverUrl, key },
+      options: { databaseUrl: database.serverUrl, secrets, key },
     },
     (reason) => options.onExit(`The Data API has ended: ${reason}`),
   );
@@ -193,14 +197,12 @@ async function drawCovers(endpoint: string, has: (key: string) => Promise<boolea
   await makeCovers(put, await readDemo<Series>("series"), has);
 }
 
-async function loadData(
-  lambda: Lambda,
-  databaseUrl: string,
-  { empty, scale: contributors, report }: ServiceOptions,
-): Promise<void> {
-  const migrated = await lambda.invoke("ops-migrate", {});
+async function migrate(lambda: Lambda, setPasswords: boolean): Promise<void> {
+  const migrated = await lambda.invoke("ops-migrate", { setPasswords });
   if ("error" in migrated) throw new Error(migrated.error.errorMessage);
-  report("The database is up to date");
+}
+
+async function loadData(databaseUrl: string, { empty, scale: contributors, report }: ServiceOptions): Promise<void> {
   if (!empty && (await isEmpty(databaseUrl))) {
     // The tokens of the demo users are public, so a database on another machine does not get these users.
     const users = isLoopback(databaseUrl);

@@ -9,7 +9,7 @@ import type { LocalService } from "./service.ts";
 
 const usage =
   "npm start -- [--port N] [--data DIR] [--database postgres://… [--create]] [--origin URL …]\n" +
-  "             [--no-uploads] [--empty] [--scale N] [--inspect[=PORT]]\n" +
+  "             [--no-uploads] [--empty] [--scale N] [--inspect[=PORT]] [--set-passwords]\n" +
   "  --port        the port; default 3000\n" +
   "  --data        the directory of all data; default .local\n" +
   "  --database    a PostgreSQL 18 to use instead of the embedded one; a URL with a password goes into\n" +
@@ -19,7 +19,9 @@ const usage =
   "  --no-uploads  without a file service\n" +
   "  --empty       without the demo data\n" +
   "  --scale       adds so many made-up contributors, with series and publishers\n" +
-  "  --inspect     lets a debugger attach, as Node.js does; default port 9229";
+  "  --inspect     lets a debugger attach, as Node.js does; default port 9229\n" +
+  "  --set-passwords\n" +
+  "                sets the passwords of the service's roles, even if another service of the server uses them";
 
 function originsOf(origins: readonly string[]): readonly string[] {
   const other = origins.find((each) => each !== URL.parse(each)?.origin);
@@ -93,6 +95,7 @@ const flags = {
   empty: { type: "boolean", default: false },
   scale: { type: "string", default: "0" },
   inspect: { type: "string" },
+  "set-passwords": { type: "boolean", default: false },
 } as const;
 
 const implied = { inspect: "9229" };
@@ -107,6 +110,7 @@ await runCommand({ usage, flags, implied }, async (values) => {
     uploads: !values["no-uploads"],
     empty: values.empty,
     scale: numberOf("scale", values.scale, 0, 10_000_000),
+    setPasswords: values["set-passwords"],
     report: console.log,
     onExit,
   };

@@ -1,4 +1,5 @@
-import { secretVariables } from "./data-api/secrets.ts";
+import { secretVariables } from "../database-role.ts";
+import { secretArns } from "./data-api/secrets.ts";
 import type { Key } from "./http/signature.ts";
 import { imageBucket } from "./s3/image-bucket.ts";
 
@@ -19,7 +20,9 @@ export function setVariables({ database, dataApiUrl, key, allowedOrigins, imageB
     AWS_ENDPOINT_URL_RDS_DATA: dataApiUrl,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: dataApiUrl,
     DATABASE_CLUSTER_ARN: "arn:aws:rds:eu-central-1:123456789012:cluster:colophon",
-    ...secretVariables,
+    // Each function gets the secret of its own role instead (lambda.ts).
+    DATABASE_SECRET_ARN: secretArns.master,
+    ...secretVariables(secretArns),
     DATABASE_NAME: database,
     ALLOWED_ORIGINS: allowedOrigins.join(),
     IMAGE_BASE_URL: imageBaseUrl,

@@ -5,11 +5,11 @@ import { CfnEventSubscription } from "aws-cdk-lib/aws-rds";
 import { CfnRotationSchedule, Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Construct } from "constructs";
 import type { Packaged } from "../build/package.ts";
-import { databaseRoleOf } from "../database-role.ts";
+import { databaseRoleOf, forEachRole } from "../database-role.ts";
 import type { DatabaseSettings } from "../stages.ts";
 import { BackupCopies } from "./backup-stack.ts";
 import { type AuroraCluster, makeCluster, postgresLogName } from "./database/cluster.ts";
-import { databaseResource, type OwnCluster, ownResource, publishCluster } from "./database/database.ts";
+import { databaseResource, type OwnCluster, ownResource, publishCluster, secretId } from "./database/database.ts";
 import { Migration } from "./database/migration.ts";
 import { OperatorsTrail } from "./database/operators-trail.ts";
 import { Alarms } from "./shared/alarms.ts";
@@ -67,7 +67,7 @@ export class DatabaseStack extends Stack {
     for (const each of functions) each.node.addDependency(deployment);
     const rotation = functions.find((_, index) => operations[index]?.name === "ops-rotate-password");
     if (!rotation) throw new Error("There is no function that rotates passwords");
-    this.scheduleRotation([cluster.publicSecretArn, cluster.adminSecretArn], rotation.lambda);
+    this.scheduleRotation(Object.values(cluster.secretArns), rotation.lambda);
 
     if (settings.trailKeptDays !== undefined) {
       new OperatorsTrail(this, "Trail", {
@@ -126,7 +126,7 @@ export class DatabaseStack extends Stack {
     alarms.add("rotation-failed", {
       metric: rotation.lambda.metricErrors({ period: Duration.hours(1) }),
       impact:
-        "A password was not changed. If website or administration cannot log in any more, ops-migrate sets the current one.",
+        'A password was not changed. If functions cannot log in any more, ops-migrate with {"setPasswords": true} sets the current one.',
       threshold: 1,
       periods: 1,
     });
@@ -160,12 +160,11 @@ function makeSecrets(stack: Stack, database: AuroraCluster): OwnCluster {
     arn,
     identifier,
     masterSecretArn: secret.secretArn,
-    publicSecretArn: makeSecret(stack, "PublicSecret", "colophon_public").secretArn,
-    adminSecretArn: makeSecret(stack, "AdminSecret", "colophon_admin").secretArn,
+    secretArns: forEachRole((role) => makeSecret(stack, secretId(role), `colophon_${role}`).secretArn),
   };
 }
 
-/** The password of a role. Every migration sets it in the database, so it is valid on a restored cluster, too. */
+/** The password of a role. A deployment sets it where it is not the role's, as on a restored cluster. */
 function makeSecret(stack: Stack, id: string, username: string): Secret {
   return new Secret(stack, id, {
     description: `Password of ${username} in PostgreSQL`,

@@ -90,11 +90,13 @@ create function admit_caller(input json, is_shared boolean) returns request lang
   end
 $$;
 
--- Admits a request of an operator.
+-- Admits a request of an operator. It has no caller, whatever the input says.
 create function admit_operator(input json) returns request language plpgsql as $$
   declare
     request request = json_populate_record(cast(null as request), input);
   begin
+    request.caller = null;
+    request.username = null;
     if not take_locks(request, false) then
       request.status = 503;
       return request;

@@ -73,5 +73,9 @@ export const scripts: readonly Script[] = Object.entries({ ...steps, ...changes 
   text,
 }));
 
-/** The functions that the service's statements call. All others are called by these. */
-export const entries = ["caller", "make_change", "make_operator_change", "open_contributor", "open_user"] as const;
+/** The functions that the service's statements call, by the role that may. All others are called by these. */
+export const entries = {
+  colophon_reader: ["caller", "open_contributor", "open_user"],
+  colophon_editor: ["make_change"],
+  colophon_operator: ["make_operator_change"],
+} as const;

@@ -1,16 +1,21 @@
--- Deletes a batch of old data: rows of the ledger that are older than so many days, sessions that ended 30 days ago,
--- and releases that are not among the last ten and were not in use for 90 days. The answer is the number of each.
+-- Deletes a batch of old data: rows of the ledger that are older than so many days (at least 1), sessions that ended 30
+-- days ago, and releases that are not among the last ten and were not in use for 90 days. The answer is the number of
+-- each.
 create function tidy(request request) returns outcome language plpgsql as $$
   declare
     batch integer = 10000;
-    age interval = make_interval(days => cast(request.asked ->> 'days' as integer));
+    days integer = request.asked ->> 'days';
     deleted_changes bigint;
     deleted_sessions bigint;
     deleted_releases bigint = 0;
     old text;
     answer json;
   begin
-    delete from changes where id in (select id from changes where at < now() - age limit batch);
+    if coalesce(days, 0) < 1 then
+      return refused(400, 'days');
+    end if;
+
+    delete from changes where id in (select id from changes where at < now() - make_interval(days => days) limit batch);
     get diagnostics deleted_changes = row_count;
 
     delete from refresh_tokens

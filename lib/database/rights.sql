@@ -1,6 +1,10 @@
--- The rights of the service's two roles, granted again after every migration. No other role has any right, and no role
--- can read a new table until it is listed here. What others have created in the schema is left alone.
-grant usage on schema public to colophon_public, colophon_admin;
+-- The rights of the service's roles, granted again after every migration. No other role has any right, and no role can
+-- read a new table until it is listed here. What others have created in the schema is left alone.
+revoke create on schema public from public;
+
+revoke all on schema public from colophon_public, colophon_reader, colophon_editor, colophon_operator;
+
+grant usage on schema public to colophon_public, colophon_reader, colophon_operator;
 
 revoke all on
   change_lock,
@@ -35,16 +39,22 @@ revoke all on
   user_roles,
   users,
   volumes
-from public, colophon_public, colophon_admin;
+from public, colophon_public, colophon_reader, colophon_editor, colophon_operator;
 
--- What the website shows. These tables hold unpublished contributors and other counters, too, which the statements leave
--- out: behind a row security policy PostgreSQL would use no trigram index (`like` is not leakproof).
+-- What the website and administration show. These tables hold unpublished contributors and other counters, too, which
+-- the website's statements leave out: behind a row security policy PostgreSQL would use no trigram index (`like` is not
+-- leakproof).
 grant select on
   contributor_aliases,
   contributor_descriptions,
   contributor_links,
   contributor_relations,
   contributors,
+  tallies
+to colophon_public, colophon_reader;
+
+-- What only the website shows.
+grant select on
   publisher_aliases,
   publisher_descriptions,
   publisher_relations,
@@ -56,28 +66,29 @@ grant select on
   series_publishers,
   series_tags,
   tags,
-  tallies,
   volumes
-to colophon_public, colophon_admin;
+to colophon_public;
 
--- Administration reads everything, and writes only through the functions of a release.
+-- What only administration shows. Of sessions it is whether a user has one, and nothing that tells or makes a token.
 grant select on
-  changes,
-  clients,
   contributor_locks,
-  images_to_remove,
-  migrations,
   permissions,
-  refresh_tokens,
-  releases,
   role_permissions,
   roles,
   user_locks,
   user_roles,
   users
-to colophon_admin;
+to colophon_reader;
 
--- By default everybody may call functions and create temporary tables; both are revoked.
+grant select (user_id, expires_at, revoked_at) on refresh_tokens to colophon_reader;
+
+-- What operators' functions select.
+grant select on changes, images_to_remove to colophon_operator;
+
+grant select (id, username) on users to colophon_operator;
+
+-- The editor reads no table, and no role writes one: changes are made by the functions of a release, with the rights of
+-- the owner. By default everybody may call functions.
 revoke all on function
   assign_slug(),
   containing(text),
@@ -92,30 +103,8 @@ revoke all on function
   tally_role_users(),
   tally_rows(),
   without_joiners(text)
-from public;
+from public, colophon_public, colophon_reader, colophon_editor, colophon_operator;
 
-grant execute on function
-  containing(text),
-  identity_key(text),
-  name_key(text),
-  without_joiners(text)
-to colophon_public, colophon_admin;
+grant execute on function containing(text), name_key(text), without_joiners(text) to colophon_public, colophon_reader;
 
-do $$
-  declare
-    routine record;
-  begin
-    execute format('revoke temporary on database %I from public', current_database());
-    for routine in
-      select cast(oid as regprocedure) as name, prosecdef as is_entry
-      from pg_proc
-      where pronamespace = cast(current_schema() as regnamespace)
-    loop
-      execute format('revoke all on function %s from public', routine.name);
-      if routine.is_entry then
-        execute format('grant execute on function %s to colophon_admin', routine.name);
-      end if;
-    end loop;
-    execute format('grant usage on schema %I to colophon_admin', current_schema());
-  end
-$$;
+grant execute on function identity_key(text), name_key(text), without_joiners(text) to colophon_operator;

@@ -10,6 +10,8 @@ const root = join(import.meta.dirname, "../..");
 
 export interface ServiceProcess {
   readonly pid: number | undefined;
+  /** Its data. */
+  readonly directory: string;
   readonly url: string;
   /** The output since the last `forget`. */
   output(): string;
@@ -25,7 +27,10 @@ export interface ServiceProcessOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** Runs `npm start` without uploads, on a free port and with a new data directory. Resolves when it is ready. */
+/**
+ * Runs `npm start` without uploads, on a free port and with a new data directory. Resolves when it is ready.
+ * @throws an error with its output when it ends before
+ */
 export async function startProcess({
   project = root,
   flags = [],
@@ -42,22 +47,27 @@ export async function startProcess({
     stream.on("data", (chunk) => {
       output += chunk;
     });
+  const stop = async () => {
+    if (child.kill("SIGTERM")) await once(child, "exit");
+    await rm(directory, { recursive: true });
+    await rm(join(root, "node_modules/.cache/colophon", port), { recursive: true, force: true });
+  };
   const isUp = () => {
     if (child.exitCode !== null) throw new Error(output);
     return output.includes("Try:");
   };
-  await vi.waitUntil(isUp, { timeout: 90_000, interval: 100 });
+  await vi.waitUntil(isUp, { timeout: 90_000, interval: 100 }).catch(async (error) => {
+    await stop();
+    throw error;
+  });
   return {
     pid: child.pid,
+    directory,
     url: `http://localhost:${port}`,
     output: () => output,
     forget() {
       output = "";
     },
-    async stop() {
-      if (child.kill("SIGTERM")) await once(child, "exit");
-      await rm(directory, { recursive: true });
-      await rm(join(root, "node_modules/.cache/colophon", port), { recursive: true, force: true });
-    },
+    stop,
   };
 }

@@ -1,5 +1,5 @@
 import { randomBytes, scryptSync } from "node:crypto";
-import type { DatabaseRole } from "../../database-role.ts";
+import { type DatabaseRole, forEachRole, limitedRoles } from "../../database-role.ts";
 
 /** The content of a secret. */
 export interface Credentials {
@@ -14,15 +14,7 @@ const arnOf = (name: string) => `arn:aws:secretsmanager:eu-central-1:12345678901
 
 export const secretArns: Readonly<Record<DatabaseRole, string>> = {
   master: arnOf("colophon"),
-  public: arnOf("colophon-public"),
-  admin: arnOf("colophon-admin"),
-};
-
-/** The environment variables of a migration. Any other function has only the secret of its role (lambda.ts). */
-export const secretVariables = {
-  DATABASE_SECRET_ARN: secretArns.master,
-  DATABASE_PUBLIC_SECRET_ARN: secretArns.public,
-  DATABASE_ADMIN_SECRET_ARN: secretArns.admin,
+  ...forEachRole((role) => arnOf(`colophon-${role}`)),
 };
 
 /**
@@ -35,11 +27,13 @@ export function newSecrets(databaseUrl: string, known = decodeURIComponent(new U
   const { username, password } = new URL(databaseUrl);
   const passwordOf = (role: string) =>
     (known === "" ? randomBytes(passwordBytes) : scryptSync(known, role, passwordBytes)).toString("base64url");
-  const ofRole = (role: string) => ({ username: role, password: passwordOf(role) });
+  const ofRoles = limitedRoles.map((role) => {
+    const name = `colophon_${role}`;
+    return [secretArns[role], { username: name, password: passwordOf(name) }] as const;
+  });
   return {
     [secretArns.master]: { username: decodeURIComponent(username), password: decodeURIComponent(password) },
-    [secretArns.public]: ofRole("colophon_public"),
-    [secretArns.admin]: ofRole("colophon_admin"),
+    ...Object.fromEntries(ofRoles),
   };
 }
 

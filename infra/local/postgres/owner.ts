@@ -7,7 +7,8 @@ export const owner = "colophon";
 /**
  * Makes a role that is not a superuser the owner of a database, as on Aurora. The role can create the roles as which
  * functions log in, but its statements cannot read the machine's files or run its programs. Role and database are created
- * if they do not exist; the role becomes the owner of everything in an existing database.
+ * if they do not exist; the role becomes the owner of everything in an existing database. Only superusers may still
+ * connect to the databases that every server has.
  * @param serverUrl the URL of a superuser
  * @returns the server's URL with the role, which gets a new password
  */
@@ -16,6 +17,7 @@ export async function createOwnedDatabase(serverUrl: string, name: string): Prom
   try {
     const password = randomBytes(16).toString("hex");
     await createOwner(sql, password);
+    await sql`revoke connect on database postgres, template1 from public`;
     const [database] = await sql<{ owner: string }[]>`
       select pg_get_userbyid(datdba) as owner from pg_database where datname = ${name}
     `;

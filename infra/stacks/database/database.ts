@@ -3,7 +3,7 @@ import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
 import type { Packaged } from "../../build/package.ts";
-import { databaseRoleOf } from "../../database-role.ts";
+import { databaseRoleOf, forEachRole, type LimitedRole, limitedRoles, secretVariables } from "../../database-role.ts";
 import type { Resource } from "../shared/service-function.ts";
 
 /** The database's name within the cluster. */
@@ -17,8 +17,7 @@ export interface Cluster {
   readonly arn: string;
   readonly identifier: string;
   /** The secrets of the roles as which functions log in. */
-  readonly publicSecretArn: string;
-  readonly adminSecretArn: string;
+  readonly secretArns: Readonly<Record<LimitedRole, string>>;
 }
 
 /** A cluster as API stacks refer to it. */
@@ -39,28 +38,29 @@ export interface OwnCluster extends Cluster {
  * The SSM parameters from which an API stack reads the cluster's ARNs. Unlike exports of a stack, parameters may change
  * while another stack uses them, so a cluster that was restored from a backup can replace the old one.
  */
-export const parameterNames = (database: string): Record<keyof Cluster, string> => ({
+export const parameterNames = (database: string): Cluster => ({
   arn: `/colophon/${database}/cluster-arn`,
   identifier: `/colophon/${database}/cluster-identifier`,
-  publicSecretArn: `/colophon/${database}/public-secret-arn`,
-  adminSecretArn: `/colophon/${database}/admin-secret-arn`,
+  secretArns: forEachRole((role) => `/colophon/${database}/${role}-secret-arn`),
 });
+
+/** The logical id of a resource or parameter for a role: `PublicSecret`. */
+export const secretId = (role: LimitedRole) => `${role[0]?.toUpperCase()}${role.slice(1)}Secret`;
 
 export function publishCluster(scope: Construct, database: string, cluster: Cluster): void {
   const names = parameterNames(database);
-  const publish = (id: string, name: keyof Cluster) =>
-    new StringParameter(scope, id, { parameterName: names[name], stringValue: cluster[name] });
-  publish("ClusterArn", "arn");
-  publish("ClusterIdentifier", "identifier");
-  publish("PublicSecretArn", "publicSecretArn");
-  publish("AdminSecretArn", "adminSecretArn");
+  const publish = (id: string, parameterName: string, stringValue: string) =>
+    new StringParameter(scope, id, { parameterName, stringValue });
+  publish("ClusterArn", names.arn, cluster.arn);
+  publish("ClusterIdentifier", names.identifier, cluster.identifier);
+  for (const role of limitedRoles) publish(`${secretId(role)}Arn`, names.secretArns[role], cluster.secretArns[role]);
 }
 
 export function findCluster(stack: Stack, database: string): FoundCluster {
   const names = parameterNames(database);
   // Every function refers to these parameters. The CDK's own names for them would be longer.
-  const find = (id: string, name: keyof Cluster) =>
-    new CfnParameter(stack, id, { type: "AWS::SSM::Parameter::Value<String>", default: names[name] }).valueAsString;
+  const find = (id: string, name: string) =>
+    new CfnParameter(stack, id, { type: "AWS::SSM::Parameter::Value<String>", default: name }).valueAsString;
   return {
     arnsOfAll: stack.formatArn({
       service: "rds",
@@ -68,10 +68,9 @@ export function findCluster(stack: Stack, database: string): FoundCluster {
       resourceName: `${clusterNames(database)}*`,
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     }),
-    arn: find("ClusterArn", "arn"),
-    identifier: find("ClusterIdentifier", "identifier"),
-    publicSecretArn: find("PublicSecretArn", "publicSecretArn"),
-    adminSecretArn: find("AdminSecretArn", "adminSecretArn"),
+    arn: find("ClusterArn", names.arn),
+    identifier: find("ClusterIdentifier", names.identifier),
+    secretArns: forEachRole((role) => find(`${secretId(role)}Arn`, names.secretArns[role])),
   };
 }
 
@@ -80,8 +79,9 @@ const transaction = ["rds-data:BeginTransaction", "rds-data:CommitTransaction", 
 
 /** The database for a function: with the secret of its role, and no right to another secret. */
 export function databaseResource(cluster: Cluster | FoundCluster, { name, usesTransactions }: Packaged): Resource {
-  const secretArn = databaseRoleOf(name) === "public" ? cluster.publicSecretArn : cluster.adminSecretArn;
-  return resourceOf(cluster, secretArn, usesTransactions);
+  const role = databaseRoleOf(name);
+  if (role === "master") throw new Error(`${name} belongs to the database's stack, since it logs in as the master`);
+  return resourceOf(cluster, cluster.secretArns[role], usesTransactions);
 }
 
 const reading = "secretsmanager:GetSecretValue";
@@ -94,10 +94,7 @@ const rotating = ["DescribeSecret", "PutSecretValue", "UpdateSecretVersionStage"
  */
 export function ownResource(cluster: OwnCluster, { name }: Packaged): Resource {
   const { variables, policies } = resourceOf(cluster, cluster.masterSecretArn, true);
-  const secrets = {
-    DATABASE_PUBLIC_SECRET_ARN: cluster.publicSecretArn,
-    DATABASE_ADMIN_SECRET_ARN: cluster.adminSecretArn,
-  };
+  const secrets = secretVariables(cluster.secretArns);
   const actions = [reading, ...(name === "ops-rotate-password" ? rotating : [])];
   return {
     variables: { ...variables, ...secrets },

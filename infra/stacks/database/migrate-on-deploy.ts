@@ -39,4 +39,5 @@ async function failureOf(work: () => Promise<unknown>): Promise<Error | undefine
   }
 }
 
-export const handler = onDeployment(() => migrate({}));
+/** The cluster is the stack's own. A restored one has the passwords of its snapshot, which are in no secret any more. */
+export const handler = onDeployment(() => migrate({ setPasswords: true, closeOtherDatabases: true }));

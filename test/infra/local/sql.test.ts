@@ -99,7 +99,7 @@ describe("A plan", () => {
 
   it("is shown to users that are no superusers, too", async () => {
     const user = `reader_${randomUUID()}`;
-    await admin`create role ${admin(user)} login password 'reads' in role colophon_admin`;
+    await admin`create role ${admin(user)} login password 'reads' in role colophon_reader`;
     const url = Object.assign(new URL(databaseUrl), { username: user, password: "reads" });
 
     expect(await planOf(await statementOf("admin-roles/list"), url.href)).toMatch(/\nExecution Time: .*$/);

@@ -174,7 +174,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     const secrets = template.all("SecretsManager::Secret").map(({ Properties }) => Properties.GenerateSecretString);
 
     expect(secrets).toEqual(
-      ["colophon_public", "colophon_admin"].map((username) => ({
+      ["colophon_public", "colophon_reader", "colophon_editor", "colophon_operator"].map((username) => ({
         SecretStringTemplate: JSON.stringify({ username }),
         GenerateStringKey: "password",
         PasswordLength: 40,
@@ -190,9 +190,9 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     const schedules = template.all("SecretsManager::RotationSchedule").map(({ Properties }) => Properties);
 
     expect(schedules.map(({ SecretId }) => template.find(SecretId).Type)).toEqual(
-      Array(2).fill("AWS::SecretsManager::Secret"),
+      Array(4).fill("AWS::SecretsManager::Secret"),
     );
-    expect(new Set(schedules.map(({ SecretId }) => SecretId.Ref)).size).toBe(2);
+    expect(new Set(schedules.map(({ SecretId }) => SecretId.Ref)).size).toBe(4);
     for (const schedule of schedules) {
       expect(schedule).toMatchObject({
         RotationRules: { AutomaticallyAfterDays: 30 },
@@ -257,7 +257,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
 
   it("tells API stacks where it is by parameters, which they read", () => {
     const names = template.all("SSM::Parameter").map(({ Properties }) => Properties.Name as string);
-    expect(names).toHaveLength(4);
+    expect(names).toHaveLength(6);
     for (const { name } of settings.stages.filter(({ database }) => database === given.name)) {
       const { Parameters } = synthesis.template(`colophon-${name}`);
       const read = Object.values(Parameters).filter(({ Type }) => Type === "AWS::SSM::Parameter::Value<String>");

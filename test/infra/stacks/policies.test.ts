@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { type LimitedRole, limitedRoles } from "../../../infra/database-role.ts";
 import { parameterNames } from "../../../infra/stacks/database/database.ts";
 import { settings } from "../../../infra/stages.ts";
 import { functionName } from "../../../lib/contract/declare.ts";
@@ -37,21 +38,17 @@ function rightsOf(template: Template, lambda: Resource): string[] {
   expect(attached).toEqual([]);
   expect(role.Properties.ManagedPolicyArns ?? []).toEqual([]);
   const { LogGroup } = lambda.Properties.LoggingConfig;
-  const {
-    DATABASE_CLUSTER_ARN,
-    DATABASE_SECRET_ARN,
-    DATABASE_PUBLIC_SECRET_ARN,
-    DATABASE_ADMIN_SECRET_ARN,
-    IMAGE_BUCKET,
-    IMAGE_DISTRIBUTION,
-  } = lambda.Properties.Environment.Variables;
+  const { DATABASE_CLUSTER_ARN, DATABASE_SECRET_ARN, IMAGE_BUCKET, IMAGE_DISTRIBUTION, ...others } =
+    lambda.Properties.Environment.Variables;
   const words = [
     [`\${${LogGroup.Ref}.Arn}`, "the log"],
     [spell(DATABASE_CLUSTER_ARN), "the cluster"],
     ...settings.databases.map(({ name }) => [`${clusters}colophon-${name}-database*`, `clusters of ${name}`] as const),
     [spell(DATABASE_SECRET_ARN), "the secret"],
-    ...(DATABASE_PUBLIC_SECRET_ARN ? [[spell(DATABASE_PUBLIC_SECRET_ARN), "the public secret"]] : []),
-    ...(DATABASE_ADMIN_SECRET_ARN ? [[spell(DATABASE_ADMIN_SECRET_ARN), "the admin secret"]] : []),
+    ...limitedRoles.flatMap((role) => {
+      const secret = others[`DATABASE_${role.toUpperCase()}_SECRET_ARN`];
+      return secret ? [[spell(secret), `the ${role} secret`]] : [];
+    }),
     ...(IMAGE_BUCKET ? [[spell(IMAGE_BUCKET).replace("}", ".Arn}"), "the bucket"]] : []),
     ...(IMAGE_DISTRIBUTION ? [[spell(IMAGE_DISTRIBUTION), "the CDN"]] : []),
     ...template.all("SQS::Queue").map(({ id }) => [`\${${id}.Arn}`, "the queue"]),
@@ -77,7 +74,7 @@ const databaseOf = (stack: string) => [
 const transactionsOf = (stack: string) =>
   ["Begin", "Commit", "Rollback"].map((each) => `rds-data:${each}Transaction ${clusterOf(stack)}`);
 const onSecrets = (...actions: string[]) =>
-  ["public", "admin"].flatMap((role) => actions.map((each) => `secretsmanager:${each} the ${role} secret`));
+  limitedRoles.flatMap((role) => actions.map((each) => `secretsmanager:${each} the ${role} secret`));
 const images = (folder: string, ...actions: string[]) => actions.map((each) => `s3:${each} the bucket/${folder}/*`);
 
 /** All that functions may do beyond writing their log and asking the database. */
@@ -175,7 +172,12 @@ describe.each(stacks)("Of the stack %s", (stack) => {
 });
 
 describe("The secret of a function", () => {
-  const roleOf = new Map(endpoints.map((each) => [functionName(each), each.permission ? "admin" : "public"]));
+  const roleOf = new Map<string, LimitedRole>(
+    endpoints.map((each) => [
+      functionName(each),
+      each.permission ? (each.method === "GET" ? "reader" : "editor") : "public",
+    ]),
+  );
 
   it.each(settings.stages)("of stage $name is that of its role", ({ name, database }) => {
     const template = synthesis.template(`colophon-${name}`);
@@ -183,10 +185,10 @@ describe("The secret of a function", () => {
     for (const { Properties } of template.all("Lambda::Function")) {
       const given = Properties.Environment.Variables.DATABASE_SECRET_ARN?.Ref;
       if (!given) continue;
-      const role = roleOf.get(Properties.FunctionName.replace(`colophon-${name}-`, "")) ?? "admin";
+      const role = roleOf.get(Properties.FunctionName.replace(`colophon-${name}-`, "")) ?? "operator";
       expect([Properties.FunctionName, template.Parameters[given].Default]).toEqual([
         Properties.FunctionName,
-        role === "public" ? names.publicSecretArn : names.adminSecretArn,
+        names.secretArns[role],
       ]);
     }
   });

@@ -4,12 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
-import postgres from "postgres";
+import postgres, { type Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { limitedRoles } from "../../../infra/database-role.ts";
 import { newSecrets, type Secrets, secretArns } from "../../../infra/local/data-api/secrets.ts";
 import { type DataApi, startDataApi } from "../../../infra/local/data-api/server.ts";
 import { type Invocation, type Lambda, startLambda } from "../../../infra/local/lambda/lambda.ts";
-import { createOwnedDatabase } from "../../../infra/local/postgres/owner.ts";
+import { createOwnedDatabase, owner } from "../../../infra/local/postgres/owner.ts";
 import type { Postgres } from "../../../infra/local/postgres/server.ts";
 import { clientOf, errorOf, resourceArn } from "../../infra/local/data-api/emulator.ts";
 import { startEmptyPostgres } from "../../support/empty-cluster.ts";
@@ -38,9 +39,10 @@ afterAll(async () => {
 async function useSecrets(
   secrets: Secrets = newSecrets(ownerUrl, randomUUID()),
   databaseUrl = ownerUrl,
+  database = "colophon",
 ): Promise<void> {
   dataApi = await startDataApi({ databaseUrl, secrets, key });
-  useDatabase("colophon", dataApi.url);
+  useDatabase(database, dataApi.url);
   lambda = await startLambda({ outdir: inject("outdir") });
 }
 
@@ -60,21 +62,111 @@ async function whoIs(secretArn: string): Promise<string> {
   return answer.then(({ records }) => `${records?.[0]?.[0]?.stringValue}`).catch(() => errorOf(answer));
 }
 
-const migrate = () => lambda.invoke("ops-migrate", {});
+const migrate = (payload: object = {}) => lambda.invoke("ops-migrate", payload);
 const succeeded = { result: expect.anything() };
 
+/** A connection to PostgreSQL itself. */
+const connect = (login: object) =>
+  postgres(Object.assign(new URL(ownerUrl), { pathname: "/colophon", ...login }).href, { max: 1, onnotice: () => {} });
+
+async function connectAsSuperuser<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
+  const sql = postgres(`${server.url}/postgres`, { max: 1 }) as unknown as Sql;
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end();
+  }
+}
+
 describe("The passwords of the roles", () => {
-  it("are those of the secrets after ops-migrate, also when others were set by hand", async () => {
-    for (let round = 0; round < 2; round++) {
-      await useSecrets();
-      expect(await whoIs(secretArns.public)).toMatch(/^InvalidSecretException 400: .*password authentication failed/);
+  it("are those of the secrets after the first ops-migrate", async () => {
+    await useSecrets();
+    expect(await whoIs(secretArns.public)).toMatch(/^InvalidSecretException 400: .*password authentication failed/);
 
-      expect(await migrate()).toMatchObject(succeeded);
+    expect(await migrate()).toMatchObject(succeeded);
 
-      expect(await whoIs(secretArns.public)).toBe("colophon_public");
-      expect(await whoIs(secretArns.admin)).toBe("colophon_admin");
-      await close();
-    }
+    for (const role of limitedRoles) expect(await whoIs(secretArns[role])).toBe(`colophon_${role}`);
+    await close();
+  });
+
+  it("are left alone when another service's ops-migrate has other secrets, and the error says what to do", async () => {
+    const former = newSecrets(ownerUrl, randomUUID());
+    await useSecrets(former);
+    expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
+    await close();
+    await connectAsSuperuser((sql) => sql`create database other owner ${sql(owner)}`);
+
+    await useSecrets(newSecrets(ownerUrl, randomUUID()), ownerUrl, "other");
+    const refused = await migrate();
+    await close();
+
+    expect(refused).toMatchObject({
+      error: {
+        errorMessage: expect.stringMatching(
+          /^The role colophon_public has another password than its secret\..* ops-migrate with {"setPasswords": true}, .*--set-passwords$/,
+        ),
+      },
+    });
+    await useSecrets(former);
+    for (const role of limitedRoles) expect(await whoIs(secretArns[role])).toBe(`colophon_${role}`);
+    expect(await migrate()).toEqual({ result: { applied: [] } });
+    await close();
+  });
+
+  it("serve two databases of one server, if both have the same secrets", async () => {
+    const secrets = newSecrets(ownerUrl, randomUUID());
+    await useSecrets(secrets);
+    expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
+    const verifiers = () => connectAsSuperuser((sql) => sql`select rolname, rolpassword from pg_authid order by 1`);
+    const before = await verifiers();
+    await close();
+
+    await useSecrets(secrets, ownerUrl, "other");
+    expect(await migrate()).toMatchObject(succeeded);
+    await close();
+
+    expect(await verifiers()).toEqual(before);
+  });
+
+  it("are set again, with the settings, after a role has changed its own", async () => {
+    await useSecrets();
+    await migrate({ setPasswords: true });
+    const taken = connect({ username: "colophon_reader", password: dataApi.secrets[secretArns.reader]?.password });
+    await taken`alter role colophon_reader set statement_timeout = 0`;
+    await taken`alter role colophon_reader in database colophon set search_path = pg_catalog`;
+    await taken`alter role colophon_reader password 'taken over'`;
+    await taken.end();
+    expect(await migrate()).toMatchObject({ error: { errorMessage: expect.stringContaining("colophon_reader") } });
+
+    expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
+
+    const mended = connect({ username: "colophon_reader", password: dataApi.secrets[secretArns.reader]?.password });
+    expect(await mended`show statement_timeout`).toEqual([{ statement_timeout: "12s" }]);
+    expect(await mended`show search_path`).toEqual([{ search_path: '"$user", public' }]);
+    await mended.end();
+    await close();
+  });
+
+  it("open no other database of a server that is the service's own", async () => {
+    await useSecrets();
+    await connectAsSuperuser(async (sql) => {
+      await sql`create database beside owner ${sql(owner)}`;
+      await sql`create database foreign_to_us`;
+    });
+    expect(await migrate({ setPasswords: true, closeOtherDatabases: true })).toMatchObject(succeeded);
+
+    const entered: string[] = [];
+    for (const role of limitedRoles)
+      for (const database of ["colophon", "beside", "postgres", "template1", "foreign_to_us"]) {
+        const { password } = dataApi.secrets[secretArns[role]] ?? {};
+        const sql = connect({ username: `colophon_${role}`, password, pathname: `/${database}` });
+        await sql`select 1`.then(() => entered.push(`${role} ${database}`)).catch(() => undefined);
+        await sql.end();
+      }
+
+    // The owner can close neither what another owns, nor its own to itself.
+    expect(entered).toEqual(limitedRoles.flatMap((role) => [`${role} colophon`, `${role} foreign_to_us`]));
+    await close();
   });
 
   it("may change during a request, which then waits for a moment", async () => {
@@ -83,7 +175,7 @@ describe("The passwords of the roles", () => {
 
     const visit = lambda.invoke("publishers-list", event);
     await vi.waitUntil(() => dataApi.calls.length > 0, { timeout: 20_000 });
-    expect(await migrate()).toMatchObject(succeeded);
+    expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
 
     expect(await visit).toMatchObject({ result: { statusCode: 200 } });
     await close();
@@ -92,7 +184,7 @@ describe("The passwords of the roles", () => {
   it("are in no statement", async () => {
     await useSecrets();
 
-    expect(await migrate()).toMatchObject(succeeded);
+    expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
 
     const sent = dataApi.calls.map(({ sql }) => sql).join("\n");
     expect(sent).toContain("alter role colophon_public login password 'SCRAM-SHA-256$4096:");
@@ -109,14 +201,15 @@ describe("The passwords of the roles", () => {
   });
 
   it("cannot be set by a user who may not create roles, and the error says so", async () => {
-    const admin = postgres(`${server.url}/postgres`, { max: 1 });
-    await admin`create role plain login password 'plain'`;
-    await admin.end();
+    await connectAsSuperuser(async (sql) => {
+      await sql`create role plain login password 'plain'`;
+      await sql`grant connect on database colophon to plain`;
+    });
     const plainUrl = Object.assign(new URL(ownerUrl), { username: "plain", password: "plain" }).href;
     await useSecrets(newSecrets(plainUrl), plainUrl);
 
     expect(await migrate()).toMatchObject({
-      error: { errorMessage: expect.stringMatching(/^The database's user may not make the roles colophon_public and/) },
+      error: { errorMessage: expect.stringMatching(/^The database's user may not make the roles colophon_public, /) },
     });
     await close();
   });
@@ -140,7 +233,7 @@ describe("ops-rotate-password", () => {
 
   beforeAll(async () => {
     await useSecrets();
-    await migrate();
+    await migrate({ setPasswords: true });
   });
 
   afterAll(close);
@@ -166,7 +259,7 @@ describe("ops-rotate-password", () => {
     expect(await logIn(former)).toMatch("password authentication failed");
     expect(await logIn(await passwordNow())).toBe("in");
     expect(await whoIs(secretArns.public)).toBe("colophon_public");
-    expect(await whoIs(secretArns.admin)).toBe("colophon_admin");
+    expect(await whoIs(secretArns.reader)).toBe("colophon_reader");
   });
 
   it("may repeat every step", async () => {

@@ -1,51 +1,64 @@
-import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
+import type { Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { DatabaseRole } from "../../../infra/database-role.ts";
-import { secretArns } from "../../../infra/local/data-api/secrets.ts";
-import { clientOf, resourceArn } from "../../infra/local/data-api/emulator.ts";
-import { anAdministrator } from "../../support/people.ts";
+import { type DatabaseRole, limitedRoles } from "../../../infra/database-role.ts";
+import { attempt, logIn } from "../../support/logins.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 
-/* What each role may do, tried through the Data API with the role's own secret. */
+/* What each role may do, tried with the role's own password. */
 
-/** Tables that everybody may read, and those that are for administration alone: a new table belongs to one of them. */
-const open = `
-  contributor_aliases contributor_descriptions contributor_links contributor_relations contributors publisher_aliases
-  publisher_descriptions publisher_relations publishers series series_aliases series_contributors series_descriptions
-  series_publishers series_tags tags tallies volumes
-`.match(/\w+/g) as string[];
-const closed = `
-  changes clients contributor_locks images_to_remove migrations permissions refresh_tokens releases role_permissions
-  roles user_locks user_roles users
-`.match(/\w+/g) as string[];
-/** Nobody but the owner may lock it, not even in the mode of a select. */
-const hidden = ["change_lock"];
+const namesIn = (text: string): readonly string[] => text.match(/\w+/g) ?? [];
 
-const roles = ["public", "admin", "master"] as const;
-const limited = ["public", "admin"] as const;
+/** The tables of which each role may read at least a column: a new table belongs to one of them, or to nobody. */
+const catalogue = namesIn(`
+  contributor_aliases contributor_descriptions contributor_links contributor_relations contributors tallies
+`);
+const readable: Readonly<Record<DatabaseRole, readonly string[]>> = {
+  public: [
+    ...catalogue,
+    ...namesIn(`
+      publisher_aliases publisher_descriptions publisher_relations publishers series series_aliases series_contributors
+      series_descriptions series_publishers series_tags tags volumes
+    `),
+  ],
+  reader: [
+    ...catalogue,
+    ...namesIn("contributor_locks permissions refresh_tokens role_permissions roles user_locks user_roles users"),
+  ],
+  editor: [],
+  operator: namesIn("changes images_to_remove users"),
+  master: [],
+};
+const unread = namesIn("change_lock clients migrations releases");
+const tables = [...new Set([...Object.values(readable).flat(), ...unread])].sort();
+
+/** The columns of tables that a role may not read as a whole. */
+const columns: Readonly<Record<string, readonly string[]>> = {
+  "reader refresh_tokens": ["expires_at", "revoked_at", "user_id"],
+  "operator users": ["id", "username"],
+};
 
 let stack: Stack;
-let database: string;
 let schema: string;
+const logins = new Map<DatabaseRole, Sql>();
 
 beforeAll(async () => {
   stack = await startStack();
   // A database made from a template has none of the template's own rights.
   expect(await stack.lambda.invoke("ops-migrate", {})).toMatchObject({ result: { applied: [] } });
-  database = `${process.env.DATABASE_NAME}`;
   const [release] = await stack.sql`select schema from releases`;
   schema = release?.schema;
+  for (const role of [...limitedRoles, "master"] as const) logins.set(role, logIn(role));
 });
 
-afterAll(() => stack.close());
+afterAll(async () => {
+  for (const sql of logins.values()) await sql.end();
+  await stack.close();
+});
 
-/** PostgreSQL's word on a statement: whether the role may, whatever else is wrong. */
-async function attempt(role: DatabaseRole, sql: string): Promise<"may" | "may not"> {
-  const command = new ExecuteStatementCommand({ resourceArn, secretArn: secretArns[role], database, sql });
-  const error = await clientOf(stack.dataApi.url)
-    .send(command)
-    .catch((error: Error) => error);
-  return error instanceof Error && /SQLState: 42501$/.test(error.message) ? "may not" : "may";
+function loginOf(role: DatabaseRole): Sql {
+  const sql = logins.get(role);
+  if (!sql) throw new Error(`Nobody has logged in as ${role}`);
+  return sql;
 }
 
 const verbs: Readonly<Record<string, (table: string, column: string) => string>> = {
@@ -58,33 +71,47 @@ const verbs: Readonly<Record<string, (table: string, column: string) => string>>
 
 describe("The right to each table", () => {
   it("is set here for every table", async () => {
-    const tables = await stack.sql`select tablename from pg_tables where schemaname = 'public' order by 1`;
+    const found = await stack.sql`select tablename from pg_tables where schemaname = 'public' order by 1`;
 
-    expect(tables.map(({ tablename }) => tablename)).toEqual([...open, ...closed, ...hidden].sort());
+    expect(found.map(({ tablename }) => tablename)).toEqual(tables);
   });
 
-  it.each([...open, ...closed, ...hidden])("permits a role nothing else: %s", async (table) => {
+  it.each(tables)("permits a role nothing else: %s", async (table) => {
     const [first] = await stack.sql`
       select attname from pg_attribute where attrelid = ${table}::regclass and attnum = 1
     `;
     const may: Record<string, string[]> = {};
-    for (const role of roles) {
+    for (const [role, sql] of logins) {
       may[role] = [];
       for (const [verb, statement] of Object.entries(verbs))
-        if ((await attempt(role, statement(table, first?.attname))) === "may") may[role].push(verb);
+        if ((await attempt(sql, statement(table, first?.attname))) === "may") may[role].push(verb);
     }
 
     expect(may).toEqual({
-      public: open.includes(table) ? ["select"] : [],
-      admin: hidden.includes(table) ? [] : ["select"],
+      ...Object.fromEntries(limitedRoles.map((role) => [role, readable[role].includes(table) ? ["select"] : []])),
       master: Object.keys(verbs),
     });
+  });
+
+  it.each(limitedRoles)("is %s's right to all columns, or to those that are named here", async (role) => {
+    for (const table of readable[role]) {
+      const found = await stack.sql`
+        select attname from pg_attribute where attrelid = ${table}::regclass and attnum > 0 and not attisdropped
+      `;
+      const all = found.map(({ attname }) => attname).sort();
+      const may: string[] = [];
+      for (const column of all)
+        if ((await attempt(loginOf(role), `select ${column} from ${table}`)) === "may") may.push(column);
+
+      expect([table, ...may]).toEqual([table, ...(columns[`${role} ${table}`] ?? all)]);
+    }
   });
 });
 
 describe("Of the functions", () => {
+  // A strict function is not even called for a null.
   const callOf = ({ name, types }: { name: string; types: string[] }) =>
-    `select ${name}(${types.map((type) => `cast(null as ${type})`).join()})`;
+    `select ${name}(${types.map((type) => `cast(${type === "text" ? "'a'" : "null"} as ${type})`).join()})`;
 
   const functionsOf = (schemaName: string) => stack.sql<{ name: string; types: string[] }[]>`
     select
@@ -101,26 +128,25 @@ describe("Of the functions", () => {
   async function calledBy(role: DatabaseRole, schemaName: string): Promise<string[]> {
     const called: string[] = [];
     for (const each of await functionsOf(schemaName))
-      if ((await attempt(role, callOf(each))) === "may") called.push(each.name.replace(`${schemaName}.`, ""));
+      if ((await attempt(loginOf(role), callOf(each))) === "may") called.push(each.name.replace(`${schemaName}.`, ""));
     return called;
   }
 
-  it("of a release, only administration may call any, and only the entries", async () => {
+  it("of a release, each role may call only those that its functions call", async () => {
     expect(await calledBy("public", schema)).toEqual([]);
-    expect(await calledBy("admin", schema)).toEqual([
-      "caller",
-      "make_change",
-      "make_operator_change",
-      "open_contributor",
-      "open_user",
-    ]);
+    expect(await calledBy("reader", schema)).toEqual(["caller", "open_contributor", "open_user"]);
+    expect(await calledBy("editor", schema)).toEqual(["make_change"]);
+    expect(await calledBy("operator", schema)).toEqual(["make_operator_change"]);
     expect(await calledBy("master", schema)).toEqual(
       (await functionsOf(schema)).map(({ name }) => name.replace(`${schema}.`, "")),
     );
   });
 
-  it.each(limited)("of the tables, %s may call only those for searching names", async (role) => {
-    expect(await calledBy(role, "public")).toEqual(["containing", "identity_key", "name_key", "without_joiners"]);
+  it("of the tables, each role may call only those for searching names", async () => {
+    expect(await calledBy("public", "public")).toEqual(["containing", "name_key", "without_joiners"]);
+    expect(await calledBy("reader", "public")).toEqual(["containing", "name_key", "without_joiners"]);
+    expect(await calledBy("editor", "public")).toEqual([]);
+    expect(await calledBy("operator", "public")).toEqual(["identity_key", "name_key", "without_joiners"]);
   });
 
   it("none is left to everybody, who may call any by default", async () => {
@@ -147,37 +173,32 @@ describe("Of the functions", () => {
   });
 });
 
-describe("An edit lock", () => {
-  it("cannot be taken for somebody by their id, without their session", async () => {
-    const { id } = await anAdministrator(stack.sql);
-    const [contributor] =
-      await stack.sql`insert into contributors (first_name, slug) values ('Shown', 'shown') returning id`;
+describe("The database", () => {
+  it("lets in nobody but these roles and its owner", async () => {
+    const rights = await stack.sql`
+      select coalesce(nullif(grantee, 0)::regrole::text, 'public') as grantee, privilege_type as privilege
+      from pg_database cross join aclexplode(datacl)
+      where datname = current_database() and grantee <> datdba
+      order by 1
+    `;
 
-    for (const opening of [`open_user('${id}', ${id})`, `open_contributor('${id}', ${contributor?.id})`])
-      await attempt("admin", `select ${schema}.${opening}`);
-
-    expect(await stack.sql`select holder_id from user_locks union all select holder_id from contributor_locks`).toEqual(
-      [],
+    expect(rights).toEqual(
+      ["editor", "operator", "public", "reader"].map((role) => ({ grantee: `colophon_${role}`, privilege: "CONNECT" })),
     );
   });
-});
 
-describe.each(limited)("The role %s", (role) => {
   it.each([
-    "create table made ()",
-    "create temporary table made ()",
-    "create schema made",
-    "create function made() returns int language sql return 1",
-    "create role made",
-    "create extension citext",
-    "alter role colophon_admin createrole",
-    "alter table tags add column made int",
-    "drop table tags",
-    "set role colophon",
-    "set session authorization colophon",
-    "copy tags to program 'true'",
-    "select pg_read_file('postgresql.conf')",
-  ])("may not %s", async (statement) => {
-    expect(await attempt(role, statement)).toBe("may not");
+    ["public", { default_transaction_read_only: "on", statement_timeout: "12s" }, 150],
+    ["reader", { default_transaction_read_only: "off", statement_timeout: "12s" }, 75],
+    ["editor", { default_transaction_read_only: "off", statement_timeout: "25s" }, 75],
+    ["operator", { default_transaction_read_only: "off", statement_timeout: "45s" }, 30],
+  ] as const)("limits what a session of %s may do by mistake", async (role, settings, connections) => {
+    const sql = logIn(role, {});
+    for (const [name, value] of Object.entries({ ...settings, idle_in_transaction_session_timeout: "10s" }))
+      expect(await sql.unsafe(`show ${name}`)).toEqual([{ [name]: value }]);
+    await sql.end();
+    expect(await stack.sql`select rolconnlimit from pg_roles where rolname = ${`colophon_${role}`}`).toEqual([
+      { rolconnlimit: connections },
+    ]);
   });
 });

@@ -1,14 +1,25 @@
-import { rm } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
+import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
+import postgres, { type Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { limitedRoles } from "../../../../infra/database-role.ts";
+import { newSecrets, secretArns } from "../../../../infra/local/data-api/secrets.ts";
+import { type DataApi, startDataApi } from "../../../../infra/local/data-api/server.ts";
+import { createOwnedDatabase } from "../../../../infra/local/postgres/owner.ts";
+import type { Postgres } from "../../../../infra/local/postgres/server.ts";
 import type { DeploymentEvent, handler as Handler } from "../../../../infra/stacks/database/migrate-on-deploy.ts";
 import { packageMigration } from "../../../../infra/stacks/database/migration.ts";
-import { type Stack, startStack } from "../../../support/stack.ts";
+import { startEmptyPostgres } from "../../../support/empty-cluster.ts";
+import { key, useDatabase } from "../../../support/environment.ts";
+import { clientOf, resourceArn } from "../../local/data-api/emulator.ts";
 
-/* The bundle that CloudFormation asks, over a real database; CloudFormation's end is a server of the test. */
+/* The bundle that CloudFormation asks, over a cluster of its own; CloudFormation's end is a server of the test. */
 
 interface Answer {
   readonly method: string | undefined;
@@ -18,7 +29,11 @@ interface Answer {
 
 const outdir = join(import.meta.dirname, "../../../../node_modules/.cache", `colophon-migration-${process.pid}`);
 
-let stack: Stack;
+let directory: string;
+let cluster: Postgres;
+let ownerUrl: string;
+let dataApi: DataApi;
+let sql: Sql;
 let handler: typeof Handler;
 let answers: Answer[] = [];
 let status = 200;
@@ -29,7 +44,11 @@ const cloudFormation = createServer(async (request: IncomingMessage, response) =
 });
 
 beforeAll(async () => {
-  stack = await startStack();
+  directory = await mkdtemp(join(tmpdir(), "colophon-deployment-"));
+  cluster = await startEmptyPostgres({ directory: join(directory, "postgres"), durable: false });
+  ownerUrl = await createOwnedDatabase(cluster.url, "colophon");
+  sql = postgres(`${ownerUrl}/colophon`, { max: 1 }) as unknown as Sql;
+  await useNewSecrets();
   const { file } = await packageMigration({ outdir });
   ({ handler } = await import(file));
   await new Promise<void>((resolve) => cloudFormation.listen(0, "127.0.0.1", resolve));
@@ -37,8 +56,16 @@ beforeAll(async () => {
 
 afterAll(async () => {
   cloudFormation.close();
-  await Promise.all([stack.close(), rm(outdir, { recursive: true })]);
+  await dataApi.close();
+  await sql.end();
+  await cluster.stop();
+  await Promise.all([directory, outdir].map((each) => rm(each, { recursive: true })));
 });
+
+async function useNewSecrets(port = 0): Promise<void> {
+  dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets: newSecrets(ownerUrl, randomUUID()), key, port });
+  useDatabase("colophon", dataApi.url);
+}
 
 const names = { StackId: "arn:stack", RequestId: "request", LogicalResourceId: "MigrationRun" };
 
@@ -61,27 +88,49 @@ const succeeded = {
 };
 
 describe("A deployment", () => {
-  it.each(["Create", "Update"] as const)("brings the database up to date: %s", async (type) => {
-    const [last] = await stack.sql`select name from migrations order by name desc limit 1`;
-    await stack.sql`delete from permissions where key = 'view-users'`;
-
-    expect(await ask(type)).toBeUndefined();
+  it("brings a new database up to date", async () => {
+    expect(await ask("Create")).toBeUndefined();
     expect(answers).toEqual([succeeded]);
-    expect(await stack.sql`select name from migrations order by name desc limit 1`).toEqual([last]);
-    expect(await stack.sql`select 1 from permissions where key = 'view-users'`).toHaveLength(1);
+    expect(await sql`select 1 from permissions where key = 'view-users'`).toHaveLength(1);
+  });
+
+  it("brings an existing database up to date", async () => {
+    const [last] = await sql`select name from migrations order by name desc limit 1`;
+    await sql`delete from permissions where key = 'view-users'`;
+
+    expect(await ask("Update")).toBeUndefined();
+    expect(answers).toEqual([succeeded]);
+    expect(await sql`select name from migrations order by name desc limit 1`).toEqual([last]);
+    expect(await sql`select 1 from permissions where key = 'view-users'`).toHaveLength(1);
+  });
+
+  it("lets functions log in to a cluster that was restored with other passwords", async () => {
+    await dataApi.close();
+    // The bundle has read the address.
+    await useNewSecrets(Number(new URL(dataApi.url).port));
+
+    expect(await ask("Update")).toBeUndefined();
+
+    for (const role of limitedRoles) {
+      const login = { resourceArn, secretArn: secretArns[role], database: "colophon" };
+      const { records } = await clientOf(dataApi.url).send(
+        new ExecuteStatementCommand({ ...login, sql: "select session_user" }),
+      );
+      expect(records).toEqual([[{ stringValue: `colophon_${role}` }]]);
+    }
   });
 
   it("that is taken down leaves the database alone", async () => {
-    await stack.sql`delete from permissions where key = 'view-users'`;
+    await sql`delete from permissions where key = 'view-users'`;
 
     expect(await ask("Delete")).toBeUndefined();
     expect(answers).toEqual([succeeded]);
-    expect(await stack.sql`select 1 from permissions where key = 'view-users'`).toHaveLength(0);
+    expect(await sql`select 1 from permissions where key = 'view-users'`).toHaveLength(0);
   });
 
   it("fails with the file's name when a migration fails, and the failure is Lambda's as well", async () => {
-    const [first] = await stack.sql`select name, checksum from migrations order by name limit 1`;
-    await stack.sql`update migrations set checksum = 'other' where name = ${first?.name}`;
+    const [first] = await sql`select name, checksum from migrations order by name limit 1`;
+    await sql`update migrations set checksum = 'other' where name = ${first?.name}`;
 
     const error = await ask("Update");
 
@@ -90,7 +139,7 @@ describe("A deployment", () => {
     expect(answers.map(({ body }) => body)).toEqual([
       { ...names, Status: "FAILED", Reason: reason, PhysicalResourceId: "migrations" },
     ]);
-    await stack.sql`update migrations set checksum = ${first?.checksum} where name = ${first?.name}`;
+    await sql`update migrations set checksum = ${first?.checksum} where name = ${first?.name}`;
   });
 
   it("fails when CloudFormation does not take the answer", async () => {

@@ -1,0 +1,215 @@
+import { randomUUID } from "node:crypto";
+import type { Sql } from "postgres";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type LimitedRole, limitedRoles } from "../../../infra/database-role.ts";
+import { digestOf } from "../../../lib/token.ts";
+import { attempt, logIn } from "../../support/logins.ts";
+import { anAdministrator, type Person } from "../../support/people.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+
+/* What somebody tries who has found out the password of a role, and has a connection to the database. */
+
+let stack: Stack;
+let administrator: Person;
+let schema: string;
+
+beforeAll(async () => {
+  stack = await startStack();
+  expect(await stack.lambda.invoke("ops-migrate", {})).toMatchObject({ result: {} });
+  administrator = await anAdministrator(stack.sql);
+  const [release] = await stack.sql`select schema from releases`;
+  schema = release?.schema;
+});
+
+afterAll(() => stack.close());
+
+/** Runs statements as a role; each gives its rows, or PostgreSQL's error. */
+async function as<Result>(role: LimitedRole, work: (sql: Sql) => Promise<Result>): Promise<Result> {
+  const sql = logIn(role);
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end();
+  }
+}
+
+const others = (role: LimitedRole) => limitedRoles.filter((each) => each !== role);
+
+/** Everything that is about somebody, without the times that tell that they were seen. */
+const everything = () => stack.sql`
+  select
+    (select json_agg(users order by id) from users) as users,
+    (select json_agg(user_roles order by user_id, role_id) from user_roles) as roles,
+    (select json_agg(refresh_tokens order by digest) from refresh_tokens) as sessions,
+    (select json_agg(user_locks) from user_locks) as locks,
+    (select json_agg(contributor_locks) from contributor_locks) as contributor_locks,
+    (select json_agg(changes order by id) from changes) as changes
+`;
+
+describe.each(limitedRoles)("Whoever has the password of %s", (role) => {
+  it("may do nothing that only the owner, a superuser or another role may", async () => {
+    const statements = [
+      "create table made ()",
+      "create temporary table made ()",
+      "create schema made",
+      "create function made() returns int language sql return 1",
+      "create extension citext",
+      "create database made",
+      "create role made",
+      `alter role colophon_${role} createrole`,
+      `alter role colophon_${role} connection limit -1`,
+      ...others(role).flatMap((other) => [
+        `set role colophon_${other}`,
+        `alter role colophon_${other} password 'stolen'`,
+        `alter role colophon_${other} set search_path = pg_catalog`,
+        `grant colophon_${other} to colophon_${role}`,
+      ]),
+      "set role colophon",
+      "set session authorization colophon",
+      "alter table tags add column made int",
+      "alter function name_key(text) owner to current_user",
+      "drop table tags",
+      "copy tags to program 'true'",
+      "select pg_read_file('postgresql.conf')",
+      "select lo_import('/etc/passwd')",
+      "select * from pg_authid",
+      "select * from pg_shadow",
+      "alter system set archive_command = 'true'",
+      "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'colophon'",
+      "select * from refresh_tokens",
+      "select digest from refresh_tokens",
+      `insert into refresh_tokens values ('\\x${digestOf("minted")}', ${administrator.id}, now(), now() + interval '1 day')`,
+      "update refresh_tokens set expires_at = now() + interval '1 day'",
+      "delete from changes",
+      "update changes set username = 'somebody else'",
+      "truncate changes",
+      "update users set username = 'taken over'",
+      "select from contributors for update",
+      ...["contributors in row exclusive", "change_lock in access share", "change_lock in row exclusive"].map(
+        (lock) => `do $$ begin lock table ${lock} mode; end $$`,
+      ),
+    ];
+    await as(role, async (sql) => {
+      const allowed: string[] = [];
+      for (const each of statements) if ((await attempt(sql, each)) === "may") allowed.push(each);
+
+      expect(allowed).toEqual([]);
+    });
+  });
+
+  it.each(["admit_caller", "admit_operator", "authenticate", "add_role", "edit_user", "open_session", "tidy"])(
+    "cannot call %s, a step of changes, with a caller of their own making",
+    async (step) => {
+      const request = `json_populate_record(null::${schema}.request, '{"caller": ${administrator.id}, "asked": {}}')`;
+      const argument = step.startsWith("admit_") ? "'{}'" : request;
+      const more = step === "admit_caller" ? ", false" : "";
+
+      await as(role, async (sql) => {
+        expect(await attempt(sql, `select ${schema}.${step}(${argument}${more})`)).toBe("may not");
+      });
+    },
+  );
+
+  it("acts in nobody's name, and opens no session", async () => {
+    const before = await everything();
+    const { id, username } = administrator;
+    const forged = { key: "k", id: "i", endpoint: "admin-roles/add", caller: id, username, status: null, days: 30 };
+    const input = JSON.stringify({ ...forged, permission: "add-roles", digest: digestOf("guessed"), asked: {} });
+    const opening = JSON.stringify({ ...forged, digest: digestOf("minted"), asked: { username, days: 30 } });
+
+    await as(role, async (sql) => {
+      for (const call of [
+        `make_change('add_role', '${input}')`,
+        `make_change('open_session', '${input}')`,
+        `make_change('tidy', '${input}')`,
+        ...(role === "operator" ? [] : [`make_operator_change('open_session', '${opening}')`]),
+        `open_user('${id}', ${id})`,
+        `open_user('${digestOf("guessed")}', ${id})`,
+        `open_contributor('${id}', 1)`,
+      ])
+        await attempt(sql, `select ${schema}.${call}`);
+    });
+
+    expect(await everything()).toEqual(before);
+  });
+
+  it("writes large objects that nobody else reads", async () => {
+    await as(role, async (sql) => {
+      const [written] = await sql`select lo_from_bytea(0, 'mine') as id`;
+      for (const other of others(role))
+        await as(other, async (reader) => {
+          expect(await attempt(reader, `select lo_get(${written?.id})`)).toBe("may not");
+          expect(await attempt(reader, `select lo_unlink(${written?.id})`)).toBe("may not");
+        });
+      await sql`select lo_unlink(${written?.id})`;
+    });
+  });
+});
+
+describe("Whoever has the password of public", () => {
+  it("writes nothing by mistake, not even a large object", async () => {
+    const sql = logIn("public", {});
+
+    await expect(sql`select lo_from_bytea(0, 'mine')`).rejects.toMatchObject({ code: "25006" });
+    await sql.end();
+  });
+});
+
+describe("Whoever has the password of reader", () => {
+  it("gets the guard's own answer whatever search path they set", async () => {
+    await as("reader", async (sql) => {
+      await sql`set search_path = pg_temp, pg_catalog`;
+
+      const [known] = await sql.unsafe(
+        `select status from ${schema}.caller('${digestOf(administrator.token)}', 'view-users', 401)`,
+      );
+      const [unknown] = await sql.unsafe(
+        `select status from ${schema}.caller('${digestOf("guessed")}', 'view-users', 401)`,
+      );
+
+      expect([known?.status, unknown?.status]).toEqual([200, 401]);
+    });
+  });
+});
+
+describe("Whoever has the password of operator", () => {
+  const operate = (change: string, asked: object, more: object = {}) =>
+    as("operator", async (sql) => {
+      const request = {
+        key: randomUUID(),
+        id: "i",
+        endpoint: "ops/tidy",
+        digest: digestOf(randomUUID()),
+        asked,
+        ...more,
+      };
+      const [row] = await sql.unsafe(
+        `select * from ${schema}.make_operator_change('${change}', '${JSON.stringify(request)}')`,
+      );
+      return row;
+    });
+
+  it.each([0, -1, -400, null])("neither tidies nor opens a session for %s days", async (days) => {
+    await stack.sql`insert into changes (key, request_id, endpoint, at) values (${randomUUID()}, 'i', 'old', now() - interval '30 days')`;
+    const before = await everything();
+    const { username } = administrator;
+
+    expect(await operate("tidy", { days })).toMatchObject({ status: 400, body: '"days"' });
+    expect(await operate("open_session", { username, days })).toMatchObject({ status: 400, body: '"days"' });
+    expect(await everything()).toEqual(before);
+  });
+
+  it("signs the ledger with nobody's name", async () => {
+    const username = `signed ${randomUUID()}`;
+    const forged = { caller: administrator.id, username: administrator.username, endpoint: "admin-users/edit" };
+
+    expect(await operate("create_user", { username, slug: username, roles: [] }, forged)).toMatchObject({
+      status: 200,
+    });
+
+    const signed = await stack.sql`
+      select caller_id as id, username from changes where asked ->> 'username' = ${username}
+    `;
+    expect(signed).toEqual([{ id: null, username: null }]);
+  });
+});
