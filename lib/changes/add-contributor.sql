@@ -4,7 +4,7 @@ create function is_name_taken(asked json) returns boolean language plpgsql as $$
     first_key text = identity_key(asked ->> 'first_name');
     last_key text = identity_key(asked ->> 'last_name');
   begin
-    perform pg_advisory_xact_lock(hashtextextended('contributor ' || first_key || chr(10) || last_key, 0));
+    perform lock_name('contributor ' || first_key || chr(10) || last_key);
     return exists (
       select from contributors where identity_key(first_name) = first_key and identity_key(last_name) = last_key
     );

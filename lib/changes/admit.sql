@@ -20,7 +20,7 @@ $$;
 create function take_locks(request request, is_shared boolean) returns boolean language plpgsql as $$
   begin
     perform end_waits_at(request.wait_until);
-    perform pg_advisory_xact_lock(hashtextextended(request.endpoint || ' ' || request.key, 0));
+    perform lock_name(request.endpoint || ' ' || request.key);
     if clock_timestamp() > request.begin_by then
       return false;
     end if;

@@ -12,6 +12,7 @@ import freeSlugs from "./0011-slugs.sql";
 import roleUsers from "./0012-role-users.sql";
 import changeLock from "./0013-change-lock.sql";
 import deletedUsers from "./0014-deleted-users.sql";
+import lockSecret from "./0015-lock-secret.sql";
 import joiners from "./0016-joiners.sql";
 import ledgerIndexes from "./0017-ledger-indexes.sql";
 import defaultRole from "./0018-default-role.sql";
@@ -41,6 +42,7 @@ export const migrations: readonly Migration[] = [
   { name: "0012-role-users", text: roleUsers },
   { name: "0013-change-lock", text: changeLock },
   { name: "0014-deleted-users", text: deletedUsers },
+  { name: "0015-lock-secret", text: lockSecret },
   { name: "0016-joiners", text: joiners },
   { name: "0017-ledger-indexes", text: ledgerIndexes },
   { name: "0018-default-role", text: defaultRole },

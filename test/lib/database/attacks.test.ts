@@ -133,6 +133,33 @@ describe.each(limitedRoles)("Whoever has the password of %s", (role) => {
     expect(await everything()).toEqual(before);
   });
 
+  it("cannot keep others from writing by all that they can hold", async () => {
+    const name = randomUUID();
+    const headers = { "Idempotency-Key": name };
+    const keys = [
+      "8146205",
+      ...[`admin-contributors/add ${name}`, `contributor ${name}\n`, `contributors/${name}`].map(
+        (text) => `hashtextextended('${text}', 0)`,
+      ),
+    ];
+    await as(role, async (sql) => {
+      await sql.begin(async (transaction) => {
+        for (const setting of ["statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout"])
+          await transaction.unsafe(`set ${setting} = 0`);
+        for (const key of keys) await transaction.unsafe(`select pg_advisory_lock(${key})`);
+        await transaction`select lo_from_bytea(0, 'mine')`;
+
+        const added = await stack.call("admin-contributors/add", {
+          as: administrator.token,
+          body: { first_name: name },
+          headers,
+        });
+
+        expect(added.status).toBe(200);
+      });
+    });
+  });
+
   it("writes large objects that nobody else reads", async () => {
     await as(role, async (sql) => {
       const [written] = await sql`select lo_from_bytea(0, 'mine') as id`;

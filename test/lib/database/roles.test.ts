@@ -28,7 +28,7 @@ const readable: Readonly<Record<DatabaseRole, readonly string[]>> = {
   operator: namesIn("changes images_to_remove users"),
   master: [],
 };
-const unread = namesIn("change_lock clients migrations releases");
+const unread = namesIn("change_lock clients lock_secret migrations releases");
 const tables = [...new Set([...Object.values(readable).flat(), ...unread])].sort();
 
 /** The columns of tables that a role may not read as a whole. */
