@@ -271,6 +271,33 @@ describe("ops-rotate-password", () => {
     expect(await logIn(await passwordNow())).toBe("in");
   });
 
+  it("lets a migration wait that would find role and secret apart", async () => {
+    const version = randomUUID();
+    await step("createSecret", version);
+    const committing = Promise.withResolvers<void>();
+    const mayCommit = Promise.withResolvers<void>();
+    dataApi.intercept(async ({ operation }) => {
+      if (operation !== "CommitTransaction") return undefined;
+      committing.resolve();
+      await mayCommit.promise;
+      return undefined;
+    });
+
+    const rotation = step("finishSecret", version);
+    await committing.promise;
+    // The secret has the new password already, and PostgreSQL the old one.
+    const migration = migrate();
+    const waiting = () =>
+      connectAsSuperuser((sql) => sql`select 1 from pg_locks where locktype = 'advisory' and not granted`);
+    await expect.poll(waiting).toHaveLength(1);
+    dataApi.intercept(undefined);
+    mayCommit.resolve();
+
+    expect(await rotation).toEqual({ result: {} });
+    expect(await migration).toMatchObject(succeeded);
+    expect(await logIn(await passwordNow())).toBe("in");
+  });
+
   it("fails for any other role's secret", async () => {
     const version = randomUUID();
     expect(await step("createSecret", version, secretArns.master)).toEqual({ result: {} });
