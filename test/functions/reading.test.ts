@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Sql } from "postgres";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import postgres, { type Sql } from "postgres";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from "vitest";
 import { type Declaration, functionName, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor } from "../support/catalogue.ts";
@@ -15,7 +15,7 @@ let administrator: Person;
 let lines: string[];
 
 beforeAll(async () => {
-  stack = await startStack({ from: "demo" });
+  stack = await startStack({ from: "demo", limits: { environments: sessionsMax } });
   administrator = await anAdministrator(stack.sql);
 });
 
@@ -27,6 +27,9 @@ beforeEach(() => {
 });
 
 afterEach(() => vi.mocked(console.log).mockRestore());
+
+/** The Data API of this machine has no more sessions for the calls of one database user. */
+const sessionsMax = 20;
 
 /** The function and the request of each line that warns. */
 const warnings = () =>
@@ -83,23 +86,74 @@ describe("A detail is shown without an edit lock, and the log warns", () => {
   });
 });
 
+const reads = endpoints.filter(({ method }) => method === "GET");
+
+async function read(declaration: Declaration): Promise<{ status: number; requestId: string | null }> {
+  const response = await fetch(stack.url + (await sampleOf(declaration)), {
+    headers: { Cookie: `refreshToken=${administrator.token}` },
+  });
+  await response.text();
+  return { status: response.status, requestId: response.headers.get("x-amzn-requestid") };
+}
+
+const databaseName = async () =>
+  (await stack.sql<{ name: string }[]>`select current_database() as name`)[0]?.name ?? "";
+
+describe("While as many changes as there are sessions for them do not end", () => {
+  let superuser: Sql;
+  let edits: Promise<unknown>;
+
+  const edit = async () => {
+    const { id } = await aContributor(stack.sql, { public: false });
+    return stack.call("admin-contributors/edit", {
+      as: administrator.token,
+      path: { id },
+      body: { first_name: `Edited ${id}` },
+    });
+  };
+  const stuckSessions = () => superuser`
+    select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'
+  `;
+
+  beforeAll(async () => {
+    superuser = postgres(`${inject("databaseUrl")}/${await databaseName()}`, { max: 1, onnotice: () => {} });
+    await superuser`
+      create function linger() returns trigger language plpgsql as $$ begin perform pg_sleep(600); return new; end $$
+    `;
+    await superuser`create trigger linger before insert on changes for each row execute function linger()`;
+    await stack.lambda.provision("admin-contributors-edit", sessionsMax);
+    edits = Promise.all(Array.from({ length: sessionsMax }, edit));
+    await vi.waitUntil(async () => (await stuckSessions()).length >= sessionsMax, { timeout: 30_000 });
+  });
+
+  afterAll(async () => {
+    await superuser`
+      create or replace function linger() returns trigger language plpgsql as $$ begin return new; end $$
+    `;
+    for (const { pid } of await stuckSessions()) await superuser`select pg_cancel_backend(${pid})`;
+    await edits;
+    await superuser.end();
+  });
+
+  it("all reads answer 200", async () => {
+    const statuses = await Promise.all(reads.map(async (each) => [each.path, (await read(each)).status]));
+
+    expect(statuses).toEqual(reads.map(({ path }) => [path, 200]));
+    expect(await stuckSessions()).toHaveLength(sessionsMax);
+  });
+});
+
 describe("On a database that can only be read", () => {
   beforeAll(async () => {
-    const [{ name = "" } = {}] = await stack.sql<{ name: string }[]>`select current_database() as name`;
+    const name = await databaseName();
     await stack.sql`alter database ${stack.sql(name)} set default_transaction_read_only = on`;
     await stack.dataApi.closeDatabase(name);
   });
 
-  const reads = endpoints.filter(({ method }) => method === "GET");
-
   it.each(reads.map((each) => [each.path, each] as const))("GET %s answers 200", async (_, declaration) => {
-    const response = await fetch(stack.url + (await sampleOf(declaration)), {
-      headers: { Cookie: `refreshToken=${administrator.token}` },
-    });
+    const { status, requestId } = await read(declaration);
 
-    await response.text();
-    expect(response.status).toBe(200);
-    const warning = [functionName(declaration), response.headers.get("x-amzn-requestid")];
-    expect(warnings()).toEqual(declaration.locks ? [warning] : []);
+    expect(status).toBe(200);
+    expect(warnings()).toEqual(declaration.locks ? [[functionName(declaration), requestId]] : []);
   });
 });
