@@ -161,4 +161,27 @@ describe("The workflows", async () => {
   it("run what must hold before a change lands", () => {
     expect(pipeline).toMatch(/^ {6}- run: .*\.ci\/run$/m);
   });
+
+  it("check the registry's signatures before any package runs", () => {
+    expect(pipeline).toMatch(
+      /^ {6}- run: npm ci --ignore-scripts\n {6}- run: npm audit signatures\n {6}- run: .*\.ci\/run$/m,
+    );
+  });
+});
+
+describe("Dependabot", async () => {
+  const text = await readFile(join(root, ".github/dependabot.yml"), "utf8");
+  const updates = text.split(/^ {2}- package-ecosystem: /m).slice(1);
+
+  it("updates packages and actions once a week, small updates together", () => {
+    expect(updates.map((each) => each.split("\n")[0])).toEqual(["npm", "github-actions"]);
+    for (const each of updates) {
+      expect(each).toMatch(/^ {4}schedule:\n {6}interval: weekly$/m);
+      expect(each).toMatch(/^ {4}groups:\n {6}\w+:\n {8}patterns: \["\*"\]$/m);
+    }
+  });
+
+  it("leaves the CDK's command line at 2", () => {
+    expect(updates[0]).toMatch(/- dependency-name: aws-cdk\n {8}versions: \["3\.x"\]$/m);
+  });
 });

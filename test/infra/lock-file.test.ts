@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { problemsOf } from "../../infra/lock-file.ts";
+import lock from "../../package-lock.json" with { type: "json" };
+
+const hashed = { version: "1.0.0", integrity: "sha512-…" };
+
+describe("The lock file", () => {
+  it("has a hash of every package, known gaps aside", () => {
+    expect(problemsOf(lock.packages)).toEqual([]);
+  });
+
+  it.each([
+    ["a package without a hash", { "node_modules/a": { version: "1.0.0" } }, "node_modules/a 1.0.0 has no integrity"],
+    [
+      "a package within another one, without a hash",
+      { "node_modules/a/node_modules/b": { version: "2.0.0" } },
+      "node_modules/a/node_modules/b 2.0.0 has no integrity",
+    ],
+    [
+      "a package from elsewhere",
+      { "node_modules/a": { ...hashed, resolved: "http://localhost:4873/a.tgz" } },
+      "node_modules/a comes from http://localhost:4873/a.tgz",
+    ],
+  ])("must not have %s", (_, packages, problem) => {
+    expect(problemsOf(packages, [])).toEqual([`package-lock.json: ${problem}`]);
+  });
+
+  it("may have what is in this repository, or in the tarball of a package with a hash", () => {
+    const packages = {
+      "": { version: "0.1.0" },
+      "infra/part": { version: "0.1.0" },
+      "node_modules/part": { resolved: "infra/part", link: true },
+      "node_modules/a": { ...hashed, resolved: "https://registry.npmjs.org/a/-/a-1.0.0.tgz" },
+      "node_modules/a/node_modules/b": { version: "2.0.0", inBundle: true },
+    };
+
+    expect(problemsOf(packages, [])).toEqual([]);
+  });
+
+  it("has an exception only for the version that needs it", () => {
+    const gap = { prefix: "node_modules/tool-", version: "1.0.0" };
+
+    expect(problemsOf({ "node_modules/tool-arm": { version: "1.0.0" } }, [gap])).toEqual([]);
+    expect(problemsOf({ "node_modules/tool-arm": hashed }, [gap])).toEqual([
+      "package-lock.json: node_modules/tool-… 1.0.0 needs no exception any more",
+    ]);
+    expect(problemsOf({ "node_modules/tool-arm": { version: "1.0.1" } }, [gap])).toContain(
+      "package-lock.json: node_modules/tool-arm 1.0.1 has no integrity",
+    );
+  });
+});
