@@ -1,8 +1,19 @@
-import { appendFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
+import { promisify } from "node:util";
 import { stem } from "../../lib/contract/declare.ts";
 import { runCommand, UsageError } from "../command.ts";
-import { changeTexts, contractText, eventText, functionText, type Plan, queryText, testText } from "./templates.ts";
+import {
+  changeTexts,
+  contractText,
+  eventText,
+  functionText,
+  type Plan,
+  queryImports,
+  queryText,
+  testText,
+} from "./templates.ts";
 
 const usage =
   "npm run new -- GET|POST|DELETE /path/{id} [--permission view-users] [--list]\n" +
@@ -26,28 +37,47 @@ export interface NewEndpoint {
 export async function writeEndpoint(root: string, endpoint: NewEndpoint): Promise<string[]> {
   const plan = await planOf(root, endpoint);
   const written: string[] = [];
-  const write = async (file: string, text: string, isNew = true) => {
+  const write = async (file: string, text: string) => {
     await mkdir(dirname(join(root, file)), { recursive: true });
-    await (isNew ? writeFile(join(root, file), text, { flag: "wx" }) : appendFile(join(root, file), text));
+    await writeFile(join(root, file), text, { flag: "wx" });
+    written.push(file);
+  };
+  const edit = async (file: string, change: (text: string) => string) => {
+    await writeFile(join(root, file), change(await readFile(join(root, file), "utf8").catch(() => "")));
     written.push(file);
   };
   await write(`functions/${plan.stem}.ts`, functionText(plan));
   await write(`events/${plan.stem}.json`, eventText(plan));
   await write(`test/functions/${plan.stem}.test.ts`, testText(plan));
-  await write(plan.contract, contractText(plan), false);
-  if (plan.kind !== "change") await write(plan.queries, queryText(plan), false);
+  await edit(plan.contract, (text) => text + contractText(plan));
+  if (plan.kind !== "change") await edit(plan.queries, (text) => importsOf(plan, text) + text + queryText(plan));
   else {
-    const { file, text, line, entry } = changeTexts(plan);
+    const { file, text, importLine, entry, branch } = changeTexts(plan);
     await write(file, text);
-    const list = "lib/changes/all.ts";
-    const all = await readFile(join(root, list), "utf8");
-    await writeFile(
-      join(root, list),
-      all.replace("\n\n", `\n${line}\n\n`).replace("  tidy,\n", `  ${entry}\n  tidy,\n`),
+    await edit("lib/changes/all.ts", (all) =>
+      all.replace("\n\n", `\n${importLine}\n\n`).replace(/(?<=export const changes = \{\n)/, `${entry}\n`),
     );
-    written.push(list);
+    await edit("lib/changes/make-change.sql", (all) => all.replace(/(?<=outcome = case change\n)/, `${branch}\n`));
   }
+  await tidy(root, written);
   return written;
+}
+
+/** The imports that a file of queries lacks. */
+const importsOf = (plan: Plan, text: string): string =>
+  queryImports(plan)
+    .filter(([names, module]) => {
+      const name = /\w+(?= \}|$)/.exec(names)?.[0];
+      return !new RegExp(`^import [^;]*\\b${name}\\b[^;]* from "${module}";$`, "m").test(text);
+    })
+    .map(([names, module]) => `import ${names} from "${module}";\n`)
+    .join("");
+
+/** Sorts and joins imports, and formats, as the check wants it. */
+async function tidy(root: string, files: readonly string[]): Promise<void> {
+  const flags = ["check", "--write", "--linter-enabled=false", "--vcs-enabled=false"];
+  const biome = join(root, "node_modules/@biomejs/biome/bin/biome");
+  await promisify(execFile)(process.execPath, [biome, ...flags, ...files], { cwd: root });
 }
 
 async function planOf(root: string, { method, path, permission, list = false }: NewEndpoint): Promise<Plan> {
@@ -63,6 +93,9 @@ async function planOf(root: string, { method, path, permission, list = false }: 
   if (!contract) throw new Error(`No endpoint begins with /${resource}: see the README for new resources`);
   const siblings = await filesIn(join(root, "functions", resource));
   const queries = siblings.map(({ text }) => /lib\/queries\/([\w-]+)\.ts/.exec(text)?.[1]).find(Boolean) ?? resource;
+  const table = resource.replace(/^admin-/, "");
+  const recordFunction = `${table.replace(/s$/, "")}_record`;
+  const records = await readFile(join(root, "lib/changes/records.sql"), "utf8");
   return {
     method: method as Plan["method"],
     path,
@@ -71,6 +104,8 @@ async function planOf(root: string, { method, path, permission, list = false }: 
     kind: method === "GET" ? (list ? "list" : "record") : "change",
     contract: relative(root, contract.file),
     queries: `lib/queries/${queries}.ts`,
+    table,
+    recordFunction: records.includes(`create function ${recordFunction}(`) ? recordFunction : "FILL_IN",
   };
 }
 

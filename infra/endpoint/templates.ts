@@ -9,6 +9,9 @@ export interface Plan {
   /** The files with the declarations and the queries of its resource. */
   readonly contract: string;
   readonly queries: string;
+  /** The table that a change writes, and the database function that gives a record of it. */
+  readonly table: string;
+  readonly recordFunction: string;
 }
 
 const wordsOf = ({ stem }: Plan) => stem.split(/[/-]/);
@@ -22,6 +25,16 @@ const changeOf = ({ stem }: Plan) => {
 };
 const parametersOf = ({ path }: Plan) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? "");
 
+/** A record may be missing, and changes declare their 500. */
+function errorsText(plan: Plan): string {
+  const missing = plan.kind === "record" || (plan.kind === "change" && parametersOf(plan).length > 0);
+  const errors = [
+    ...(missing ? ["404: FILL_IN"] : []),
+    ...(plan.kind === "change" ? ['500: "Internal server error"'] : []),
+  ];
+  return errors.length > 0 ? `{ ${errors.join(", ")} }` : "{}";
+}
+
 export function contractText(plan: Plan): string {
   const answers = { record: "record", list: "list", change: "message" }[plan.kind];
   return `
@@ -32,7 +45,7 @@ export const ${nameOf(plan)} = declare({
 ${plan.permission ? `  permission: "${plan.permission}",\n` : ""}${parametersOf(plan)
   .map((name) => `  parameters: { ${name}: FILL_IN },\n`)
   .join("")}${plan.method === "POST" ? "  body: { FILL_IN },\n" : ""}  answers: { ${answers}: FILL_IN },
-  errors: {},
+  errors: ${errorsText(plan)},
 });
 `;
 }
@@ -60,14 +73,21 @@ export const handler = ${server}(${nameOf(plan)}, (${input.length > 0 ? `{ ${inp
 `;
 }
 
-export function queryText(plan: Plan): string {
-  const [parameter] = parametersOf(plan);
-  const input = parameter ? `${parameter}: FILL_IN` : "";
-  const guarded = plan.permission ? "  guarded: true,\n" : "";
-  const type = `${plan.permission ? "Guarded" : plan.kind === "list" ? "" : "Public"}${plan.kind === "list" ? "List" : ""}Query`;
-  const body =
-    plan.kind === "list"
-      ? `  max: sql\`select count(*) from \${FILL_IN}\`,
+/** The names that a query's text needs, by module as its file imports them. */
+export function queryImports(plan: Plan): readonly (readonly [names: string, module: string])[] {
+  const json = plan.permission ? "record" : "recordOf";
+  return [
+    ["sql", "sql-template-tag"],
+    ["type { Answer }", "../contract/declare.ts"],
+    [`type { ${queryType(plan)} }`, `../database/${plan.kind === "list" ? "list" : "query"}.ts`],
+    ...(plan.kind === "record" ? [[`{ ${json} }`, "./fragments/json.ts"] as const] : []),
+  ];
+}
+
+const queryType = ({ permission, kind }: Plan) =>
+  kind === "list" ? (permission ? "GuardedListQuery" : "ListQuery") : permission ? "GuardedQuery" : "PublicQuery";
+
+const listBody = `  max: sql\`select count(*) from \${FILL_IN}\`,
   fields: sql\`\${FILL_IN}\`,
   key: sql\`id\`,
   rows: ({ after, limit }) => sql\`
@@ -76,37 +96,70 @@ export function queryText(plan: Plan): string {
     order by id
     limit \${limit}::bigint
   \`,
-`
-      : `  select: recordOf(sql\`select \${FILL_IN}\`),\n`;
+`;
+const guardedRecordBody = `  select: sql\`
+    select version, cast(\${record(sql\`\${FILL_IN}\`)} as text) as text
+    from \${FILL_IN}
+  \`,
+`;
+const publicRecordBody = `  select: recordOf(sql\`select \${FILL_IN}\`),\n`;
+
+export function queryText(plan: Plan): string {
+  const [parameter] = parametersOf(plan);
+  const input = parameter ? `${parameter}: FILL_IN` : "";
+  const guarded = plan.permission ? "  guarded: true,\n" : "";
+  const body = plan.kind === "list" ? listBody : plan.permission ? guardedRecordBody : publicRecordBody;
   return `
-export const ${queryOf(plan)} = (${input}): ${type}<Answer<FILL_IN>> => ({
+export const ${queryOf(plan)} = (${input}): ${queryType(plan)}<Answer<FILL_IN>> => ({
 ${guarded}${body}});
 `;
 }
 
-/** The file of a change, and its two lines in the list of all changes. */
+/** The file of a change, and its lines in the list of all changes and in the function that makes them. */
 export function changeTexts(plan: Plan) {
   const file = changeOf(plan);
   const name = file.replaceAll("-", "_");
   return {
     file: `lib/changes/${file}.sql`,
-    line: `import ${camel(file.split("-"))} from "./${file}.sql";`,
-    entry: `${name}: ${camel(file.split("-"))},`,
+    importLine: `import ${camel(file.split("-"))} from "./${file}.sql";`,
+    entry: `  ${name}: ${camel(file.split("-"))},`,
+    branch: `        when '${name}' then ${name}(request)`,
     text: `-- ${plan.method} ${plan.path}.
 create function ${name}(request request) returns outcome language plpgsql as $$
-  declare
-    before json = FILL_IN;
+${changeBody(plan)}$$;
+`,
+  };
+}
+
+/** An addition has no record before; an edit counts the versions of its record; a deletion records all of it. */
+function changeBody(plan: Plan): string {
+  const { method, table, recordFunction } = plan;
+  if (parametersOf(plan).length === 0)
+    return `  declare
+    added bigint;
   begin
-    if objection(request, before) > 0 then
-      return refused(objection(request, before));
+    FILL_IN;
+    return done(request, record => added);
+  end
+`;
+  const isEdit = method === "POST";
+  return `  declare
+    before json = ${recordFunction}(request.target);
+${isEdit ? "    changed jsonb;\n" : ""}  begin
+    if record_error(request, before) > 0 then
+      return refused(record_error(request, before));
     end if;
 
     FILL_IN;
-    return done(request, json_build_object('FILL_IN', before));
-  end
-$$;
-`,
-  };
+${
+  isEdit
+    ? `    changed = replaced(before, ${recordFunction}(request.target));
+    update ${table} set version = version + 1 where id = request.target and changed <> '{}';
+    return edited(request, changed);
+`
+    : "    return done(request, before);\n"
+}  end
+`;
 }
 
 /** The fields of API Gateway's event that handlers read. */

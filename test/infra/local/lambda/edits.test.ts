@@ -1,24 +1,17 @@
-import { cp, mkdtemp, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { copyProject } from "../../../support/project-copy.ts";
 import { type ServiceProcess, startProcess } from "../../../support/service-process.ts";
 
 // Each start is a process, a build and a PostgreSQL; other tests use the machine as well.
 vi.setConfig({ testTimeout: 90_000 });
-const root = join(import.meta.dirname, "../../../..");
 let project: string;
 let service: ServiceProcess;
 
 /** `npm start` in a copy of the project, whose files can be edited. */
 beforeAll(async () => {
-  project = await mkdtemp(join(tmpdir(), "colophon-edits-"));
-  for (const part of ["functions", "lib", "infra", "package.json", "package-lock.json", "tsconfig.json"])
-    await cp(join(root, part), join(project, part), {
-      recursive: true,
-      filter: (source) => !source.endsWith("node_modules"),
-    });
-  await symlink(join(root, "node_modules"), join(project, "node_modules"));
+  project = await copyProject();
   service = await startProcess({ project });
 });
 
