@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import sample from "../../events/contributors/list.json" with { type: "json" };
-import { addClients } from "../support/catalogue.ts";
+import { addClients, addLongContributors } from "../support/catalogue.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 
 const longTimeoutInMilliseconds = 9_000;
@@ -13,15 +13,7 @@ beforeAll(async () => {
   stack = await startStack({ limits: { longTimeoutInMilliseconds } });
   await addClients(stack.sql);
   // More than fits into the buffers on the way, compressed or not.
-  await stack.sql`
-    insert into contributors (first_name, last_name, slug, public)
-    select
-      'Ann',
-      (select string_agg(md5(n || '-' || part), '') from generate_series(1, 6) as part),
-      'ann-' || n,
-      true
-    from generate_series(1, 6_000) as n
-  `;
+  await addLongContributors(stack.sql, 6_000);
 });
 
 afterAll(() => stack.close());

@@ -9,7 +9,7 @@ import adminContributorsEvent from "../../events/admin-contributors/list.json" w
 import permissionsEvent from "../../events/admin-permissions/list.json" with { type: "json" };
 import rolesEvent from "../../events/admin-roles/list.json" with { type: "json" };
 import contributorsEvent from "../../events/contributors/list.json" with { type: "json" };
-import { addClients } from "../support/catalogue.ts";
+import { addClients, addLongContributors } from "../support/catalogue.ts";
 import { anAdministrator, aUser, type Person } from "../support/people.ts";
 import { aRole, give } from "../support/records.ts";
 import { type Stack, startStack } from "../support/stack.ts";
@@ -26,15 +26,7 @@ const lines: string[] = [];
 beforeAll(async () => {
   stack = await startStack({ limits: { environments } });
   await addClients(stack.sql);
-  await stack.sql`
-    insert into contributors (first_name, last_name, slug, public)
-    select
-      'Ann',
-      (select string_agg(md5(n || '-' || part), '') from generate_series(1, 6) as part),
-      'ann-' || n,
-      true
-    from generate_series(1, ${contributors}::int) as n
-  `;
+  await addLongContributors(stack.sql, contributors);
   administrator = await anAdministrator(stack.sql);
   const all = await Promise.all(Array.from({ length: roles }, () => aRole(stack.sql)));
   await stack.sql`update roles set description = ${longest} where id = any(${all.map(({ id }) => id)})`;

@@ -4,7 +4,7 @@ import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import usersEvent from "../../events/admin-users/list.json" with { type: "json" };
 import contributorsEvent from "../../events/contributors/list.json" with { type: "json" };
-import { addClients } from "../support/catalogue.ts";
+import { addClients, addLongContributors } from "../support/catalogue.ts";
 import { anAdministrator, aUser, type Person } from "../support/people.ts";
 import { aRole, give } from "../support/records.ts";
 import { type Stack, startStack } from "../support/stack.ts";
@@ -20,15 +20,7 @@ let administrator: Person;
 beforeAll(async () => {
   stack = await startStack();
   await addClients(stack.sql);
-  await stack.sql`
-    insert into contributors (first_name, last_name, slug, public)
-    select
-      'Ann',
-      (select string_agg(md5(n || '-' || part), '') from generate_series(1, 6) as part),
-      'ann-' || n,
-      true
-    from generate_series(1, ${contributors}::int) as n
-  `;
+  await addLongContributors(stack.sql, contributors);
   administrator = await anAdministrator(stack.sql);
   const roles = await Promise.all(Array.from({ length: rolesOfUser }, () => aRole(stack.sql)));
   await stack.sql`update roles set description = ${longest} where id = any(${roles.map(({ id }) => id)})`;

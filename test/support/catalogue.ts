@@ -45,3 +45,16 @@ export async function aSeries(sql: Sql, { by, from }: Relations = {}, columns: C
 
 /** The two clients of every test. */
 export const addClients = (sql: Sql) => sql`insert into clients values (1, 'First'), (2, 'Second')`;
+
+/** Adds so many published contributors, whose names neither a row nor gzip makes short. */
+export async function addLongContributors(sql: Sql, count: number): Promise<void> {
+  await sql`
+    insert into contributors (first_name, last_name, slug, public)
+    select
+      'Ann',
+      (select string_agg(md5(n || '-' || part), '') from generate_series(1, 6) as part),
+      'ann-' || n,
+      true
+    from generate_series(1, ${count}::int) as n
+  `;
+}
