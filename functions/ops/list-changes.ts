@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { name } from "../../lib/contract/parameters.ts";
-import { readPage } from "../../lib/database/list.ts";
+import { readPage } from "../../lib/data-api/list.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
 import * as changes from "../../lib/queries/changes.ts";
 import { deadlineFromNow } from "../../lib/retry.ts";

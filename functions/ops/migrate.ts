@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import { entries, scripts } from "../../lib/changes/all.ts";
 import { permissions } from "../../lib/contract/permissions.ts";
-import { install, migrate } from "../../lib/database/migrate.ts";
-import { migrations } from "../../lib/database/migrations/all.ts";
-import { closeOtherDatabases, grantRights } from "../../lib/database/rights.ts";
-import { makeRoles } from "../../lib/database/roles.ts";
+import { install, migrate } from "../../lib/migrations/migrate.ts";
+import { closeOtherDatabases, grantRights } from "../../lib/migrations/rights.ts";
+import { makeRoles } from "../../lib/migrations/roles.ts";
+import { migrations } from "../../lib/migrations/tables/all.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
 
 const payload = z.looseObject({

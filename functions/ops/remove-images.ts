@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { execute } from "../../lib/database/client.ts";
-import { integer, text } from "../../lib/database/read.ts";
+import { execute } from "../../lib/data-api/client.ts";
+import { integer, text } from "../../lib/data-api/read.ts";
 import { deleteObjects, imagesPerCall } from "../../lib/images/store.ts";
 import { operatorFunction, type Tools } from "../../lib/operators/operator-function.ts";
 import * as images from "../../lib/queries/fragments/images.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { credentialsIn, makeCurrent, newPassword, storePending } from "../../lib/database/passwords.ts";
-import { changePassword } from "../../lib/database/roles.ts";
+import { credentialsIn, makeCurrent, newPassword, storePending } from "../../lib/migrations/passwords.ts";
+import { changePassword } from "../../lib/migrations/roles.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
 
 /**

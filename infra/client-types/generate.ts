@@ -2,9 +2,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import openapiTypescript, { astToString, type OpenAPI3 } from "openapi-typescript";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { openApiDocument, openApiText } from "../api/openapi/document.ts";
+import { documentFile } from "../api/openapi/file.ts";
 import { runCommand } from "../command.ts";
-import { openApiDocument, openApiText } from "../openapi/document.ts";
-import { documentFile } from "../openapi/file.ts";
 
 /** Where the client's types are kept. */
 export const typesFile = join(import.meta.dirname, "../../lib/client/schema.d.ts");

@@ -2,8 +2,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { openApiText } from "../openapi/document.ts";
-import { documentFile } from "../openapi/file.ts";
+import { openApiText } from "../api/openapi/document.ts";
+import { documentFile } from "../api/openapi/file.ts";
 
 const root = join(import.meta.dirname, "../..");
 

@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Key } from "./http/signature.ts";
+import type { Key } from "../aws-local/http/signature.ts";
 
 const fileIn = (directory: string) => join(directory, "credentials");
 

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import postgres from "postgres";
-import { newSecrets, type Secrets } from "./data-api/secrets.ts";
-import { keepPostgres } from "./postgres/keep.ts";
-import { createOwnedDatabase } from "./postgres/owner.ts";
+import { keepPostgres } from "../aws-local/postgres/keep.ts";
+import { createOwnedDatabase } from "../aws-local/postgres/owner.ts";
+import { newSecrets, type Secrets } from "./secrets.ts";
 
 export interface DatabaseOptions {
   /** The directory that keeps all data from one start to the next. */

@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { signatureHeaders } from "../aws-local/http/signature.ts";
 import { runCommand } from "../command.ts";
 import { readCredentials } from "./credentials.ts";
-import { signatureHeaders } from "./http/signature.ts";
 
 const usage =
   "npm run invoke -- NAME [payload.json] [--url URL] [--data DIR]\n" +

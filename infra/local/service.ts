@@ -2,26 +2,26 @@ import { mkdir } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { startGateway } from "../aws-local/api-gateway/server.ts";
+import type { DataApiOptions } from "../aws-local/data-api/server.ts";
+import { isFree } from "../aws-local/free-port.ts";
+import { type Key, newKey } from "../aws-local/http/signature.ts";
+import { isDebugged } from "../aws-local/lambda/environment.ts";
+import { type Lambda, startLambda } from "../aws-local/lambda/lambda.ts";
+import type { S3Options } from "../aws-local/s3/server.ts";
+import { inThread } from "../aws-local/thread.ts";
 import { buildOrReuse } from "../build/reuse.ts";
 import { writeCredentials } from "./credentials.ts";
-import type { DataApiOptions } from "./data-api/server.ts";
 import { type DatabaseOptions, isEmpty, isLoopback, startDatabase } from "./database.ts";
 import { makeCovers } from "./demo/covers.ts";
 import { loadDemo, readDemo } from "./demo/load.ts";
 import { scale } from "./demo/scale.ts";
 import { validTokens } from "./demo/tokens.ts";
 import type { Series } from "./demo/types.ts";
-import { isFree } from "./free-port.ts";
-import { docs } from "./gateway/docs.ts";
-import { imagePages } from "./gateway/images.ts";
-import { startGateway } from "./gateway/server.ts";
-import { type Key, newKey } from "./http/signature.ts";
-import { openEdits } from "./lambda/edits.ts";
-import { isDebugged } from "./lambda/environment.ts";
-import { type Lambda, startLambda } from "./lambda/lambda.ts";
-import { hasImage, imageBucket } from "./s3/image-bucket.ts";
-import type { S3Options } from "./s3/server.ts";
-import { inThread } from "./thread.ts";
+import { docs } from "./docs.ts";
+import { openEdits } from "./edits.ts";
+import { hasImage, imageBucket } from "./image-bucket.ts";
+import { imagePages } from "./images.ts";
 import { setBucketVariables, setVariables } from "./variables.ts";
 
 export interface ServiceOptions extends DatabaseOptions {
@@ -142,7 +142,7 @@ async function startDataApi(options: ServiceOptions, key: Key, closers: Closers)
   closers.push(stop);
   const dataApi = await inThread<DataApiOptions>(
     {
-      module: import.meta.resolve("./data-api/server.ts"),
+      module: import.meta.resolve("../aws-local/data-api/server.ts"),
       start: "startDataApi",
       options: { databaseUrl: database.serverUrl, secrets, key },
     },
@@ -155,7 +155,7 @@ async function startDataApi(options: ServiceOptions, key: Key, closers: Closers)
 async function startFileService({ directory, onExit }: ServiceOptions, key: Key, closers: Closers) {
   const s3 = await inThread<S3Options>(
     {
-      module: import.meta.resolve("./s3/server.ts"),
+      module: import.meta.resolve("../aws-local/s3/server.ts"),
       start: "startS3",
       options: { directory: join(directory, "s3"), key },
     },

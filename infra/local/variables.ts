@@ -1,7 +1,7 @@
+import type { Key } from "../aws-local/http/signature.ts";
 import { secretVariables } from "../database-role.ts";
-import { secretArns } from "./data-api/secrets.ts";
-import type { Key } from "./http/signature.ts";
-import { imageBucket } from "./s3/image-bucket.ts";
+import { imageBucket } from "./image-bucket.ts";
+import { secretArns } from "./secrets.ts";
 
 export interface Variables {
   readonly database: string;

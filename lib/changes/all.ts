@@ -1,4 +1,4 @@
-import type { Script } from "../database/script.ts";
+import type { Script } from "../migrations/script.ts";
 import addContributor from "./add-contributor.sql";
 import addPermission from "./add-permission.sql";
 import addRole from "./add-role.sql";

@@ -1,4 +1,4 @@
--- The two entries to all changes (lib/database/change.ts). Nothing else of a change can be called by the service, so
+-- The two entries to all changes (lib/data-api/change.ts). Nothing else of a change can be called by the service, so
 -- whoever has its passwords still changes nothing in somebody else's name.
 
 -- Makes a change for the caller whose session is in the request. Changes of contributors that neither add nor take

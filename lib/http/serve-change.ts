@@ -4,7 +4,7 @@ import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import { type Declaration, stem } from "../contract/declare.ts";
 import { invalidParameter } from "../contract/errors.ts";
 import type { Permission } from "../contract/permissions.ts";
-import { type ChangeName, change } from "../database/change.ts";
+import { type ChangeName, change } from "../data-api/change.ts";
 import { deadlineOf } from "../retry.ts";
 import { idempotencyKeyOf, versionsOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";

@@ -5,7 +5,7 @@ import { executionModeStreamifyResponse } from "@middy/core/StreamifyResponse";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import type { Answer, AnswerName, Declaration } from "../contract/declare.ts";
 import type { Permission } from "../contract/permissions.ts";
-import { type GuardedListQuery, type ListPage, type ListQuery, readFirstPage, readPage } from "../database/list.ts";
+import { type GuardedListQuery, type ListPage, type ListQuery, readFirstPage, readPage } from "../data-api/list.ts";
 import { deadlineFromNow, deadlineOf } from "../retry.ts";
 import { deliver } from "./deliver.ts";
 import { ContractError } from "./errors.ts";

@@ -2,7 +2,7 @@ import middy from "@middy/core";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import type { Answer, AnswerName, Declaration } from "../contract/declare.ts";
 import type { Permission } from "../contract/permissions.ts";
-import { type GuardedQuery, type PublicQuery, run } from "../database/query.ts";
+import { type GuardedQuery, type PublicQuery, run } from "../data-api/query.ts";
 import { deadlineOf } from "../retry.ts";
 import { entityTagOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";

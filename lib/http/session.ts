@@ -2,7 +2,7 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import { parseCookie } from "cookie";
 import type { Declaration } from "../contract/declare.ts";
 import type { Permission } from "../contract/permissions.ts";
-import type { Guard } from "../database/guard.ts";
+import type { Guard } from "../data-api/guard.ts";
 import { digestOf } from "../token.ts";
 import { ContractError } from "./errors.ts";
 import { headerOf } from "./headers.ts";

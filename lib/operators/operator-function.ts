@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Context } from "aws-lambda";
 import type * as z from "zod/mini";
-import { type ChangeName, changeAsOperator } from "../database/change.ts";
+import { type ChangeName, changeAsOperator } from "../data-api/change.ts";
 import { payloadOf } from "./payload.ts";
 
 /** What an operator function gets beside its input. */

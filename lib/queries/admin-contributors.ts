@@ -1,7 +1,7 @@
 import sql, { empty } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
-import type { GuardedListQuery } from "../database/list.ts";
-import type { GuardedQuery } from "../database/query.ts";
+import type { GuardedListQuery } from "../data-api/list.ts";
+import type { GuardedQuery } from "../data-api/query.ts";
 import { aliasesOf, descriptionsOf, linksOf, relationsOf, scopedPages } from "./contributors.ts";
 import { catalogueOrder } from "./fragments/filters.ts";
 import { imageUrl } from "./fragments/images.ts";

@@ -1,5 +1,5 @@
 import sql, { empty, join, type Sql } from "sql-template-tag";
-import type { ListQuery } from "../database/list.ts";
+import type { ListQuery } from "../data-api/list.ts";
 
 export interface Filters {
   /** By id, or by the name that the user has now or had at that time. */

@@ -1,7 +1,7 @@
 import sql, { type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
-import type { ListQuery, Slice } from "../database/list.ts";
-import type { PublicQuery } from "../database/query.ts";
+import type { ListQuery, Slice } from "../data-api/list.ts";
+import type { PublicQuery } from "../data-api/query.ts";
 import {
   type CatalogueOrder,
   catalogueOrder,

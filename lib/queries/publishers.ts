@@ -1,7 +1,7 @@
 import sql, { empty } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
-import type { ListQuery } from "../database/list.ts";
-import type { PublicQuery } from "../database/query.ts";
+import type { ListQuery } from "../data-api/list.ts";
+import type { PublicQuery } from "../data-api/query.ts";
 import {
   type CatalogueOrder,
   catalogueOrder,

@@ -1,7 +1,7 @@
 import sql from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
-import type { GuardedListQuery } from "../database/list.ts";
-import type { GuardedQuery } from "../database/query.ts";
+import type { GuardedListQuery } from "../data-api/list.ts";
+import type { GuardedQuery } from "../data-api/query.ts";
 import { record, records } from "./fragments/json.ts";
 
 type Id = number | null;

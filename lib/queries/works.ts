@@ -1,6 +1,6 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
-import type { ListQuery } from "../database/list.ts";
+import type { ListQuery } from "../data-api/list.ts";
 import { type CatalogueOrder, catalogueOrder, nameContains, pagesOfFew } from "./fragments/filters.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";

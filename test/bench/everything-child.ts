@@ -1,4 +1,4 @@
-import { startLambda } from "../../infra/local/lambda/lambda.ts";
+import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { eventOf } from "./requests.ts";
 
 const [outdir = ""] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 import { ListObjectsCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import type { Sql } from "postgres";
-import { imageBucket } from "../../infra/local/s3/image-bucket.ts";
+import { imageBucket } from "../../infra/local/image-bucket.ts";
 import { stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { key } from "../support/environment.ts";

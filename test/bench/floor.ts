@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Pool } from "pg";
-import { bind } from "../../infra/local/data-api/parameters.ts";
+import { bind } from "../../infra/aws-local/data-api/parameters.ts";
 import type { Statement } from "../../infra/local/plan.ts";
 
 /*

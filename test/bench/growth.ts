@@ -1,5 +1,5 @@
+import type { Lambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { lateRole } from "../../infra/local/demo/scale.ts";
-import type { Lambda } from "../../infra/local/lambda/lambda.ts";
 import { median, type Row, sideBySide, timed } from "./measure.ts";
 import { type Call, call } from "./requests.ts";
 import type { Stage } from "./stage.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
+import { startDataApi } from "../../infra/aws-local/data-api/server.ts";
+import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { build } from "../../infra/build/build.ts";
-import { startDataApi } from "../../infra/local/data-api/server.ts";
-import { startLambda } from "../../infra/local/lambda/lambda.ts";
 import { functionName, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { key, useDatabase } from "../support/environment.ts";

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { ExecuteStatementCommand, type ExecuteStatementCommandInput, RDSDataClient } from "@aws-sdk/client-rds-data";
-import { contextOf } from "../../infra/local/lambda/context.ts";
-import { lambdaLimits, startLambda } from "../../infra/local/lambda/lambda.ts";
-import { provideAwsLambda } from "../../infra/local/lambda/stream.ts";
+import { contextOf } from "../../infra/aws-local/lambda/context.ts";
+import { lambdaLimits, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
+import { provideAwsLambda } from "../../infra/aws-local/lambda/stream.ts";
 import { sideBySide } from "./measure.ts";
 import { type Call, call, eventOf } from "./requests.ts";
 

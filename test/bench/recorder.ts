@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { signatureHeaders } from "../../infra/local/http/signature.ts";
+import { signatureHeaders } from "../../infra/aws-local/http/signature.ts";
 import { key } from "../support/environment.ts";
 
 export interface Recorder {

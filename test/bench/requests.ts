@@ -1,4 +1,4 @@
-import type { Lambda } from "../../infra/local/lambda/lambda.ts";
+import type { Lambda } from "../../infra/aws-local/lambda/lambda.ts";
 
 export interface Call {
   readonly name: string;

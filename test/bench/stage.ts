@@ -2,12 +2,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
+import { type DataApi, startDataApi } from "../../infra/aws-local/data-api/server.ts";
+import { type Lambda, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
+import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
 import { build } from "../../infra/build/build.ts";
-import { type DataApi, startDataApi } from "../../infra/local/data-api/server.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
 import { scale, scaleUsers } from "../../infra/local/demo/scale.ts";
-import { type Lambda, startLambda } from "../../infra/local/lambda/lambda.ts";
-import { type Postgres, startPostgres } from "../../infra/local/postgres/server.ts";
 import { key, useDatabase } from "../support/environment.ts";
 
 export interface Stage {

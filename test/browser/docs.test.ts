@@ -1,8 +1,8 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Gateway, startGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { demoTokens } from "../../infra/local/demo/tokens.ts";
-import { docs } from "../../infra/local/gateway/docs.ts";
-import { type Gateway, startGateway } from "../../infra/local/gateway/server.ts";
+import { docs } from "../../infra/local/docs.ts";
 import { hasBrowser, startBrowser } from "../support/browser.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { examples } from "../../infra/openapi/examples.ts";
+import { examples } from "../../infra/api/openapi/examples.ts";
 import { anAdministrator } from "../support/people.ts";
 import { type Request, type Stack, startStack } from "../support/stack.ts";
 

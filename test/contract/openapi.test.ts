@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { openApiDocument, openApiText } from "../../infra/api/openapi/document.ts";
+import { documentFile } from "../../infra/api/openapi/file.ts";
 import { clientTypes, typesFile } from "../../infra/client-types/generate.ts";
-import { openApiDocument, openApiText } from "../../infra/openapi/document.ts";
-import { documentFile } from "../../infra/openapi/file.ts";
 import { type Declaration, stem } from "../../lib/contract/declare.ts";
 import { endpoints, resources } from "../../lib/contract/endpoints.ts";
 import { nothingChanged } from "../../lib/contract/errors.ts";

@@ -1,5 +1,5 @@
 import { fromJSONSchema } from "zod";
-import { openApiDocument } from "../../infra/openapi/document.ts";
+import { openApiDocument } from "../../infra/api/openapi/document.ts";
 import type { Json } from "./arbitrary-values.ts";
 
 export interface Parameter {

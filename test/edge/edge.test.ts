@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Gateway, startGateway } from "../../infra/local/gateway/server.ts";
+import { type Gateway, startGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { publicReads } from "../../infra/public-reads.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor, addClients } from "../support/catalogue.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { type Gateway, startGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { scale } from "../../infra/local/demo/scale.ts";
-import { type Gateway, startGateway } from "../../infra/local/gateway/server.ts";
 import { publicReads } from "../../infra/public-reads.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { anAdministrator } from "../support/people.ts";

@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { type Postgres, type PostgresOptions, startPostgres } from "../../infra/aws-local/postgres/server.ts";
 import { keptFolder } from "../../infra/build/kept.ts";
-import { type Postgres, type PostgresOptions, startPostgres } from "../../infra/local/postgres/server.ts";
 
 /** Everything that an empty cluster is made from. */
-const inputs = ["infra/local/postgres", "package-lock.json", "test/support/empty-cluster.ts"];
+const inputs = ["infra/aws-local/postgres", "package-lock.json", "test/support/empty-cluster.ts"];
 
 /** Starts PostgreSQL over a copy of an empty cluster: to create one takes more than a second. */
 export async function startEmptyPostgres(options: PostgresOptions): Promise<Postgres> {

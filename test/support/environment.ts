@@ -1,4 +1,4 @@
-import { newKey } from "../../infra/local/http/signature.ts";
+import { newKey } from "../../infra/aws-local/http/signature.ts";
 import { setVariables } from "../../infra/local/variables.ts";
 
 /** The key by which functions sign requests in this process. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { buildOrReuse } from "../../infra/build/reuse.ts";
-import type { Secrets } from "../../infra/local/data-api/secrets.ts";
+import type { Secrets } from "../../infra/local/secrets.ts";
 import { migrate, startTemplates } from "./templates.ts";
 
 declare module "vitest" {

@@ -1,7 +1,7 @@
 import postgres, { type Sql } from "postgres";
 import { inject } from "vitest";
 import type { DatabaseRole } from "../../infra/database-role.ts";
-import { secretArns } from "../../infra/local/data-api/secrets.ts";
+import { secretArns } from "../../infra/local/secrets.ts";
 
 /**
  * A connection to a test's database with a role's own password, as somebody has it who has found that out.

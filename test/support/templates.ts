@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import postgres from "postgres";
+import { startDataApi } from "../../infra/aws-local/data-api/server.ts";
+import { createOwnedDatabase, owner } from "../../infra/aws-local/postgres/owner.ts";
+import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
 import { keptFolder } from "../../infra/build/kept.ts";
-import { newSecrets, type Secrets } from "../../infra/local/data-api/secrets.ts";
-import { startDataApi } from "../../infra/local/data-api/server.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
-import { createOwnedDatabase, owner } from "../../infra/local/postgres/owner.ts";
-import { type Postgres, startPostgres } from "../../infra/local/postgres/server.ts";
+import { newSecrets, type Secrets } from "../../infra/local/secrets.ts";
 import { copyCluster } from "./empty-cluster.ts";
 import { key, useDatabase } from "./environment.ts";
 
@@ -22,12 +22,13 @@ export interface Templates {
 /** Everything that the databases are made from. */
 const inputs = [
   "functions/ops/migrate.ts",
-  "infra/local/data-api/secrets.ts",
+  "infra/local/secrets.ts",
   "infra/local/demo",
-  "infra/local/postgres",
+  "infra/aws-local/postgres",
   "lib/changes",
   "lib/contract/permissions.ts",
-  "lib/database",
+  "lib/data-api",
+  "lib/migrations",
   "lib/operators",
   "lib/slug.ts",
   "lib/token.ts",

@@ -1,7 +1,7 @@
 import { GetObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { expect } from "vitest";
-import { imageBucket } from "../../infra/local/s3/image-bucket.ts";
-import type { S3 } from "../../infra/local/s3/server.ts";
+import type { S3 } from "../../infra/aws-local/s3/server.ts";
+import { imageBucket } from "../../infra/local/image-bucket.ts";
 import { key } from "./environment.ts";
 import { type Stack, type StackOptions, startStack } from "./stack.ts";
 

@@ -15,10 +15,10 @@ import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
 import { type Declaration, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
+import { type DefinitionProps, definitionOf } from "../../api/definition.ts";
 import type { StageSettings, Throttle } from "../../stages.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import { makeLog } from "../shared/log.ts";
-import { type DefinitionProps, definitionOf } from "./definition.ts";
 
 export type RestApiProps = Omit<DefinitionProps, "invoker">;
 

@@ -20,7 +20,7 @@ export class Images extends Construct {
     const { bucket, distribution } = new ServedBucket(this, "Served", {
       ...props,
       content: "Images",
-      // The local gateway has the same policy (infra/local/gateway/images.ts).
+      // The local gateway has the same policy (infra/local/images.ts).
       contentSecurityPolicy: "default-src 'none'; sandbox",
       isForEverySite: true,
     });

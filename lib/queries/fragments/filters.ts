@@ -1,5 +1,5 @@
 import sql, { empty, type Sql } from "sql-template-tag";
-import type { Cursor, ListQuery, Slice } from "../../database/list.ts";
+import type { Cursor, ListQuery, Slice } from "../../data-api/list.ts";
 
 /**
  * Keeps rows whose name contains the text; `%`, `_` and backslashes are plain characters. With `like` a generic plan

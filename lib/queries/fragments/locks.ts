@@ -1,5 +1,5 @@
 import sql, { type Sql } from "sql-template-tag";
-import { released } from "../../database/release.ts";
+import { released } from "../../data-api/release.ts";
 import { record } from "./json.ts";
 
 /* Edit locks (lib/contract/README.md, "Edit locks"): they show who is editing a record; nobody is kept from it. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
-import { type Lambda, startLambda } from "../../../infra/local/lambda/lambda.ts";
+import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { key } from "../../support/environment.ts";
 
 const distribution = "E2QWRUHAPOMQZL";

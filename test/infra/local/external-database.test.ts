@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Postgres } from "../../../infra/local/postgres/server.ts";
+import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
 import { startEmptyPostgres } from "../../support/empty-cluster.ts";
 import { startProcess } from "../../support/service-process.ts";
 

@@ -2,9 +2,9 @@ import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Gateway, startGateway } from "../../../infra/aws-local/api-gateway/server.ts";
+import { startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
-import { type Gateway, startGateway } from "../../../infra/local/gateway/server.ts";
-import { startLambda } from "../../../infra/local/lambda/lambda.ts";
 import { key } from "../../support/environment.ts";
 import { echo, writeFunctions } from "./fixtures.ts";
 

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readable } from "../../../infra/local/log.ts";
-import type { Postgres } from "../../../infra/local/postgres/server.ts";
+import { readable } from "../../../infra/aws-local/log.ts";
+import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
 import { startEmptyPostgres } from "../../support/empty-cluster.ts";
 import { startProcess } from "../../support/service-process.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { base64 } from "../../../infra/openapi/schemas.ts";
+import { base64 } from "../../../infra/api/openapi/schemas.ts";
 import { ContractError } from "../../../lib/http/errors.ts";
 import { base64LengthMax, base64Of } from "../../../lib/images/source.ts";
 

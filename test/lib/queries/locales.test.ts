@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { startDataApi } from "../../../infra/local/data-api/server.ts";
+import { startDataApi } from "../../../infra/aws-local/data-api/server.ts";
+import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
+import { startPostgres } from "../../../infra/aws-local/postgres/server.ts";
 import { loadDemo } from "../../../infra/local/demo/load.ts";
-import { type Lambda, startLambda } from "../../../infra/local/lambda/lambda.ts";
-import { startPostgres } from "../../../infra/local/postgres/server.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 

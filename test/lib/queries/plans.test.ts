@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import * as z from "zod/mini";
 import { lateRole, scale, scaleUsers } from "../../../infra/local/demo/scale.ts";
 import { search } from "../../../lib/contract/parameters.ts";
-import type { ListQuery, Slice } from "../../../lib/database/list.ts";
+import type { ListQuery, Slice } from "../../../lib/data-api/list.ts";
 import * as changes from "../../../lib/queries/changes.ts";
 import * as contributors from "../../../lib/queries/contributors.ts";
 import { isSelective } from "../../../lib/queries/fragments/filters.ts";

@@ -1,7 +1,7 @@
 import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { type Key, newKey } from "../../../../infra/local/http/signature.ts";
+import { type Key, newKey } from "../../../../infra/aws-local/http/signature.ts";
 import { key } from "../../../support/environment.ts";
 import { captured, send } from "../fixtures.ts";
 import { type Emulator, resourceArn, secretArn, startEmulator } from "./emulator.ts";

@@ -13,9 +13,9 @@ import {
   RollbackTransactionCommand,
   type SqlParameter,
 } from "@aws-sdk/client-rds-data";
-import type { Limits } from "../../../../infra/local/data-api/limits.ts";
-import { type DataApiOptions, startDataApi } from "../../../../infra/local/data-api/server.ts";
-import { startPostgres } from "../../../../infra/local/postgres/server.ts";
+import type { Limits } from "../../../../infra/aws-local/data-api/limits.ts";
+import { type DataApiOptions, startDataApi } from "../../../../infra/aws-local/data-api/server.ts";
+import { startPostgres } from "../../../../infra/aws-local/postgres/server.ts";
 import { copyEmptyCluster } from "../../../support/empty-cluster.ts";
 import { key } from "../../../support/environment.ts";
 

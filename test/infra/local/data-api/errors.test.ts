@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { BeginTransactionCommand, ExecuteSqlCommand, ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startDataApi } from "../../../../infra/local/data-api/server.ts";
+import { startDataApi } from "../../../../infra/aws-local/data-api/server.ts";
 import { key } from "../../../support/environment.ts";
 import { clientOf, type Emulator, errorOf, resourceArn, secretArn, startEmulator } from "./emulator.ts";
 

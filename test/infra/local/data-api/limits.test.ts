@@ -1,6 +1,6 @@
 import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startDataApi } from "../../../../infra/local/data-api/server.ts";
+import { startDataApi } from "../../../../infra/aws-local/data-api/server.ts";
 import { key } from "../../../support/environment.ts";
 import { clientOf, type Emulator, errorOf, parameter, resourceArn, secretArn, startEmulator } from "./emulator.ts";
 

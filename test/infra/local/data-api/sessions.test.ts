@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serviceLimits } from "../../../../infra/local/data-api/limits.ts";
-import { prepareStatements } from "../../../../infra/local/data-api/prepared.ts";
+import { serviceLimits } from "../../../../infra/aws-local/data-api/limits.ts";
+import { prepareStatements } from "../../../../infra/aws-local/data-api/prepared.ts";
 import { type Emulator, errorOf, parameter, startEmulator } from "./emulator.ts";
 
 let data: Emulator;

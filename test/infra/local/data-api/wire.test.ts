@@ -1,7 +1,7 @@
 import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startDataApi } from "../../../../infra/local/data-api/server.ts";
-import { signatureHeaders } from "../../../../infra/local/http/signature.ts";
+import { startDataApi } from "../../../../infra/aws-local/data-api/server.ts";
+import { signatureHeaders } from "../../../../infra/aws-local/http/signature.ts";
 import { key } from "../../../support/environment.ts";
 import { clientOf, type Emulator, errorOf, resourceArn, secretArn, startEmulator } from "./emulator.ts";
 

@@ -2,8 +2,8 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { type Gateway, type GatewayOptions, startGateway } from "../../../../infra/local/gateway/server.ts";
-import { type Lambda, startLambda } from "../../../../infra/local/lambda/lambda.ts";
+import { type Gateway, type GatewayOptions, startGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
+import { type Lambda, startLambda } from "../../../../infra/aws-local/lambda/lambda.ts";
 import { echo, endpoints, send, streaming, writeFunctions } from "../fixtures.ts";
 
 const panel = "https://panel.example.com";

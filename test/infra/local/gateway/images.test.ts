@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
+import { signatureHeaders } from "../../../../infra/aws-local/http/signature.ts";
+import { type S3, startS3 } from "../../../../infra/aws-local/s3/server.ts";
 import { makeCovers } from "../../../../infra/local/demo/covers.ts";
 import type { Series } from "../../../../infra/local/demo/types.ts";
-import { imagePages } from "../../../../infra/local/gateway/images.ts";
-import { startGateway } from "../../../../infra/local/gateway/server.ts";
-import { signatureHeaders } from "../../../../infra/local/http/signature.ts";
-import { hasImage, imageBucket } from "../../../../infra/local/s3/image-bucket.ts";
-import { type S3, startS3 } from "../../../../infra/local/s3/server.ts";
+import { hasImage, imageBucket } from "../../../../infra/local/image-bucket.ts";
+import { imagePages } from "../../../../infra/local/images.ts";
 import { key } from "../../../support/environment.ts";
 
 let directory: string;

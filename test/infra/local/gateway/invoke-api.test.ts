@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Gateway, startGateway } from "../../../../infra/local/gateway/server.ts";
-import { newKey, signatureHeaders } from "../../../../infra/local/http/signature.ts";
-import { startLambda } from "../../../../infra/local/lambda/lambda.ts";
+import { type Gateway, startGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
+import { newKey, signatureHeaders } from "../../../../infra/aws-local/http/signature.ts";
+import { startLambda } from "../../../../infra/aws-local/lambda/lambda.ts";
 import { key } from "../../../support/environment.ts";
 import { send, streaming, writeFunctions } from "../fixtures.ts";
 

@@ -2,8 +2,8 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Gateway, startGateway } from "../../../../infra/local/gateway/server.ts";
-import { startLambda } from "../../../../infra/local/lambda/lambda.ts";
+import { type Gateway, startGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
+import { startLambda } from "../../../../infra/aws-local/lambda/lambda.ts";
 import { echo, endpoints, send, writeFunctions } from "../fixtures.ts";
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { type Gateway, type GatewayOptions, startGateway } from "../../../../infra/local/gateway/server.ts";
-import { type Lambda, startLambda } from "../../../../infra/local/lambda/lambda.ts";
+import { type Gateway, type GatewayOptions, startGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
+import { type Lambda, startLambda } from "../../../../infra/aws-local/lambda/lambda.ts";
 import { echo, endpoints, obey, send, streaming, writeFunctions } from "../fixtures.ts";
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;

@@ -1,9 +1,9 @@
 import { get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { gatewayResponses } from "../../../../infra/gateway-responses.ts";
-import { type Gateway, startGateway } from "../../../../infra/local/gateway/server.ts";
-import { startLambda } from "../../../../infra/local/lambda/lambda.ts";
+import { gatewayResponses } from "../../../../infra/api/gateway-responses.ts";
+import { type Gateway, startGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
+import { startLambda } from "../../../../infra/aws-local/lambda/lambda.ts";
 import { declare } from "../../../../lib/contract/declare.ts";
 import { send, streaming, writeFunctions } from "../fixtures.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { gatewayResponses } from "../../../../infra/gateway-responses.ts";
-import { type Gateway, startGateway } from "../../../../infra/local/gateway/server.ts";
-import { type Lambda, startLambda } from "../../../../infra/local/lambda/lambda.ts";
+import { gatewayResponses } from "../../../../infra/api/gateway-responses.ts";
+import { type Gateway, startGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
+import { type Lambda, startLambda } from "../../../../infra/aws-local/lambda/lambda.ts";
 import { endpoints, send, streaming, writeFunctions } from "../fixtures.ts";
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;

@@ -151,8 +151,8 @@ it("installs a database function as soon as the code that installs it works agai
 
 describe("A mistake in SQL", () => {
   it("is shown with file, line and column in answer and terminal: a new migration", async () => {
-    const file = "lib/database/migrations/9999-shelves.sql";
-    const list = "lib/database/migrations/all.ts";
+    const file = "lib/migrations/tables/9999-shelves.sql";
+    const list = "lib/migrations/tables/all.ts";
     onTestFinished(() => rm(join(project, file)));
     await editForThisTest(list, (text) =>
       text

@@ -2,8 +2,8 @@ import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { Failure } from "../../../../infra/local/lambda/environment.ts";
-import { type Lambda, type LambdaOptions, startLambda } from "../../../../infra/local/lambda/lambda.ts";
+import { Failure } from "../../../../infra/aws-local/lambda/environment.ts";
+import { type Lambda, type LambdaOptions, startLambda } from "../../../../infra/aws-local/lambda/lambda.ts";
 import { streaming, writeFunctions } from "../fixtures.ts";
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { startLambda } from "../../../../infra/local/lambda/lambda.ts";
-import { RequestTooLarge } from "../../../../infra/local/lambda/refusals.ts";
+import { startLambda } from "../../../../infra/aws-local/lambda/lambda.ts";
+import { RequestTooLarge } from "../../../../infra/aws-local/lambda/refusals.ts";
 import { writeFunctions } from "../fixtures.ts";
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { startLambda } from "../../../../infra/local/lambda/lambda.ts";
+import { startLambda } from "../../../../infra/aws-local/lambda/lambda.ts";
 import { streaming, writeFunctions } from "../fixtures.ts";
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;

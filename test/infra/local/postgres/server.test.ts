@@ -10,7 +10,7 @@ import {
   type PostgresOptions,
   runningPostgres,
   startPostgres,
-} from "../../../../infra/local/postgres/server.ts";
+} from "../../../../infra/aws-local/postgres/server.ts";
 import { copyEmptyCluster } from "../../../support/empty-cluster.ts";
 
 let directory: string;
@@ -47,7 +47,7 @@ async function startElsewhere(): Promise<ChildProcess> {
   const path = (file: string) => JSON.stringify(join(import.meta.dirname, "../../../..", file));
   await writeFile(
     script,
-    `import { startPostgres } from ${path("infra/local/postgres/server.ts")};
+    `import { startPostgres } from ${path("infra/aws-local/postgres/server.ts")};
      import postgres from ${path("node_modules/postgres/src/index.js")};
      const server = await startPostgres({ directory: ${JSON.stringify(directory)} });
      const sql = postgres(server.url + "/postgres", { max: 1 });

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Key, newKey, signatureHeaders } from "../../../../infra/local/http/signature.ts";
-import { hasImage, imageBucket } from "../../../../infra/local/s3/image-bucket.ts";
-import { type S3, startS3 } from "../../../../infra/local/s3/server.ts";
+import { type Key, newKey, signatureHeaders } from "../../../../infra/aws-local/http/signature.ts";
+import { type S3, startS3 } from "../../../../infra/aws-local/s3/server.ts";
+import { hasImage, imageBucket } from "../../../../infra/local/image-bucket.ts";
 import { key } from "../../../support/environment.ts";
 import { captured, send } from "../fixtures.ts";
 

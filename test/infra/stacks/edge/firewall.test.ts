@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startGateway } from "../../../../infra/local/gateway/server.ts";
-import { startLambda } from "../../../../infra/local/lambda/lambda.ts";
+import { startGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
+import { startLambda } from "../../../../infra/aws-local/lambda/lambda.ts";
 import { type StageSettings, settings } from "../../../../infra/stages.ts";
 import { listContributors } from "../../../../lib/contract/contributors.ts";
 import { endpoints } from "../../../../lib/contract/endpoints.ts";

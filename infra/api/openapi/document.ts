@@ -1,0 +1,153 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Declaration, routesOf } from "../../../lib/contract/declare.ts";
+import { resources } from "../../../lib/contract/endpoints.ts";
+import { permissions } from "../../../lib/contract/permissions.ts";
+import manifest from "../../../package.json" with { type: "json" };
+import { examples } from "./examples.ts";
+import { parametersOf, requestBodyOf } from "./requests.ts";
+import { commonResponses, errorResponsesOf, responsesOf } from "./responses.ts";
+import { answerSchemas, nameSchemas, recordId } from "./schemas.ts";
+
+const tags: Readonly<Record<string, string>> = {
+  Users: "Accounts, their roles and profile images.",
+  Roles: "What users may do, in bundles.",
+  Permissions: "What can be permitted at all.",
+  "Administrative contributors": "Authors, artists and similar persons, unpublished ones included.",
+  "Public contributors": "The published ones, as the website shows them.",
+  "Public publishers": "Publishing houses and what they published.",
+};
+
+/** The OpenAPI document of the interface, made from its declarations. */
+export function openApiDocument() {
+  const operations = Object.entries(resources).flatMap(([tag, declarations]) =>
+    Object.entries(declarations)
+      .map(([name, declaration]) => ({ tag, name, declaration }))
+      .sort(inReadingOrder),
+  );
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "Colophon",
+      version: manifest.version,
+      summary: manifest.description,
+      description:
+        "Every error, and every answer to a change, is the envelope `{data, code}`: a message, and the status again. " +
+        "Endpoints under `/admin-` need the cookie `refreshToken` and a permission; the others are for everybody, and " +
+        "answer `HEAD` as `GET`, without a body." +
+        `\n\n${readmeSection("Who may do what")}`,
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/", description: "Where this document is served" }],
+    tags: Object.keys(resources).map((name) => ({ name, description: tags[name] ?? name })),
+    paths: Object.fromEntries(
+      [...Map.groupBy(operations.flatMap(routesWith), ({ path }) => path)].map(([path, endpoints]) => [
+        path,
+        Object.fromEntries(endpoints.map((each) => [each.declaration.method.toLowerCase(), operationAt(each)])),
+      ]),
+    ),
+    components: {
+      securitySchemes: {
+        refreshToken: {
+          type: "apiKey",
+          in: "cookie",
+          name: "refreshToken",
+          description: "The refresh token of the user who calls.",
+        },
+      },
+      responses: commonResponses(),
+      headers: {
+        CacheControl: { description: "Who may keep the answer, and for how long", schema: { type: "string" } },
+        ETag: { description: "Names this version of the record", schema: { type: "string" } },
+        Version: {
+          description: "The record's version, a strong tag for `If-Match`",
+          schema: { type: "string", pattern: '^"[!#-~]*"$' },
+        },
+        RetryAfter: { description: "Seconds to wait", schema: { type: "string" } },
+      },
+      schemas: schemas(),
+    },
+  };
+}
+
+/** A section of the README, with its heading. */
+function readmeSection(heading: string): string {
+  const readme = readFileSync(join(import.meta.dirname, "../../../README.md"), "utf8");
+  const section = readme.split(/\n(?=## )/).find((each) => each.startsWith(`## ${heading}\n`));
+  if (!section) throw new Error(`README.md has no section "${heading}"`);
+  return section.trim();
+}
+
+interface NamedDeclaration {
+  readonly tag: string;
+  readonly name: string;
+  readonly declaration: Declaration;
+}
+
+/** GET comes before POST, and DELETE comes last. */
+const inReadingOrder = ({ declaration: one }: NamedDeclaration, { declaration: other }: NamedDeclaration) =>
+  methods.indexOf(one.method) - methods.indexOf(other.method) || (one.path < other.path ? -1 : 1);
+
+const methods = ["GET", "POST", "DELETE"];
+
+interface NamedRoute extends NamedDeclaration {
+  readonly path: string;
+}
+
+const routesWith = (operations: NamedDeclaration): NamedRoute[] =>
+  routesOf(operations.declaration).map((path) => ({ ...operations, path }));
+
+const operationAt = (each: NamedRoute) =>
+  each.path === each.declaration.path ? operation(each) : operationWithoutParameter(each);
+
+/** The operation of a path that ends before its parameter. */
+function operationWithoutParameter({ tag, name, declaration }: NamedDeclaration) {
+  const [missing = ""] = Object.keys(declaration.parameters ?? {});
+  return {
+    operationId: `${name}Without${missing.charAt(0).toUpperCase()}${missing.slice(1)}`,
+    tags: [tag],
+    summary: `Says that the ${missing} is missing`,
+    description: `The path of \`${name}\` without its \`${missing}\`: it does nothing.`,
+    // The reference page does not show operations that do nothing.
+    "x-scalar-ignore": true,
+    security: declaration.permission ? [{ refreshToken: [] }] : [],
+    responses: errorResponsesOf(declaration),
+  };
+}
+
+function operation({ tag, name, declaration }: NamedDeclaration) {
+  const { summary, permission } = declaration;
+  const requestBody = requestBodyOf(declaration);
+  return {
+    operationId: name,
+    tags: [tag],
+    summary,
+    description: permission
+      ? `Needs the permission \`${permission}\`: ${permissions[permission]}.`
+      : "Needs no permission.",
+    ...(permission ? { "x-permission": permission } : {}),
+    security: permission ? [{ refreshToken: [] }] : [],
+    parameters: parametersOf(declaration),
+    ...(requestBody ? { requestBody } : {}),
+    responses: responsesOf(declaration),
+  };
+}
+
+/** The schemas of all answers except the envelope, which each operation defines with its messages. */
+function schemas() {
+  const { Envelope: _, ...records } = answerSchemas();
+  const answers = Object.entries(records)
+    .map(([name, schema]) => [name, { ...schema, examples: [examples[name as keyof typeof examples]] }] as const)
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+  return { RecordId: recordId, ...nameSchemas, ...Object.fromEntries(answers) };
+}
+
+/** The text of the document. Characters beyond U+FFFF are escaped, because some are invisible. */
+export const openApiText = () =>
+  `${JSON.stringify(openApiDocument(), null, 2).replace(/[\u{10000}-\u{10ffff}]/gu, escaped)}\n`;
+
+const escaped = (character: string) =>
+  character
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16)}`)
+    .join("");

@@ -1,0 +1,103 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { APIGatewayProxyEvent } from "aws-lambda";
+import type * as z from "zod/mini";
+import { type Declaration, stem } from "../../../lib/contract/declare.ts";
+import { headersOf } from "../../../lib/contract/headers.ts";
+import { imageExample } from "./examples.ts";
+import { fieldSchema, isOptional, parameterSchema } from "./schemas.ts";
+
+const events = join(import.meta.dirname, "../../../events");
+
+/** An entity tag (RFC 9110, 8.8.3). */
+const tag = '(W/)?"[!#-~]*"';
+
+/** Descriptions of parameters and fields. */
+const meanings: Readonly<Record<string, string>> = {
+  limit: "The most records to give; all of them by default.",
+  offset: "The records to skip.",
+  search:
+    "Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves.",
+  client: "The client (website) whose catalogue is asked for.",
+  lang: "Reserved; not used yet.",
+  user_lang: "The language of `alias` and `description`, by its English name or two-letter code.",
+  order: "The order of the records.",
+  role: "Only users with the role of this id.",
+  public: "Whether public endpoints show the contributor.",
+  links: "Addresses of web pages, http or https; `https://` is added where neither is named.",
+  image: "A Base64-encoded image, as a data URL or bare, of at most 6,000,000 characters.",
+};
+
+/** The headers that a request may carry. */
+const headers = {
+  "If-Match": {
+    description: 'The `ETag` that the record must still have, such as `"7"`; else nothing changes.',
+    schema: { type: "string", pattern: `^(\\*|${tag}( ?, ?${tag})*)$` },
+  },
+  "Idempotency-Key": {
+    description:
+      "A name of your choice for this change, known for a day at least. The same request can be sent again under it after " +
+      "a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer.",
+    schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]*$" },
+  },
+} as const;
+
+const descriptionOf = (name: string) => (meanings[name] ? { description: meanings[name] } : {});
+
+/** The parameters of an endpoint, with the values of its sample event as examples. */
+export function parametersOf(declaration: Declaration): readonly unknown[] {
+  const event = sampleEvent(declaration);
+  const read = (
+    location: "path" | "query",
+    shape: Readonly<Record<string, z.ZodMiniType>> = {},
+    samples: Readonly<Record<string, string | undefined>> | null | undefined,
+  ) =>
+    Object.entries(shape).map(([name, schema]) => {
+      const json = parameterSchema(schema);
+      const required = location === "path" || !isOptional(schema);
+      const sample = samples?.[name];
+      return {
+        name,
+        in: location,
+        required,
+        // An empty query parameter counts as absent.
+        ...(required ? {} : { allowEmptyValue: true }),
+        ...descriptionOf(name),
+        schema: json,
+        ...(sample === undefined ? {} : { example: json.type === "integer" ? Number(sample) : sample }),
+      };
+    });
+  return [
+    ...read("path", declaration.parameters, event?.pathParameters),
+    ...read("query", declaration.query, event?.queryStringParameters),
+    ...headersOf(declaration).map((name) => ({ name, in: "header", required: false, ...headers[name] })),
+  ];
+}
+
+/** The body of an endpoint, with that of its sample event as example. */
+export function requestBodyOf(declaration: Declaration): object | undefined {
+  if (!declaration.body) return undefined;
+  const fields = Object.entries(declaration.body);
+  return {
+    required: true,
+    content: {
+      "application/json": {
+        schema: {
+          type: "object",
+          properties: Object.fromEntries(
+            fields.map(([name, schema]) => [name, { ...descriptionOf(name), ...fieldSchema(schema) }]),
+          ),
+          required: fields.filter(([, schema]) => !isOptional(schema)).map(([name]) => name),
+        },
+        example: declaration.files ? { image: imageExample } : JSON.parse(sampleEvent(declaration)?.body ?? "{}"),
+      },
+    },
+  };
+}
+
+/** The sample event. Those of the file service contain whole images, so they are not read. */
+function sampleEvent(declaration: Declaration): Partial<APIGatewayProxyEvent> | undefined {
+  if (declaration.files) return { pathParameters: { id: "5" } };
+  const file = join(events, `${stem(declaration)}.json`);
+  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
+}

@@ -1,0 +1,207 @@
+import type { AnswerName, Answers, Declaration } from "../../../lib/contract/declare.ts";
+import { commonErrors, invalidParameter, noFileService, nothingChanged } from "../../../lib/contract/errors.ts";
+import { headersOf, isRepeatable, isVersioned } from "../../../lib/contract/headers.ts";
+import { gatewayResponses } from "../gateway-responses.ts";
+import { examples } from "./examples.ts";
+import type { JsonSchema } from "./schemas.ts";
+
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const count = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+
+type Failure = readonly [status: number, message: string];
+
+/** Errors that many endpoints can answer, by component name: the status and its messages. */
+const commonFailures: Readonly<Record<string, readonly [status: number, ...messages: string[]]>> = {
+  BadRequest: [400, commonErrors[400]],
+  Unauthorized: [401, commonErrors[401]],
+  Forbidden: [403, commonErrors[403]],
+  PreconditionFailed: [412, commonErrors[412]],
+  InternalServerError: [500, commonErrors[500]],
+  Unavailable: [503, commonErrors[503]],
+  ChangeUnavailable: [503, commonErrors[503], nothingChanged],
+  ...Object.fromEntries(
+    Object.entries({
+      RequestTooLong: gatewayResponses.REQUEST_TOO_LARGE,
+      UnsupportedMediaType: gatewayResponses.UNSUPPORTED_MEDIA_TYPE,
+      TooManyRequests: gatewayResponses.THROTTLED,
+      TimedOut: gatewayResponses.INTEGRATION_TIMEOUT,
+    }).map(([name, { status, message }]) => [name, [status, message] as const]),
+  ),
+};
+
+/** The components that the operations refer to. */
+export const commonResponses = () =>
+  Object.fromEntries(
+    Object.entries(commonFailures).map(([name, [status, ...messages]]) => [name, failure(status, messages)]),
+  );
+
+/** All responses of an endpoint by status: its result, its own errors, and those of API Gateway. */
+export const responsesOf = (declaration: Declaration): Readonly<Record<string, unknown>> => ({
+  200: success(declaration),
+  ...(isCacheable(declaration) ? { 304: { description: "Not modified since the `ETag` in `If-None-Match`" } } : {}),
+  ...failures(messagesOf(declaration)),
+  ...(declaration.forbids ? { 403: forbidden(declaration) } : {}),
+});
+
+/** The response of an endpoint that not every caller with its permission may call. */
+const forbidden = ({ permission, forbids = {} }: Declaration) => ({
+  ...failure(403, [commonErrors[403]]),
+  description: [
+    `Forbidden: the caller lacks the permission \`${permission}\`, or a page of another origin sent the request, or ` +
+      'one of the rules about the fifteen permissions forbids it (see "Who may do what"):',
+    "",
+    ...Object.entries(forbids).map(([rule, text]) => `- Rule ${rule}: ${text}.`),
+  ].join("\n"),
+});
+
+/** The responses of a path that ends before its parameter: all of them are errors. */
+export function errorResponsesOf(declaration: Declaration): Readonly<Record<string, unknown>> {
+  const { method, permission, locks, files, body } = declaration;
+  return failures([
+    [400, commonErrors[400]],
+    ...(permission ? [[401, commonErrors[401]] satisfies Failure] : []),
+    // What changes something is 403 for pages of other origins, with and without the parameter.
+    ...(permission && (method !== "GET" || locks) ? [[403, commonErrors[403]] satisfies Failure] : []),
+    [500, commonErrors[500]],
+    ...(files ? [[503, noFileService] satisfies Failure] : []),
+    [503, commonErrors[503]],
+    ...gatewayFailures(body),
+  ]);
+}
+
+function failures(messages: readonly Failure[]) {
+  const byStatus = Map.groupBy(messages, ([status]) => status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, all]) => {
+      const texts = all.map(([, message]) => message);
+      return [status, common(status, texts) ?? failure(status, texts)];
+    }),
+  );
+}
+
+function common(status: number, messages: readonly string[]) {
+  const texts = JSON.stringify([status, ...messages]);
+  const found = Object.entries(commonFailures).find(([, failure]) => JSON.stringify(failure) === texts);
+  return found && { $ref: `#/components/responses/${found[0]}` };
+}
+
+/** Whether clients may cache the answer and revalidate it. */
+const isCacheable = ({ permission, volatile, answers }: Declaration) => !permission && !volatile && "record" in answers;
+
+function success(declaration: Declaration) {
+  const { schema, example } = content(declaration.answers);
+  return {
+    description: "message" in declaration.answers ? declaration.answers.message : "What was asked for",
+    headers: {
+      "Cache-Control": header("CacheControl"),
+      ...(isCacheable(declaration) ? { ETag: header("ETag") } : {}),
+      ...(isVersioned(declaration) && declaration.method === "GET" ? { ETag: header("Version") } : {}),
+    },
+    content: { "application/json": { schema, example } },
+  };
+}
+
+const header = (name: string) => ({ $ref: `#/components/headers/${name}` });
+
+function content(answers: Answers): { schema: JsonSchema; example: unknown } {
+  if ("message" in answers) return envelope(200, [answers.message]);
+  if ("record" in answers) return { schema: reference(answers.record), example: exampleOf(answers.record) };
+  const items = { type: "array", items: reference(answers.list) };
+  const example = [exampleOf(answers.list)];
+  if (!answers.field) return { schema: items, example };
+  return page(answers.field, items, example, answers.count === true);
+}
+
+function page(field: string, items: JsonSchema, example: unknown, hasCount: boolean) {
+  const properties = {
+    [field]: items,
+    max: { ...count, description: "All records that match, whatever the page" },
+    from: { ...count, description: "Index of the first record given" },
+    to: { ...count, description: "Index after the last record given; the offset of the next page" },
+    ...(hasCount ? { count: { ...count, description: "The records given" } } : {}),
+  };
+  return {
+    schema: { type: "object", properties, required: Object.keys(properties), additionalProperties: false },
+    example: { [field]: example, max: 1, from: 0, to: 1, ...(hasCount ? { count: 1 } : {}) },
+  };
+}
+
+const exampleOf = (name: AnswerName): unknown => (name === "Envelope" ? undefined : examples[name]);
+
+/** The envelope with one of these messages. */
+function envelope(code: number, messages: readonly string[]) {
+  const [first = ""] = messages;
+  const data = messages.length > 1 ? { enum: messages } : { const: first };
+  return {
+    schema: {
+      type: "object",
+      properties: { data: { type: "string", ...data }, code: { type: "integer", const: code } },
+      required: ["data", "code"],
+      additionalProperties: false,
+    },
+    example: { data: first, code },
+  };
+}
+
+/** Temporary errors, which have a `Retry-After` header. */
+const temporary: ReadonlySet<string> = new Set([
+  commonErrors[503],
+  nothingChanged,
+  gatewayResponses.THROTTLED.message,
+  gatewayResponses.INTEGRATION_TIMEOUT.message,
+]);
+
+/** The message tells whether the change was made. */
+const ofUnavailableChange =
+  `Unavailable. After \`${nothingChanged}\` the change was not made; after \`${commonErrors[503]}\` it may have been, ` +
+  "since its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once.";
+
+function failure(status: number, messages: readonly string[]) {
+  const { schema, example } = envelope(status, messages);
+  const messageExamples = messages.map((data, index) => [
+    `message${index + 1}`,
+    { summary: data, value: { data, code: status } },
+  ]);
+  return {
+    description: messages.includes(nothingChanged) ? ofUnavailableChange : messages[0],
+    ...(messages.some((each) => temporary.has(each)) ? { headers: { "Retry-After": header("RetryAfter") } } : {}),
+    content: {
+      "application/json": {
+        schema,
+        ...(messageExamples.length > 1 ? { examples: Object.fromEntries(messageExamples) } : { example }),
+      },
+    },
+  };
+}
+
+/** API Gateway's own errors. */
+function gatewayFailures(body: Declaration["body"]): Failure[] {
+  const { REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, THROTTLED, INTEGRATION_TIMEOUT } = gatewayResponses;
+  const all = [...(body ? [REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE] : []), THROTTLED, INTEGRATION_TIMEOUT];
+  return all.map(({ status, message }) => [status, message]);
+}
+
+/** All error messages of an endpoint. */
+function messagesOf(declaration: Declaration): Failure[] {
+  const { errors, permission, body, query } = declaration;
+  const headers = headersOf(declaration);
+  const names = [...Object.keys({ ...query, ...body }), ...headers];
+  const own = Object.entries(errors).map(([status, message]): Failure => [Number(status), message]);
+  return [
+    [400, commonErrors[400]],
+    ...names.map((name): Failure => [400, invalidParameter(name)]),
+    ...(permission
+      ? ([
+          [401, commonErrors[401]],
+          [403, commonErrors[403]],
+        ] satisfies Failure[])
+      : []),
+    ...own,
+    ...(headers.includes("If-Match") ? [[412, commonErrors[412]] satisfies Failure] : []),
+    // When a function crashes, API Gateway answers with its own message.
+    ...(errors[500] === commonErrors[500] ? [] : [[500, commonErrors[500]] satisfies Failure]),
+    [503, commonErrors[503]],
+    ...(isRepeatable(declaration) ? [[503, nothingChanged] satisfies Failure] : []),
+    ...gatewayFailures(body),
+  ];
+}

@@ -1,0 +1,94 @@
+import { createHash } from "node:crypto";
+import sql, { raw } from "sql-template-tag";
+import { text } from "../data-api/read.ts";
+import { release } from "../data-api/release.ts";
+import type { Send } from "../data-api/transaction.ts";
+import { inTurn } from "./in-turn.ts";
+import { runScript, type Script } from "./script.ts";
+import type { Migration } from "./tables/all.ts";
+
+/**
+ * Applies the missing migrations, each in one transaction with its row in the table of migrations. Of two runs at once
+ * the second waits for the first, and then has nothing to do.
+ * @returns the names of those applied now
+ * @throws when an applied migration has been changed since, or when one fails; the message names the file
+ */
+export async function migrate(migrations: readonly Migration[]): Promise<string[]> {
+  await inTurn(createTable);
+  const applied: string[] = [];
+  for (const migration of migrations) {
+    try {
+      if (await inTurn((send) => apply(migration, send))) applied.push(migration.name);
+    } catch (error) {
+      throw new Error(`Migration ${migration.name} failed: ${error instanceof Error ? error.message : error}`, {
+        cause: error,
+      });
+    }
+  }
+  return applied;
+}
+
+async function createTable(send: Send): Promise<void> {
+  await send(sql`
+    create table if not exists migrations (
+      name text primary key,
+      checksum text not null,
+      applied_at timestamptz not null default now()
+    )
+  `);
+}
+
+async function apply(migration: Migration, send: Send): Promise<boolean> {
+  const checksum = createHash("sha256").update(migration.text).digest("hex");
+  const [applied] = await send(sql`select checksum from migrations where name = ${migration.name}::text`);
+  if (applied) {
+    if (text(applied, 0) !== checksum) throw new Error("the file was changed after it had been applied");
+    return false;
+  }
+  // A statement that waits for a lock blocks all later ones. So it rather fails, and the deployment is tried again.
+  await send(sql`set local lock_timeout = '3s'`);
+  await runScript({ path: `lib/migrations/tables/${migration.name}.sql`, text: migration.text }, send);
+  await send(sql`insert into migrations (name, checksum) values (${migration.name}::text, ${checksum}::text)`);
+  return true;
+}
+
+/**
+ * Installs the database functions of this release, unless they are installed already. They have their own schema, so
+ * earlier releases, which may still be running, go on calling theirs.
+ * @param entries the functions that this service calls; they run with the rights of their owner and call the others
+ */
+export async function install(scripts: readonly Script[], entries: readonly string[]): Promise<void> {
+  await inTurn(async (send) => {
+    const [installed] = await send(sql`
+      insert into releases as release (schema)
+      values (${release}::text)
+      on conflict (schema) do update set installed_at = now()
+      returning release.xmax::text
+    `);
+    if (installed && text(installed, 0) !== "0") return;
+    // A schema without a row in `releases` was left by something else.
+    await send(sql`drop schema if exists ${raw(release)} cascade`);
+    await send(sql`create schema ${raw(release)}`);
+    await send(sql`set local search_path = ${raw(release)}, public`);
+    for (const script of scripts) await runScript(script, send);
+    await send(raw(makeEntries(entries)));
+  });
+}
+
+/** With a fixed search path they find each other and the tables, whatever a caller sets or creates. */
+const makeEntries = (entries: readonly string[]) => `
+  do $$
+    declare
+      entry text;
+    begin
+      for entry in
+        select cast(cast(oid as regprocedure) as text)
+        from pg_proc
+        where pronamespace = cast('${release}' as regnamespace)
+          and proname in (${entries.map((name) => `'${name}'`).join()})
+      loop
+        execute 'alter function ' || entry || ' security definer set search_path = ${release}, public, pg_temp';
+      end loop;
+    end
+  $$
+`;

@@ -1,0 +1,40 @@
+import { raw } from "sql-template-tag";
+import { release } from "../data-api/release.ts";
+import { inTurn } from "./in-turn.ts";
+import rights from "./rights.sql";
+import { roleNames } from "./roles.ts";
+import { runScript } from "./script.ts";
+
+/** Grants the roles exactly their rights on the tables, and on the functions of this release that each of them calls. */
+export async function grantRights(entries: Readonly<Record<string, readonly string[]>>): Promise<void> {
+  await inTurn(async (send) => {
+    await runScript({ path: "lib/migrations/rights.sql", text: rights }, send);
+    await send(raw(`revoke all on all functions in schema ${release} from public, ${roleNames.join()}`));
+    for (const [role, functions] of Object.entries(entries)) {
+      await send(raw(`grant usage on schema ${release} to ${role}`));
+      await send(raw(`grant execute on function ${functions.map((name) => `${release}.${name}`).join()} to ${role}`));
+    }
+  });
+}
+
+/** Revokes the right to connect to the other databases of a server that is this service's own. */
+export const closeOtherDatabases = (): Promise<void> =>
+  inTurn(async (send) => {
+    await send(raw(closing));
+  });
+
+/** Databases of another owner are out of reach. */
+const closing = `
+  do $$
+    declare
+      name text;
+    begin
+      for name in
+        select datname from pg_database
+        where datdba = cast(current_user as regrole) and datname <> current_database()
+      loop
+        execute format('revoke connect on database %I from public', name);
+      end loop;
+    end
+  $$
+`;

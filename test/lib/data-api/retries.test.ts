@@ -1,0 +1,147 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Fault } from "../../../infra/aws-local/data-api/server.ts";
+import { addClients } from "../../support/catalogue.ts";
+import { envelope } from "../../support/envelope.ts";
+import { anAdministrator } from "../../support/people.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+import { broken } from "../../support/unchanged.ts";
+
+let stack: Stack;
+let token: string;
+
+const refused = (type: string, message = "", status = 400): Fault => ({ kind: "error", status, type, message });
+const failed = (state: string): Fault => refused("DatabaseErrorException", `ERROR: sorry; SQLState: ${state}`);
+
+const transient: [string, Fault][] = [
+  ["500", refused("InternalServerErrorException", "", 500)],
+  ["503", { kind: "503" }],
+  ["504", refused("DatabaseUnavailableException", "", 504)],
+  ["500 after it ran", { kind: "error-after", status: 500, type: "InternalServerErrorException" }],
+  ["a broken connection", { kind: "drop-before" }],
+  ["a connection broken after it ran", { kind: "drop-after" }],
+  ["an answer that breaks off", { kind: "cut-body" }],
+  ["throttling", { kind: "throttle" }],
+  ["too many requests", refused("TooManyRequestsException", "", 429)],
+  ["a cluster that resumes", refused("DatabaseResumingException", "The Aurora DB instance db-X is resuming")],
+  ["a cluster that is being changed", refused("InvalidResourceStateException")],
+  ["a password that changes", refused("InvalidSecretException")],
+  [
+    "a signature of a clock that is late",
+    refused(
+      "InvalidSignatureException",
+      "Signature expired: 20261122T185948Z is now earlier than 20261122T190448Z",
+      403,
+    ),
+  ],
+  ["a connection lost behind the Data API", refused("BadRequestException", "Communications link failure")],
+  ["a connection closed behind the Data API", refused("BadRequestException", "This connection has been closed.")],
+  ["a login that fails behind the Data API", refused("BadRequestException", "FATAL: sorry; SQLState: 28P01")],
+  ["a statement that took too long", refused("StatementTimeoutException")],
+  ...["08006", "28P01", "28000", "53300", "57P01", "57P02", "57P03", "55P03", "40001", "40P01", "25006"].map(
+    (state): [string, Fault] => [`SQLSTATE ${state}`, failed(state)],
+  ),
+];
+const permanent: [string, Fault][] = [
+  ["an error of the database", broken],
+  ["a statement that was cancelled", failed("57014")],
+  ["a statement it does not understand", refused("ValidationException")],
+  ["a request it does not understand", refused("BadRequestException", "Database name is not provided")],
+  ["a role that may not", refused("AccessDeniedException", "", 403)],
+  ["a signature of a wrong key", refused("InvalidSignatureException", "The request signature does not match", 403)],
+  ["a cluster that is not there", refused("DatabaseNotFoundException", "", 404)],
+];
+
+/** Lets the first calls fail and the others pass. */
+function failing(fault: Fault, times: number): void {
+  stack.dataApi.calls.length = 0;
+  stack.dataApi.intercept(({ number }) => (number <= times ? fault : undefined));
+}
+
+const read = () => stack.call("contributors/list", { query: { client: 1 } });
+let additions = 0;
+const write = () =>
+  stack.call("admin-roles/add", { as: token, body: { name: `Added ${++additions}`, description: "By a test" } });
+const written = async () => (await stack.sql`select from roles where name = ${`Added ${additions}`}`).length;
+
+const timeoutInMilliseconds = 5_000;
+
+beforeAll(async () => {
+  // A function keeps 5 s of its time for itself.
+  const limit = timeoutInMilliseconds + 5_000;
+  stack = await startStack({ limits: { timeoutInMilliseconds: limit, longTimeoutInMilliseconds: limit } });
+  await addClients(stack.sql);
+  token = (await anAdministrator(stack.sql)).token;
+});
+
+afterEach(() => stack.dataApi.intercept(undefined));
+
+afterAll(() => stack.close());
+
+describe("A statement", () => {
+  it.each(transient)("that reads is sent until it is answered after %s", async (_, fault) => {
+    failing(fault, 4);
+
+    expect((await read()).status).toBe(200);
+    expect(stack.dataApi.calls.length).toBe(5);
+  });
+
+  it.each(transient)("that writes is sent until it is answered, and done once, after %s", async (_, fault) => {
+    failing(fault, 3);
+
+    expect((await write()).status).toBe(200);
+    // An attempt that comes late because the machine stood still is sent again.
+    expect(stack.dataApi.calls.length).toBeGreaterThanOrEqual(4);
+    expect(await written()).toBe(1);
+  });
+
+  it.each(permanent)("is sent once after %s", async (_, fault) => {
+    failing(fault, 1);
+    expect((await read()).body).toEqual(envelope(500, "Internal server error"));
+
+    failing(fault, 1);
+    expect((await write()).body).toEqual(envelope(500, "Internal server error"));
+    expect(stack.dataApi.calls.length).toBe(1);
+    expect(await written()).toBe(0);
+  });
+
+  it("is sent again at once after idle connections were reset", async () => {
+    for (let turn = 0; turn < 10; turn++) {
+      stack.dataApi.resetIdleConnections();
+      expect((await write()).status).toBe(200);
+      expect(await written()).toBe(1);
+    }
+  });
+
+  const isKnown = ({ kind, ...fault }: Fault) =>
+    kind === "throttle" ||
+    ("type" in fault && /Resuming|InvalidSecret|InvalidSignature|SQLState: (?!08|57P)/.test(JSON.stringify(fault)));
+  it.each<[string, typeof read, string, (fault: Fault) => boolean]>([
+    ["reads", read, "Service unavailable, try again in a few seconds", () => true],
+    ["writes", write, "Service unavailable, try again in a few seconds", () => true],
+    ["writes", write, "Service unavailable, nothing was changed", isKnown],
+  ])(
+    "that %s is answered 503 with Retry-After when faults outlast the visitor: %s",
+    async (_, call, message, filter) => {
+      const all = transient.map(([, fault]) => fault).filter((fault) => !/after|cut/.test(fault.kind) && filter(fault));
+      stack.dataApi.calls.length = 0;
+      stack.dataApi.intercept(({ number }) => all[number % all.length]);
+      const start = Date.now();
+
+      const { body, headers } = await call();
+
+      expect(body).toEqual(envelope(503, message));
+      expect(headers.get("retry-after")).toBe("5");
+      expect(Date.now() - start).toBeGreaterThan(timeoutInMilliseconds / 3);
+      expect(Date.now() - start).toBeLessThan(timeoutInMilliseconds + 4_000);
+      // Pauses grow, so a service in trouble is not asked much more often than the visitor would.
+      expect(stack.dataApi.calls.length).toBeLessThan(15);
+      if (call === write) expect(await written()).toBe(0);
+    },
+  );
+
+  it("is answered 503 when nobody answers at all", async () => {
+    stack.dataApi.intercept(() => new Promise(() => {}));
+
+    expect((await read()).status).toBe(503);
+  });
+});

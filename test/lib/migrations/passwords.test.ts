@@ -1,0 +1,310 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
+import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
+import postgres, { type Sql } from "postgres";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
+import { type Invocation, type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
+import { createOwnedDatabase, owner } from "../../../infra/aws-local/postgres/owner.ts";
+import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
+import { limitedRoles } from "../../../infra/database-role.ts";
+import { newSecrets, type Secrets, secretArns } from "../../../infra/local/secrets.ts";
+import { clientOf, errorOf, resourceArn } from "../../infra/local/data-api/emulator.ts";
+import { startEmptyPostgres } from "../../support/empty-cluster.ts";
+import { key, useDatabase } from "../../support/environment.ts";
+
+/* Roles are those of a whole server, so this one is nobody else's. */
+
+let directory: string;
+let server: Postgres;
+let ownerUrl: string;
+let dataApi: DataApi;
+let lambda: Lambda;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "colophon-passwords-"));
+  server = await startEmptyPostgres({ directory: join(directory, "postgres"), durable: false });
+  ownerUrl = await createOwnedDatabase(server.url, "colophon");
+});
+
+afterAll(async () => {
+  await server.stop();
+  await rm(directory, { recursive: true });
+});
+
+/** A Data API with these secrets, and the functions over it. */
+async function useSecrets(
+  secrets: Secrets = newSecrets(ownerUrl, randomUUID()),
+  databaseUrl = ownerUrl,
+  database = "colophon",
+): Promise<void> {
+  dataApi = await startDataApi({ databaseUrl, secrets, key });
+  useDatabase(database, dataApi.url);
+  lambda = await startLambda({ outdir: inject("outdir") });
+}
+
+async function close(): Promise<void> {
+  await lambda.close();
+  await dataApi.close();
+}
+
+async function whoIs(secretArn: string): Promise<string> {
+  const command = new ExecuteStatementCommand({
+    resourceArn,
+    secretArn,
+    database: "colophon",
+    sql: "select session_user",
+  });
+  const answer = clientOf(dataApi.url).send(command);
+  return answer.then(({ records }) => `${records?.[0]?.[0]?.stringValue}`).catch(() => errorOf(answer));
+}
+
+const migrate = (payload: object = {}) => lambda.invoke("ops-migrate", payload);
+const succeeded = { result: expect.anything() };
+
+/** A connection to PostgreSQL itself. */
+const connect = (login: object) =>
+  postgres(Object.assign(new URL(ownerUrl), { pathname: "/colophon", ...login }).href, { max: 1, onnotice: () => {} });
+
+async function connectAsSuperuser<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
+  const sql = postgres(`${server.url}/postgres`, { max: 1 }) as unknown as Sql;
+  try {
+    return await work(sql);
+  } finally {
+    await sql.end();
+  }
+}
+
+describe("The passwords of the roles", () => {
+  it("are those of the secrets after the first ops-migrate", async () => {
+    await useSecrets();
+    expect(await whoIs(secretArns.public)).toMatch(/^InvalidSecretException 400: .*password authentication failed/);
+
+    expect(await migrate()).toMatchObject(succeeded);
+
+    for (const role of limitedRoles) expect(await whoIs(secretArns[role])).toBe(`colophon_${role}`);
+    await close();
+  });
+
+  it("are left alone when another service's ops-migrate has other secrets, and the error says what to do", async () => {
+    const former = newSecrets(ownerUrl, randomUUID());
+    await useSecrets(former);
+    expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
+    await close();
+    await connectAsSuperuser((sql) => sql`create database other owner ${sql(owner)}`);
+
+    await useSecrets(newSecrets(ownerUrl, randomUUID()), ownerUrl, "other");
+    const refused = await migrate();
+    await close();
+
+    expect(refused).toMatchObject({
+      error: {
+        errorMessage: expect.stringMatching(
+          /^The role colophon_public has another password than its secret\..* ops-migrate with {"setPasswords": true}, .*--set-passwords$/,
+        ),
+      },
+    });
+    await useSecrets(former);
+    for (const role of limitedRoles) expect(await whoIs(secretArns[role])).toBe(`colophon_${role}`);
+    expect(await migrate()).toEqual({ result: { applied: [] } });
+    await close();
+  });
+
+  it("serve two databases of one server, if both have the same secrets", async () => {
+    const secrets = newSecrets(ownerUrl, randomUUID());
+    await useSecrets(secrets);
+    expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
+    const verifiers = () => connectAsSuperuser((sql) => sql`select rolname, rolpassword from pg_authid order by 1`);
+    const before = await verifiers();
+    await close();
+
+    await useSecrets(secrets, ownerUrl, "other");
+    expect(await migrate()).toMatchObject(succeeded);
+    await close();
+
+    expect(await verifiers()).toEqual(before);
+  });
+
+  it("are set again, with the settings, after a role has changed its own", async () => {
+    await useSecrets();
+    await migrate({ setPasswords: true });
+    const taken = connect({ username: "colophon_reader", password: dataApi.secrets[secretArns.reader]?.password });
+    await taken`alter role colophon_reader set statement_timeout = 0`;
+    await taken`alter role colophon_reader in database colophon set search_path = pg_catalog`;
+    await taken`alter role colophon_reader password 'taken over'`;
+    await taken.end();
+    expect(await migrate()).toMatchObject({ error: { errorMessage: expect.stringContaining("colophon_reader") } });
+
+    expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
+
+    const mended = connect({ username: "colophon_reader", password: dataApi.secrets[secretArns.reader]?.password });
+    expect(await mended`show statement_timeout`).toEqual([{ statement_timeout: "12s" }]);
+    expect(await mended`show search_path`).toEqual([{ search_path: '"$user", public' }]);
+    await mended.end();
+    await close();
+  });
+
+  it("open no other database of a server that is the service's own", async () => {
+    await useSecrets();
+    await connectAsSuperuser(async (sql) => {
+      await sql`create database beside owner ${sql(owner)}`;
+      await sql`create database foreign_to_us`;
+    });
+    expect(await migrate({ setPasswords: true, closeOtherDatabases: true })).toMatchObject(succeeded);
+
+    const entered: string[] = [];
+    for (const role of limitedRoles)
+      for (const database of ["colophon", "beside", "postgres", "template1", "foreign_to_us"]) {
+        const { password } = dataApi.secrets[secretArns[role]] ?? {};
+        const sql = connect({ username: `colophon_${role}`, password, pathname: `/${database}` });
+        await sql`select 1`.then(() => entered.push(`${role} ${database}`)).catch(() => undefined);
+        await sql.end();
+      }
+
+    // The owner can close neither what another owns, nor its own to itself.
+    expect(entered).toEqual(limitedRoles.flatMap((role) => [`${role} colophon`, `${role} foreign_to_us`]));
+    await close();
+  });
+
+  it("may change during a request, which then waits for a moment", async () => {
+    await useSecrets();
+    const event = JSON.parse(await readFile(join(import.meta.dirname, "../../../events/publishers/list.json"), "utf8"));
+
+    const visit = lambda.invoke("publishers-list", event);
+    await vi.waitUntil(() => dataApi.calls.length > 0, { timeout: 20_000 });
+    expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
+
+    expect(await visit).toMatchObject({ result: { statusCode: 200 } });
+    await close();
+  });
+
+  it("are in no statement", async () => {
+    await useSecrets();
+
+    expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
+
+    const sent = dataApi.calls.map(({ sql }) => sql).join("\n");
+    expect(sent).toContain("alter role colophon_public login password 'SCRAM-SHA-256$4096:");
+    for (const { password } of Object.values(dataApi.secrets)) expect(sent).not.toContain(password);
+    await close();
+  });
+
+  it("are set for no role but these", async () => {
+    const secrets = newSecrets(ownerUrl);
+    await useSecrets({ ...secrets, [secretArns.public]: { username: "colophon", password: "taken over" } });
+
+    expect(await migrate()).toMatchObject({ error: { errorMessage: "The service has no role colophon" } });
+    await close();
+  });
+
+  it("cannot be set by a user who may not create roles, and the error says so", async () => {
+    await connectAsSuperuser(async (sql) => {
+      await sql`create role plain login password 'plain'`;
+      await sql`grant connect on database colophon to plain`;
+    });
+    const plainUrl = Object.assign(new URL(ownerUrl), { username: "plain", password: "plain" }).href;
+    await useSecrets(newSecrets(plainUrl), plainUrl);
+
+    expect(await migrate()).toMatchObject({
+      error: { errorMessage: expect.stringMatching(/^The database's user may not make the roles colophon_public, /) },
+    });
+    await close();
+  });
+});
+
+describe("ops-rotate-password", () => {
+  const step = (Step: string, ClientRequestToken: string, SecretId = secretArns.public): Promise<Invocation> =>
+    lambda.invoke("ops-rotate-password", { Step, SecretId, ClientRequestToken });
+
+  const passwordNow = async (): Promise<string> => {
+    const client = new SecretsManagerClient({ endpoint: dataApi.url, region: "eu-central-1", credentials: key });
+    const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: secretArns.public }));
+    return JSON.parse(`${SecretString}`).password;
+  };
+
+  const logIn = (password: string) => {
+    const url = Object.assign(new URL(server.url), { username: "colophon_public", password, pathname: "/colophon" });
+    const sql = postgres(url.href, { max: 1 });
+    return sql`select 1`.then(() => "in", String).finally(() => sql.end());
+  };
+
+  beforeAll(async () => {
+    await useSecrets();
+    await migrate({ setPasswords: true });
+  });
+
+  afterAll(close);
+
+  it("changes nothing before the last step", async () => {
+    const former = await passwordNow();
+    const version = randomUUID();
+
+    for (const each of ["createSecret", "setSecret", "testSecret"])
+      expect(await step(each, version)).toEqual({ result: {} });
+
+    expect(await passwordNow()).toBe(former);
+    expect(await logIn(former)).toBe("in");
+  });
+
+  it("gives a role another password, by which the Data API logs in from then on", async () => {
+    const former = await passwordNow();
+    const version = randomUUID();
+
+    for (const each of ["createSecret", "setSecret", "testSecret", "finishSecret"])
+      expect(await step(each, version)).toEqual({ result: {} });
+
+    expect(await logIn(former)).toMatch("password authentication failed");
+    expect(await logIn(await passwordNow())).toBe("in");
+    expect(await whoIs(secretArns.public)).toBe("colophon_public");
+    expect(await whoIs(secretArns.reader)).toBe("colophon_reader");
+  });
+
+  it("may repeat every step", async () => {
+    const version = randomUUID();
+
+    for (const each of ["createSecret", "createSecret", "finishSecret", "finishSecret"])
+      expect(await step(each, version)).toEqual({ result: {} });
+
+    expect(await logIn(await passwordNow())).toBe("in");
+  });
+
+  it("lets a migration wait that would find role and secret apart", async () => {
+    const version = randomUUID();
+    await step("createSecret", version);
+    const committing = Promise.withResolvers<void>();
+    const mayCommit = Promise.withResolvers<void>();
+    dataApi.intercept(async ({ operation }) => {
+      if (operation !== "CommitTransaction") return undefined;
+      committing.resolve();
+      await mayCommit.promise;
+      return undefined;
+    });
+
+    const rotation = step("finishSecret", version);
+    await committing.promise;
+    // The secret has the new password already, and PostgreSQL the old one.
+    const migration = migrate();
+    const waiting = () =>
+      connectAsSuperuser((sql) => sql`select 1 from pg_locks where locktype = 'advisory' and not granted`);
+    await expect.poll(waiting).toHaveLength(1);
+    dataApi.intercept(undefined);
+    mayCommit.resolve();
+
+    expect(await rotation).toEqual({ result: {} });
+    expect(await migration).toMatchObject(succeeded);
+    expect(await logIn(await passwordNow())).toBe("in");
+  });
+
+  it("fails for any other role's secret", async () => {
+    const version = randomUUID();
+    expect(await step("createSecret", version, secretArns.master)).toEqual({ result: {} });
+
+    expect(await step("finishSecret", version, secretArns.master)).toMatchObject({
+      error: { errorMessage: "The service has no role colophon" },
+    });
+    expect(await migrate()).toMatchObject(succeeded);
+  });
+});
