@@ -8,7 +8,7 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cach
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
+    include: ["{test,infra/aws-local}/**/*.test.ts"],
     globalSetup: "test/support/global-setup.ts",
     testTimeout: 60_000,
     hookTimeout: 120_000,
