@@ -1,8 +1,8 @@
 import type { Duration } from "aws-cdk-lib";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import { byRoute, type Declaration, functionName, methodsOf } from "../../lib/contract/declare.ts";
+import type { StageSettings } from "../settings/schema.ts";
 import { streamTimeout } from "../stacks/shared/service-function.ts";
-import type { StageSettings } from "../stages.ts";
 import { responseDefinitions } from "./gateway-response-definitions.ts";
 import { corsHeaders, envelopeOf, noFileServiceResponse, preflightHeaders } from "./gateway-responses.ts";
 import { mock } from "./mock.ts";

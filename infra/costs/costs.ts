@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCommand } from "../command.ts";
+import type { Settings } from "../settings/schema.ts";
 import { synthesize } from "../stacks/app.ts";
-import { type Settings, settings } from "../stages.ts";
+import { settings } from "../stages.ts";
 import * as month from "./month.ts";
 import { prices, pricesOf } from "./prices.ts";
 

@@ -1,4 +1,4 @@
-import type { AccountSettings, DatabaseSettings, StageSettings } from "../stages.ts";
+import type { AccountSettings, DatabaseSettings, StageSettings } from "../settings/schema.ts";
 import { prices } from "./prices.ts";
 
 /** Dollars a month, by service. */

@@ -4,7 +4,7 @@ import { CfnBudget } from "aws-cdk-lib/aws-budgets";
 import { Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { ManagedPolicy, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
-import type { AccountSettings, Settings } from "../stages.ts";
+import type { AccountSettings, Settings } from "../settings/schema.ts";
 import { Pipeline } from "./pipeline.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
 import { Alarms } from "./shared/alarms.ts";

@@ -4,7 +4,7 @@ import { Schedule } from "aws-cdk-lib/aws-events";
 import { ManagedPolicy, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { type IKey, Key } from "aws-cdk-lib/aws-kms";
 import { Construct } from "constructs";
-import type { DatabaseSettings } from "../stages.ts";
+import type { DatabaseSettings } from "../settings/schema.ts";
 import type { AuroraCluster } from "./database/cluster.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
 import type { Alarms } from "./shared/alarms.ts";

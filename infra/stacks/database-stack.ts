@@ -6,7 +6,7 @@ import { CfnRotationSchedule, Secret } from "aws-cdk-lib/aws-secretsmanager";
 import type { Construct } from "constructs";
 import type { Packaged } from "../build/package.ts";
 import { databaseRoleOf, forEachRole } from "../database-role.ts";
-import type { DatabaseSettings } from "../stages.ts";
+import type { DatabaseSettings } from "../settings/schema.ts";
 import { BackupCopies } from "./backup-stack.ts";
 import { type AuroraCluster, makeCluster, postgresLogName } from "./database/cluster.ts";
 import { databaseResource, type OwnCluster, ownResource, publishCluster, secretId } from "./database/database.ts";

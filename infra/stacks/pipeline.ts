@@ -1,7 +1,7 @@
 import { CfnOutput, DefaultStackSynthesizer, Duration, Stack } from "aws-cdk-lib";
 import { CfnOIDCProvider, PolicyDocument, PolicyStatement, Role, WebIdentityPrincipal } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
-import type { PipelineSettings, Settings } from "../stages.ts";
+import type { PipelineSettings, Settings } from "../settings/schema.ts";
 
 export interface PipelineProps extends PipelineSettings {
   readonly settings: Settings;

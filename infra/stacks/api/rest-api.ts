@@ -16,7 +16,7 @@ import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
 import { type Declaration, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
 import { type DefinitionProps, definitionOf } from "../../api/definition.ts";
-import type { StageSettings, Throttle } from "../../stages.ts";
+import type { StageSettings, Throttle } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import { makeLog } from "../shared/log.ts";
 

@@ -14,7 +14,7 @@ import {
   type DatabaseClusterProps,
   DatabaseInsightsMode,
 } from "aws-cdk-lib/aws-rds";
-import type { DatabaseSettings } from "../../stages.ts";
+import type { DatabaseSettings } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import { makeLog } from "../shared/log.ts";
 import { clusterNames, databaseName } from "./database.ts";

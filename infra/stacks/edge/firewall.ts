@@ -2,7 +2,7 @@ import { CfnIPSet, CfnWebACL, CfnWebACLAssociation } from "aws-cdk-lib/aws-wafv2
 import { Construct } from "constructs";
 import type { Declaration } from "../../../lib/contract/declare.ts";
 import { envelopeOf, gatewayResponses } from "../../api/gateway-responses.ts";
-import type { FirewallSettings } from "../../stages.ts";
+import type { FirewallSettings } from "../../settings/schema.ts";
 import type { EdgeHeaders } from "./edge.ts";
 import { type Statement, wholeLists } from "./whole-lists.ts";
 

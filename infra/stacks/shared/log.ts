@@ -1,7 +1,7 @@
 import { RemovalPolicy } from "aws-cdk-lib";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
-import type { StageSettings } from "../../stages.ts";
+import type { StageSettings } from "../../settings/schema.ts";
 
 /** How long logs are kept, and whether they outlive their stack. */
 export type LogSettings = Pick<StageSettings, "logRetentionDays" | "isProtected">;

@@ -5,7 +5,7 @@ import { Architecture, Code, Function as Lambda, LoggingFormat, Runtime } from "
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import type { Packaged } from "../../build/package.ts";
-import type { StageSettings } from "../../stages.ts";
+import type { StageSettings } from "../../settings/schema.ts";
 import { acknowledge } from "./acknowledge.ts";
 
 /** A resource that a function uses: the environment variables that identify it, and the IAM statements to use it. */

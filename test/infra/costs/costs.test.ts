@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { withCosts } from "../../../infra/costs/costs.ts";
 import { type Deployed, limitsOf, mix, monthOf, restOf, type Template } from "../../../infra/costs/month.ts";
-import { type DatabaseSettings, type StageSettings, settings } from "../../../infra/stages.ts";
+import type { DatabaseSettings, StageSettings } from "../../../infra/settings/schema.ts";
+import { settings } from "../../../infra/stages.ts";
 import { useSynthesis } from "../stacks/synthesis.ts";
 
 const synthesis = useSynthesis();

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type DatabaseSettings, settings, settingsSchema } from "../../../infra/stages.ts";
+import { type DatabaseSettings, settingsSchema } from "../../../infra/settings/schema.ts";
+import { settings } from "../../../infra/stages.ts";
 import { type Properties, type Synthesis, spell, synthesize, type Template, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();

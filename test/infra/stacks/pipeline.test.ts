@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
+import type { PipelineSettings, Settings } from "../../../infra/settings/schema.ts";
 import { AccountStack } from "../../../infra/stacks/account-stack.ts";
-import { type PipelineSettings, type Settings, settings } from "../../../infra/stages.ts";
+import { settings } from "../../../infra/stages.ts";
 import { type Properties, spell } from "./synthesis.ts";
 
 const root = join(import.meta.dirname, "../../..");

@@ -3,9 +3,9 @@ import {
   type DatabaseSettings,
   type Settings,
   type StageSettings,
-  settings,
   settingsSchema,
-} from "../../../infra/stages.ts";
+} from "../../../infra/settings/schema.ts";
+import { settings } from "../../../infra/stages.ts";
 
 /** Settings to be spoiled: the two stages and databases by name. */
 interface Draft extends Settings {

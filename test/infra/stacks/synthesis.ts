@@ -3,9 +3,10 @@ import { basename, dirname, join } from "node:path";
 import { deserialize, serialize } from "node:v8";
 import { beforeAll, inject, vi } from "vitest";
 import { type Packaged, packageFunctions } from "../../../infra/build/package.ts";
+import type { Settings } from "../../../infra/settings/schema.ts";
 import { makeApp, type Shipment } from "../../../infra/stacks/app.ts";
 import { packageMigration } from "../../../infra/stacks/database/migration.ts";
-import { type Settings, settings } from "../../../infra/stages.ts";
+import { settings } from "../../../infra/stages.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: templates are looked into at every depth
 export type Properties = Readonly<Record<string, any>>;

@@ -1,6 +1,7 @@
 import { runInNewContext } from "node:vm";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Settings, type StageSettings, settings } from "../../../../infra/stages.ts";
+import type { Settings, StageSettings } from "../../../../infra/settings/schema.ts";
+import { settings } from "../../../../infra/stages.ts";
 import { type Declaration, routesOf } from "../../../../lib/contract/declare.ts";
 import { endpoints } from "../../../../lib/contract/endpoints.ts";
 import { type Properties, spell, synthesize, type Template, useSynthesis } from "../synthesis.ts";

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Settings, settings } from "../../../../infra/stages.ts";
+import type { Settings } from "../../../../infra/settings/schema.ts";
+import { settings } from "../../../../infra/stages.ts";
 import { stem } from "../../../../lib/contract/declare.ts";
 import { endpoints } from "../../../../lib/contract/endpoints.ts";
 import { type Properties, spell, type Template, useSynthesis } from "../synthesis.ts";

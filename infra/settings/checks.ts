@@ -1,0 +1,111 @@
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import type { Settings, StageSettings } from "./schema.ts";
+
+/** What is wrong with settings that are each fine alone, and where. */
+export interface Issue {
+  readonly path?: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** Functions and distributions use certificates of their own account only. */
+export const checkCertificates = (settings: Settings): Issue[] =>
+  certificatesIn(settings).flatMap(({ path, arn }) => {
+    const owner = arn.split(":")[4];
+    return owner === settings.account.id
+      ? []
+      : [{ path, message: `a certificate of account ${owner}, not of account.id` }];
+  });
+
+/** All certificates in the settings, each with its path. */
+function certificatesIn(value: unknown, path: readonly string[] = []): { path: readonly string[]; arn: string }[] {
+  if (typeof value === "string") return value.startsWith("arn:aws:acm:") ? [{ path, arn: value }] : [];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, each]) => certificatesIn(each, [...path, name]));
+}
+
+export const checkRegions = ({ account, databases, stages }: Settings): Issue[] => [
+  ...databases.flatMap(({ backupRegion }, index) =>
+    backupRegion === account.region
+      ? [
+          {
+            path: ["databases", index, "backupRegion"],
+            message: "copies of backups in the region of the database itself",
+          },
+        ]
+      : [],
+  ),
+  ...stages.flatMap(({ domain }, index) => {
+    const region = domain?.certificate.split(":")[3];
+    return region === undefined || region === account.region
+      ? []
+      : [
+          {
+            path: ["stages", index, "domain", "certificate"],
+            message: `a certificate in ${region}, not in account.region`,
+          },
+        ];
+  }),
+];
+
+const lists = endpoints.filter(({ answers }) => "list" in answers).length;
+/** Lambda keeps this much for functions without reserved concurrency ("Configuring reserved concurrency"). */
+const unreservedMin = 100;
+
+/** The reserved concurrency of the list functions of all stages fits into the account's. */
+export function checkConcurrency({ account: { concurrency }, stages }: Settings): Issue[] {
+  const reserved = stages.reduce((sum, { streams }) => sum + lists * (streams?.concurrent ?? 0), 0);
+  return stages.flatMap(({ streams }, index) => {
+    if (streams?.concurrent === undefined) return [];
+    const path = ["stages", index, "streams", "concurrent"];
+    if (concurrency === undefined) return [{ path, message: "needs account.concurrency" }];
+    if (reserved + unreservedMin <= concurrency) return [];
+    const message = `a concurrency above the account's: ${reserved} for ${lists} kinds of lists and ${unreservedMin} for the rest`;
+    return [{ path, message }];
+  });
+}
+
+export const checkSmoke = ({ databases, stages }: Settings): Issue[] =>
+  stages.flatMap(({ smoke, database }, index) =>
+    smoke && databases.some(({ name, capacityMin }) => name === database && capacityMin === 0)
+      ? [{ path: ["stages", index, "smoke"], message: "would keep a database awake that should pause" }]
+      : [],
+  );
+
+export const checkNames = ({ databases, stages }: Settings): Issue[] => [
+  ...(areUnique(databases.map(({ name }) => name)) ? [] : [{ message: "two databases have one name" }]),
+  ...(areUnique(stages.map(({ name }) => name)) ? [] : [{ message: "two stages have one name" }]),
+  ...(stages.every(({ database }) => databases.some(({ name }) => name === database))
+    ? []
+    : [{ message: "a stage names a database that is not there" }]),
+];
+
+/** A domain can belong to one distribution of CloudFront only. */
+export const checkDomains = ({ stages }: Settings): Issue[] =>
+  areUnique(stages.flatMap(servedByCloudFront))
+    ? []
+    : [{ message: "two of edge.domain, reference.domain and imageDomain are the same" }];
+
+const servedByCloudFront = ({ edge, reference, uploads, imageDomain }: StageSettings): string[] => [
+  ...(edge ? [edge.domain] : []),
+  ...(reference ? [reference.domain] : []),
+  ...(uploads ? [imageDomain] : []),
+];
+
+/**
+ * Stages that share a database agree on what it contains: the image keys and the list of images to remove belong to one
+ * bucket and one domain, and the `ops-tidy` of each stage deletes old changes.
+ */
+export const checkSharedDatabases = ({ stages }: Settings): Issue[] => [
+  ...(areUnique(stages.filter(({ uploads }) => uploads).map(({ database }) => database))
+    ? []
+    : [{ message: "two stages with uploads share a database" }]),
+  ...(["imageDomain", "changesKeptDays"] as const).flatMap((setting) =>
+    [...Map.groupBy(stages, ({ database }) => database).values()].every(
+      (sharing) => new Set(sharing.map((each) => each[setting])).size === 1,
+    )
+      ? []
+      : [{ message: `stages of one database differ in ${setting}` }],
+  ),
+];
+
+const areUnique = (names: readonly string[]) => new Set(names).size === names.length;

@@ -1,0 +1,201 @@
+import * as z from "zod";
+import {
+  checkCertificates,
+  checkConcurrency,
+  checkDomains,
+  checkNames,
+  checkRegions,
+  checkSharedDatabases,
+  checkSmoke,
+} from "./checks.ts";
+
+const name = z.string().regex(/^[a-z][a-z0-9]{1,15}$/, "two to sixteen lower-case letters and digits");
+const domain = z.string().regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/, "a domain without scheme or path");
+const origin = z.url().refine((url) => url === URL.parse(url)?.origin, "an origin as browsers write it");
+const certificateIn = (region: string) =>
+  z.string().regex(new RegExp(`^arn:aws:acm:${region}:\\d{12}:certificate/[\\w-]+$`), "an ACM certificate's ARN");
+/** IP ranges as AWS WAF accepts them; it does not accept `/0`. */
+const addresses = z
+  .union([z.cidrv4(), z.cidrv6()], "addresses such as 192.0.2.0/24, 192.0.2.1/32 or 2001:db8::/48")
+  .refine((range) => !range.endsWith("/0"), "not everywhere");
+/** The retention periods that CloudWatch Logs supports, in days. */
+const retentionDays = z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731]);
+
+/** Aurora scales in steps of half an ACU, up to 256. */
+const capacity = z.number().min(0).max(256).multipleOf(0.5);
+
+const region = z.string().regex(/^[a-z]{2,4}(-[a-z]+)+-\d$/, "a region's code, such as eu-central-1");
+
+const pipelineSettings = z.strictObject({
+  /** The repository's name in the subjects of its tokens. Since July 2026 it contains numbers for new repositories. */
+  repository: z
+    .string()
+    .regex(/^([\w.-]+\/[\w.-]+|[\w.-]+@\d+\/[\w.-]+@\d+)$/, "owner/name, or owner@number/name@number"),
+  /** The ARN of GitHub's OIDC provider, if the account already has it: an account can have only one. */
+  provider: z
+    .string()
+    .regex(/^arn:aws:iam::\d{12}:oidc-provider\/token\.actions\.githubusercontent\.com$/, "GitHub's provider in IAM")
+    .optional(),
+});
+
+const accountSettings = z
+  .strictObject({
+    /** The account to deploy to. With credentials of another account the CDK deploys nothing. */
+    id: z.string().regex(/^\d{12}$/, "twelve digits"),
+    region,
+    /** Lambda's limit of concurrent executions for the account and region (infra/README.md, "Concurrency"). */
+    concurrency: z.int().min(10).optional(),
+    /** Who gets a mail when 80 % of that limit are in use. */
+    alarmRecipient: z.email().optional(),
+    /** The account's budget. The recipient gets a mail at 80 %, at 100 %, and when the forecast is above 100 %. */
+    budget: z.strictObject({ dollarsAMonth: z.number().positive(), recipient: z.email() }).optional(),
+    /** The GitHub repository whose workflows may deploy (infra/README.md, "Pipeline"). */
+    pipeline: pipelineSettings.optional(),
+  })
+  .refine((it) => (it.concurrency === undefined) === (it.alarmRecipient === undefined), {
+    error: "concurrency and alarmRecipient go together",
+  })
+  .refine(({ id, pipeline }) => !pipeline?.provider || pipeline.provider.split(":")[4] === id, {
+    path: ["pipeline", "provider"],
+    error: "a provider of another account",
+  });
+
+const databaseSettings = z
+  .strictObject({
+    name,
+    /** In Aurora capacity units (ACU); one has about 2 GiB of memory. */
+    capacityMin: capacity,
+    capacityMax: capacity.min(1),
+    /**
+     * With `capacityMin: 0` the database pauses after this time without a request. The next request waits about 15 s.
+     */
+    pausesAfterMinutes: z.int().min(5).max(1_440).optional(),
+    /** Whether there is a second instance in another zone, which takes over when the first fails or restarts. */
+    standby: z.boolean(),
+    /** The database can be restored to any second of so many days. */
+    backupDays: z.int().min(1).max(35),
+    /** Another region, to which a backup is copied each night. It is kept there for `backupDays`. */
+    backupRegion: region.optional(),
+    /** Protects the database from deletion, and keeps its data when the stack is deleted. */
+    isProtected: z.boolean(),
+    /**
+     * The snapshot from which the cluster was restored. Never remove or change it, except to restore (README,
+     * "Restore").
+     */
+    snapshot: z.string().min(1).optional(),
+    logRetentionDays: retentionDays,
+    /** For how long CloudTrail's record of operators' invocations is kept. Without this setting there is no record. */
+    trailKeptDays: z.int().min(1).max(3_650).optional(),
+    alarmRecipient: z.email(),
+  })
+  .refine((it) => it.capacityMin <= it.capacityMax, "capacityMin is above capacityMax")
+  .refine((it) => (it.capacityMin === 0) === (it.pausesAfterMinutes !== undefined), {
+    error: "a database pauses exactly when its capacityMin is 0",
+  });
+
+/** A token bucket: requests per second, and its size. With 0 for both, all requests are answered 429. */
+const throttle = z.strictObject({ rate: z.number().min(0), burst: z.int().min(0) });
+
+/** A limit of AWS WAF, which counts the requests of the last five minutes. */
+const requestsIn5Minutes = z.int().min(10).max(2_000_000_000);
+
+const firewallSettings = z
+  .strictObject({
+    requestsPerAddressIn5Minutes: requestsIn5Minutes,
+    /** For requests for lists without a `limit`, or with one above 999: such a list can take minutes. */
+    wholeListsPerAddressIn5Minutes: requestsIn5Minutes,
+    /** Addresses whose requests are not counted, for example of a website's server or of an office. */
+    trustedAddresses: z.array(addresses).min(1).max(10_000).optional(),
+  })
+  .refine((it) => it.wholeListsPerAddressIn5Minutes <= it.requestsPerAddressIn5Minutes, {
+    error: "wholeListsPerAddressIn5Minutes is above requestsPerAddressIn5Minutes",
+  });
+
+const stageSettings = z
+  .strictObject({
+    name,
+    /** The name of the stage's database; several stages may share one. */
+    database: name,
+    /** The origins of pages that may call administrative endpoints with the user's cookie. */
+    allowedOrigins: z.array(origin).min(1),
+    /** The domain that serves images. */
+    imageDomain: domain,
+    /** Whether this stage accepts image uploads. If so, it has the bucket and the CDN of `imageDomain`. */
+    uploads: z.boolean(),
+    /** The certificate of `imageDomain`. CloudFront accepts certificates from us-east-1 only. */
+    imageCertificate: certificateIn("us-east-1").optional(),
+    /** CloudFront in front of the API, with its own domain: it caches public reads and forwards everything else. */
+    edge: z.strictObject({ domain, certificate: certificateIn("us-east-1") }).optional(),
+    /**
+     * A custom domain of API Gateway. Without it the API has the domain that API Gateway gives it. A stage with an edge
+     * does not need it, except while the domain moves to the edge (infra/README.md, "The edge").
+     */
+    domain: z.strictObject({ name: domain, certificate: certificateIn("[a-z0-9-]+") }).optional(),
+    /** The domain of the page that documents the interface. Without it only the local service shows that page. */
+    reference: z.strictObject({ domain, certificate: certificateIn("us-east-1") }).optional(),
+    /**
+     * The throttles of each single method, by kind of endpoint. API Gateway has no limit for all methods of a stage
+     * together (API Gateway, "Throttle requests to your REST APIs").
+     */
+    throttles: z.strictObject({
+      preflights: throttle,
+      lists: throttle,
+      records: throttle,
+      changes: throttle,
+      images: throttle,
+    }),
+    /** How long a list may take, and how many of each kind may run at once. Without it only Lambda's limits apply. */
+    streams: z
+      .strictObject({
+        /** The reserved concurrency of each function that answers lists. */
+        concurrent: z.int().positive().optional(),
+        secondsMax: z.int().min(30).max(900),
+      })
+      .optional(),
+    /** Sends public requests to the stage's API regularly; an alarm fires when an answer is wrong. */
+    smoke: z.strictObject({ everyMinutes: z.int().min(1).max(60) }).optional(),
+    /** AWS WAF in front of the API. Without it only the throttles protect the API. */
+    firewall: firewallSettings.optional(),
+    /** New code first gets a tenth of the traffic, and is rolled back automatically when answers fail. */
+    releasesGradually: z.boolean(),
+    isProtected: z.boolean(),
+    logRetentionDays: retentionDays,
+    /** How many days the ledger of changes is kept. */
+    changesKeptDays: z.int().min(1).max(3_650),
+    /** How much the ledger may grow in a day before an alarm fires. */
+    ledgerGigabytesADay: z.number().positive().default(1),
+    alarmRecipient: z.email(),
+  })
+  .refine((it) => it.uploads === (it.imageCertificate !== undefined), "a stage has imageCertificate if it has uploads");
+
+export const settingsSchema = z
+  .strictObject({
+    account: accountSettings,
+    databases: z.array(databaseSettings),
+    stages: z.array(stageSettings),
+  })
+  .superRefine((settings, { addIssue }) => {
+    const checks = [
+      checkCertificates,
+      checkRegions,
+      checkConcurrency,
+      checkSmoke,
+      checkNames,
+      checkDomains,
+      checkSharedDatabases,
+    ];
+    for (const { path = [], message } of checks.flatMap((check) => check(settings))) {
+      addIssue({ code: "custom", path: [...path], message });
+    }
+  });
+
+/** Settings as they are written in `stages.ts`. */
+export type SettingsInput = z.input<typeof settingsSchema>;
+/** Settings that have been checked. */
+export type Settings = z.infer<typeof settingsSchema>;
+export type AccountSettings = z.infer<typeof accountSettings>;
+export type PipelineSettings = z.infer<typeof pipelineSettings>;
+export type DatabaseSettings = z.infer<typeof databaseSettings>;
+export type StageSettings = z.infer<typeof stageSettings>;
+export type FirewallSettings = z.infer<typeof firewallSettings>;
+export type Throttle = z.infer<typeof throttle>;
