@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, readdir, rm } from "node:fs/promises";
+import { isBuiltin } from "node:module";
 import { join, relative, resolve } from "node:path";
-import { type BuildFailure, type BuildOptions, build as bundle, formatMessages } from "esbuild";
+import { type BuildFailure, type BuildOptions, build as bundle, formatMessages, type Metafile } from "esbuild";
 import { stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { runCommand } from "../command.ts";
@@ -14,6 +15,10 @@ export interface BuiltFunction {
   readonly stem: string;
   readonly file: string;
   readonly bytes: number;
+  /** The project's own files in it: `lib/data-api/client.ts`. */
+  readonly sources: readonly string[];
+  /** The packages that it loads and does not contain. */
+  readonly externals: readonly string[];
 }
 
 const root = join(import.meta.dirname, "../..");
@@ -76,11 +81,23 @@ export async function build(options: { readonly outdir: string }): Promise<Built
   await rm(outdir, { recursive: true, force: true });
   await mkdir(outdir, { recursive: true });
   const { metafile } = await bundle({ ...bundlingOf(stems, outdir), logLevel: "warning" });
-  const outputs = new Map(Object.entries(metafile.outputs).map(([file, { bytes }]) => [join(root, file), bytes]));
   return stems.map((stem) => {
     const file = join(outdir, stem, "index.mjs");
-    return { name: stem.replaceAll("/", "-"), stem, file, bytes: outputs.get(file) ?? 0 };
+    return { name: stem.replaceAll("/", "-"), stem, file, ...contentOf(metafile.outputs[relative(root, file)]) };
   });
+}
+
+/** What esbuild says about a bundle. */
+export function contentOf(
+  output: Metafile["outputs"][string] | undefined,
+): Pick<BuiltFunction, "bytes" | "sources" | "externals"> {
+  if (!output) throw new Error("esbuild has not written a function");
+  const { bytes, inputs, imports } = output;
+  return {
+    bytes,
+    sources: Object.keys(inputs).filter((file) => inputs[file]?.bytesInOutput && !file.includes("node_modules/")),
+    externals: imports.filter(({ external, path }) => external && !isBuiltin(path)).map(({ path }) => path),
+  };
 }
 
 /**

@@ -33,20 +33,23 @@ export async function packageFunctions({ outdir, offline = false }: PackagingOpt
   return await Promise.all(built.map((each) => assemble(each, modules)));
 }
 
-/** Copies the modules beside a bundle that needs them, and finds out from its code what else it needs. */
+/** Copies the modules beside a bundle that needs them, and finds out what else it needs. */
 export async function assemble(built: BuiltFunction, modules?: string): Promise<Packaged> {
-  const code = await readFile(built.file, "utf8");
-  const processesImages = /from"sharp"/.test(code);
-  if (processesImages && modules) await cp(modules, join(dirname(built.file), "node_modules"), { recursive: true });
-  const variables = new Set([...code.matchAll(/process\.env\.([A-Z_]+)/g)].flatMap(([, variable]) => variable ?? []));
-  const usesTransactions = /\bextends [\w$]+\([^()]*"BeginTransaction"/.test(code);
+  const { file, sources, externals } = built;
+  const processesImages = externals.includes("sharp");
+  if (processesImages && modules) await cp(modules, join(dirname(file), "node_modules"), { recursive: true });
   return {
     ...built,
     processesImages,
-    usesTransactions,
     isComplete: !processesImages || modules !== undefined,
-    variables,
+    usesTransactions: sources.includes("lib/data-api/transaction.ts"),
+    variables: new Set((await Promise.all(sources.map(variablesOf))).flat()),
   };
+}
+
+async function variablesOf(source: string): Promise<string[]> {
+  const code = await readFile(join(root, source), "utf8");
+  return [...code.matchAll(/process\.env\.([A-Z_]+)/g)].flatMap(([, variable]) => variable ?? []);
 }
 
 /** Lambda's machines; by default npm would choose the build for this one (sharp, "Cross-platform"). */

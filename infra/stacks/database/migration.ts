@@ -5,7 +5,7 @@ import { CustomResource } from "aws-cdk-lib";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct, type IDependable } from "constructs";
 import { build as bundle } from "esbuild";
-import { bundling } from "../../build/build.ts";
+import { bundling, contentOf } from "../../build/build.ts";
 import { assemble, type Packaged } from "../../build/package.ts";
 import { longTimeout, ServiceFunction } from "../shared/service-function.ts";
 import { type OwnCluster, ownResource } from "./database.ts";
@@ -14,8 +14,10 @@ import { type OwnCluster, ownResource } from "./database.ts";
 export async function packageMigration({ outdir }: { readonly outdir: string }): Promise<Packaged> {
   const file = join(outdir, "migrate-on-deploy", "index.mjs");
   const entry = join(import.meta.dirname, "./migrate-on-deploy.ts");
-  await bundle({
+  const { metafile } = await bundle({
     ...bundling(),
+    absWorkingDir: join(import.meta.dirname, "../../.."),
+    metafile: true,
     entryPoints: [entry],
     outfile: file,
     sourcemap: "linked",
@@ -26,7 +28,7 @@ export async function packageMigration({ outdir }: { readonly outdir: string }):
     name: "migrate-on-deploy",
     stem: "migrate-on-deploy",
     file,
-    bytes: readFileSync(file).length,
+    ...contentOf(Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint)),
   });
 }
 
