@@ -3,7 +3,7 @@ import { execute } from "../../lib/data-api/client.ts";
 import { integer, text } from "../../lib/data-api/read.ts";
 import { deleteObjects, imagesPerCall } from "../../lib/images/store.ts";
 import { operatorFunction, type Tools } from "../../lib/operators/operator-function.ts";
-import * as images from "../../lib/queries/fragments/images.ts";
+import * as images from "../../lib/queries/images.ts";
 
 /**
  * Removes the listed images that are due. `removed` counts them; `kept` counts those that stay on the list, since they

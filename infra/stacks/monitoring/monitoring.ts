@@ -1,37 +1,28 @@
 import { Duration } from "aws-cdk-lib";
-import { type Alarm, Stats } from "aws-cdk-lib/aws-cloudwatch";
+import { Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { CfnQueryDefinition, FilterPattern, type LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import type { Cluster } from "../database/database.ts";
 import type { Alarms } from "../shared/alarms.ts";
-import type { ServiceFunction } from "../shared/service-function.ts";
+import type { ScheduledFunction } from "../shared/scheduled-function.ts";
 import { addDashboard } from "./dashboard.ts";
-import { failuresMin, type Metrics, metricsOf } from "./metrics.ts";
+import type { Metrics } from "./metrics.ts";
 import { savedQueries } from "./saved-queries.ts";
 
 export interface MonitoringProps {
   /** The API's name, and the prefix of its functions' names. */
   readonly prefix: string;
-  readonly cluster: Cluster;
+  readonly metrics: Metrics;
   readonly alarms: Alarms;
   readonly ledgerGigabytesADay: number;
-}
-
-interface MonitoredResources {
   /** The log of all functions. */
   readonly functionLog: LogGroup;
   readonly accessLog: LogGroup;
   /** The scheduled `ops-remove-images`, on a stage with uploads. */
-  readonly removal: ServiceFunction | undefined;
+  readonly removal: ScheduledFunction | undefined;
   /** The scheduled `ops-tidy`. */
-  readonly tidying: ServiceFunction;
+  readonly tidying: ScheduledFunction;
   /** The scheduled `ops-smoke`, if the stage has the setting `smoke`. */
-  readonly smoke: Scheduled | undefined;
-}
-
-export interface Scheduled {
-  readonly serviceFunction: ServiceFunction;
-  readonly every: Duration;
+  readonly smoke: ScheduledFunction | undefined;
 }
 
 /**
@@ -44,46 +35,18 @@ const bytesPerGigabyte = 1_000_000_000;
 
 /** The alarms, the dashboard and the saved queries of an API. */
 export class Monitoring extends Construct {
-  /**
-   * The alarms that roll a release back: one on the rate of failures, for many requests, one on their number, for few.
-   */
-  readonly failures: readonly Alarm[];
   readonly #props: MonitoringProps;
-  readonly #metrics: Metrics;
 
   constructor(scope: Construct, id: string, props: MonitoringProps) {
     super(scope, id);
     this.#props = props;
-    this.#metrics = metricsOf(props.prefix, props.cluster);
-    const metrics = this.#metrics;
-    this.failures = [
-      props.alarms.add("failing-answers", {
-        metric: metrics.failureRate(Duration.minutes(1)),
-        impact:
-          "Website and admin panel get 5xx answers, more than one in a hundred. A release under way is taken back. See the saved query `errors`.",
-        threshold: 1,
-        periods: 3,
-        badPeriods: 2,
-      }),
-      props.alarms.add("three-failures", {
-        metric: metrics.severalFailures(),
-        impact: `At least ${failuresMin} answers were 5xx, or lists that broke off, within five minutes, and one in a thousand: few visitors see it, or few there are. A release under way is taken back. See the saved query \`errors\`.`,
-        threshold: 0.1,
-        periods: 1,
-      }),
-    ];
+    this.addAlarms();
+    addDashboard(this, { name: props.prefix, metrics: props.metrics, functionLog: props.functionLog });
+    this.addSavedQueries();
   }
 
-  monitor(resources: MonitoredResources): void {
-    this.addAlarms(resources);
-    const { prefix: name } = this.#props;
-    addDashboard(this, { name, metrics: this.#metrics, functionLog: resources.functionLog });
-    this.addSavedQueries(resources);
-  }
-
-  private addAlarms({ accessLog, functionLog, removal, tidying, smoke }: MonitoredResources): void {
-    const { alarms } = this.#props;
-    const metrics = this.#metrics;
+  private addAlarms(): void {
+    const { alarms, metrics, accessLog, removal, tidying, smoke } = this.#props;
     accessLog.addMetricFilter("Latency", {
       ...metrics.customMetricName("latency"),
       filterPattern: FilterPattern.all(
@@ -98,8 +61,8 @@ export class Monitoring extends Construct {
       threshold: slowMilliseconds,
       periods: 3,
     });
-    this.addListAlarms(functionLog);
-    this.addLedgerAlarm(functionLog);
+    this.addListAlarms();
+    this.addLedgerAlarm();
     accessLog.addMetricFilter("Throttled", {
       ...metrics.customMetricName("throttled"),
       filterPattern: FilterPattern.stringValue("$.status", "=", "429"),
@@ -127,7 +90,7 @@ export class Monitoring extends Construct {
     });
     if (smoke) {
       alarms.add("smoke-failing", {
-        metric: smoke.serviceFunction.lambda.metricErrors({ period: smoke.every }),
+        metric: smoke.lambda.metricErrors({ period: smoke.every }),
         impact:
           "An answer that visitors get is wrong or missing, or nobody looks any more: ops-smoke fails, or does not run. Its log says which answer.",
         threshold: 1,
@@ -165,8 +128,8 @@ export class Monitoring extends Construct {
     });
   }
 
-  private addListAlarms(functionLog: LogGroup): void {
-    const metrics = this.#metrics;
+  private addListAlarms(): void {
+    const { metrics, functionLog } = this.#props;
     const isError = FilterPattern.stringValue("$.level", "=", "error");
     functionLog.addMetricFilter("FirstByte", {
       ...metrics.customMetricName("first-byte"),
@@ -194,9 +157,8 @@ export class Monitoring extends Construct {
     });
   }
 
-  private addLedgerAlarm(functionLog: LogGroup): void {
-    const metrics = this.#metrics;
-    const { alarms, ledgerGigabytesADay } = this.#props;
+  private addLedgerAlarm(): void {
+    const { alarms, metrics, functionLog, ledgerGigabytesADay } = this.#props;
     // Once a day ops-tidy logs it.
     functionLog.addMetricFilter("LedgerBytes", {
       ...metrics.customMetricName("ledger-bytes"),
@@ -211,12 +173,13 @@ export class Monitoring extends Construct {
     });
   }
 
-  private addSavedQueries({ functionLog, accessLog }: MonitoredResources): void {
+  private addSavedQueries(): void {
+    const { prefix, functionLog, accessLog } = this.#props;
     const functions = functionLog.logGroupName;
     const access = accessLog.logGroupName;
     for (const { name, text, of } of savedQueries) {
       new CfnQueryDefinition(this, `Query-${name}`, {
-        name: `${this.#props.prefix}/${name}`,
+        name: `${prefix}/${name}`,
         queryString: text,
         logGroupNames: { access: [access], functions: [functions], both: [access, functions] }[of],
       });

@@ -1,6 +1,7 @@
 import type { Duration } from "aws-cdk-lib";
 import { Rule, RuleTargetInput, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
+import type { Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
 import { longTimeout, ServiceFunction, type ServiceFunctionProps } from "./service-function.ts";
 
@@ -11,12 +12,14 @@ export interface ScheduledFunctionProps extends Omit<ServiceFunctionProps, "time
 
 /** An operators' function that also runs by schedule. */
 export class ScheduledFunction extends Construct {
-  readonly serviceFunction: ServiceFunction;
+  readonly lambda: Lambda;
+  readonly every: Duration;
 
   constructor(scope: Construct, id: string, { every, payload, ...props }: ScheduledFunctionProps) {
     super(scope, id);
-    this.serviceFunction = new ServiceFunction(this, "Function", { ...props, timeout: longTimeout });
+    this.every = every;
+    this.lambda = new ServiceFunction(this, "Function", { ...props, timeout: longTimeout }).lambda;
     const rule = new Rule(this, "Rule", { schedule: Schedule.rate(every), description: props.description });
-    rule.addTarget(new LambdaFunction(this.serviceFunction.lambda, { event: RuleTargetInput.fromObject(payload) }));
+    rule.addTarget(new LambdaFunction(this.lambda, { event: RuleTargetInput.fromObject(payload) }));
   }
 }

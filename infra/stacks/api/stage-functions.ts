@@ -1,0 +1,132 @@
+import { Annotations, CfnRule, Duration, Fn, type Stack } from "aws-cdk-lib";
+import type { LogGroup } from "aws-cdk-lib/aws-logs";
+import { type Declaration, functionName } from "../../../lib/contract/declare.ts";
+import type { Owner } from "../../../lib/images/keys.ts";
+import type { Packaged } from "../../build/package.ts";
+import type { StageSettings } from "../../settings/schema.ts";
+import { smokeRequests } from "../../smoke/requests.ts";
+import { databaseResource, type FoundCluster } from "../database/database.ts";
+import { ScheduledFunction } from "../shared/scheduled-function.ts";
+import { bufferedTimeout, type Resource, ServiceFunction, streamTimeout } from "../shared/service-function.ts";
+import type { Images } from "../sites/images.ts";
+
+export interface StageFunctionsProps {
+  readonly settings: StageSettings;
+  readonly packages: readonly Packaged[];
+  readonly cluster: FoundCluster;
+  /** The prefix of all names: `colophon-prod`. */
+  readonly prefix: string;
+  /** The log of all functions. */
+  readonly log: LogGroup;
+  /** On a stage with uploads. */
+  readonly images: Images | undefined;
+}
+
+/** With this much memory a function has a whole vCPU, which image processing uses. */
+const imageMemoryInMegabytes = 1_769;
+
+/** Makes the functions of a stage: those of its endpoints, and those that run by schedule. */
+export class StageFunctions {
+  readonly #stack: Stack;
+  readonly #props: StageFunctionsProps;
+
+  constructor(stack: Stack, props: StageFunctionsProps) {
+    this.#stack = stack;
+    this.#props = props;
+  }
+
+  /** The functions of these endpoints by name, without those that need the file service on a stage without uploads. */
+  endpoints(declarations: readonly Declaration[]): ReadonlyMap<string, ServiceFunction> {
+    const { uploads } = this.#props.settings;
+    const served = declarations.filter(({ files }) => uploads || !files);
+    return new Map(served.map((each) => [functionName(each), this.#endpoint(each)]));
+  }
+
+  #endpoint(declaration: Declaration): ServiceFunction {
+    const { settings, cluster, images } = this.#props;
+    const name = functionName(declaration);
+    const packaged = this.find(name);
+    const hasImages = declaration.files || declaration.removesImages;
+    const imageResource = hasImages && images ? [images.resourceFor([ownerOf(declaration.path)], packaged)] : [];
+    const isStream = "list" in declaration.answers;
+    const concurrent = isStream ? settings.streams?.concurrent : undefined;
+    return new ServiceFunction(this.#stack, name, {
+      ...this.#common(packaged),
+      description: declaration.summary,
+      resources: [this.#stageVariables, databaseResource(cluster, packaged), ...imageResource],
+      timeout: isStream ? streamTimeout(settings) : bufferedTimeout,
+      ...(concurrent === undefined ? {} : { concurrent }),
+      ...(packaged.processesImages ? { memoryInMegabytes: imageMemoryInMegabytes } : {}),
+    });
+  }
+
+  /** Deleted people's images are removed within six hours; more runs would cost more. */
+  removal(images: Images): ScheduledFunction {
+    const packaged = this.find("ops-remove-images");
+    return new ScheduledFunction(this.#stack, "Removal", {
+      ...this.#common(packaged),
+      description: "Removes images that nothing refers to any more",
+      resources: [
+        databaseResource(this.#props.cluster, packaged),
+        images.resourceFor(["users", "contributors"], packaged),
+      ],
+      every: Duration.hours(6),
+      payload: {},
+    });
+  }
+
+  tidying(): ScheduledFunction {
+    const packaged = this.find("ops-tidy");
+    return new ScheduledFunction(this.#stack, "Tidying", {
+      ...this.#common(packaged),
+      description: "Forgets old changes, sessions and releases",
+      resources: [databaseResource(this.#props.cluster, packaged)],
+      every: Duration.days(1),
+      payload: { days: this.#props.settings.changesKeptDays },
+    });
+  }
+
+  smoke(url: string, everyMinutes: number): ScheduledFunction {
+    return new ScheduledFunction(this.#stack, "Smoke", {
+      ...this.#common(this.find("ops-smoke")),
+      description: "Asks the stage what visitors ask, and fails when an answer is not as declared",
+      resources: [{ variables: { API_URL: url }, policies: {} }],
+      every: Duration.minutes(everyMinutes),
+      payload: { requests: smokeRequests("public") },
+      // The schedule runs it again, and a retry would count a failure twice.
+      retries: 0,
+    });
+  }
+
+  find(name: string): Packaged {
+    const packaged = this.#props.packages.find((each) => each.name === name);
+    if (!packaged) throw new Error(`There is no function ${name}`);
+    if (!packaged.isComplete) refuseDeployment(this.#stack);
+    return packaged;
+  }
+
+  #common(packaged: Packaged) {
+    const { prefix, log } = this.#props;
+    return { prefix, log, packaged };
+  }
+
+  /** The environment variables that depend on the stage only. */
+  get #stageVariables(): Resource {
+    const { allowedOrigins, imageDomain } = this.#props.settings;
+    return {
+      variables: { ALLOWED_ORIGINS: allowedOrigins.join(","), IMAGE_BASE_URL: `https://${imageDomain}` },
+      policies: {},
+    };
+  }
+}
+
+/** Whether an endpoint changes images of users or of contributors. */
+const ownerOf = (path: string): Owner => (path.startsWith("/admin-users/") ? "users" : "contributors");
+
+/** The template is synthesised, but neither the CDK nor CloudFormation deploys it. */
+function refuseDeployment(stack: Stack): void {
+  if (stack.node.tryFindChild("Complete")) return;
+  const reason = "sharp for linux-arm64 is missing: run `npm run package` first.";
+  Annotations.of(stack).addError(reason);
+  new CfnRule(stack, "Complete").addAssertion(Fn.conditionEquals("incomplete", "complete"), reason);
+}
