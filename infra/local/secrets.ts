@@ -1,5 +1,5 @@
 import { randomBytes, scryptSync } from "node:crypto";
-import { type DatabaseRole, forEachRole, limitedRoles } from "../database-role.ts";
+import { type DatabaseRole, forEachRole, limitedRoles } from "../build/database-role.ts";
 
 /** The content of a secret. */
 export interface Credentials {

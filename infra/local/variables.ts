@@ -1,5 +1,5 @@
 import type { Key } from "../aws-local/http/signature.ts";
-import { secretVariables } from "../database-role.ts";
+import { secretVariables } from "../build/database-role.ts";
 import { imageBucket } from "./image-bucket.ts";
 import { secretArns } from "./secrets.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { publicReads } from "../../infra/api/public-reads.ts";
 import { type Gateway, startGateway } from "../../infra/aws-local/api-gateway/server.ts";
-import { publicReads } from "../../infra/public-reads.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor, addClients } from "../support/catalogue.ts";
 import { panelOrigin } from "../support/environment.ts";

@@ -1,4 +1,4 @@
-import type { PublicRead } from "../../infra/public-reads.ts";
+import type { PublicRead } from "../../infra/api/public-reads.ts";
 
 interface Place {
   readonly directory: string;

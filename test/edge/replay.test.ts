@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { publicReads } from "../../infra/api/public-reads.ts";
 import { type Gateway, startGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { scale } from "../../infra/local/demo/scale.ts";
-import { publicReads } from "../../infra/public-reads.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { anAdministrator } from "../support/people.ts";
 import { type Stack, startStack } from "../support/stack.ts";

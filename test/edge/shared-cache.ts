@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { vi } from "vitest";
-import type { PublicRead } from "../../infra/public-reads.ts";
+import type { PublicRead } from "../../infra/api/public-reads.ts";
 import { configuration } from "./nginx.ts";
 
 const nginx = "/usr/sbin/nginx";

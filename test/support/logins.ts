@@ -1,6 +1,6 @@
 import postgres, { type Sql } from "postgres";
 import { inject } from "vitest";
-import type { DatabaseRole } from "../../infra/database-role.ts";
+import type { DatabaseRole } from "../../infra/build/database-role.ts";
 import { secretArns } from "../../infra/local/secrets.ts";
 
 /**

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { databaseRoleOf } from "../../database-role.ts";
+import { databaseRoleOf } from "../../build/database-role.ts";
 import { secretArns } from "../../local/secrets.ts";
 import { printLog } from "../log.ts";
 import { type Answer, bundleRuntime, Failure } from "./environment.ts";

@@ -2,8 +2,14 @@ import { ArnFormat, CfnParameter, type Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
+import {
+  databaseRoleOf,
+  forEachRole,
+  type LimitedRole,
+  limitedRoles,
+  secretVariables,
+} from "../../build/database-role.ts";
 import type { Packaged } from "../../build/package.ts";
-import { databaseRoleOf, forEachRole, type LimitedRole, limitedRoles, secretVariables } from "../../database-role.ts";
 import type { Resource } from "../shared/service-function.ts";
 
 /** The database's name within the cluster. */

@@ -23,7 +23,7 @@ import { HttpOrigin, type HttpOriginProps } from "aws-cdk-lib/aws-cloudfront-ori
 import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import { exposedHeaders } from "../../../lib/contract/headers.ts";
-import type { PublicRead } from "../../public-reads.ts";
+import type { PublicRead } from "../../api/public-reads.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import type { LogSettings } from "../shared/log.ts";
 import { logBucket } from "../shared/log-bucket.ts";

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { type LimitedRole, limitedRoles } from "../../../infra/database-role.ts";
+import { type LimitedRole, limitedRoles } from "../../../infra/build/database-role.ts";
 import { parameterNames } from "../../../infra/stacks/database/database.ts";
 import { settings } from "../../../infra/stages.ts";
 import { functionName } from "../../../lib/contract/declare.ts";

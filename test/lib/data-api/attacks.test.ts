@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type LimitedRole, limitedRoles } from "../../../infra/database-role.ts";
+import { type LimitedRole, limitedRoles } from "../../../infra/build/database-role.ts";
 import { digestOf } from "../../../lib/token.ts";
 import { attempt, logIn } from "../../support/logins.ts";
 import { anAdministrator, type Person } from "../../support/people.ts";

@@ -1,6 +1,6 @@
 import type { Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type DatabaseRole, limitedRoles } from "../../../infra/database-role.ts";
+import { type DatabaseRole, limitedRoles } from "../../../infra/build/database-role.ts";
 import { attempt, logIn } from "../../support/logins.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DataApi, startDataApi } from "../../../../infra/aws-local/data-api/server.ts";
 import { createOwnedDatabase } from "../../../../infra/aws-local/postgres/owner.ts";
 import type { Postgres } from "../../../../infra/aws-local/postgres/server.ts";
-import { limitedRoles } from "../../../../infra/database-role.ts";
+import { limitedRoles } from "../../../../infra/build/database-role.ts";
 import { newSecrets, secretArns } from "../../../../infra/local/secrets.ts";
 import type { DeploymentEvent, handler as Handler } from "../../../../infra/stacks/database/migrate-on-deploy.ts";
 import { packageMigration } from "../../../../infra/stacks/database/migration.ts";

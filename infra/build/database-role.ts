@@ -1,5 +1,5 @@
-import { type Declaration, functionName } from "../lib/contract/declare.ts";
-import { endpoints } from "../lib/contract/endpoints.ts";
+import { type Declaration, functionName } from "../../lib/contract/declare.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
 
 /** The roles as which functions log in to PostgreSQL, without `colophon_` (lib/migrations/roles.sql). */
 export const limitedRoles = ["public", "reader", "editor", "operator"] as const;

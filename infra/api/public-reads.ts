@@ -1,4 +1,4 @@
-import type { Declaration } from "../lib/contract/declare.ts";
+import type { Declaration } from "../../lib/contract/declare.ts";
 
 /**
  * A public read, for shared caches: CloudFront (stacks/edge/edge.ts), and the cache that tests put in front of the
