@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
-import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { ListObjectsV2Command, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { startGateway } from "../aws-local/api-gateway/server.ts";
 import type { DataApiOptions } from "../aws-local/data-api/server.ts";
 import { isFree } from "../aws-local/free-port.ts";
@@ -20,7 +20,7 @@ import { validTokens } from "./demo/tokens.ts";
 import type { Series } from "./demo/types.ts";
 import { docs } from "./docs.ts";
 import { openEdits } from "./edits.ts";
-import { hasImage, imageBucket } from "./image-bucket.ts";
+import { imageBucket } from "./image-bucket.ts";
 import { imagePages } from "./images.ts";
 import { setBucketVariables, setVariables } from "./variables.ts";
 
@@ -88,7 +88,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     options.report("The database is up to date");
     await loadData(databaseUrl, options);
     const tokens = await validTokens(databaseUrl);
-    if (files && !options.empty) await drawCovers(files.url, (name) => hasImage(join(directory, "s3"), name), key);
+    if (files && !options.empty) await drawCovers(files.url, key);
     const pages = firstAnswer(docs(tokens), ...(files ? [imagePages(files.url, key)] : []));
     const gateway = await startGateway({
       port,
@@ -157,7 +157,7 @@ async function startFileService({ directory, onExit }: ServiceOptions, key: Key,
     {
       module: import.meta.resolve("../aws-local/s3/server.ts"),
       start: "startS3",
-      options: { directory: join(directory, "s3"), key },
+      options: { directory: join(directory, "s3"), buckets: [imageBucket], key },
     },
     (reason) => onExit(`The file service has ended: ${reason}`),
   );
@@ -185,7 +185,7 @@ async function expectFree(port: number): Promise<void> {
 }
 
 /** Makes the covers of the demo volumes that are not in the bucket yet. */
-async function drawCovers(endpoint: string, has: (key: string) => Promise<boolean>, credentials: Key): Promise<void> {
+async function drawCovers(endpoint: string, credentials: Key): Promise<void> {
   // Without `credentials` the SDK would prefer those of AWS_PROFILE.
   const client = new S3Client({ endpoint, credentials, forcePathStyle: true });
   const put = async (Key: string, Body: Buffer) => {
@@ -194,7 +194,10 @@ async function drawCovers(endpoint: string, has: (key: string) => Promise<boolea
       new PutObjectCommand({ Bucket: imageBucket, Key, Body, ContentType: "image/webp", CacheControl }),
     );
   };
-  await makeCovers(put, await readDemo<Series>("series"), has);
+  // Up to 1,000, which is more than there are.
+  const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: imageBucket, Prefix: "covers/" }));
+  const drawn = new Set(Contents.map(({ Key }) => Key));
+  await makeCovers(put, await readDemo<Series>("series"), drawn);
 }
 
 async function migrate(lambda: Lambda, setPasswords: boolean): Promise<void> {

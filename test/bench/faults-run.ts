@@ -1,4 +1,4 @@
-import { ListObjectsCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { PutObjectCommand, paginateListObjectsV2, S3Client } from "@aws-sdk/client-s3";
 import type { Sql } from "postgres";
 import { imageBucket } from "../../infra/local/image-bucket.ts";
 import { stem } from "../../lib/contract/declare.ts";
@@ -300,15 +300,8 @@ async function evaluate({ sql, s3 }: Service, replies: readonly Reply[]): Promis
 async function listObjects(endpoint: string): Promise<string[]> {
   const client = new S3Client({ endpoint, credentials: key, forcePathStyle: true });
   const keys: string[] = [];
-  // Not ListObjectsV2: for its continuation tokens the local S3 needs a cipher that Node.js no longer has.
-  for (let isMore = true; isMore; ) {
-    const after = keys.at(-1);
-    const found = await client.send(
-      new ListObjectsCommand({ Bucket: imageBucket, ...(after !== undefined && { Marker: after }) }),
-    );
-    keys.push(...(found.Contents ?? []).map(({ Key = "" }) => Key));
-    isMore = found.IsTruncated === true;
-  }
+  for await (const { Contents = [] } of paginateListObjectsV2({ client }, { Bucket: imageBucket }))
+    keys.push(...Contents.map(({ Key = "" }) => Key));
   client.destroy();
-  return keys.filter((key) => key.endsWith(".webp"));
+  return keys;
 }

@@ -8,6 +8,7 @@ import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { startPostgres } from "../../infra/aws-local/postgres/server.ts";
 import { startS3 } from "../../infra/aws-local/s3/server.ts";
 import { build } from "../../infra/build/build.ts";
+import { imageBucket } from "../../infra/local/image-bucket.ts";
 import { setBucketVariables } from "../../infra/local/variables.ts";
 import { key, panelOrigin, useDatabase } from "../support/environment.ts";
 import { runFaults, type Service } from "./faults-run.ts";
@@ -56,7 +57,7 @@ async function startService(): Promise<{ service: Service; close(): Promise<void
   const outdir = join(import.meta.dirname, "../../node_modules/.cache", `colophon-faults-${process.pid}`);
   const [server, s3] = await Promise.all([
     startPostgres({ directory: join(directory, "postgres") }),
-    startS3({ directory: join(directory, "s3"), key }),
+    startS3({ directory: join(directory, "s3"), buckets: [imageBucket], key }),
     build({ outdir }),
   ]);
   const dataApi = await startDataApi({ databaseUrl: server.url, key });

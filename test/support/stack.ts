@@ -9,6 +9,7 @@ import { type DataApi, type DataApiOptions, startDataApi } from "../../infra/aws
 import { type Lambda, type LambdaLimits, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { owner } from "../../infra/aws-local/postgres/owner.ts";
 import { type S3, startS3 } from "../../infra/aws-local/s3/server.ts";
+import { imageBucket } from "../../infra/local/image-bucket.ts";
 import { imagePages } from "../../infra/local/images.ts";
 import { setBucketVariables } from "../../infra/local/variables.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
@@ -98,7 +99,7 @@ export async function startStack({
 
 async function startFileService() {
   const directory = await mkdtemp(join(tmpdir(), "colophon-s3-"));
-  const s3 = await startS3({ directory, key });
+  const s3 = await startS3({ directory, buckets: [imageBucket], key });
   setBucketVariables(s3.url);
   return {
     s3,

@@ -16,11 +16,9 @@ const defaultAspectRatio = 0.7;
 export async function makeCovers(
   put: Put,
   series: readonly Series[],
-  has: (key: string) => Promise<boolean> = async () => false,
+  drawn: ReadonlySet<string | undefined>,
 ): Promise<void> {
-  const wanted = coversOf(series);
-  const present = await Promise.all(wanted.map(({ key }) => has(key)));
-  const covers = wanted.filter((_, index) => !present[index]);
+  const covers = coversOf(series).filter(({ key }) => !drawn.has(key));
   if (covers.length === 0) return;
   const child = fork(join(import.meta.dirname, "cover-process.ts"), { serialization: "advanced" });
   const stored: Promise<void>[] = [];
