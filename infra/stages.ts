@@ -68,10 +68,6 @@ export const settings: Settings = settingsSchema.parse({
         domain: "api.example.com",
         certificate: "arn:aws:acm:us-east-1:123456789012:certificate/00000000-0000-4000-8000-000000000002",
       },
-      reference: {
-        domain: "docs.example.com",
-        certificate: "arn:aws:acm:us-east-1:123456789012:certificate/00000000-0000-4000-8000-000000000003",
-      },
       throttles: {
         preflights: { rate: 50, burst: 100 },
         lists: { rate: 100, burst: 200 },

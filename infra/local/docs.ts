@@ -2,15 +2,16 @@ import { createReadStream } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { documentFile } from "../api/openapi/file.ts";
-import { reference, scalarFile } from "../reference/page.ts";
+import { referencePage, scalarFile } from "../reference/page.ts";
 
 /** Serves the reference of the interface, where requests can be tried with these tokens. */
 export function docs(
   tokens: readonly string[],
 ): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
-  const { html, policy } = reference({ base: "/docs/", tokens, api: "'self'" });
+  const html = referencePage({ base: "/docs/", tokens, api: "'self'" });
   const answers: Readonly<Record<string, (response: ServerResponse) => Promise<unknown>>> = {
     "/docs": async (response) => {
+      const policy = "frame-ancestors 'none'";
       response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy });
       response.end(html);
     },

@@ -1,10 +1,15 @@
 import { createHash } from "node:crypto";
-import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
-/** Scalar's script, the only one that the page loads. It is served from its npm package. */
-export const scalarFile = createRequire(import.meta.url)
-  .resolve("@scalar/api-reference")
-  .replace(/index\.js$/, "browser/standalone.js");
+/**
+ * Scalar's script, the only one that the page loads. `@scalar/api-reference` has it, too, among 270 packages; the plugin
+ * for Fastify is the one that comes with the script and few others. From 1.62.1 on it has the script inside its code.
+ */
+export const scalarFile = join(
+  dirname(fileURLToPath(import.meta.resolve("@scalar/fastify-api-reference"))),
+  "js/standalone.js",
+);
 
 export interface ReferenceOptions {
   /** The path of `openapi.json` and `scalar.js`, with a slash at its end. Empty if they are beside the page. */
@@ -15,14 +20,11 @@ export interface ReferenceOptions {
   readonly api: string;
 }
 
-export interface Reference {
-  readonly html: string;
-  /** Its Content Security Policy: the page loads nothing from other hosts, and sends requests only to the API. */
-  readonly policy: string;
-}
-
-/** The page that documents the whole interface, and from which requests can be sent. */
-export function reference({ base, tokens, api }: ReferenceOptions): Reference {
+/**
+ * The page that documents the whole interface, and from which requests can be sent. It states its Content Security
+ * Policy itself, so that it holds on any host: nothing is loaded from other hosts, and requests go to the API alone.
+ */
+export function referencePage({ base, tokens, api }: ReferenceOptions): string {
   const script = `${tokens.length > 0 ? choosing : ""}${showing(base)}`;
   const policy = [
     "default-src 'none'",
@@ -31,10 +33,9 @@ export function reference({ base, tokens, api }: ReferenceOptions): Reference {
     "img-src 'self' data: blob:",
     "font-src 'self' data:",
     `connect-src ${[...new Set(["'self'", api])].join(" ")}`,
-    "frame-ancestors 'none'",
     "base-uri 'none'",
   ].join("; ");
-  return { html: page(base, tokens, script), policy };
+  return page({ base, tokens, script, policy });
 }
 
 const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
@@ -83,10 +84,16 @@ ${tokens.map((token) => `<option value="${token}">${token.replace("local-", "")}
 </select>
 </label>`;
 
-const page = (base: string, tokens: readonly string[], script: string) => `<!doctype html>
+interface Page {
+  readonly script: string;
+  readonly policy: string;
+}
+
+const page = ({ base, tokens, script, policy }: Pick<ReferenceOptions, "base" | "tokens"> & Page) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Colophon: the interface</title>
 <link rel="icon" href="data:,">

@@ -2,17 +2,17 @@ import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { openApiDocument } from "../api/openapi/document.ts";
 import { runCommand, UsageError } from "../command.ts";
-import { reference, scalarFile } from "./page.ts";
+import { referencePage, scalarFile } from "./page.ts";
 
 /**
- * Writes the reference as a static site, which operators copy to the bucket of a stage.
+ * Writes the reference as a folder that any host can serve.
  * @param api the URL of the API that receives the page's requests
  */
 export async function writeReferenceSite(directory: string, api: URL): Promise<void> {
   const servers = [{ url: api.href.replace(/\/$/, "") }];
   await mkdir(directory, { recursive: true });
   await Promise.all([
-    writeFile(join(directory, "index.html"), reference({ base: "", tokens: [], api: api.origin }).html),
+    writeFile(join(directory, "index.html"), referencePage({ base: "", tokens: [], api: api.origin })),
     writeFile(join(directory, "openapi.json"), JSON.stringify({ ...openApiDocument(), servers })),
     copyFile(scalarFile, join(directory, "scalar.js")),
   ]);

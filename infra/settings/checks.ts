@@ -81,13 +81,10 @@ export const checkNames = ({ databases, stages }: Settings): Issue[] => [
 
 /** A domain can belong to one distribution of CloudFront only. */
 export const checkDomains = ({ stages }: Settings): Issue[] =>
-  areUnique(stages.flatMap(servedByCloudFront))
-    ? []
-    : [{ message: "two of edge.domain, reference.domain and imageDomain are the same" }];
+  areUnique(stages.flatMap(servedByCloudFront)) ? [] : [{ message: "two of edge.domain and imageDomain are the same" }];
 
-const servedByCloudFront = ({ edge, reference, uploads, imageDomain }: StageSettings): string[] => [
+const servedByCloudFront = ({ edge, uploads, imageDomain }: StageSettings): string[] => [
   ...(edge ? [edge.domain] : []),
-  ...(reference ? [reference.domain] : []),
   ...(uploads ? [imageDomain] : []),
 ];
 

@@ -131,8 +131,6 @@ const stageSettings = z
      * does not need it, except while the domain moves to the edge (infra/README.md, "The edge").
      */
     domain: z.strictObject({ name: domain, certificate: certificateIn("[a-z0-9-]+") }).optional(),
-    /** The domain of the page that documents the interface. Without it only the local service shows that page. */
-    reference: z.strictObject({ domain, certificate: certificateIn("us-east-1") }).optional(),
     /**
      * The throttles of each single method, by kind of endpoint. API Gateway has no limit for all methods of a stage
      * together (API Gateway, "Throttle requests to your REST APIs").

@@ -18,7 +18,6 @@ import { Alarms } from "./shared/alarms.ts";
 import { makeFunctionLog } from "./shared/log.ts";
 import { Images } from "./sites/images.ts";
 import { Invalidation } from "./sites/invalidation.ts";
-import { ReferenceSite } from "./sites/reference-site.ts";
 
 export interface ApiStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: StageSettings;
@@ -98,14 +97,6 @@ export class ApiStack extends Stack {
     });
 
     const domain = settings.edge?.domain ?? settings.domain?.name;
-    if (settings.reference) {
-      new ReferenceSite(this, "Reference", {
-        api: `https://${domain ?? host}`,
-        domain: settings.reference.domain,
-        certificateArn: settings.reference.certificate,
-        ...logging(settings),
-      });
-    }
     new CfnOutput(this, "Url", { value: domain ? `https://${domain}` : api.url });
     if (edge) new CfnOutput(this, "DirectUrl", { value: api.url });
     if (settings.domain)

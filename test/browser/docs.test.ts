@@ -45,7 +45,7 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
     await page.getByRole("heading", { name: "Colophon" }).waitFor();
 
     for (const resource of ["Users", "Roles", "Permissions", "Administrative contributors", "Public publishers"])
-      await page.getByRole("link", { name: resource, exact: true }).first().waitFor();
+      await page.getByRole("button", { name: resource }).first().waitFor();
 
     expect(requested.filter((url) => !url.startsWith(gateway.url) && !url.startsWith("data:"))).toEqual([]);
     expect(errors).toEqual([]);
@@ -53,7 +53,7 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
 
   it("sends a request as the chosen user", async () => {
     await page.goto(`${gateway.url}/docs`);
-    await page.getByRole("link", { name: "Shows a user" }).first().click();
+    await page.getByRole("button", { name: "Shows a user" }).first().click();
     await page.getByRole("button", { name: /Test Request.*get \/admin-users\/id/ }).click();
 
     for (const [user, status, text] of [
@@ -72,11 +72,13 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
 });
 
 describe("GET /docs", () => {
-  it("has a policy that lets the page load nothing from other hosts", async () => {
+  it("has a policy that lets the page load nothing from other hosts, and no page frame it", async () => {
     const response = await fetch(`${gateway.url}/docs`);
+    const html = await response.text();
 
-    expect(response.headers.get("Content-Security-Policy")).toMatch(/default-src 'none'.*connect-src 'self'/);
-    expect(await response.text()).not.toMatch(/https?:\/\//);
+    expect(response.headers.get("Content-Security-Policy")).toBe("frame-ancestors 'none'");
+    expect(html).toMatch(/<meta http-equiv="Content-Security-Policy" content="default-src 'none'.*connect-src 'self';/);
+    expect(html).not.toMatch(/https?:\/\//);
   });
 
   it("leaves everything else to the gateway", async () => {

@@ -5,36 +5,34 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { reference } from "../../infra/reference/page.ts";
 import { writeReferenceSite } from "../../infra/reference/site.ts";
 import { hasBrowser, startBrowser } from "../support/browser.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 
-/* The site is served as by the CDN: files of a directory, on another origin than the API. */
+/* The site is served as by any host: files of a directory, on another origin than the API. */
 
 let stack: Stack;
 let browser: Browser;
 let directory: string;
 const types: Readonly<Record<string, string>> = { html: "text/html", json: "application/json", js: "text/javascript" };
-const cdn = createServer(async ({ url = "" }, response) => {
+const host = createServer(async ({ url = "" }, response) => {
   const name = url === "/" ? "index.html" : url.slice(1);
   const content = await readFile(join(directory, name)).catch(() => undefined);
-  const { policy } = reference({ base: "", tokens: [], api: stack.url });
   const type = types[name.split(".").at(-1) ?? ""] ?? "text/plain";
-  response.writeHead(content ? 200 : 404, { "Content-Type": type, "Content-Security-Policy": policy }).end(content);
+  response.writeHead(content ? 200 : 404, { "Content-Type": type }).end(content);
 });
 
 beforeAll(async () => {
   stack = await startStack({ from: "demo" });
   directory = await mkdtemp(join(tmpdir(), "colophon-reference-"));
   await writeReferenceSite(directory, new URL(`${stack.url}/`));
-  await new Promise<void>((resolve) => cdn.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => host.listen(0, "127.0.0.1", resolve));
   if (hasBrowser) browser = await startBrowser();
 });
 
 afterAll(async () => {
   await browser?.close();
-  cdn.close();
+  host.close();
   await Promise.all([stack.close(), rm(directory, { recursive: true })]);
 });
 
@@ -49,7 +47,7 @@ describe("The reference site", () => {
 
 describe.skipIf(!hasBrowser)("In a browser, the reference site", () => {
   it("sends requests to the API, and loads nothing from elsewhere", async () => {
-    const { port } = cdn.address() as AddressInfo;
+    const { port } = host.address() as AddressInfo;
     const page = await (await browser.newContext({ viewport: { width: 1400, height: 900 } })).newPage();
     const requested: string[] = [];
     const errors: string[] = [];
@@ -58,8 +56,8 @@ describe.skipIf(!hasBrowser)("In a browser, the reference site", () => {
     page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
 
     await page.goto(`http://127.0.0.1:${port}/`);
-    await page.getByRole("link", { name: "Public publishers", exact: true }).first().click();
-    await page.getByRole("link", { name: "Lists publishers" }).first().click();
+    await page.getByRole("button", { name: "Public publishers" }).first().click();
+    await page.getByRole("button", { name: "Lists publishers" }).first().click();
     await page.getByRole("button", { name: /Test Request.*get \/publishers/ }).click();
     await page.getByRole("button", { name: /^Send/ }).first().click();
     await page.getByText("200 OK").first().waitFor();

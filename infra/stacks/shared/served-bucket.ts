@@ -23,10 +23,6 @@ export interface ServedBucketProps extends LogSettings {
   /** What it contains, in one word. */
   readonly content: string;
   readonly contentSecurityPolicy: string;
-  /** Whether pages of other sites may embed its files. */
-  readonly isForEverySite: boolean;
-  /** The file that `/` answers with. */
-  readonly rootObject?: string;
 }
 
 /** For how many days a deleted or replaced object can be restored. */
@@ -64,7 +60,6 @@ export class ServedBucket extends Construct {
         viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
         responseHeadersPolicy: this.headers(props),
       },
-      ...(props.rootObject ? { defaultRootObject: props.rootObject } : {}),
       enableLogging: true,
       logBucket: logs,
       logFilePrefix: "cdn/",
@@ -75,8 +70,7 @@ export class ServedBucket extends Construct {
     });
   }
 
-  private headers({ contentSecurityPolicy, isForEverySite }: ServedBucketProps): ResponseHeadersPolicy {
-    const scope = isForEverySite ? "cross-origin" : "same-origin";
+  private headers({ contentSecurityPolicy }: ServedBucketProps): ResponseHeadersPolicy {
     return new ResponseHeadersPolicy(this, "Headers", {
       securityHeadersBehavior: {
         contentTypeOptions: { override: true },
@@ -86,7 +80,8 @@ export class ServedBucket extends Construct {
         strictTransportSecurity: { accessControlMaxAge: Duration.days(730), includeSubdomains: true, override: true },
       },
       customHeadersBehavior: {
-        customHeaders: [{ header: "Cross-Origin-Resource-Policy", value: scope, override: true }],
+        // Pages of other sites may embed its files.
+        customHeaders: [{ header: "Cross-Origin-Resource-Policy", value: "cross-origin", override: true }],
       },
     });
   }

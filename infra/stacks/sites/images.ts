@@ -22,7 +22,6 @@ export class Images extends Construct {
       content: "Images",
       // The local gateway has the same policy (infra/local/images.ts).
       contentSecurityPolicy: "default-src 'none'; sandbox",
-      isForEverySite: true,
     });
     this.bucket = bucket;
     this.distribution = distribution;

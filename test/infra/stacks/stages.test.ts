@@ -46,7 +46,7 @@ describe("Settings", () => {
 
   it("may let several stages share a database, one of them with uploads", () => {
     const shared = changed(({ stages, prod }) => {
-      const { imageCertificate: _, edge: __, reference: ___, ...website } = prod;
+      const { imageCertificate: _, edge: __, ...website } = prod;
       stages.push({ ...website, name: "website", uploads: false });
     });
 
@@ -106,7 +106,7 @@ describe("Settings", () => {
     [
       "one domain for the edge and the images",
       ({ prod }) => Object.assign(prod.edge ?? {}, { domain: prod.imageDomain }),
-      /two of edge\.domain, reference\.domain and imageDomain are the same/,
+      /two of edge\.domain and imageDomain are the same/,
     ],
     ...["office", "192.0.2.1", "192.0.2.0/33", "0.0.0.0/0", "2001:db8::/129", "192.0.2.1/24, 192.0.2.2/32"].map(
       (address) =>
@@ -189,7 +189,7 @@ describe("Settings", () => {
       issuesOf(changed(({ whole }) => Object.assign(whole.account, account)));
 
     expect(issues({ id: "210987654321", region: "eu-central-1" })).toEqual(
-      ["imageCertificate", "edge.certificate", "reference.certificate"].map(
+      ["imageCertificate", "edge.certificate"].map(
         (each) => `stages.1.${each}: a certificate of account 123456789012, not of account.id`,
       ),
     );

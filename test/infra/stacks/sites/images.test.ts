@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { reference } from "../../../../infra/reference/page.ts";
 import { smokeRequests } from "../../../../infra/smoke/requests.ts";
 import { settings } from "../../../../infra/stages.ts";
-import { type Properties, spell, synthesize, type Template, useSynthesis } from "../synthesis.ts";
+import { type Properties, spell, type Template, useSynthesis } from "../synthesis.ts";
 
 const synthesis = useSynthesis();
 
@@ -132,43 +131,5 @@ describe.each(settings.stages)("What is scheduled on stage $name", (stage) => {
       expect(lambda.Properties.Timeout).toBe(900);
       expect(permissions.map(({ Properties }) => template.find(Properties.FunctionName).id)).toEqual([lambda.id]);
     }
-  });
-});
-
-describe("The reference", () => {
-  it("is served where a stage has a domain for it, and may talk to that stage's API alone", () => {
-    for (const { name, reference: site, edge } of settings.stages) {
-      const template = synthesis.template(`colophon-${name}`);
-      if (!site) {
-        expect(template.Outputs).not.toHaveProperty("ReferenceBucket");
-        continue;
-      }
-      const { DistributionConfig } = cdnOf(template, site.domain).Properties;
-      const headers = template.find(DistributionConfig.DefaultCacheBehavior.ResponseHeadersPolicyId).Properties;
-      const { policy } = reference({ base: "", tokens: [], api: `https://${edge?.domain}` });
-
-      expect(DistributionConfig.DefaultRootObject).toBe("index.html");
-      expect(DistributionConfig.ViewerCertificate.AcmCertificateArn).toBe(site.certificate);
-      expect(headers.ResponseHeadersPolicyConfig.SecurityHeadersConfig.ContentSecurityPolicy).toEqual({
-        ContentSecurityPolicy: policy,
-        Override: true,
-      });
-      expect(template.find(template.Outputs.ReferenceBucket.Value).Type).toBe("AWS::S3::Bucket");
-    }
-  });
-
-  it("may talk to an API without a domain as well", async () => {
-    const without = settings.stages.map(({ edge: _, ...stage }) => stage);
-    const { template, remove } = await synthesize(synthesis.shipment, { ...settings, stages: without });
-    const policies = template("colophon-prod")
-      .all("CloudFront::ResponseHeadersPolicy")
-      .map(({ Properties }) => {
-        return spell(
-          Properties.ResponseHeadersPolicyConfig.SecurityHeadersConfig.ContentSecurityPolicy.ContentSecurityPolicy,
-        );
-      });
-    await remove();
-
-    expect(policies.join("\n")).toMatch(/connect-src 'self' https:\/\/\$\{\w+\}\.execute-api\.eu-central-1\./);
   });
 });
