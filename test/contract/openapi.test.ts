@@ -83,7 +83,7 @@ describe("The OpenAPI document", () => {
   });
 
   it("says which rules forbid a request to callers with the permission, and what the rules are", async () => {
-    const readme = await readFile("README.md", "utf8");
+    const readme = await readFile("lib/contract/README.md", "utf8");
     const [, section] = /\n(## Who may do what\n.+?)\n## /s.exec(readme) ?? [];
     expect(document.info.description).toContain(section?.trim());
     for (const [name, { forbids = {} }] of Object.values(resources).flatMap((each) =>

@@ -47,17 +47,6 @@ describe("The operators' README", () => {
 
     expect(expected.filter((each) => !readme.includes(`| \`${each}\` |`))).toEqual([]);
   });
-
-  it("links to its own sections", () => {
-    const anchors = all(/^#+ .*$/gm).map((each) => each.replace(/^#+ /, "").toLowerCase().replaceAll(" ", "-"));
-
-    expect(all(/(?<=\]\(#)[^)]+/g).filter((each) => !anchors.includes(each))).toEqual([]);
-    expect(anchors).toEqual(expect.arrayContaining(["restore", "update"]));
-  });
-
-  it("stays within 120 columns", () => {
-    expect(readme.split("\n").filter((line) => line.length > 120)).toEqual([]);
-  });
 });
 
 describe("Every function", () => {

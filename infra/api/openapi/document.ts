@@ -70,11 +70,11 @@ export function openApiDocument() {
   };
 }
 
-/** A section of the README, with its heading. */
+/** A section of the contract's README, with its heading. */
 function readmeSection(heading: string): string {
-  const readme = readFileSync(join(import.meta.dirname, "../../../README.md"), "utf8");
+  const readme = readFileSync(join(import.meta.dirname, "../../../lib/contract/README.md"), "utf8");
   const section = readme.split(/\n(?=## )/).find((each) => each.startsWith(`## ${heading}\n`));
-  if (!section) throw new Error(`README.md has no section "${heading}"`);
+  if (!section) throw new Error(`lib/contract/README.md has no section "${heading}"`);
   return section.trim();
 }
 
