@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { type Key, signatureHeaders } from "../aws-local/http/signature.ts";
+import { type Key, signRequest } from "../aws-local/http/signature.ts";
 import { imageBucket } from "./image-bucket.ts";
 
 /** Keys of the bucket; no others leave this machine's S3. */
@@ -36,8 +36,8 @@ const shared = {
   "Cross-Origin-Resource-Policy": "cross-origin",
 };
 
-const read = (request: IncomingMessage, url: string, key: Key): Promise<Response> =>
-  fetch(url, { headers: { ...conditions(request), ...signatureHeaders("s3", key, new URL(url)) } });
+const read = async (request: IncomingMessage, url: string, key: Key): Promise<Response> =>
+  await fetch(url, { headers: { ...conditions(request), ...(await signRequest("s3", key, new URL(url))) } });
 
 const conditions = ({ headers }: IncomingMessage): Record<string, string> =>
   headers["if-none-match"] ? { "If-None-Match": headers["if-none-match"] } : {};

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { signatureHeaders } from "../aws-local/http/signature.ts";
+import { signRequest } from "../aws-local/http/signature.ts";
 import { runCommand } from "../command.ts";
 import { readCredentials } from "./credentials.ts";
 
@@ -23,7 +23,7 @@ async function invoke({ name, file, url, data }: Request): Promise<{ answer: unk
   const functionName = name.replaceAll("/", "-");
   const body = await readFile(file ?? (await sampleOf(functionName)));
   const target = new URL(`/2015-03-31/functions/${functionName}/invocations`, url);
-  const headers = signatureHeaders("lambda", await readCredentials(data), target, "POST", body);
+  const headers = await signRequest("lambda", await readCredentials(data), target, "POST", body);
   const response = await fetch(target, { method: "POST", body, headers }).catch((cause) => {
     throw new Error(`Nothing answers on ${url}: is npm start running?`, { cause });
   });

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { signatureHeaders } from "../../infra/aws-local/http/signature.ts";
+import { signRequest } from "../../infra/aws-local/http/signature.ts";
 import { key } from "../support/environment.ts";
 
 export interface Recorder {
@@ -21,7 +21,7 @@ export async function startRecorder(target: string): Promise<Recorder> {
     if (!known.has(last)) {
       // A signature is valid for one host only, so the forwarded request needs a new one.
       const url = new URL(`${target}${request.url}`);
-      const headers = signatureHeaders("rds-data", key, url, "POST", Buffer.from(last));
+      const headers = await signRequest("rds-data", key, url, "POST", Buffer.from(last));
       const answer = await fetch(url, { method: "POST", headers, body: last });
       known.set(last, await answer.text());
     }

@@ -105,7 +105,7 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   const bodyOf = async (request: IncomingMessage, service: keyof typeof verifiers) => {
     if (isFromPage(request)) throw new ServiceError(403, "AccessDeniedException", "No web page may ask the Data API");
     const received = await receive(request, limits);
-    const error = verifiers[service](request, received);
+    const error = await verifiers[service](request, received);
     if (error) throw new ServiceError(403, ...signatureErrors(service)[error]);
     return readJson(received.toString());
   };

@@ -1,5 +1,7 @@
-import { createHmac, hash as hashOnce, randomBytes, timingSafeEqual } from "node:crypto";
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { Sha256 } from "@smithy/core/checksum";
+import { SignatureV4 } from "@smithy/signature-v4";
 
 /** The key that clients sign with, and that Data API, S3 and Lambda's Invoke API check. It is new at each start. */
 export interface Key {
@@ -34,90 +36,64 @@ export const signatureErrors = (service: Service): Readonly<Record<SignatureErro
 });
 
 const form =
-  /^AWS4-HMAC-SHA256 Credential=([^/]+)\/((\d{8})\/[^/,]+\/([^/,]+)\/aws4_request), ?SignedHeaders=([\w;-]+), ?Signature=([0-9a-f]{64})$/;
+  /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/,]+)\/([^/,]+)\/aws4_request, ?SignedHeaders=([\w;-]+), ?Signature=([0-9a-f]{64})$/;
 const ageInMillisecondsMax = 15 * 60_000;
 
-/** Checks a request's signature as AWS does (IAM User Guide, "Create a signed AWS API request"). */
+/** Checks a request's signature as AWS does (IAM User Guide, "Create a signed AWS API request"): by signing it again. */
 export function verifier(
   service: Service,
   key: Key,
-): (request: IncomingMessage, body: Buffer) => SignatureError | undefined {
-  const keyOf = signingKeys(key);
-  return ({ method = "", url = "", headers }, body) => {
+): (request: IncomingMessage, body: Buffer) => Promise<SignatureError | undefined> {
+  // Not all clients send their body's hash.
+  const signer = signerOf(service, key, { applyChecksum: false });
+  return async ({ method = "", url = "", headers }, body) => {
     if (headers.authorization === undefined) return "missing";
-    const [, id, scope = "", day = "", scoped, list = "", given = ""] = form.exec(headers.authorization) ?? [];
+    const [, id, day = "", signingRegion = "", scoped, list = "", given = ""] = form.exec(headers.authorization) ?? [];
     if (scoped !== service) return "scope";
     if (id !== key.accessKeyId) return "key";
     const date = `${headers["x-amz-date"]}`;
+    const signingDate = new Date(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z"));
     // An invalid date gives NaN, for which every comparison is false.
-    if (!(Math.abs(Date.now() - timeOf(date)) <= ageInMillisecondsMax && date.startsWith(day))) return "time";
-    const names = list.split(";");
-    const hash = sha256(body);
-    const signedHash = `${headers["x-amz-content-sha256"] ?? hash}`;
-    const expected = signatureOf({ method, url, headers, names, hash: signedHash, date, scope }, keyOf(scope));
-    if (!names.includes("host") || !timingSafeEqual(expected, Buffer.from(given, "hex"))) return "signature";
-    return signedHash === hash ? undefined : "body";
+    if (!(Math.abs(Date.now() - signingDate.getTime()) <= ageInMillisecondsMax && date.startsWith(day))) return "time";
+    const signableHeaders = new Set(list.split(";"));
+    const signed = Object.fromEntries(Array.from(signableHeaders, (name) => [name, `${headers[name] ?? ""}`]));
+    const again = await signer.sign(
+      { ...partsOf(url), method, headers: signed, body },
+      { signingDate, signingRegion, signableHeaders },
+    );
+    const expected = again.headers.authorization?.slice(-given.length) ?? "";
+    if (!signableHeaders.has("host") || !timingSafeEqual(Buffer.from(expected), Buffer.from(given))) return "signature";
+    const bodyHash = signed["x-amz-content-sha256"];
+    return bodyHash === undefined || bodyHash === hash("sha256", body) ? undefined : "body";
   };
 }
 
-type SignedUrl = Pick<URL, "host" | "pathname" | "search">;
-
-/** The headers that a request needs to be signed. */
-export function signatureHeaders(
+/** Returns the headers that sign a request. */
+export async function signRequest(
   service: Service,
   key: Key,
-  url: SignedUrl,
+  url: Pick<URL, "host" | "pathname" | "search">,
   method = "GET",
   body: Buffer = Buffer.alloc(0),
-) {
-  const date = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
-  const scope = `${date.slice(0, 8)}/eu-central-1/${service}/aws4_request`;
-  const hash = sha256(body);
-  const headers = { "x-amz-content-sha256": hash, "x-amz-date": date };
-  const names = ["host", ...Object.keys(headers)];
-  const sent = { method, url: `${url.pathname}${url.search}`, headers: { host: url.host, ...headers } };
-  const signature = signatureOf({ ...sent, names, hash, date, scope }, signingKeys(key)(scope)).toString("hex");
-  const credential = `${key.accessKeyId}/${scope}`;
-  return {
-    ...headers,
-    authorization: `AWS4-HMAC-SHA256 Credential=${credential}, SignedHeaders=${names.join(";")}, Signature=${signature}`,
-  };
+): Promise<Record<string, string>> {
+  const request = { ...partsOf(`${url.pathname}${url.search}`), method, headers: { host: url.host }, body };
+  const { host: _, ...headers } = (await signerOf(service, key).sign(request)).headers;
+  return headers;
 }
 
-const sha256 = (data: string | Buffer) => hashOnce("sha256", data);
+/** S3 alone takes paths as they are sent; other services escape them once more. */
+const signerOf = (service: Service, credentials: Key, options = {}) =>
+  new SignatureV4({
+    ...options,
+    service,
+    credentials,
+    region: "eu-central-1",
+    sha256: Sha256,
+    uriEscapePath: service !== "s3",
+  });
 
-const hmac = (key: Buffer, text: string) => createHmac("sha256", key).update(text).digest();
-
-/** The key of a scope (day, region and service). Nearly all requests have the same scope, so the latest key is kept. */
-function signingKeys({ secretAccessKey }: Key): (scope: string) => Buffer {
-  let latest = { scope: "", key: Buffer.alloc(0) };
-  return (scope) => {
-    if (latest.scope !== scope)
-      latest = { scope, key: scope.split("/").reduce(hmac, Buffer.from(`AWS4${secretAccessKey}`)) };
-    return latest.key;
-  };
+function partsOf(url: string) {
+  const [path = "", search] = url.split(/\?(.*)/s);
+  const query = Object.fromEntries(new URLSearchParams(search));
+  return { protocol: "http:", hostname: "", path, query };
 }
-
-interface Signed {
-  readonly method: string;
-  /** As it was sent, which is right for S3; other services escape paths, but the Data API's have nothing to escape. */
-  readonly url: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly names: readonly string[];
-  readonly hash: string;
-  readonly date: string;
-  readonly scope: string;
-}
-
-function signatureOf({ method, url, headers, names, hash, date, scope }: Signed, key: Buffer): Buffer {
-  const [path, query = ""] = url.split(/\?(.*)/s);
-  const pairs = query.split("&").filter((pair) => pair !== "");
-  const search = pairs.map((pair) => (pair.includes("=") ? pair : `${pair}=`)).sort();
-  const lines = names.map((name) => `${name}:${`${headers[name] ?? ""}`.trim().replace(/ +/g, " ")}\n`);
-  const canonical = [method, path, search.join("&"), lines.join(""), names.join(";"), hash].join("\n");
-  return hmac(key, `AWS4-HMAC-SHA256\n${date}\n${scope}\n${sha256(canonical)}`);
-}
-
-/** `20261121T221500Z` */
-const timeOf = (text: string) =>
-  Date.parse(text.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z"));

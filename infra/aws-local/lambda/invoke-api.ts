@@ -51,7 +51,7 @@ async function handle(
     return errorResponse(403, "AccessDeniedException", "Functions can be invoked from no web page");
   const body = await read(request, bodyBytesMax);
   if (!body) return errorResponse(413, "RequestTooLargeException", "Request must be smaller");
-  const error = signatureErrorOf(request, body);
+  const error = await signatureErrorOf(request, body);
   if (error) return errorResponse(403, ...signatureErrors("lambda")[error]);
   if (!lambda.names.has(name)) return errorResponse(404, "ResourceNotFoundException", `Function not found: ${name}`);
   const text = body.toString();

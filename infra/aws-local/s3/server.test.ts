@@ -16,7 +16,7 @@ import {
   S3Client,
 } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Key, newKey, signatureHeaders } from "../http/signature.ts";
+import { type Key, newKey, signRequest } from "../http/signature.ts";
 import { type S3, startS3 } from "./server.ts";
 
 const key = newKey();
@@ -64,7 +64,7 @@ async function send(
   headers: Readonly<Record<string, string | string[]>> = {},
 ) {
   const place = { host: new URL(s3.url).host, pathname: path, search: "" };
-  const signed = { ...signatureHeaders("s3", key, place, method, Buffer.from(body)), ...headers };
+  const signed = { ...(await signRequest("s3", key, place, method, Buffer.from(body))), ...headers };
   return await new Promise<{ status: number | undefined; code: string | undefined }>((resolve, reject) =>
     request(s3.url, { path, method, headers: signed }, async (response) => {
       const [, code] = /<Code>(\w+)<\/Code>/.exec(await text(response)) ?? [];

@@ -49,7 +49,7 @@ export async function startS3({ directory, buckets: names, key, port = 0 }: S3Op
   const respond = async (request: IncomingMessage): Promise<Response | undefined> => {
     const body = await read(request, bodyBytesMax);
     if (!body) throw new S3Error(400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size");
-    const signatureError = isFromPage(request) ? "missing" : signatureErrorOf(request, body);
+    const signatureError = isFromPage(request) ? "missing" : await signatureErrorOf(request, body);
     if (signatureError) throw new S3Error(...signatureErrors[signatureError]);
     const operation = operationOf(buckets, request, body);
     const call = `${request.method} ${request.url?.replace(/[?&]x-id=\w+/, "")}`;

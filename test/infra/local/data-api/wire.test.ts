@@ -1,7 +1,7 @@
 import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startDataApi } from "../../../../infra/aws-local/data-api/server.ts";
-import { signatureHeaders } from "../../../../infra/aws-local/http/signature.ts";
+import { signRequest } from "../../../../infra/aws-local/http/signature.ts";
 import { key } from "../../../support/environment.ts";
 import { clientOf, type Emulator, errorOf, resourceArn, secretArn, startEmulator } from "./emulator.ts";
 
@@ -23,13 +23,13 @@ afterAll(() => data.stop());
 const visit = "insert into visit default values";
 const visits = async () => (await data.value("select count(*) from visit"))?.longValue;
 
-function post(path: string, body: unknown) {
+async function post(path: string, body: unknown) {
   const url = new URL(data.api.url + path);
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return fetch(url, {
+  return await fetch(url, {
     method: "POST",
     body: text,
-    headers: signatureHeaders("rds-data", key, url, "POST", Buffer.from(text)),
+    headers: await signRequest("rds-data", key, url, "POST", Buffer.from(text)),
   });
 }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
-import { signatureHeaders } from "../../../../infra/aws-local/http/signature.ts";
+import { signRequest } from "../../../../infra/aws-local/http/signature.ts";
 import { type S3, startS3 } from "../../../../infra/aws-local/s3/server.ts";
 import { makeCovers } from "../../../../infra/local/demo/covers.ts";
 import type { Series } from "../../../../infra/local/demo/types.ts";
@@ -43,7 +43,7 @@ afterAll(async () => {
 async function put(name: string, body: Buffer): Promise<void> {
   const url = new URL(`${s3.url}/${imageBucket}/${name}`);
   const headers = {
-    ...signatureHeaders("s3", key, url, "PUT", body),
+    ...(await signRequest("s3", key, url, "PUT", body)),
     "Content-Type": "image/webp",
     "Cache-Control": "public, max-age=31536000, immutable",
   };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Gateway, startGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
-import { newKey, signatureHeaders } from "../../../../infra/aws-local/http/signature.ts";
+import { newKey, signRequest } from "../../../../infra/aws-local/http/signature.ts";
 import { startLambda } from "../../../../infra/aws-local/lambda/lambda.ts";
 import { key } from "../../../support/environment.ts";
 import { send, streaming, writeFunctions } from "../fixtures.ts";
@@ -31,10 +31,10 @@ beforeEach(() => {
 
 const pathOf = (name: string) => `/2015-03-31/functions/${name}/invocations`;
 
-function invoke(name: string, body: string | Buffer = "{}", headers = {}, signing = key) {
+async function invoke(name: string, body: string | Buffer = "{}", headers = {}, signing = key) {
   const url = new URL(gateway.url + pathOf(name));
-  const signature = signatureHeaders("lambda", signing, url, "POST", Buffer.from(body));
-  return send(gateway.url, pathOf(name), {
+  const signature = await signRequest("lambda", signing, url, "POST", Buffer.from(body));
+  return await send(gateway.url, pathOf(name), {
     method: "POST",
     body,
     headers: { Host: url.host, ...signature, ...headers },
@@ -56,7 +56,7 @@ describe("Lambda's Invoke API", () => {
     const running = lambda.invoke("ops-later", {});
 
     const { url, close } = await startGateway({ lambda, key, allowedOrigins: [], uploads: false });
-    const headers = signatureHeaders("lambda", key, new URL(url + pathOf("ops-later")), "POST", Buffer.from("{}"));
+    const headers = await signRequest("lambda", key, new URL(url + pathOf("ops-later")), "POST", Buffer.from("{}"));
     const refused = await fetch(url + pathOf("ops-later"), { method: "POST", body: "{}", headers });
     expect(refused.status).toBe(429);
     expect(refused.headers.get("x-amzn-ErrorType")).toBe("TooManyRequestsException");
@@ -78,7 +78,7 @@ describe("Lambda's Invoke API", () => {
     const running = lambda.invoke("ops-later", {});
 
     const { url, close } = await startGateway({ lambda, key, allowedOrigins: [], uploads: false });
-    const signature = signatureHeaders("lambda", key, new URL(url + pathOf("ops-later")), "POST", Buffer.from("{}"));
+    const signature = await signRequest("lambda", key, new URL(url + pathOf("ops-later")), "POST", Buffer.from("{}"));
     const headers = { ...signature, "X-Amz-Invocation-Type": "Event" };
     const accepted = await fetch(url + pathOf("ops-later"), { method: "POST", body: "{}", headers });
     release();

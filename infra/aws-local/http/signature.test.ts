@@ -1,0 +1,64 @@
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { newKey, signRequest, verifier } from "./signature.ts";
+
+const key = newKey();
+const url = new URL("http://127.0.0.1:1/2015-03-31/functions/arn%3Aa/invocations?b=2&a=x%20y&c");
+const body = Buffer.from("{}");
+const sign = () => signRequest("lambda", key, url, "POST", body);
+
+/** The error of a request with these headers. */
+function errorOf(headers: object, { service = "lambda", by = key, sent = body } = {}): Promise<string | undefined> {
+  const request = Object.assign(new IncomingMessage(new Socket()), {
+    method: "POST",
+    url: url.pathname + url.search,
+    headers: { host: url.host, ...headers },
+  });
+  return verifier(service as "lambda", by)(request, sent);
+}
+
+afterEach(() => void vi.useRealTimers());
+
+describe("verifier", () => {
+  it("accepts what is signed, for 15 minutes", async () => {
+    const headers = await sign();
+
+    expect(await errorOf({ ...headers, "user-agent": "not signed" })).toBe(undefined);
+    for (const [minutes, error] of [
+      [14, undefined],
+      [16, "time"],
+      [-16, "time"],
+    ] as const) {
+      vi.useFakeTimers({ now: Date.now() + minutes * 60_000, toFake: ["Date"] });
+      expect(await errorOf(headers)).toBe(error);
+      vi.useRealTimers();
+    }
+  });
+
+  it("tells what is wrong", async () => {
+    const headers = await sign();
+    const { authorization = "" } = headers;
+
+    expect(await errorOf({})).toBe("missing");
+    expect(await errorOf({ ...headers, authorization: "Bearer x" })).toBe("scope");
+    expect(await errorOf(headers, { service: "s3" })).toBe("scope");
+    expect(await errorOf(headers, { by: newKey() })).toBe("key");
+    expect(await errorOf(headers, { by: { ...newKey(), accessKeyId: key.accessKeyId } })).toBe("signature");
+    expect(await errorOf({ ...headers, host: "localhost:2" })).toBe("signature");
+    expect(await errorOf({ ...headers, authorization: authorization.replace("host;", "") })).toBe("signature");
+    expect(await errorOf({ ...headers, "x-amz-date": "now" })).toBe("time");
+    expect(await errorOf(headers, { sent: Buffer.from("[]") })).toBe("body");
+  });
+
+  it("accepts clients that do not send their body's hash, as Python's", async () => {
+    vi.useFakeTimers({ now: Date.UTC(2026, 10, 22), toFake: ["Date"] });
+    // By botocore 1.43.11.
+    const authorization =
+      "AWS4-HMAC-SHA256 Credential=LOCAL/20261122/eu-central-1/lambda/aws4_request, SignedHeaders=host;x-amz-date, " +
+      "Signature=f9fac85a7ddc7e0876ebc10b6887ebb2c0fc69d9960b4fef493663e031618824";
+    const headers = { authorization, "x-amz-date": "20261122T000000Z" };
+
+    expect(await errorOf(headers, { by: { accessKeyId: "LOCAL", secretAccessKey: "secret" } })).toBe(undefined);
+  });
+});
