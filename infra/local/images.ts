@@ -21,16 +21,17 @@ export const imagePages =
     const found = key ? await read(request, `${s3Url}/${imageBucket}/${key}`, signingKey) : undefined;
     if (!found || (found.status !== 200 && found.status !== 304)) {
       await found?.body?.cancel();
-      response.writeHead(404, { ...shared, "Cache-Control": "no-store" }).end();
+      response.writeHead(404, { ...imageHeaders, "Cache-Control": "no-store" }).end();
       return true;
     }
-    response.writeHead(found.status, { ...shared, ...objectHeaders(found) });
+    response.writeHead(found.status, { ...imageHeaders, ...objectHeaders(found) });
     if (method === "GET" && found.body) await pipeline(Readable.fromWeb(found.body), response).catch(() => {});
     else response.end();
     return true;
   };
 
-const shared = {
+/** Headers of every image, as of the CDN. */
+export const imageHeaders = {
   "X-Content-Type-Options": "nosniff",
   "Content-Security-Policy": "default-src 'none'; sandbox",
   "Cross-Origin-Resource-Policy": "cross-origin",

@@ -1,7 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
-import { ListObjectsV2Command, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { startGateway } from "../aws-local/api-gateway/server.ts";
 import type { DataApiOptions } from "../aws-local/data-api/server.ts";
 import { isFree } from "../aws-local/free-port.ts";
@@ -13,7 +12,7 @@ import { inThread } from "../aws-local/thread.ts";
 import { buildOrReuse } from "../build/reuse.ts";
 import { writeCredentials } from "./credentials.ts";
 import { type DatabaseOptions, isEmpty, isLoopback, startDatabase } from "./database.ts";
-import { makeCovers } from "./demo/covers.ts";
+import { coverPages } from "./demo/covers.ts";
 import { loadDemo, readDemo } from "./demo/load.ts";
 import { scale } from "./demo/scale.ts";
 import { validTokens } from "./demo/tokens.ts";
@@ -88,8 +87,8 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     options.report("The database is up to date");
     await loadData(databaseUrl, options);
     const tokens = await validTokens(databaseUrl);
-    if (files && !options.empty) await drawCovers(files.url, key);
-    const pages = firstAnswer(docs(tokens), ...(files ? [imagePages(files.url, key)] : []));
+    const covers = coverPages(options.empty ? [] : await readDemo<Series>("series"));
+    const pages = firstAnswer(docs(tokens), covers, ...(files ? [imagePages(files.url, key)] : []));
     const gateway = await startGateway({
       port,
       lambda,
@@ -182,22 +181,6 @@ function schedule(lambda: Lambda, name: string, everyInMilliseconds: number): ()
 
 async function expectFree(port: number): Promise<void> {
   if (!(await isFree(port))) throw new Error(`Port ${port} is taken; try npm start -- --port ${port + 1}`);
-}
-
-/** Makes the covers of the demo volumes that are not in the bucket yet. */
-async function drawCovers(endpoint: string, credentials: Key): Promise<void> {
-  // Without `credentials` the SDK would prefer those of AWS_PROFILE.
-  const client = new S3Client({ endpoint, credentials, forcePathStyle: true });
-  const put = async (Key: string, Body: Buffer) => {
-    const CacheControl = "public, max-age=31536000, immutable";
-    await client.send(
-      new PutObjectCommand({ Bucket: imageBucket, Key, Body, ContentType: "image/webp", CacheControl }),
-    );
-  };
-  // Up to 1,000, which is more than there are.
-  const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: imageBucket, Prefix: "covers/" }));
-  const drawn = new Set(Contents.map(({ Key }) => Key));
-  await makeCovers(put, await readDemo<Series>("series"), drawn);
 }
 
 async function migrate(lambda: Lambda, setPasswords: boolean): Promise<void> {

@@ -1,45 +1,95 @@
-import { fork } from "node:child_process";
-import { once } from "node:events";
-import { join } from "node:path";
-import type { Cover } from "./cover.ts";
+import { createHash } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { imageHeaders } from "../images.ts";
+import { coverKey, defaultAspectRatio } from "./load.ts";
 import type { Series } from "./types.ts";
 
-/** Stores an object of type image/webp. */
-type Put = (key: string, bytes: Buffer) => Promise<void>;
-
-const defaultAspectRatio = 0.7;
-
-/**
- * Draws the covers of the demo volumes that are not stored yet, in another process: where an image function has been
- * loaded, sharp reads no SVG any more.
- */
-export async function makeCovers(
-  put: Put,
-  series: readonly Series[],
-  drawn: ReadonlySet<string | undefined>,
-): Promise<void> {
-  const covers = coversOf(series).filter(({ key }) => !drawn.has(key));
-  if (covers.length === 0) return;
-  const child = fork(join(import.meta.dirname, "cover-process.ts"), { serialization: "advanced" });
-  const stored: Promise<void>[] = [];
-  child.on("message", ({ key, bytes }: { key: string; bytes: Uint8Array }) => {
-    stored.push(put(key, Buffer.from(bytes)));
-  });
-  child.send(covers);
-  const [code] = await once(child, "exit");
-  if (code !== 0) throw new Error(`Drawing covers ended with ${code}`);
-  await Promise.all(stored);
+interface Cover {
+  readonly key: string;
+  readonly title: string;
+  readonly number: number;
+  readonly aspectRatio: number;
 }
 
-/** With the keys that `loadDemo` gives to volumes. */
+/**
+ * Serves the covers of the demo volumes as `pages` of the gateway. They are drawn as they are asked for, since an SVG
+ * takes no time.
+ * @returns whether it has answered
+ */
+export function coverPages(series: readonly Series[]) {
+  const covers = new Map(coversOf(series).map((cover) => [`/images/${cover.key}`, cover]));
+  return async ({ method = "", url = "" }: IncomingMessage, response: ServerResponse): Promise<boolean> => {
+    const cover = covers.get(url);
+    if (!cover || !["GET", "HEAD"].includes(method)) return false;
+    const headers = { "Content-Type": "image/svg+xml", "Cache-Control": "public, max-age=86400" };
+    response.writeHead(200, { ...imageHeaders, ...headers }).end(method === "GET" ? draw(cover) : undefined);
+    return true;
+  };
+}
+
 const coversOf = (series: readonly Series[]): Cover[] =>
   series.flatMap(({ key, name, volumes }) =>
     volumes
       .filter(({ cover = true }) => cover)
-      .map(({ number, aspect_ratio = defaultAspectRatio }) => ({
-        key: `covers/${key}-${number}.webp`,
-        title: name,
-        number,
-        aspectRatio: aspect_ratio,
-      })),
+      .map(({ number, aspect_ratio: aspectRatio = defaultAspectRatio }) => {
+        return { key: coverKey(key, number), title: name, number, aspectRatio };
+      }),
   );
+
+const width = 300;
+/** Hues of backgrounds on which white letters can be read. */
+const hues = [8, 24, 38, 96, 152, 176, 198, 214, 232, 262, 288, 322, 344];
+
+/** Draws a cover for a made-up edition. Colours and shapes are derived from the key, so the cover is always the same. */
+function draw({ key, title, number, aspectRatio }: Cover): string {
+  const height = Math.round(width / aspectRatio);
+  const digest = createHash("sha256").update(key).digest();
+  const pick = (index: number, below: number) => (digest[index % digest.length] ?? 0) % below;
+  const hue = (hues[pick(0, hues.length)] ?? 0) + pick(1, 10);
+  const ground = `hsl(${hue},45%,${28 + pick(2, 10)}%)`;
+  const accent = `hsl(${(hue + 150 + pick(3, 60)) % 360},60%,62%)`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">
+    <rect width="${width}" height="${height}" fill="${ground}"/>
+    <g fill="${accent}">${motif(pick, height)}</g>
+    <rect x="12" y="12" width="${width - 24}" height="${height - 24}" fill="none" stroke="#fff" stroke-opacity=".5"/>
+    <g font-family="DejaVu Serif, Georgia, serif" font-weight="bold" fill="#fff">
+      ${lettering(title)}
+      <circle cx="${width - 44}" cy="${height - 44}" r="22" fill="${ground}"/>
+      <text x="${width - 44}" y="${height - 35}" font-size="26" text-anchor="middle">${number}</text>
+    </g>
+  </svg>`;
+}
+
+/** One of a few arrangements of simple shapes in the lower part. */
+function motif(pick: (index: number, below: number) => number, height: number): string {
+  const [x, y, radius] = [90 + pick(4, 120), height * 0.68, 45 + pick(5, 40)];
+  const shapes = [
+    () => `<circle cx="${x}" cy="${y}" r="${radius}"/>`,
+    () =>
+      [1, 0.7, 0.4]
+        .map((part) => `<circle cx="${x}" cy="${y}" r="${radius * part}" fill-opacity="${1.1 - part}"/>`)
+        .join(""),
+    () => `<path d="M0 ${height}V${height * 0.8}L${x} ${height * 0.5}L${width} ${height * 0.85}V${height}z"/>`,
+    () =>
+      [28, 78, 128, 178, 228]
+        .map(
+          (left, bar) =>
+            `<rect x="${left}" y="${height * (0.55 + pick(6 + bar, 25) / 100)}" width="34" height="${height}"/>`,
+        )
+        .join(""),
+    () =>
+      `<path d="M0 ${height * 0.7}q75 -60 150 0t150 0V${height}H0z"/><circle cx="${x}" cy="${height * 0.52}" r="22"/>`,
+  ];
+  return shapes[pick(12, shapes.length)]?.() ?? "";
+}
+
+/** The title in lines of about fourteen letters. */
+function lettering(title: string): string {
+  const lines = title.match(/\S.{0,13}(?=\s|$)|\S+/g)?.slice(0, 5) ?? [];
+  const size = Math.min(34, Math.floor(345 / Math.max(...lines.map((line) => line.length))));
+  return lines
+    .map((line, row) => `<text x="28" y="${62 + row * size * 1.2}" font-size="${size}">${escaped(line)}</text>`)
+    .join("");
+}
+
+const escaped = (text: string) => text.replaceAll(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);

@@ -9,6 +9,11 @@ type Keys = ReadonlyMap<string, number>;
 
 const tokenDays = 3_650;
 
+export const defaultAspectRatio = 0.7;
+
+/** The key of a volume's cover (`covers.ts`). */
+export const coverKey = (series: string, number: number) => `covers/${series}-${number}.svg`;
+
 /** Fills a migrated, empty database with the demo data in one transaction. The tokens of its users are public. */
 export async function loadDemo(databaseUrl: string, { users = true } = {}): Promise<void> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
@@ -129,12 +134,12 @@ async function loadSeries(
   await insertChildren("series_descriptions", ({ descriptions }) => descriptions);
   await insertChildren("series_tags", ({ tags }) => tags.map((tag) => ({ tag_id: idOf(tagIds, tag) })));
   await insertChildren("volumes", ({ key, volumes }) =>
-    volumes.map(({ number, aspect_ratio = 0.7, nsfw = 0, nsfw18 = 0, cover = true }) => ({
+    volumes.map(({ number, aspect_ratio = defaultAspectRatio, nsfw = 0, nsfw18 = 0, cover = true }) => ({
       number,
       aspect_ratio,
       nsfw,
       nsfw18,
-      cover: cover ? `covers/${key}-${number}.webp` : null,
+      cover: cover ? coverKey(key, number) : null,
     })),
   );
   await insertChildren("series_contributors", ({ contributors }) =>

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
 import { signRequest } from "../../../../infra/aws-local/http/signature.ts";
 import { type S3, startS3 } from "../../../../infra/aws-local/s3/server.ts";
-import { makeCovers } from "../../../../infra/local/demo/covers.ts";
+import { coverPages } from "../../../../infra/local/demo/covers.ts";
+import { readDemo } from "../../../../infra/local/demo/load.ts";
 import type { Series } from "../../../../infra/local/demo/types.ts";
 import { imageBucket } from "../../../../infra/local/image-bucket.ts";
 import { imagePages } from "../../../../infra/local/images.ts";
@@ -16,6 +17,7 @@ import { key } from "../../../support/environment.ts";
 let directory: string;
 let s3: S3;
 let gateway: Awaited<ReturnType<typeof startGateway>>;
+let series: Series[];
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-images-"));
@@ -30,7 +32,10 @@ beforeAll(async () => {
     renew: nothing,
     close: nothing,
   };
-  gateway = await startGateway({ lambda, allowedOrigins: [], uploads: true, pages: imagePages(s3.url, key) });
+  series = await readDemo<Series>("series");
+  const [covers, images] = [coverPages(series), imagePages(s3.url, key)];
+  const pages: typeof images = async (...call) => (await covers(...call)) || (await images(...call));
+  gateway = await startGateway({ lambda, allowedOrigins: [], uploads: true, pages });
   await put("avatars/one.webp", Buffer.from("an image"));
 });
 
@@ -99,27 +104,28 @@ describe("GET /images/{key}", () => {
   });
 });
 
-describe("makeCovers", () => {
-  it("draws every cover of the demo data, small and in its shape, and only once", async () => {
-    const file = join(import.meta.dirname, "../../../../infra/local/demo/series.json");
-    const series: Series[] = JSON.parse(await readFile(file, "utf8")).slice(0, 12);
-    const wanted = series.flatMap(({ key, volumes }) =>
+describe("The covers of the demo data", () => {
+  it("are drawn in the shape of their volumes, small, and like the CDN's files", async () => {
+    const covers = series.flatMap(({ key, volumes }) =>
       volumes
         .filter(({ cover = true }) => cover)
-        .map(({ number, aspect_ratio = 0.7 }) => [`covers/${key}-${number}.webp`, aspect_ratio] as const),
+        .map(({ number, aspect_ratio = 0.7 }) => [`/images/covers/${key}-${number}.svg`, aspect_ratio] as const),
     );
+    expect(covers.length).toBeGreaterThan(100);
 
-    await makeCovers(put, series, new Set());
-
-    for (const [key, aspectRatio] of wanted) {
-      const bytes = Buffer.from(await (await get(`/images/${key}`)).arrayBuffer());
+    for (const [path, aspectRatio] of covers.slice(0, 40)) {
+      const response = await get(path);
+      const bytes = Buffer.from(await response.arrayBuffer());
       const { format, width, height } = await sharp(bytes).metadata();
-      expect(format).toBe("webp");
+
+      expect([path, format]).toEqual([path, "svg"]);
       expect(width / height).toBeCloseTo(aspectRatio, 2);
       expect(bytes.length).toBeLessThan(10_000);
+      expect(response.headers.get("content-security-policy")).toBe("default-src 'none'; sandbox");
     }
-    s3.requests.length = 0;
-    await makeCovers(put, series, new Set(wanted.map(([key]) => key)));
-    expect(s3.requests.filter((each) => each.startsWith("PUT"))).toEqual([]);
+  });
+
+  it("are no others", async () => {
+    expect((await get("/images/covers/nobody-1.svg")).status).toBe(404);
   });
 });
