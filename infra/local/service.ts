@@ -19,6 +19,7 @@ import { validTokens } from "./demo/tokens.ts";
 import type { Series } from "./demo/types.ts";
 import { docs } from "./docs.ts";
 import { openEdits } from "./edits.ts";
+import { settingsOf } from "./functions.ts";
 import { imageBucket } from "./image-bucket.ts";
 import { imagePages } from "./images.ts";
 import { setBucketVariables, setVariables } from "./variables.ts";
@@ -80,7 +81,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       stems: new Map(built.map((each) => [each.name, each.stem])),
       report: options.report,
     });
-    const lambda = await startLambda({ outdir, keepsSpare: true, prepare: edits.prepare });
+    const lambda = await startLambda({ outdir, settingsOf, prepare: edits.prepare });
     closers.push(lambda.close);
     const databaseUrl = `${serverUrl}/${encodeURIComponent(name)}`;
     await migrate(lambda, isOwn || options.setPasswords);

@@ -15,6 +15,7 @@ import { buildOrReuse } from "../build/reuse.ts";
 import { runCommand } from "../command.ts";
 import { defaultName } from "./database.ts";
 import { databaseUrlFrom } from "./database-url.ts";
+import { settingsOf } from "./functions.ts";
 import { planOf, type Statement } from "./plan.ts";
 import { newSecrets } from "./secrets.ts";
 import { builds } from "./service.ts";
@@ -84,7 +85,7 @@ export async function startRecorder(outdir: string) {
     allowedOrigins: ["http://localhost:3000"],
     imageBaseUrl: "http://localhost:3000/images",
   });
-  const lambda = await startLambda({ outdir });
+  const lambda = await startLambda({ outdir, settingsOf });
   return {
     /** The first statement that the function sends. Later ones would depend on its result. */
     async statementOf(name: string, event: unknown): Promise<Statement> {

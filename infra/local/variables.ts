@@ -20,7 +20,7 @@ export function setVariables({ database, dataApiUrl, key, allowedOrigins, imageB
     AWS_ENDPOINT_URL_RDS_DATA: dataApiUrl,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: dataApiUrl,
     DATABASE_CLUSTER_ARN: "arn:aws:rds:eu-central-1:123456789012:cluster:colophon",
-    // Each function gets the secret of its own role instead (lambda.ts).
+    // Each function gets the secret of its own role instead (functions.ts).
     DATABASE_SECRET_ARN: secretArns.master,
     ...secretVariables(secretArns),
     DATABASE_NAME: database,

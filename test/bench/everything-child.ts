@@ -1,8 +1,9 @@
 import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
+import { settingsOf } from "../../infra/local/functions.ts";
 import { eventOf } from "./requests.ts";
 
 const [outdir = ""] = process.argv.slice(2);
-const lambda = await startLambda({ outdir });
+const lambda = await startLambda({ outdir, settingsOf });
 
 const field = Buffer.from('"first_name":');
 const tailLength = 200;

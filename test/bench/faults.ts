@@ -8,6 +8,7 @@ import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { startPostgres } from "../../infra/aws-local/postgres/server.ts";
 import { startS3 } from "../../infra/aws-local/s3/server.ts";
 import { build } from "../../infra/build/build.ts";
+import { settingsOf } from "../../infra/local/functions.ts";
 import { imageBucket } from "../../infra/local/image-bucket.ts";
 import { setBucketVariables } from "../../infra/local/variables.ts";
 import { key, panelOrigin, useDatabase } from "../support/environment.ts";
@@ -63,7 +64,7 @@ async function startService(): Promise<{ service: Service; close(): Promise<void
   const dataApi = await startDataApi({ databaseUrl: server.url, key });
   useDatabase("postgres", dataApi.url);
   setBucketVariables(s3.url);
-  const lambda = await startLambda({ outdir });
+  const lambda = await startLambda({ outdir, settingsOf });
   const migrated = await lambda.invoke("ops-migrate", {});
   if ("error" in migrated) throw new Error(migrated.error.errorMessage);
   const gateway = await startGateway({ lambda, allowedOrigins: [panelOrigin], uploads: true });

@@ -3,6 +3,7 @@ import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data
 import { startDataApi } from "../../infra/aws-local/data-api/server.ts";
 import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { build } from "../../infra/build/build.ts";
+import { settingsOf } from "../../infra/local/functions.ts";
 import { functionName, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { key, useDatabase } from "../support/environment.ts";
@@ -26,7 +27,7 @@ export async function latency(stage: Stage): Promise<Row[]> {
   const outdir = join(catalogue.outdir, "../latency");
   await build({ outdir });
   useDatabase(catalogue.database, dataApi.url);
-  const lambda = await startLambda({ outdir });
+  const lambda = await startLambda({ outdir, settingsOf });
   const client = new RDSDataClient({ credentials: key });
   const [oneCall = 0] = await sideBySide(
     [() => client.send(new ExecuteStatementCommand({ ...cluster, database: catalogue.database, sql: "select 1" }))],

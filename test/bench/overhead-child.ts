@@ -2,15 +2,16 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { ExecuteStatementCommand, type ExecuteStatementCommandInput, RDSDataClient } from "@aws-sdk/client-rds-data";
 import { contextOf } from "../../infra/aws-local/lambda/context.ts";
-import { lambdaLimits, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
+import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { provideAwsLambda } from "../../infra/aws-local/lambda/stream.ts";
+import { settingsOf } from "../../infra/local/functions.ts";
 import { sideBySide } from "./measure.ts";
 import { type Call, call, eventOf } from "./requests.ts";
 
 const rounds = 400;
 const [outdir = "", list = "[]"] = process.argv.slice(2);
 const calls: Call[] = JSON.parse(list);
-const lambda = await startLambda({ outdir });
+const lambda = await startLambda({ outdir, settingsOf });
 provideAwsLambda();
 const client = new RDSDataClient({ maxAttempts: 1 });
 const times: { ours: number; bare: number }[] = [];
@@ -24,7 +25,7 @@ for (const each of calls) {
     const { records } = await client.send(new ExecuteStatementCommand(input));
     return { statusCode: 200, headers: { "Content-Type": "application/json" }, body: JSON.stringify(records) };
   };
-  const context = contextOf(each.name, lambdaLimits.longTimeoutInMilliseconds);
+  const context = contextOf(each.name, 900_000);
   // Called as Lambda's runtime does, without the checks of the local gateway.
   const { handler } = await import(join(outdir, each.name, "index.mjs"));
   const ours = each.name.endsWith("list")

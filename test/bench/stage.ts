@@ -8,6 +8,7 @@ import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/ser
 import { build } from "../../infra/build/build.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
 import { scale, scaleUsers } from "../../infra/local/demo/scale.ts";
+import { settingsOf } from "../../infra/local/functions.ts";
 import { key, useDatabase } from "../support/environment.ts";
 
 export interface Stage {
@@ -58,7 +59,7 @@ export async function setTheStage(): Promise<Stage> {
     await build({ outdir });
     await execute(server, `create database ${database}`);
     useDatabase(database, dataApi.url);
-    const migrated = await (await startLambda({ outdir })).invoke("ops-migrate", {});
+    const migrated = await (await startLambda({ outdir, settingsOf })).invoke("ops-migrate", {});
     if ("error" in migrated) throw new Error(migrated.error.errorMessage);
     const url = `${server.url}/${database}`;
     await loadDemo(url);
@@ -84,7 +85,7 @@ export async function setTheStage(): Promise<Stage> {
     async over(size) {
       const { database, outdir } = await catalogue(size);
       useDatabase(database, dataApi.url);
-      return await startLambda({ outdir, variables: { ...process.env } });
+      return await startLambda({ outdir, settingsOf, variables: { ...process.env } });
     },
     async close() {
       await dataApi.close();

@@ -7,6 +7,7 @@ import { bind } from "../../infra/aws-local/data-api/parameters.ts";
 import { run } from "../../infra/aws-local/data-api/query.ts";
 import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { build } from "../../infra/build/build.ts";
+import { settingsOf } from "../../infra/local/functions.ts";
 import type { Statement } from "../../infra/local/plan.ts";
 import { useDatabase } from "../support/environment.ts";
 import { median, type Row } from "./measure.ts";
@@ -30,7 +31,7 @@ export async function statements(stage: Stage): Promise<Row[]> {
   const ownOutdir = join(outdir, "../statements");
   await build({ outdir: ownOutdir });
   useDatabase(database, recorder.url);
-  const lambda = await startLambda({ outdir: ownOutdir });
+  const lambda = await startLambda({ outdir: ownOutdir, settingsOf });
   const client = await countingClient(`${stage.databaseUrl}/${database}`);
   const { rows: releases } = await client.query("select schema from releases");
   const rows: Row[] = [];

@@ -8,6 +8,7 @@ import { type Gateway, startGateway } from "../../infra/aws-local/api-gateway/se
 import { type DataApi, startDataApi } from "../../infra/aws-local/data-api/server.ts";
 import { type Lambda, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
+import { settingsOf } from "../../infra/local/functions.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor, addClients, aPublisher, aSeries } from "../support/catalogue.ts";
 import { copyEmptyCluster } from "../support/empty-cluster.ts";
@@ -28,7 +29,7 @@ const start = (port?: number) =>
   startPostgres({ directory: join(directory, "postgres"), durable: false, ...(port && { port }) });
 
 /** A function stops retrying 5 s before its timeout, so with these it stops after three seconds. */
-const shortTimeouts = { timeoutInMilliseconds: 8_000, longTimeoutInMilliseconds: 8_000 };
+const shortTimeouts = { bufferedInMilliseconds: 8_000, longInMilliseconds: 8_000 };
 
 /** A PostgreSQL of its own, because the test stops it. */
 beforeAll(async () => {
@@ -38,10 +39,13 @@ beforeAll(async () => {
   server = await start();
   dataApi = await startDataApi({ databaseUrl: server.url, key });
   useDatabase("postgres", dataApi.url);
-  const migration = await startLambda({ outdir: inject("outdir") });
+  const migration = await startLambda({ outdir: inject("outdir"), settingsOf });
   await migration.invoke("ops-migrate", {});
   await migration.close();
-  lambda = await startLambda({ outdir: inject("outdir"), limits: shortTimeouts });
+  lambda = await startLambda({
+    outdir: inject("outdir"),
+    settingsOf: (name) => settingsOf(name, shortTimeouts),
+  });
   gateway = await startGateway({ lambda, allowedOrigins: [panelOrigin], uploads: false });
   cache = await startSharedCache(gateway.url, publicReads(endpoints));
   sql = postgres(`${server.url}/postgres`, { max: 1, onnotice: () => {} });

@@ -15,7 +15,7 @@ let stack: Stack;
 let administrator: Person;
 
 beforeAll(async () => {
-  stack = await startStack({ limits: { timeoutInMilliseconds: limit, longTimeoutInMilliseconds: limit } });
+  stack = await startStack({ timeouts: { bufferedInMilliseconds: limit, longInMilliseconds: limit } });
   administrator = await anAdministrator(stack.sql);
 });
 

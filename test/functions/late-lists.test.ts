@@ -4,13 +4,13 @@ import sample from "../../events/contributors/list.json" with { type: "json" };
 import { addClients, addLongContributors } from "../support/catalogue.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 
-const longTimeoutInMilliseconds = 9_000;
+const longInMilliseconds = 9_000;
 
 let stack: Stack;
 let lines: string[];
 
 beforeAll(async () => {
-  stack = await startStack({ limits: { longTimeoutInMilliseconds } });
+  stack = await startStack({ timeouts: { longInMilliseconds } });
   await addClients(stack.sql);
   // More than fits into the buffers on the way, compressed or not.
   await addLongContributors(stack.sql, 6_000);

@@ -10,7 +10,8 @@ let administrator: Person;
 
 beforeAll(async () => {
   stack = await startStack({
-    limits: { environments: 1, timeoutInMilliseconds: limit, gatewayInMilliseconds: limit },
+    limits: { environments: 1, gatewayInMilliseconds: limit },
+    timeouts: { bufferedInMilliseconds: limit },
   });
   administrator = await anAdministrator(stack.sql);
 });

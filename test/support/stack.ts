@@ -9,6 +9,7 @@ import { type DataApi, type DataApiOptions, startDataApi } from "../../infra/aws
 import { type Lambda, type LambdaLimits, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { owner } from "../../infra/aws-local/postgres/owner.ts";
 import { type S3, startS3 } from "../../infra/aws-local/s3/server.ts";
+import { settingsOf, type Timeouts } from "../../infra/local/functions.ts";
 import { imageBucket } from "../../infra/local/image-bucket.ts";
 import { imagePages } from "../../infra/local/images.ts";
 import { setBucketVariables } from "../../infra/local/variables.ts";
@@ -53,8 +54,9 @@ export interface StackOptions {
   readonly allowedOrigins?: readonly string[];
   /** Whether there are the file service, S3, and its images under `/images/`. */
   readonly uploads?: boolean;
-  /** The limits of functions; with a shorter timeout they stop retrying earlier. */
   readonly limits?: Partial<LambdaLimits>;
+  /** With a shorter timeout functions stop retrying earlier. */
+  readonly timeouts?: Partial<Timeouts>;
 }
 
 /** Starts a stack for one test file; call it in `beforeAll` and close it in `afterAll`. */
@@ -64,6 +66,7 @@ export async function startStack({
   allowedOrigins = [panelOrigin],
   uploads = false,
   limits = {},
+  timeouts = {},
 }: StackOptions = {}): Promise<Stack> {
   const ownerUrl = inject("ownerUrl");
   const database = `test_${randomUUID().replaceAll("-", "")}`;
@@ -74,7 +77,11 @@ export async function startStack({
   useDatabase(database, dataApi.url, allowedOrigins);
   delete process.env.IMAGE_BUCKET;
   const files = uploads ? await startFileService() : undefined;
-  const lambda = await startLambda({ outdir: inject("outdir"), limits });
+  const lambda = await startLambda({
+    outdir: inject("outdir"),
+    limits,
+    settingsOf: (name) => settingsOf(name, timeouts),
+  });
   const pages = files ? { pages: imagePages(files.s3.url, key) } : {};
   const gateway = await startGateway({ lambda, key, allowedOrigins, uploads, ...pages });
   process.env.API_URL = gateway.url;

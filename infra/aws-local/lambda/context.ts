@@ -1,4 +1,5 @@
 import type { Context } from "aws-lambda";
+import { memoryInMegabytesDefault } from "./settings.ts";
 
 /** What a handler learns of its invocation. Its callbacks left Lambda with Node.js 24. */
 export type InvocationContext = Omit<Context, "done" | "fail" | "succeed">;
@@ -7,6 +8,7 @@ export function contextOf(
   functionName: string,
   remainingInMilliseconds: number,
   awsRequestId: string = crypto.randomUUID(),
+  memoryInMegabytes = memoryInMegabytesDefault,
 ): InvocationContext {
   const deadline = Date.now() + remainingInMilliseconds;
   const region = process.env.AWS_REGION ?? "us-east-1";
@@ -22,5 +24,3 @@ export function contextOf(
     getRemainingTimeInMillis: () => deadline - Date.now(),
   };
 }
-
-export const memoryInMegabytes = 1024;

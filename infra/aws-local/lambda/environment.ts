@@ -1,28 +1,26 @@
-import { randomUUID } from "node:crypto";
-import { rename, writeFile } from "node:fs/promises";
 import inspector from "node:inspector";
-import { join } from "node:path";
 import { Readable } from "node:stream";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
-import { build } from "esbuild";
 import { printLog } from "../log.ts";
-import { memoryInMegabytes } from "./context.ts";
 import {
   type FromRuntime,
   type FunctionError,
   functionErrorOf,
+  type Handlers,
+  handleMessage,
   type Invoke,
-  type Load,
+  type Message,
   type Start,
   type ToRuntime,
 } from "./messages.ts";
+import { type FunctionSettings, memoryInMegabytesDefault, type Variables } from "./settings.ts";
 import type { Prelude } from "./stream.ts";
 
 /** An execution environment: a thread that loads one function and runs one invocation of it at a time. */
 export interface Environment {
-  /** @throws {Failure} */
-  load(load: Omit<Load, "kind">): Promise<{ readonly isStreaming: boolean }>;
-  run(invoke: Omit<Invoke, "kind">, logLate: (error: FunctionError) => void): Run;
+  /** Rejects with a `Failure` when the function cannot be loaded. */
+  readonly loaded: Promise<void>;
+  run(invoke: Invoke, logLate: (error: FunctionError) => void): Run;
   readonly hasEnded: boolean;
   end(): Promise<void>;
 }
@@ -50,32 +48,9 @@ export class Failure extends Error {
 
 interface Work {
   readonly requestId: string;
-  receive(message: FromRuntime): void;
+  readonly handlers: Handlers<FromRuntime>;
   /** The environment has ended before the work was done. */
   fail(reason: FunctionError): void;
-}
-
-/**
- * Writes the runtime as one JavaScript module. Each thread would otherwise strip the types, and take twice as long to
- * boot.
- * @returns its file
- */
-export async function bundleRuntime(directory: string): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [join(import.meta.dirname, "runtime.ts")],
-    bundle: true,
-    write: false,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    external: ["sharp"],
-  });
-  const file = join(directory, "runtime.mjs");
-  // Written to another file and renamed, because other threads may be reading the old one.
-  const unfinished = join(directory, `runtime-${randomUUID()}.mjs`);
-  await writeFile(unfinished, outputFiles[0]?.text ?? "");
-  await rename(unfinished, file);
-  return file;
 }
 
 /** How long loading a function may take (AWS, "Understanding the Lambda execution environment lifecycle"). */
@@ -84,13 +59,24 @@ const loadingInMilliseconds = 10_000;
 /** Whether a debugger can attach to this process: then functions have no timeout, because of breakpoints. */
 export const isDebugged = inspector.url() !== undefined;
 
-/** Boots a runtime, which waits for a function to load. */
-export function openEnvironment(runtime: string): Environment {
+/** Starts a thread, which loads a function from its file. */
+export function openEnvironment(
+  name: string,
+  file: string,
+  variables: Variables,
+  { memoryInMegabytes = memoryInMegabytesDefault, imports = [], ...settings }: FunctionSettings,
+): Environment {
   const { port1: port, port2 } = new MessageChannel();
   const sent = new Int32Array(new SharedArrayBuffer(4));
-  const worker = new Worker(runtime, {
-    workerData: { port: port2, sent, isDebugged } satisfies Start,
+  const worker = new Worker(new URL("runtime.ts", import.meta.url), {
+    workerData: { port: port2, sent, isDebugged, name, file, imports, memoryInMegabytes } satisfies Start,
     transferList: [port2],
+    env: {
+      ...variables,
+      ...settings.variables,
+      AWS_LAMBDA_FUNCTION_NAME: name,
+      AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryInMegabytes),
+    },
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: memoryInMegabytes },
   });
@@ -98,13 +84,13 @@ export function openEnvironment(runtime: string): Environment {
   let hasEnded = false;
   let cause: Error | undefined;
 
-  const receive = (message: FromRuntime) => {
-    if (message.kind === "log") printLog(message.level, message.text);
-    else work?.receive(message);
-  };
+  const log: Handlers<FromRuntime> = { log: ({ level, text }) => printLog(level, text) };
+  const receive = (message: Message<FromRuntime>) => handleMessage({ ...log, ...work?.handlers }, message);
+  const send = <Kind extends keyof ToRuntime>(kind: Kind, value: ToRuntime[Kind]) => port.postMessage({ kind, value });
+
   port.on("message", receive);
   worker.once("error", (error) => {
-    cause = error;
+    cause = error instanceof Error ? error : new Error(String(error));
   });
   worker.once("exit", (code) => {
     for (let left = receiveMessageOnPort(port); left; left = receiveMessageOnPort(port)) receive(left.message);
@@ -113,10 +99,15 @@ export function openEnvironment(runtime: string): Environment {
     work?.fail(exitError(work.requestId, code, cause));
   });
   // An environment that waits for an invocation keeps no process alive.
-  port.unref();
   worker.unref();
 
-  const begin = (message: Load | Invoke, timeoutInMilliseconds: number, next: Work) => {
+  const end = async () => {
+    hasEnded = true;
+    await worker.terminate();
+  };
+
+  /** Returns the function that ends the work. */
+  const begin = (next: Work, timeoutInMilliseconds: number) => {
     const timer = isDebugged
       ? undefined
       : setTimeout(() => {
@@ -125,9 +116,6 @@ export function openEnvironment(runtime: string): Environment {
         }, timeoutInMilliseconds);
     work = next;
     port.ref();
-    send(message);
-    Atomics.add(sent, 0, 1);
-    Atomics.notify(sent, 0);
     return () => {
       clearTimeout(timer);
       work = undefined;
@@ -135,34 +123,23 @@ export function openEnvironment(runtime: string): Environment {
     };
   };
 
-  const send = (message: ToRuntime) => port.postMessage(message);
-
-  const end = async () => {
-    hasEnded = true;
-    await worker.terminate();
+  const load = async () => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const fail = (reason: FunctionError) => reject(new Failure(reason));
+    const finish = begin({ requestId: "", handlers: { loaded: resolve, failed: fail }, fail }, loadingInMilliseconds);
+    return await promise.finally(finish);
   };
 
   return {
-    load(load) {
-      const { promise, resolve, reject } = Promise.withResolvers<{ isStreaming: boolean }>();
-      const finish = begin({ kind: "load", ...load }, loadingInMilliseconds, {
-        requestId: "",
-        receive: (message) => {
-          if (message.kind === "loaded") resolve(message);
-          if (message.kind === "failed") reject(new Failure(message.error));
-        },
-        fail: (reason) => reject(new Failure(reason)),
-      });
-      return promise.finally(finish);
-    },
+    loaded: load(),
 
     run(invoke, logLate) {
       const answer = Promise.withResolvers<Answer>();
       const over = Promise.withResolvers<void>();
       const body = new Readable({
-        read: () => send({ kind: "pull" }),
+        read: () => send("pull", undefined),
         destroy(error, callback) {
-          if (work === current) send({ kind: "abandon" });
+          if (work === current) send("abandon", undefined);
           callback(error);
         },
       });
@@ -178,21 +155,27 @@ export function openEnvironment(runtime: string): Environment {
       };
       const current: Work = {
         requestId: invoke.requestId,
-        receive(message) {
-          if (message.kind === "head") answer.resolve({ head: message.head, body });
-          else if (message.kind === "chunk") body.push(message.bytes);
-          else if (message.kind === "end") body.push(null);
-          else if (message.kind === "failed-late") logLate(message.error);
-          else if (message.kind === "failed" || message.kind === "broken") fail(message.error);
-          else if (message.kind === "result") answer.resolve({ text: message.text });
-          if (message.kind === "result" || message.kind === "done") finish();
+        handlers: {
+          result(text) {
+            answer.resolve({ text });
+            finish();
+          },
+          head: (head) => answer.resolve({ head, body }),
+          chunk: (bytes) => void body.push(bytes),
+          end: () => void body.push(null),
+          failed: fail,
+          failedLate: logLate,
+          done: finish,
         },
         fail(reason) {
           fail(reason);
           finish();
         },
       };
-      const done = begin({ kind: "invoke", ...invoke }, invoke.timeoutInMilliseconds, current);
+      const done = begin(current, invoke.timeoutInMilliseconds);
+      send("invoke", invoke);
+      Atomics.add(sent, 0, 1);
+      Atomics.notify(sent, 0);
       return { answer: answer.promise, over: over.promise };
     },
 

@@ -1,33 +1,28 @@
 import { randomUUID } from "node:crypto";
 import { readdir } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { databaseRoleOf } from "../../build/database-role.ts";
-import { secretArns } from "../../local/secrets.ts";
 import { printLog } from "../log.ts";
-import { type Answer, bundleRuntime, Failure } from "./environment.ts";
+import { type Answer, Failure, openEnvironment } from "./environment.ts";
+import { type Environments, openEnvironments } from "./environments.ts";
+import { openLimiter } from "./limiter.ts";
 import type { FunctionError } from "./messages.ts";
-import { type Loaded, openPool, type Variables } from "./pool.ts";
 import { RequestTooLarge, TooManyRequests } from "./refusals.ts";
+import type { FunctionSettings, Variables } from "./settings.ts";
 import type { Prelude } from "./stream.ts";
 
 export interface LambdaOptions {
-  /** Where the built functions are: `<outdir>/<stem>/index.mjs`. */
+  /** Where the built functions are: `<outdir>/admin/list/index.mjs` is the function `admin-list`. */
   readonly outdir: string;
-  readonly limits?: Partial<LambdaLimits>;
-  /**
-   * The environment variables of functions. Default: those of this process when an environment opens. In addition each
-   * function gets the ARN of its database role's secret.
-   */
+  /** The environment variables of all functions. Default: those of this process when an environment opens. */
   readonly variables?: Variables;
-  /** Keeps one environment booted without a function, so that the first invocation of a function is faster. */
-  readonly keepsSpare?: boolean;
+  readonly settingsOf?: (name: string) => FunctionSettings;
+  readonly limits?: Partial<LambdaLimits>;
   /** Runs before a function is loaded, for example to build it again. When it fails, the invocation fails. */
   readonly prepare?: (name: string) => Promise<void>;
-  /** Reserved concurrency by function: while so many invocations run, further ones fail with `TooManyRequests`. */
-  readonly reserved?: Readonly<Record<string, number>>;
 }
 
 export interface LambdaLimits {
@@ -36,10 +31,6 @@ export interface LambdaLimits {
   /** Of a buffered result, as JSON. */
   readonly responseBytes: number;
   readonly streamedBytes: number;
-  /** Of functions that answer API Gateway in one piece. */
-  readonly timeoutInMilliseconds: number;
-  /** Of functions that stream, and of those that operators and deployments invoke (`ops-…`). */
-  readonly longTimeoutInMilliseconds: number;
   /** Environments of one function at the same time; further invocations wait. */
   readonly environments: number;
   /** How long API Gateway waits. An invocation that has not begun shortly before is throttled. */
@@ -47,15 +38,13 @@ export interface LambdaLimits {
 }
 
 /**
- * AWS, "Lambda quotas": 6 MB each way, 200 MB streamed, 900 s. API Gateway waits 29 s for a buffered answer. A machine
- * has room for fewer environments than AWS.
+ * AWS, "Lambda quotas": 6 MB each way, 200 MB streamed. API Gateway waits 29 s for a buffered answer. A machine has room
+ * for fewer environments than AWS.
  */
 export const lambdaLimits: LambdaLimits = {
   requestBytes: 6_291_456,
   responseBytes: 6_291_556,
   streamedBytes: 200 * 1_048_576,
-  timeoutInMilliseconds: 29_000,
-  longTimeoutInMilliseconds: 900_000,
   environments: 16,
   gatewayInMilliseconds: 29_000,
 };
@@ -95,44 +84,56 @@ export interface Lambda {
   close(): Promise<void>;
 }
 
-/** Starts a runtime over built functions; each is loaded when it is first invoked. */
+/** Starts Lambda over built functions; each is loaded when it is first invoked. */
 export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   const limits = { ...lambdaLimits, ...options.limits };
+  const settingsOf = options.settingsOf ?? ((): FunctionSettings => ({}));
   const files = await findBundles(options.outdir);
-  const pool = openPool({
-    runtime: await bundleRuntime(options.outdir),
-    files,
-    environmentsMax: limits.environments,
-    waitMaxInMilliseconds: limits.gatewayInMilliseconds - throttleReserveInMilliseconds,
-    variablesOf: (name) => ({
-      ...(options.variables ?? process.env),
-      DATABASE_SECRET_ARN: secretArns[databaseRoleOf(name)],
-    }),
-    compiled: join(options.outdir, ".compiled"),
-    keepsSpare: options.keepsSpare ?? false,
-    prepare: options.prepare,
-  });
+  const inTurn = openLimiter(availableParallelism());
+  const environments = new Map(
+    [...files].map(([name, file]) => [
+      name,
+      openEnvironments({
+        max: limits.environments,
+        waitMaxInMilliseconds: limits.gatewayInMilliseconds - throttleReserveInMilliseconds,
+        inTurn,
+        prepare: async () => {
+          await options.prepare?.(name);
+          for (const each of settingsOf(name).imports ?? []) await import(each);
+        },
+        open: () => openEnvironment(name, file, options.variables ?? process.env, settingsOf(name)),
+      }),
+    ]),
+  );
+  const all = [...environments.values()];
 
   const running = new Map<string, number>();
   /** Counts an invocation against the function's reserved concurrency. Returns the function that ends the count. */
   const countInvocation = (name: string): (() => void) => {
     const count = running.get(name) ?? 0;
-    if (count >= (options.reserved?.[name] ?? Number.POSITIVE_INFINITY))
+    if (count >= (settingsOf(name).reservedConcurrency ?? Number.POSITIVE_INFINITY))
       throw new TooManyRequests("ReservedFunctionConcurrentInvocationLimitExceeded");
     running.set(name, count + 1);
     return () => running.set(name, (running.get(name) ?? 0) - 1);
   };
 
   /**
-   * On AWS an invocation does not wait for others, so its function knows when API Gateway gives up. Here it is told what
-   * remains, and changes nothing after its request has been answered.
+   * On AWS an invocation does not wait for others, so a function that answers API Gateway in one piece knows when it gives
+   * up. Here it is told what remains, and changes nothing after its request has been answered.
    */
-  const timesOf = ({ name, isStreaming }: Loaded, waitedInMilliseconds: number) => {
-    const isLong = isStreaming || name.startsWith("ops-");
-    const timeoutInMilliseconds = isLong ? limits.longTimeoutInMilliseconds : limits.timeoutInMilliseconds;
-    const untilAnswered = limits.gatewayInMilliseconds - waitedInMilliseconds;
+  const timesOf = (name: string, waitedInMilliseconds: number) => {
+    const { gatewayInMilliseconds } = limits;
+    const { timeoutInMilliseconds = gatewayInMilliseconds } = settingsOf(name);
+    const untilAnswered = gatewayInMilliseconds - waitedInMilliseconds;
+    const isLong = timeoutInMilliseconds > gatewayInMilliseconds;
     const remainingInMilliseconds = isLong ? timeoutInMilliseconds : Math.min(timeoutInMilliseconds, untilAnswered);
     return { timeoutInMilliseconds, remainingInMilliseconds };
+  };
+
+  const poolOf = (name: string): Environments => {
+    const pool = environments.get(name);
+    if (!pool) throw new Failure(notFound(name));
+    return pool;
   };
 
   /** Runs a function. When it fails, gives Lambda's answer. */
@@ -147,18 +148,18 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     const log = (error: FunctionError) =>
       printLog("error", JSON.stringify({ level: "error", function: name, requestId, ...error }));
     try {
-      if (!files.has(name)) throw new Failure(notFound(name));
+      const pool = poolOf(name);
       const uncount = countInvocation(name);
-      const loaded = await pool.acquire(name).catch((error) => {
+      const environment = await pool.acquire().catch((error) => {
         uncount();
         throw error;
       });
       const { responseBytes, streamedBytes } = limits;
-      const times = timesOf(loaded, performance.now() - sentAt);
-      const run = loaded.environment.run({ requestId, event: text, ...times, responseBytes, streamedBytes }, log);
+      const times = timesOf(name, performance.now() - sentAt);
+      const run = environment.run({ requestId, event: text, ...times, responseBytes, streamedBytes }, log);
       void run.over.then(() => {
         uncount();
-        pool.release(loaded);
+        pool.release(environment);
       });
       return await read(await run.answer);
     } catch (error) {
@@ -195,9 +196,9 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
         if ("head" in answer) return answer;
         throw new Failure(noStream);
       }),
-    provision: pool.provision,
-    renew: pool.renew,
-    close: pool.close,
+    provision: (name, count) => poolOf(name).provision(count),
+    renew: async () => void (await Promise.all(all.map((pool) => pool.renew()))),
+    close: async () => void (await Promise.all(all.map((pool) => pool.close()))),
   };
 }
 

@@ -8,27 +8,22 @@ export interface FunctionError {
   readonly trace?: readonly string[];
 }
 
-/** The data that a runtime thread is started with. */
+/** What a runtime thread is started with. */
 export interface Start {
   readonly port: MessagePort;
   /** Counts the invocations that were sent. The runtime waits until the count is higher than that of those it has taken. */
   readonly sent: Int32Array;
   /** A debugger sets its breakpoints between invocations, so the runtime must not block its thread then. */
   readonly isDebugged: boolean;
-}
-
-export interface Load {
-  readonly kind: "load";
   readonly name: string;
+  /** The function's module. */
   readonly file: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where compiled code is kept. */
-  readonly compiled: string;
-  readonly usesSharp: boolean;
+  /** URLs of modules to import before it. */
+  readonly imports: readonly string[];
+  readonly memoryInMegabytes: number;
 }
 
 export interface Invoke {
-  readonly kind: "invoke";
   readonly requestId: string;
   /** As JSON, like the result. */
   readonly event: string;
@@ -39,24 +34,47 @@ export interface Invoke {
   readonly streamedBytes: number;
 }
 
-/** The reader of a stream wants the next chunk, or has closed the stream. */
-export interface Reading {
-  readonly kind: "pull" | "abandon";
+/** The messages to a runtime, with what each carries. */
+export interface ToRuntime {
+  readonly invoke: Invoke;
+  /** The reader of a stream wants the next chunk. */
+  readonly pull: undefined;
+  /** The reader of a stream has closed it. */
+  readonly abandon: undefined;
 }
 
-export type ToRuntime = Load | Invoke | Reading;
-
-export type FromRuntime =
-  | { readonly kind: "loaded"; readonly isStreaming: boolean }
-  | { readonly kind: "log"; readonly level: LogLevel; readonly text: string }
-  | { readonly kind: "result"; readonly text: string }
-  | { readonly kind: "head"; readonly head: Prelude }
-  | { readonly kind: "chunk"; readonly bytes: Uint8Array }
-  | { readonly kind: "end" }
-  /** `failed` before a result or head, `broken` within the stream, `failed-late` after it: that is only logged. */
-  | { readonly kind: "failed" | "broken" | "failed-late"; readonly error: FunctionError }
+/** The messages from a runtime, with what each carries. */
+export interface FromRuntime {
+  readonly loaded: undefined;
+  readonly log: { readonly level: LogLevel; readonly text: string };
+  /** A buffered result, as JSON; nothing follows it. */
+  readonly result: string;
+  /** The beginning of a stream, its chunks, and its end. */
+  readonly head: Prelude;
+  readonly chunk: Uint8Array;
+  readonly end: undefined;
+  /** Loading, the function or its stream has failed. */
+  readonly failed: FunctionError;
+  /** The function has failed after its stream: that is only logged. */
+  readonly failedLate: FunctionError;
   /** After a failure, or when both the stream and its handler have ended. */
-  | { readonly kind: "done" };
+  readonly done: undefined;
+}
+
+/** One of the messages, as it is sent. */
+export type Message<Messages> = {
+  readonly [Kind in keyof Messages]: { readonly kind: Kind; readonly value: Messages[Kind] };
+}[keyof Messages];
+
+/** What is done with each kind of message; other kinds are ignored. */
+export type Handlers<Messages> = { readonly [Kind in keyof Messages]?: (value: Messages[Kind]) => void };
+
+export function handleMessage<Messages, Kind extends keyof Messages>(
+  handlers: Handlers<Messages>,
+  { kind, value }: { readonly kind: Kind; readonly value: Messages[Kind] },
+): void {
+  handlers[kind]?.(value);
+}
 
 export const logLevels = ["debug", "error", "info", "log", "warn"] as const;
 export type LogLevel = (typeof logLevels)[number];

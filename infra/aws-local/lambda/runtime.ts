@@ -1,4 +1,3 @@
-import module from "node:module";
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";
 import { receiveMessageOnPort, workerData } from "node:worker_threads";
@@ -6,10 +5,11 @@ import { contextOf } from "./context.ts";
 import {
   type FromRuntime,
   functionErrorOf,
+  type Handlers,
+  handleMessage,
   type Invoke,
-  type Load,
   logLevels,
-  type Reading,
+  type Message,
   type Start,
   type ToRuntime,
 } from "./messages.ts";
@@ -17,84 +17,70 @@ import { isStreamingHandler, openResponse, provideAwsLambda, ResponseStream, run
 
 type Handler = (event: unknown, ...rest: unknown[]) => unknown;
 
-const { port, sent, isDebugged }: Start = workerData;
+const { port, sent, isDebugged, name, file, imports, memoryInMegabytes }: Start = workerData;
 let taken = 0;
-const queue: ToRuntime[] = [];
-/** Handles messages from the reader of the current stream. */
-let handleReading = (_message: Reading): void => {};
+const invocations: Invoke[] = [];
+const takeInvocation = (invoke: Invoke) => void invocations.push(invoke);
+/** A message for a stream that has ended is ignored. */
+let handlers: Handlers<ToRuntime> = { invoke: takeInvocation };
 
-const send = (message: FromRuntime) => port.postMessage(message);
+const send = <Kind extends keyof FromRuntime>(kind: Kind, value: FromRuntime[Kind], transferred: ArrayBuffer[] = []) =>
+  port.postMessage({ kind, value }, transferred);
+
+const receive = (message: Message<ToRuntime>) => handleMessage(handlers, message);
 
 /**
- * Blocks the thread until there is a message, as AWS freezes an environment: meanwhile no timer fires, and no work that
- * the function left running goes on.
+ * Blocks the thread until there is an invocation, as AWS freezes an environment: meanwhile no timer fires, and no work
+ * that the function left running goes on.
  */
-async function next(): Promise<Load | Invoke> {
-  if (isDebugged) await messageSent();
+async function nextInvocation(): Promise<Invoke> {
+  if (isDebugged) await isSent();
   else Atomics.wait(sent, 0, taken);
   for (;;) {
-    const message: ToRuntime = queue.shift() ?? receiveMessageOnPort(port)?.message;
-    // A message for a stream that has ended is dropped.
-    if (message.kind !== "load" && message.kind !== "invoke") continue;
+    const invoke = invocations.shift();
+    if (!invoke) {
+      receive(receiveMessageOnPort(port)?.message);
+      continue;
+    }
     taken += 1;
-    return message;
+    return invoke;
   }
 }
 
-async function messageSent(): Promise<void> {
+async function isSent(): Promise<void> {
   port.ref();
   await Atomics.waitAsync(sent, 0, taken).value;
   port.unref();
 }
 
-port.on("message", (message: ToRuntime) => {
-  if (message.kind === "load" || message.kind === "invoke") queue.push(message);
-  else handleReading(message);
-});
+port.on("message", receive);
 // A function that waits for nothing has ended: the port must not keep the thread alive.
 port.unref();
 
 /** Lets callbacks run that are due when an invocation ends, such as the one that returns a connection to its pool. */
 const nextTurn = () => new Promise((done) => setImmediate(done));
 
-async function load({
-  name,
-  file,
-  environment,
-  compiled,
-  usesSharp,
-}: Load): Promise<(invoke: Invoke) => Promise<void>> {
-  for (const key of Object.keys(process.env)) if (!(key in environment)) delete process.env[key];
-  Object.assign(process.env, environment);
-  module.enableCompileCache?.(compiled);
-  if (usesSharp) await keepFormats();
+async function load(): Promise<(invoke: Invoke) => Promise<void>> {
+  for (const each of imports) await import(each);
   const { handler } = await import(pathToFileURL(file).href);
   if (typeof handler !== "function")
     throw runtimeError("Runtime.HandlerNotFound", "index.handler is undefined or not exported");
-  const isStreaming = isStreamingHandler(handler);
-  send({ kind: "loaded", isStreaming });
-  module.flushCompileCache?.();
-  return (invoke) => (isStreaming ? stream(name, handler, invoke) : answer(name, handler, invoke));
+  send("loaded", undefined);
+  const run = isStreamingHandler(handler) ? stream : answer;
+  return (invoke) => run(handler, invoke);
 }
 
-/**
- * Makes `sharp.block` do nothing. For a moment it would take all formats from the other threads, too, and the main
- * thread has already called it.
- */
-async function keepFormats(): Promise<void> {
-  const { default: sharp } = await import("sharp");
-  Object.assign(sharp, { block: () => sharp });
-}
+const contextFor = ({ remainingInMilliseconds, requestId }: Invoke) =>
+  contextOf(name, remainingInMilliseconds, requestId, memoryInMegabytes);
 
-async function answer(name: string, handler: Handler, invoke: Invoke): Promise<void> {
+async function answer(handler: Handler, invoke: Invoke): Promise<void> {
   try {
-    const context = contextOf(name, invoke.remainingInMilliseconds, invoke.requestId);
-    const text = JSON.stringify(await handler(JSON.parse(invoke.event), context)) ?? "null";
+    const text = JSON.stringify(await handler(JSON.parse(invoke.event), contextFor(invoke))) ?? "null";
     if (Buffer.byteLength(text) > invoke.responseBytes) throw tooLarge(invoke.responseBytes);
-    send({ kind: "result", text });
+    send("result", text);
   } catch (error) {
-    send({ kind: "failed", error: functionErrorOf(error) });
-    send({ kind: "done" });
+    send("failed", functionErrorOf(error));
+    send("done", undefined);
   }
 }
 
@@ -105,29 +91,26 @@ const tooLarge = (bytesMax: number) =>
   );
 
 /** Resolves when both the stream and the handler have ended. */
-async function stream(name: string, handler: Handler, invoke: Invoke): Promise<void> {
-  const context = contextOf(name, invoke.remainingInMilliseconds, invoke.requestId);
+async function stream(handler: Handler, invoke: Invoke): Promise<void> {
   const stream = new ResponseStream(invoke.streamedBytes);
-  const work = (async () => await handler(JSON.parse(invoke.event), stream, context))();
+  const work = (async () => await handler(JSON.parse(invoke.event), stream, contextFor(invoke)))();
   work.then(
     () => stream.fail(new Error("Response stream is not finished.")),
     (error) => stream.fail(error instanceof Error ? error : new Error(String(error))),
   );
-  let isOpen = false;
   try {
     const { head, content } = await openResponse(stream);
-    isOpen = true;
     work.catch((error) => {
-      if (!stream.isAbandoned) send({ kind: "failed-late", error: functionErrorOf(error) });
+      if (!stream.isAbandoned) send("failedLate", functionErrorOf(error));
     });
     const delivered = deliver(content, stream);
-    send({ kind: "head", head });
+    send("head", head);
     await delivered;
   } catch (error) {
-    send({ kind: isOpen ? "broken" : "failed", error: functionErrorOf(error) });
+    send("failed", functionErrorOf(error));
   }
   await work.catch(() => {});
-  send({ kind: "done" });
+  send("done", undefined);
 }
 
 /**
@@ -137,40 +120,39 @@ async function stream(name: string, handler: Handler, invoke: Invoke): Promise<v
 function deliver(content: AsyncGenerator<Buffer>, stream: ResponseStream): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   stream.once("error", reject);
-  handleReading = ({ kind }) => {
-    if (kind === "abandon") {
+  handlers = {
+    invoke: takeInvocation,
+    pull: () => {
+      content.next().then(({ done, value }) => (done ? resolve(send("end", undefined)) : sendChunk(value)), reject);
+    },
+    abandon: () => {
       stream.abandon();
       resolve();
-    } else {
-      content.next().then(({ done, value }) => (done ? resolve(send({ kind: "end" })) : sendChunk(value)), reject);
-    }
+    },
   };
   port.ref();
   return promise.finally(() => {
     port.unref();
-    handleReading = () => {};
+    handlers = { invoke: takeInvocation };
   });
 }
 
 /** Transfers a copy: the chunk's memory may be shared with other buffers of the function. */
 function sendChunk(chunk: Buffer): void {
   const bytes = new Uint8Array(chunk);
-  port.postMessage({ kind: "chunk", bytes } satisfies FromRuntime, [bytes.buffer]);
+  send("chunk", bytes, [bytes.buffer]);
 }
 
-for (const level of logLevels) console[level] = (...values) => send({ kind: "log", level, text: format(...values) });
+for (const level of logLevels) console[level] = (...values) => send("log", { level, text: format(...values) });
 // As NODE_OPTIONS does on AWS: stack traces have the line numbers of the TypeScript files.
 process.setSourceMapsEnabled(true);
 provideAwsLambda();
 void serve();
 
 async function serve(): Promise<void> {
-  const loading = await next();
-  if (loading.kind !== "load") throw new Error("A function is loaded before it is invoked");
-  const run = await load(loading).catch((error) => send({ kind: "failed", error: functionErrorOf(error) }));
+  const run = await load().catch((error) => send("failed", functionErrorOf(error)));
   while (run) {
     await nextTurn();
-    const invoke = await next();
-    if (invoke.kind === "invoke") await run(invoke);
+    await run(await nextInvocation());
   }
 }

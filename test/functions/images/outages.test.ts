@@ -14,7 +14,7 @@ const waitInMilliseconds = 4_000;
 
 beforeAll(async () => {
   // A function keeps 5 s of its time for itself.
-  stack = await startUploads({ limits: { timeoutInMilliseconds: waitInMilliseconds + 5_000 } });
+  stack = await startUploads({ timeouts: { bufferedInMilliseconds: waitInMilliseconds + 5_000 } });
   administrator = await anAdministrator(stack.sql);
 });
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
+import { settingsOf } from "../../../infra/local/functions.ts";
 import { key } from "../../support/environment.ts";
 
 const distribution = "E2QWRUHAPOMQZL";
@@ -54,8 +55,8 @@ beforeAll(async () => {
     AWS_ENDPOINT_URL_CLOUDFRONT: `http://127.0.0.1:${(cloudFront.address() as AddressInfo).port}`,
   };
   const outdir = inject("outdir");
-  lambda = await startLambda({ outdir, variables: { ...variables, IMAGE_DISTRIBUTION: distribution } });
-  withoutCdn = await startLambda({ outdir, variables });
+  lambda = await startLambda({ outdir, settingsOf, variables: { ...variables, IMAGE_DISTRIBUTION: distribution } });
+  withoutCdn = await startLambda({ outdir, settingsOf, variables });
 });
 
 beforeEach(() => {

@@ -1,71 +1,15 @@
-import { randomUUID } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
-import { mkdir, rm, writeFile } from "node:fs/promises";
 import { type IncomingHttpHeaders, request } from "node:http";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
+import { writeFunctions as writeAnywhere } from "../../../infra/aws-local/test-support/functions.ts";
 import { declare } from "../../../lib/contract/declare.ts";
 
-/**
- * Writes modules as if they had been built, by stem. Beneath node_modules the test runner leaves them as they are, and
- * they find packages. They run in threads of their own, so what they `tell` goes by way of a file, and so does the
- * `gate` that they wait for.
- */
-export async function writeFunctions(sources: Readonly<Record<string, string>>) {
-  const outdir = join(import.meta.dirname, "../../../node_modules/.cache", `colophon-fixtures-${randomUUID()}`);
-  const told = join(outdir, "told");
-  let gates = 0;
-  const gate = () => join(outdir, `gate-${gates}`);
-  const current = join(outdir, "gate");
-  for (const [stem, source] of Object.entries(sources)) {
-    const file = join(outdir, stem, "index.mjs");
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, `${connection(told, current)}${source}`);
-  }
-  const forget = () => writeFileSync(told, "");
-  forget();
-  return {
-    outdir,
-    /** What the functions have told since this was last forgotten. */
-    // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever functions tell
-    seen: (): any[] =>
-      readFileSync(told, "utf8")
-        .split("\n")
-        .slice(0, -1)
-        .map((line) => JSON.parse(line)),
-    forget,
-    /** A gate that is closed until this is called. */
-    newGate() {
-      gates += 1;
-      const opened = gate();
-      writeFileSync(current, opened);
-      return () => writeFileSync(opened, "");
-    },
-    remove: () => rm(outdir, { recursive: true }),
-  };
-}
+export { streaming } from "../../../infra/aws-local/test-support/functions.ts";
 
-const connection = (told: string, gate: string) =>
-  `
-  import * as files from "node:fs";
-  const tell = (what) => files.appendFileSync(${JSON.stringify(told)}, JSON.stringify(what) + "\\n");
-  const gate = async () => {
-    const opened = files.readFileSync(${JSON.stringify(gate)}, "utf8");
-    while (!files.existsSync(opened)) await new Promise((done) => setTimeout(done, 2));
-  };
-`.replaceAll("\n", " ");
-
-/** The body of a streaming handler, with `event`, `stream` and `start`, which sends the head. */
-export const streaming = (body: string) => `
-  export const handler = awslambda.streamifyResponse(async (event, stream, context) => {
-    const start = (head = { statusCode: 200 }) => {
-      const started = awslambda.HttpResponseStream.from(stream, head);
-      started.write("");
-      return started;
-    };
-    ${body}
-  });`;
+/** Beneath node_modules, so that they find packages. */
+export const writeFunctions = (sources: Readonly<Record<string, string>>) =>
+  writeAnywhere(sources, join(import.meta.dirname, "../../../node_modules/.cache"));
 
 const common = { summary: "", errors: {} } as const;
 const administrative = { ...common, permission: "view-users" } as const;

@@ -8,6 +8,7 @@ import { type Gateway, startGateway } from "../../../infra/aws-local/api-gateway
 import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
 import { startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { type Postgres, startPostgres } from "../../../infra/aws-local/postgres/server.ts";
+import { settingsOf } from "../../../infra/local/functions.ts";
 import { addClients } from "../../support/catalogue.ts";
 import { copyEmptyCluster } from "../../support/empty-cluster.ts";
 import { key, panelOrigin, useDatabase } from "../../support/environment.ts";
@@ -29,7 +30,7 @@ beforeAll(async () => {
   server = await start();
   dataApi = await startDataApi({ databaseUrl: server.url, key });
   useDatabase("postgres", dataApi.url);
-  const lambda = await startLambda({ outdir: inject("outdir") });
+  const lambda = await startLambda({ outdir: inject("outdir"), settingsOf });
   await lambda.invoke("ops-migrate", {});
   gateway = await startGateway({ lambda, allowedOrigins: [panelOrigin], uploads: false });
   sql = postgres(`${server.url}/postgres`, { max: 1, onnotice: () => {} });

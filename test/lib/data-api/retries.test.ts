@@ -68,7 +68,7 @@ const timeoutInMilliseconds = 5_000;
 beforeAll(async () => {
   // A function keeps 5 s of its time for itself.
   const limit = timeoutInMilliseconds + 5_000;
-  stack = await startStack({ limits: { timeoutInMilliseconds: limit, longTimeoutInMilliseconds: limit } });
+  stack = await startStack({ timeouts: { bufferedInMilliseconds: limit, longInMilliseconds: limit } });
   await addClients(stack.sql);
   token = (await anAdministrator(stack.sql)).token;
 });

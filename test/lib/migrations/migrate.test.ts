@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
 import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { owner } from "../../../infra/aws-local/postgres/owner.ts";
+import { settingsOf } from "../../../infra/local/functions.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 
 const migrations = (await readdir(join(import.meta.dirname, "../../../lib/migrations/tables")))
@@ -22,7 +23,7 @@ beforeAll(async () => {
   await admin`create database ${admin(database)} owner ${admin(owner)}`;
   dataApi = await startDataApi({ databaseUrl: inject("ownerUrl"), secrets: inject("secrets"), key });
   useDatabase(database, dataApi.url);
-  lambda = await startLambda({ outdir: inject("outdir") });
+  lambda = await startLambda({ outdir: inject("outdir"), settingsOf });
 });
 
 afterAll(async () => {

@@ -11,6 +11,7 @@ import { type Invocation, type Lambda, startLambda } from "../../../infra/aws-lo
 import { createOwnedDatabase, owner } from "../../../infra/aws-local/postgres/owner.ts";
 import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
+import { settingsOf } from "../../../infra/local/functions.ts";
 import { newSecrets, type Secrets, secretArns } from "../../../infra/local/secrets.ts";
 import { clientOf, errorOf, resourceArn } from "../../infra/local/data-api/emulator.ts";
 import { startEmptyPostgres } from "../../support/empty-cluster.ts";
@@ -43,7 +44,7 @@ async function useSecrets(
 ): Promise<void> {
   dataApi = await startDataApi({ databaseUrl, secrets, key });
   useDatabase(database, dataApi.url);
-  lambda = await startLambda({ outdir: inject("outdir") });
+  lambda = await startLambda({ outdir: inject("outdir"), settingsOf });
 }
 
 async function close(): Promise<void> {

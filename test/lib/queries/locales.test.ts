@@ -7,6 +7,7 @@ import { startDataApi } from "../../../infra/aws-local/data-api/server.ts";
 import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { startPostgres } from "../../../infra/aws-local/postgres/server.ts";
 import { loadDemo } from "../../../infra/local/demo/load.ts";
+import { settingsOf } from "../../../infra/local/functions.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 
@@ -30,7 +31,7 @@ async function startSwedish(): Promise<Lambda> {
   await cp(inject("outdir"), outdir, { recursive: true });
   closing.push(() => rm(outdir, { recursive: true, force: true }));
   useDatabase("swedish", dataApi.url);
-  const lambda = await startLambda({ outdir });
+  const lambda = await startLambda({ outdir, settingsOf });
   await lambda.invoke("ops-migrate", {});
   await loadDemo(`${server.url}/swedish`);
   return lambda;

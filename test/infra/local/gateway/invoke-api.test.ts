@@ -51,7 +51,7 @@ describe("Lambda's Invoke API", () => {
   });
 
   it("answers 429 while all of the function's reserved concurrency is in use", async () => {
-    const lambda = await startLambda({ ...built, reserved: { "ops-later": 1 } });
+    const lambda = await startLambda({ ...built, settingsOf: () => ({ reservedConcurrency: 1 }) });
     const release = built.newGate();
     const running = lambda.invoke("ops-later", {});
 
@@ -73,7 +73,7 @@ describe("Lambda's Invoke API", () => {
   });
 
   it("answers 202 to an event that is throttled, and runs it later", async () => {
-    const lambda = await startLambda({ ...built, reserved: { "ops-later": 1 } });
+    const lambda = await startLambda({ ...built, settingsOf: () => ({ reservedConcurrency: 1 }) });
     const release = built.newGate();
     const running = lambda.invoke("ops-later", {});
 

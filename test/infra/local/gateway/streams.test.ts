@@ -137,7 +137,7 @@ describe("a streamed answer", () => {
   });
 
   it("is 503 while all reserved concurrency of its function is in use; other functions answer", async () => {
-    const lambda = await startLambda({ ...built, reserved: { "slow-list": 1 } });
+    const lambda = await startLambda({ ...built, settingsOf: () => ({ reservedConcurrency: 1 }) });
     const endpoints = [list("/slow"), list("/cookies")];
     const local = await startGateway({ lambda, endpoints, allowedOrigins: [], uploads: false });
     const release = built.newGate();

@@ -1,0 +1,217 @@
+import { availableParallelism } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { buffered, streaming, writeFunctions } from "../test-support/functions.ts";
+import { Failure } from "./environment.ts";
+import { type Lambda, type LambdaOptions, startLambda } from "./lambda.ts";
+
+let built: Awaited<ReturnType<typeof writeFunctions>>;
+const started: Lambda[] = [];
+
+async function start(options: Partial<LambdaOptions> = {}): Promise<Lambda> {
+  const lambda = await startLambda({ outdir: built.outdir, ...options });
+  started.push(lambda);
+  return lambda;
+}
+
+/** A handler that counts its invocations in `count`, and gives their number. */
+const counting = (body: string) => `let count = 0; ${buffered(`count += 1; ${body} return count;`)}`;
+
+beforeAll(async () => {
+  built = await writeFunctions({
+    timer: `let fired; ${buffered(`
+      if (event.begin) fired = new Promise((done) => setTimeout(() => done(tell("fired")), 30));
+      else await fired;`)}`,
+    promise: `let work; ${buffered(`
+      const pause = () => new Promise((done) => setTimeout(done, 10));
+      if (event.begin) work = (async () => { for (let n = 0; n < 3; n++) { await pause(); tell(n); } })();
+      else await work;`)}`,
+    "stream-timer": streaming("start(); stream.end(); setTimeout(() => tell('fired'), 30);"),
+    count: counting("if (event.waits) await gate();"),
+    throwing: counting("if (event.fails) throw new Error('no');"),
+    exit: counting("if (event.code !== undefined) process.exit(event.code);"),
+    loop: counting("while (event.loops) count;"),
+    crash: counting(`
+      if (event.crashes) { setTimeout(() => { throw new RangeError("too far"); }, 5); await gate(); }`),
+    reject: buffered(`Promise.reject(new RangeError("unheard")); await gate();`),
+    eat: buffered("const all = []; for (;;) all.push(new Array(1e6).fill(0.5));"),
+    stuck: "export const handler = () => new Promise(() => {});",
+    logs: buffered(`for (let n = 0; n < event.lines; n++) console[n % 2 ? "error" : "log"]("line %d", n);`),
+    opens: `tell("opening"); await gate(); ${buffered('return "opened";')}`,
+  });
+});
+
+afterAll(async () => {
+  await Promise.all(started.map((lambda) => lambda.close()));
+  await built.remove();
+});
+
+beforeEach(() => {
+  built.forget();
+  vi.spyOn(console, "error").mockImplementation(() => {});
+});
+
+describe("An execution environment", () => {
+  it.each([
+    ["timer", ["fired"]],
+    ["promise", [0, 1, 2]],
+    ["stream-timer", ["fired"]],
+  ])("is frozen between invocations, and goes on with the next: %s", async (name, told) => {
+    const lambda = await start();
+
+    await lambda.invoke(name, { begin: true });
+    await sleep(150);
+    expect(built.seen()).toEqual([]);
+
+    await lambda.invoke(name, {});
+    await expect.poll(built.seen).toEqual(told);
+  });
+
+  it("is used again, also after its handler has thrown", async () => {
+    const lambda = await start();
+
+    expect(await lambda.invoke("throwing", {})).toEqual({ result: 1 });
+    expect(await lambda.invoke("throwing", { fails: true })).toHaveProperty("error");
+    expect(await lambda.invoke("throwing", {})).toEqual({ result: 3 });
+  });
+
+  it("serves one invocation at a time", async () => {
+    const lambda = await start();
+    const release = built.newGate();
+
+    const first = lambda.invoke("count", { waits: true });
+    await sleep(20);
+    const second = await lambda.invoke("count", {});
+    release();
+
+    expect([await first, second]).toEqual([{ result: 1 }, { result: 1 }]);
+  });
+
+  it("is waited for, in order, while the maximum is in use", async () => {
+    const lambda = await start({ limits: { environments: 1 } });
+    const release = built.newGate();
+
+    const all = [lambda.invoke("count", { waits: true }), lambda.invoke("count", {}), lambda.invoke("count", {})];
+    await sleep(200);
+    release();
+
+    expect(await Promise.all(all)).toEqual([{ result: 1 }, { result: 2 }, { result: 3 }]);
+  });
+
+  it("can be provisioned", async () => {
+    const lambda = await start();
+    await lambda.provision("count", 3);
+    const release = built.newGate();
+
+    const all = [1, 2, 3].map(() => lambda.invoke("count", { waits: true }));
+    await sleep(50);
+    release();
+    expect(await Promise.all(all)).toEqual([{ result: 1 }, { result: 1 }, { result: 1 }]);
+
+    await lambda.provision("count", 0);
+    expect(await lambda.invoke("count", {})).toEqual({ result: 1 });
+  });
+
+  it("passes on what its function writes to the console, in order and before the answer", async () => {
+    const lines: string[] = [];
+    const keep = (line: string) => void lines.push(line);
+    const log = vi.spyOn(console, "log").mockImplementation(keep);
+    vi.spyOn(console, "error").mockImplementation(keep);
+
+    await (await start()).invoke("logs", { lines: 100 });
+
+    expect(lines).toEqual(Array.from({ length: 100 }, (_, number) => `line ${number}`));
+    log.mockRestore();
+  });
+});
+
+describe("A function that changes while it opens", () => {
+  it("is opened again, as often as it changes", async () => {
+    const lambda = await start();
+    const release = built.newGate();
+    const invocation = lambda.invoke("opens", {});
+    await expect.poll(built.seen).toEqual(["opening"]);
+
+    await lambda.renew();
+    await lambda.renew();
+    release();
+
+    expect(await invocation).toEqual({ result: "opened" });
+    expect(built.seen()).toEqual(["opening", "opening"]);
+  });
+
+  it.each([
+    ["is prepared again before it is loaded", undefined],
+    [
+      "does not answer with an error of the earlier code",
+      new Failure({ errorType: "BuildFailure", errorMessage: "broken" }),
+    ],
+  ])("%s", async (_, error) => {
+    const first = Promise.withResolvers<void>();
+    const preparations: string[] = [];
+    const prepare = async (name: string) => {
+      if (preparations.push(name) === 1) await first.promise;
+    };
+    const lambda = await start({ prepare });
+    built.newGate()();
+    const invocation = lambda.invoke("opens", {});
+
+    await lambda.renew();
+    if (error) first.reject(error);
+    else first.resolve();
+
+    expect(await invocation).toEqual({ result: "opened" });
+    expect(preparations).toEqual(["opens", "opens"]);
+  });
+
+  it("may wait for another function, however many others wait as well", async () => {
+    const edited = Promise.withResolvers<void>();
+    const migrated = edited.promise.then(() => lambda.invoke("count", {}));
+    const prepare = async (name: string) => {
+      if (name !== "count") await migrated;
+    };
+    const lambda: Lambda = await start({ prepare });
+    const others = Array.from({ length: 3 * availableParallelism() }, () => lambda.invoke("throwing", {}));
+
+    edited.resolve();
+
+    for (const invocation of await Promise.all(others)) expect(invocation).toHaveProperty("result");
+  });
+});
+
+describe("An execution environment that ends unexpectedly", () => {
+  const error = (errorType: string, errorMessage: unknown) => ({ error: { errorType, errorMessage } });
+
+  it.each([
+    ["exit", { code: 3 }, "Runtime.ExitError", /^RequestId: \S+ Error: Runtime exited with error: exit status 3$/],
+    ["exit", { code: 0 }, "Runtime.ExitError", /^RequestId: \S+ Error: Runtime exited without providing a reason$/],
+    ["crash", { crashes: true }, "RangeError", /^too far$/],
+    ["loop", { loops: true }, "Sandbox.Timedout", /^RequestId: \S+ Error: Task timed out after 3\.00 seconds$/],
+  ])("fails that invocation, and the next has a new one: %s %j", async (name, event, type, message) => {
+    const lambda = await start({ settingsOf: () => ({ timeoutInMilliseconds: 3_000 }) });
+    built.newGate();
+    await lambda.invoke(name, {});
+
+    expect(await lambda.invoke(name, event)).toMatchObject(error(type, expect.stringMatching(message)));
+    expect(await lambda.invoke(name, {})).toEqual({ result: 1 });
+  });
+
+  it.each([
+    ["reject", "RangeError", /^unheard$/],
+    ["stuck", "Runtime.ExitError", /without providing a reason$/],
+    ["eat", "Runtime.OutOfMemory", /signal: killed/],
+  ])("says why, and other environments go on: %s", async (name, type, message) => {
+    built.newGate();
+    const lambda = await start({ settingsOf: () => ({ memoryInMegabytes: 256 }) });
+
+    expect(await lambda.invoke(name, {})).toMatchObject(error(type, expect.stringMatching(message)));
+  });
+
+  it("is replaced by a new one for invocations that wait", async () => {
+    const lambda = await start({ limits: { environments: 1 } });
+
+    const [, next] = await Promise.all([lambda.invoke("exit", { code: 1 }), lambda.invoke("exit", {})]);
+
+    expect(next).toEqual({ result: 1 });
+  });
+});

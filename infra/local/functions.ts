@@ -1,0 +1,33 @@
+import { functionName } from "../../lib/contract/declare.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import type { FunctionSettings } from "../aws-local/lambda/settings.ts";
+import { databaseRoleOf } from "../build/database-role.ts";
+import { secretArns } from "./secrets.ts";
+
+const named = (isRight: (endpoint: (typeof endpoints)[number]) => unknown) =>
+  new Set(endpoints.filter(isRight).map(functionName));
+
+const all = named(() => true);
+const streaming = named(({ answers }) => "list" in answers);
+const imaging = named(({ files, method }) => files && method === "POST");
+
+export interface Timeouts {
+  /** Of functions that answer API Gateway in one piece. */
+  readonly bufferedInMilliseconds: number;
+  /** Of functions that stream, and of those that operators and deployments invoke. */
+  readonly longInMilliseconds: number;
+}
+
+/** As in infra/stacks/shared/service-function.ts. */
+const timeouts: Timeouts = { bufferedInMilliseconds: 29_000, longInMilliseconds: 900_000 };
+
+/** The settings of a function, as a deployed stage has them. */
+export function settingsOf(name: string, given: Partial<Timeouts> = {}): FunctionSettings {
+  const { bufferedInMilliseconds, longInMilliseconds } = { ...timeouts, ...given };
+  const isLong = streaming.has(name) || !all.has(name);
+  return {
+    variables: { DATABASE_SECRET_ARN: secretArns[databaseRoleOf(name)] },
+    timeoutInMilliseconds: isLong ? longInMilliseconds : bufferedInMilliseconds,
+    imports: imaging.has(name) ? [import.meta.resolve("./shared-sharp.ts")] : [],
+  };
+}
