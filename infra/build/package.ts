@@ -29,7 +29,7 @@ export interface PackagingOptions {
  */
 export async function packageFunctions({ outdir, offline = false }: PackagingOptions): Promise<Packaged[]> {
   const built = await build({ outdir });
-  const modules = offline ? await keptSharp() : await installSharp();
+  const modules = offline ? await cachedSharp() : await installSharp();
   return await Promise.all(built.map((each) => assemble(each, modules)));
 }
 
@@ -58,9 +58,9 @@ const platform = { os: "linux", cpu: "arm64", libc: "glibc" } as const;
 const root = join(import.meta.dirname, "../..");
 const versionOfSharp = lock.packages["node_modules/sharp"].version;
 const kept = join(root, "node_modules/.cache/colophon", `sharp-${versionOfSharp}-${Object.values(platform).join("-")}`);
-const keptModules = join(kept, "node_modules");
+const cachedModules = join(kept, "node_modules");
 
-const keptSharp = async () => ((await stat(keptModules).catch(() => undefined)) ? keptModules : undefined);
+const cachedSharp = async () => ((await stat(cachedModules).catch(() => undefined)) ? cachedModules : undefined);
 
 const run = promisify(execFile);
 
@@ -69,7 +69,7 @@ const run = promisify(execFile);
  * @returns the node_modules that has it
  */
 async function installSharp(): Promise<string> {
-  if (await keptSharp()) return keptModules;
+  if (await cachedSharp()) return cachedModules;
   const draft = `${kept}-${process.pid}`;
   await mkdir(draft, { recursive: true });
   await writeFile(join(draft, "package.json"), JSON.stringify({ dependencies: { sharp: versionOfSharp } }));
@@ -78,14 +78,14 @@ async function installSharp(): Promise<string> {
   await run("npm", ["ci", ...flags, "--ignore-scripts", "--no-audit", "--no-fund", "--no-bin-links"], { cwd: draft });
   // npm's own notes are no part of a function.
   await rm(join(draft, "node_modules/.package-lock.json"));
-  await rename(draft, kept).catch((error) => keepFirst(error, draft));
-  return keptModules;
+  await rename(draft, kept).catch((error) => useExisting(error, draft));
+  return cachedModules;
 }
 
 /** Another run may have been faster. */
-async function keepFirst(error: unknown, draft: string): Promise<void> {
+async function useExisting(error: unknown, draft: string): Promise<void> {
   await rm(draft, { recursive: true });
-  if (!(await keptSharp())) throw error;
+  if (!(await cachedSharp())) throw error;
 }
 
 interface Locked {

@@ -9,7 +9,7 @@ import { isDebugged } from "../aws-local/lambda/environment.ts";
 import { type Lambda, startLambda } from "../aws-local/lambda/lambda.ts";
 import type { S3Options } from "../aws-local/s3/server.ts";
 import { inThread } from "../aws-local/thread.ts";
-import { buildOrReuse } from "../build/reuse.ts";
+import { buildOrReuse } from "../build/cached-build.ts";
 import { writeCredentials } from "./credentials.ts";
 import { type DatabaseOptions, isEmpty, isLoopback, startDatabase } from "./database.ts";
 import { coverPages } from "./demo/covers.ts";

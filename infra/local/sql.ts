@@ -11,7 +11,7 @@ import { newKey } from "../aws-local/http/signature.ts";
 import { startLambda } from "../aws-local/lambda/lambda.ts";
 import { runningPostgres } from "../aws-local/postgres/server.ts";
 import { openSecrets, secretsOperationOf } from "../aws-local/secrets-manager/secrets-manager.ts";
-import { buildOrReuse } from "../build/reuse.ts";
+import { buildOrReuse } from "../build/cached-build.ts";
 import { runCommand } from "../command.ts";
 import { defaultName } from "./database.ts";
 import { databaseUrlFrom } from "./database-url.ts";

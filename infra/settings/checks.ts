@@ -96,7 +96,7 @@ export const checkSharedDatabases = ({ stages }: Settings): Issue[] => [
   ...(areUnique(stages.filter(({ uploads }) => uploads).map(({ database }) => database))
     ? []
     : [{ message: "two stages with uploads share a database" }]),
-  ...(["imageDomain", "changesKeptDays"] as const).flatMap((setting) =>
+  ...(["imageDomain", "changesRetentionDays"] as const).flatMap((setting) =>
     [...Map.groupBy(stages, ({ database }) => database).values()].every(
       (sharing) => new Set(sharing.map((each) => each[setting])).size === 1,
     )

@@ -73,8 +73,8 @@ const databaseSettings = z
     /** Whether there is a second instance in another zone, which takes over when the first fails or restarts. */
     standby: z.boolean(),
     /** The database can be restored to any second of so many days. */
-    backupDays: z.int().min(1).max(35),
-    /** Another region, to which a backup is copied each night. It is kept there for `backupDays`. */
+    backupRetentionDays: z.int().min(1).max(35),
+    /** Another region, to which a backup is copied each night. It is kept there for `backupRetentionDays`. */
     backupRegion: region.optional(),
     /** Protects the database from deletion, and keeps its data when the stack is deleted. */
     isProtected: z.boolean(),
@@ -85,7 +85,7 @@ const databaseSettings = z
     snapshot: z.string().min(1).optional(),
     logRetentionDays: retentionDays,
     /** For how long CloudTrail's record of operators' invocations is kept. Without this setting there is no record. */
-    trailKeptDays: z.int().min(1).max(3_650).optional(),
+    trailRetentionDays: z.int().min(1).max(3_650).optional(),
     alarmRecipient: z.email(),
   })
   .refine((it) => it.capacityMin <= it.capacityMax, "capacityMin is above capacityMax")
@@ -103,12 +103,12 @@ const firewallSettings = z
   .strictObject({
     requestsPerAddressIn5Minutes: requestsIn5Minutes,
     /** For requests for lists without a `limit`, or with one above 999: such a list can take minutes. */
-    wholeListsPerAddressIn5Minutes: requestsIn5Minutes,
+    unlimitedListsPerAddressIn5Minutes: requestsIn5Minutes,
     /** Addresses whose requests are not counted, for example of a website's server or of an office. */
     trustedAddresses: z.array(addresses).min(1).max(10_000).optional(),
   })
-  .refine((it) => it.wholeListsPerAddressIn5Minutes <= it.requestsPerAddressIn5Minutes, {
-    error: "wholeListsPerAddressIn5Minutes is above requestsPerAddressIn5Minutes",
+  .refine((it) => it.unlimitedListsPerAddressIn5Minutes <= it.requestsPerAddressIn5Minutes, {
+    error: "unlimitedListsPerAddressIn5Minutes is above requestsPerAddressIn5Minutes",
   });
 
 const stageSettings = z
@@ -159,7 +159,7 @@ const stageSettings = z
     isProtected: z.boolean(),
     logRetentionDays: retentionDays,
     /** How many days the ledger of changes is kept. */
-    changesKeptDays: z.int().min(1).max(3_650),
+    changesRetentionDays: z.int().min(1).max(3_650),
     /** How much the ledger may grow in a day before an alarm fires. */
     ledgerGigabytesADay: z.number().positive().default(1),
     alarmRecipient: z.email(),

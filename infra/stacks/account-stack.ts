@@ -49,10 +49,10 @@ export class AccountStack extends Stack {
         statistic: Stats.MAXIMUM,
         period: Duration.minutes(1),
       }),
-      impact: `Soon no more functions can run, whosever they are, and requests are turned away: ${100 * busyShare} % of the account's ${concurrency} run at once. The dashboards show which.`,
+      impact: `Lambda is about to throttle every function of the account: ${100 * busyShare} % of the account's ${concurrency} run at once. The dashboards show which.`,
       threshold: busyShare * concurrency,
-      periods: 3,
-      badPeriods: 2,
+      evaluationPeriods: 3,
+      datapointsToAlarm: 2,
     });
   }
 

@@ -50,12 +50,12 @@ export class ApiStack extends Stack {
         })
       : undefined;
     const functions = new StageFunctions(this, { settings, packages, cluster, prefix, log, images });
-    const served = functions.endpoints(endpoints);
+    const endpointFunctions = functions.endpoints(endpoints);
     const release = settings.releasesGradually
       ? new GradualRelease(this, "Release", { alarms: failures, snapshot })
       : undefined;
     const targets = new Map(
-      [...served].map(([name, { lambda }]) => [name, (release?.of(lambda) ?? lambda) as IFunction]),
+      [...endpointFunctions].map(([name, { lambda }]) => [name, (release?.of(lambda) ?? lambda) as IFunction]),
     );
     const { api, accessLog } = new ColophonApi(this, "Rest", { prefix, endpoints, settings, targets });
     const host = `${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
@@ -77,7 +77,7 @@ export class ApiStack extends Stack {
 
     const removal = images && functions.removal(images);
     if (images) {
-      const packaged = functions.find("ops-forget-removed-images");
+      const packaged = functions.find("ops-invalidate-images");
       new Invalidation(this, "Invalidation", { prefix, packaged, images, alarms, log });
     }
     const tidying = functions.tidying();

@@ -12,13 +12,13 @@ import { BackupStack } from "./backup-stack.ts";
 import { packageMigration } from "./database/migration.ts";
 import { DatabaseStack } from "./database-stack.ts";
 
-export interface Shipment {
+export interface Artifacts {
   readonly functions: readonly Packaged[];
   readonly migration: Packaged;
 }
 
 /** Operators' functions of a database, which its stages share. Scheduled functions belong to a stage (api-stack.ts). */
-const operations = new Set([
+const operatorFunctions = new Set([
   "ops-migrate",
   "ops-rotate-password",
   "ops-create-user",
@@ -37,7 +37,7 @@ const features = {
 const tagsOf = (part: Readonly<Record<string, string>>) => ({ application: "colophon", ...part });
 
 /** All stacks of these settings. With credentials of another account the CDK deploys nothing. */
-export function makeApp(settings: Settings, shipment: Shipment, outdir: string): App {
+export function makeApp(settings: Settings, artifacts: Artifacts, outdir: string): App {
   // The command line adds context and metadata of its own; without them every synthesis gives the same templates.
   const app = new App({ outdir, analyticsReporting: false, treeMetadata: false, context: features });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app, { verbose: true }));
@@ -49,8 +49,8 @@ export function makeApp(settings: Settings, shipment: Shipment, outdir: string):
       env,
       tags,
       settings: each,
-      operations: shipment.functions.filter(({ name }) => operations.has(name)),
-      migration: shipment.migration,
+      operatorFunctions: artifacts.functions.filter(({ name }) => operatorFunctions.has(name)),
+      migration: artifacts.migration,
     });
     if (each.backupRegion) {
       const stackProps = { env: { ...env, region: each.backupRegion }, tags };
@@ -64,7 +64,7 @@ export function makeApp(settings: Settings, shipment: Shipment, outdir: string):
         settings: stage,
         snapshot: each.snapshot,
         endpoints,
-        packages: shipment.functions,
+        packages: artifacts.functions,
       });
       api.addStackDependency(account);
       api.addStackDependency(database);

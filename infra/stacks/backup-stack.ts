@@ -48,11 +48,11 @@ export interface BackupCopiesProps {
 }
 
 /** Copying a large database takes hours, and needs the original for as long. */
-const originalKeptDays = 2;
+const originalRetentionDays = 2;
 
 /**
  * Takes a snapshot of the database each night and copies it to the vault in another region, which keeps it for
- * `backupDays`. Aurora's own backups can be restored to any second, but exist only in the database's region.
+ * `backupRetentionDays`. Aurora's own backups can be restored to any second, but exist only in the database's region.
  */
 export class BackupCopies extends Construct {
   constructor(scope: Construct, id: string, { settings, backupRegion, database, alarms }: BackupCopiesProps) {
@@ -77,11 +77,11 @@ export class BackupCopies extends Construct {
         new BackupPlanRule({
           ruleName: "nightly",
           scheduleExpression: Schedule.cron({ hour: "2", minute: "0" }),
-          deleteAfter: Duration.days(originalKeptDays),
+          deleteAfter: Duration.days(originalRetentionDays),
           copyActions: [
             {
               destinationBackupVault: BackupVault.fromBackupVaultArn(this, "There", there),
-              deleteAfter: Duration.days(settings.backupDays),
+              deleteAfter: Duration.days(settings.backupRetentionDays),
             },
           ],
         }),

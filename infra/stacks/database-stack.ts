@@ -11,7 +11,7 @@ import { BackupCopies } from "./backup-stack.ts";
 import { type AuroraCluster, makeCluster, postgresLogName } from "./database/cluster.ts";
 import { databaseResource, type OwnCluster, ownResource, publishCluster, secretId } from "./database/database.ts";
 import { Migration } from "./database/migration.ts";
-import { OperatorsTrail } from "./database/operators-trail.ts";
+import { OperatorsTrail } from "./database/operators-cloudtrail.ts";
 import { Alarms } from "./shared/alarms.ts";
 import { makeFunctionLog } from "./shared/log.ts";
 import { longTimeout, ServiceFunction } from "./shared/service-function.ts";
@@ -27,7 +27,7 @@ const rotationDays = 30;
 export interface DatabaseStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: DatabaseSettings;
   /** Operators' functions of this database. */
-  readonly operations: readonly Packaged[];
+  readonly operatorFunctions: readonly Packaged[];
   /** The function by which CloudFormation runs the migrations. */
   readonly migration: Packaged;
 }
@@ -36,7 +36,11 @@ export interface DatabaseStackProps extends Pick<StackProps, "env" | "tags"> {
  * The cluster, its migrations and its operators' functions. API stacks find the cluster by parameters (database.ts).
  */
 export class DatabaseStack extends Stack {
-  constructor(scope: Construct, id: string, { settings, operations, migration, ...stackProps }: DatabaseStackProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { settings, operatorFunctions, migration, ...stackProps }: DatabaseStackProps,
+  ) {
     super(scope, id, {
       ...stackProps,
       description: `Colophon: the database ${settings.name}`,
@@ -49,7 +53,7 @@ export class DatabaseStack extends Stack {
 
     const shared = { prefix, log: makeFunctionLog(this, `${settings.name}-database`, settings) };
     const deployment = new Migration(this, "Migration", { ...shared, packaged: migration, cluster, database });
-    const functions = operations.map(
+    const functions = operatorFunctions.map(
       (packaged) =>
         new ServiceFunction(this, packaged.name, {
           ...shared,
@@ -65,15 +69,15 @@ export class DatabaseStack extends Stack {
     );
     // The functions need the tables that the migrations create.
     for (const each of functions) each.node.addDependency(deployment);
-    const rotation = functions.find((_, index) => operations[index]?.name === "ops-rotate-password");
+    const rotation = functions.find((_, index) => operatorFunctions[index]?.name === "ops-rotate-password");
     if (!rotation) throw new Error("There is no function that rotates passwords");
     this.scheduleRotation(Object.values(cluster.secretArns), rotation.lambda);
 
-    if (settings.trailKeptDays !== undefined) {
+    if (settings.trailRetentionDays !== undefined) {
       new OperatorsTrail(this, "Trail", {
         database: settings.name,
         functions: functions.map(({ lambda }) => lambda),
-        keptDays: settings.trailKeptDays,
+        keptDays: settings.trailRetentionDays,
         logRetentionDays: settings.logRetentionDays,
         isProtected: settings.isProtected,
       });
@@ -121,20 +125,20 @@ export class DatabaseStack extends Stack {
       impact:
         "A migration failed, so the deployment did; the service runs on as before. The stack's events name the file.",
       threshold: 1,
-      periods: 1,
+      evaluationPeriods: 1,
     });
     alarms.add("rotation-failed", {
       metric: rotation.lambda.metricErrors({ period: Duration.hours(1) }),
       impact:
         'A password was not changed. If functions cannot log in any more, ops-migrate with {"setPasswords": true} sets the current one.',
       threshold: 1,
-      periods: 1,
+      evaluationPeriods: 1,
     });
     alarms.add("at-capacity", {
       metric: database.metricACUUtilization({ period: Duration.minutes(5) }),
       impact: `Everybody waits: the database has been at its limit of ${settings.capacityMax} ACU for a quarter of an hour. Raise capacityMax, or find the statement.`,
       threshold: 95,
-      periods: 3,
+      evaluationPeriods: 3,
     });
     // An event subscription instead of an alarm: a failover ends within one period of an alarm's metric.
     alarms.letPublish("events.rds.amazonaws.com");

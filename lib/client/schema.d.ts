@@ -646,7 +646,7 @@ export interface components {
     schemas: {
         /** @description The id of a record, as a number or its digits. */
         RecordId: number | string;
-        /** @description Something to be seen, no control characters, and none that are invisible, but joiners where a script or an emoji needs them. */
+        /** @description At least one visible character; no control or invisible characters except joiners where a script or an emoji needs them. */
         Name: string;
         /** @description The same, or nothing to be seen at all, which is no name. */
         PossibleName: string;

@@ -22,7 +22,7 @@ export function guardOf(declaration: Declaration, event: APIGatewayProxyEvent): 
   return { digest: sessionDigest(event, declaration), permission, userMissing };
 }
 
-/** Tokens are opaque random values; this service issues none that is longer. */
+/** Longer than any token that this service issues; they are opaque random values. */
 const tokenLengthMax = 512;
 
 /**

@@ -7,7 +7,7 @@ import * as z from "zod/mini";
 export function payloadOf<S extends z.ZodMiniType>(schema: S, event: unknown): z.output<S> {
   const result = z.safeParse(schema, event);
   if (result.success) return result.data;
-  throw new TypeError(`Unfit payload: ${issuesOf(result.error.issues)}`);
+  throw new TypeError(`Invalid payload: ${issuesOf(result.error.issues)}`);
 }
 
 const issuesOf = (issues: readonly z.core.$ZodIssue[]) =>

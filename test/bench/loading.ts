@@ -21,9 +21,9 @@ export async function loading(): Promise<Row[]> {
 
 async function measure(outdir: string): Promise<Row[]> {
   const built = await build({ outdir });
-  const publicStems = endpoints.filter(({ permission }) => !permission).map(stem);
+  const publicPaths = endpoints.filter(({ permission }) => !permission).map(stem);
   const sizes = built
-    .filter((each) => publicStems.includes(each.stem))
+    .filter((each) => publicPaths.includes(each.stem))
     .map(
       (each): Row => ({ what: `size of ${each.name}`, value: each.bytes / 1000, unit: "kB", bound: bytesMax / 1000 }),
     );

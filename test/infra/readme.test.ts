@@ -51,7 +51,7 @@ describe("The operators' README", () => {
 
 describe("Every function", () => {
   it("has an event that it can be invoked with", () => {
-    const without = synthesis.shipment.functions.filter(
+    const without = synthesis.artifacts.functions.filter(
       ({ stem }) => !existsSync(join(root, "events", `${stem}.json`)),
     );
 
@@ -62,7 +62,7 @@ describe("Every function", () => {
     const names = new Set(named("Lambda::Function", "FunctionName").map((each) => each.replace(/^colophon-\w+-/, "")));
 
     expect([...names].sort()).toEqual(
-      [...synthesis.shipment.functions.map(({ stem }) => stem.replaceAll("/", "-")), "migrate-on-deploy"].sort(),
+      [...synthesis.artifacts.functions.map(({ stem }) => stem.replaceAll("/", "-")), "migrate-on-deploy"].sort(),
     );
   });
 });

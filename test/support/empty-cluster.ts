@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { type Postgres, type PostgresOptions, startPostgres } from "../../infra/aws-local/postgres/server.ts";
-import { keptFolder } from "../../infra/build/kept.ts";
+import { cachedFolder } from "../../infra/build/cached-folder.ts";
 
 /** Everything that an empty cluster is made from. */
 const inputs = ["infra/aws-local/postgres", "package-lock.json", "test/support/empty-cluster.ts"];
@@ -13,7 +13,7 @@ export async function startEmptyPostgres(options: PostgresOptions): Promise<Post
 }
 
 export async function copyEmptyCluster(directory: string): Promise<void> {
-  const kept = await keptFolder("empty-cluster", inputs, async (folder) => {
+  const kept = await cachedFolder("empty-cluster", inputs, async (folder) => {
     await (await startPostgres({ directory: folder, durable: false })).stop();
   });
   await copyCluster(kept, directory);

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { buildOrReuse } from "../../infra/build/reuse.ts";
+import { buildOrReuse } from "../../infra/build/cached-build.ts";
 import type { Secrets } from "../../infra/local/secrets.ts";
 import { migrate, startTemplates } from "./templates.ts";
 

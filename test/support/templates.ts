@@ -5,7 +5,7 @@ import postgres from "postgres";
 import { startDataApi } from "../../infra/aws-local/data-api/server.ts";
 import { createOwnedDatabase, owner } from "../../infra/aws-local/postgres/owner.ts";
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
-import { keptFolder } from "../../infra/build/kept.ts";
+import { cachedFolder } from "../../infra/build/cached-folder.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
 import { newSecrets, type Secrets } from "../../infra/local/secrets.ts";
 import { copyCluster } from "./empty-cluster.ts";
@@ -42,7 +42,7 @@ const inputs = [
  * @param outdir the built functions
  */
 export async function startTemplates(directory: string, outdir: string): Promise<Templates> {
-  const kept = await keptFolder("cluster", inputs, async (folder) => {
+  const kept = await cachedFolder("cluster", inputs, async (folder) => {
     const server = await startPostgres({ directory: folder, durable: false });
     try {
       await makeTemplates(await openServer(server), outdir);

@@ -90,7 +90,7 @@ const visibleName = `^${whitespace}[^\\s${unseen}]([^${unseen}]|${joiners})*${wh
 export const nameSchemas = {
   Name: {
     description:
-      "Something to be seen, no control characters, and none that are invisible, but joiners where a script or an emoji needs them.",
+      "At least one visible character; no control or invisible characters except joiners where a script or an emoji needs them.",
     type: "string",
     minLength: 1,
     maxLength: nameLengthMax,

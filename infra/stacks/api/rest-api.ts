@@ -38,7 +38,7 @@ const accessLine = {
   firstByte: "$context.integration.timeToFirstContent",
   integrationStatus: "$context.integrationStatus",
   integrationMilliseconds: "$context.integrationLatency",
-  refusal: "$context.error.responseType",
+  errorType: "$context.error.responseType",
   firewall: "$context.wafResponseCode",
   trace: "$context.xrayTraceId",
 };
@@ -85,7 +85,7 @@ export class ColophonApi extends Construct {
         ),
       },
     });
-    this.keepErrorLog(settings);
+    this.retainErrorLog(settings);
     this.sampleTraces(prefix);
     this.addDomain(settings);
     acknowledge(this.api, {
@@ -116,7 +116,7 @@ export class ColophonApi extends Construct {
   }
 
   /** API Gateway writes its own errors to a log group of this name, and would create one that is kept for ever. */
-  private keepErrorLog(settings: StageSettings): void {
+  private retainErrorLog(settings: StageSettings): void {
     const name = `API-Gateway-Execution-Logs_${this.api.restApiId}/${stageName}`;
     this.api.deploymentStage.node.addDependency(makeLog(this, "ErrorLog", name, settings));
   }

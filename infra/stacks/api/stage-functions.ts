@@ -38,8 +38,8 @@ export class StageFunctions {
   /** The functions of these endpoints by name, without those that need the file service on a stage without uploads. */
   endpoints(declarations: readonly Declaration[]): ReadonlyMap<string, ServiceFunction> {
     const { uploads } = this.#props.settings;
-    const served = declarations.filter(({ files }) => uploads || !files);
-    return new Map(served.map((each) => [functionName(each), this.#endpoint(each)]));
+    const deployed = declarations.filter(({ files }) => uploads || !files);
+    return new Map(deployed.map((each) => [functionName(each), this.#endpoint(each)]));
   }
 
   #endpoint(declaration: Declaration): ServiceFunction {
@@ -82,7 +82,7 @@ export class StageFunctions {
       description: "Forgets old changes, sessions and releases",
       resources: [databaseResource(this.#props.cluster, packaged)],
       every: Duration.days(1),
-      payload: { days: this.#props.settings.changesKeptDays },
+      payload: { days: this.#props.settings.changesRetentionDays },
     });
   }
 

@@ -63,7 +63,7 @@ export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraClu
     // RDS manages the secret and rotates the password every seven days, without a function in the network.
     manageMasterUserPassword: true,
     storageEncryptionKey: makeKey(stack, settings),
-    backup: { retention: Duration.days(settings.backupDays) },
+    backup: { retention: Duration.days(settings.backupRetentionDays) },
     copyTagsToSnapshot: true,
     cloudwatchLogsExports: ["postgresql"],
     // Not for a database that pauses, because Performance Insights needs memory.

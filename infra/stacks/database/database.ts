@@ -127,4 +127,4 @@ const finding = (arn: string) =>
   `AwsSolutions-IAM5[Resource::${arn.replace(/\$\{Token\[AWS\.(\w+)\.\d+\]\}/g, "<AWS::$1>")}]`;
 
 const patternReason =
-  "A cluster restored from a backup has another name. Until a release by steps is through, functions use both, and no other cluster is called so.";
+  "A cluster restored from a backup has another name. During a gradual release functions use both clusters, and no other cluster has this prefix.";

@@ -4,7 +4,7 @@ import type { Declaration } from "../../../lib/contract/declare.ts";
 import { envelopeOf, gatewayResponses } from "../../api/gateway-responses.ts";
 import type { FirewallSettings } from "../../settings/schema.ts";
 import type { EdgeHeaders } from "./edge.ts";
-import { type Statement, wholeLists } from "./whole-lists.ts";
+import { type Statement, unlimitedLists } from "./unlimited-lists.ts";
 
 export interface FirewallProps {
   readonly name: string;
@@ -40,7 +40,11 @@ export class Firewall extends Construct {
     const visitors = edge ? [direct(trusted, edge), through(trusted, edge)] : [direct(trusted)];
     const limits = [
       { name: "rate", limit: settings.requestsPerAddressIn5Minutes, counted: [] },
-      { name: "whole-lists", limit: settings.wholeListsPerAddressIn5Minutes, counted: [wholeLists(endpoints)] },
+      {
+        name: "unlimited-lists",
+        limit: settings.unlimitedListsPerAddressIn5Minutes,
+        counted: [unlimitedLists(endpoints)],
+      },
     ];
     const rates = limits.flatMap((each) =>
       visitors.map(({ suffix, aggregation, counted }) => ({

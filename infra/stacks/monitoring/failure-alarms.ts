@@ -10,13 +10,13 @@ export const addFailureAlarms = (alarms: Alarms, metrics: Metrics): Alarm[] => [
     impact:
       "Website and admin panel get 5xx answers, more than one in a hundred. A release under way is taken back. See the saved query `errors`.",
     threshold: 1,
-    periods: 3,
-    badPeriods: 2,
+    evaluationPeriods: 3,
+    datapointsToAlarm: 2,
   }),
   alarms.add("three-failures", {
     metric: metrics.severalFailures(),
     impact: `At least ${failuresMin} answers were 5xx, or lists that broke off, within five minutes, and one in a thousand: few visitors see it, or few there are. A release under way is taken back. See the saved query \`errors\`.`,
     threshold: 0.1,
-    periods: 1,
+    evaluationPeriods: 1,
   }),
 ];

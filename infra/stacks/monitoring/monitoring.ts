@@ -1,8 +1,8 @@
 import { Duration } from "aws-cdk-lib";
-import { Stats } from "aws-cdk-lib/aws-cloudwatch";
+import { Stats, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
 import { CfnQueryDefinition, FilterPattern, type LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import type { Alarms } from "../shared/alarms.ts";
+import { type Alarms, isAbsent } from "../shared/alarms.ts";
 import type { ScheduledFunction } from "../shared/scheduled-function.ts";
 import { addDashboard } from "./dashboard.ts";
 import type { Metrics } from "./metrics.ts";
@@ -59,7 +59,7 @@ export class Monitoring extends Construct {
       metric: metrics.customMetric("latency", Stats.percentile(99)),
       impact: `One answer in a hundred takes more than ${slowMilliseconds / 1_000} s. See the saved query \`slow\`, and the database's capacity.`,
       threshold: slowMilliseconds,
-      periods: 3,
+      evaluationPeriods: 3,
     });
     this.addListAlarms();
     this.addLedgerAlarm();
@@ -73,7 +73,7 @@ export class Monitoring extends Construct {
       impact:
         "Visitors are turned away with 429. Either somebody floods the API, or the throttles of this stage have become too tight.",
       threshold: 50,
-      periods: 2,
+      evaluationPeriods: 2,
     });
     // Lambda answers API Gateway 429 when it has no concurrency left; the visitor gets 503.
     accessLog.addMetricFilter("Full", {
@@ -86,7 +86,7 @@ export class Monitoring extends Construct {
       impact:
         "Visitors are turned away because as many functions run as may run at once: those of lists (streams.concurrent), or all of the account. The dashboard shows which; see the saved query `refused-by-the-gateway`.",
       threshold: 10,
-      periods: 1,
+      evaluationPeriods: 1,
     });
     if (smoke) {
       alarms.add("smoke-failing", {
@@ -94,37 +94,35 @@ export class Monitoring extends Construct {
         impact:
           "An answer that visitors get is wrong or missing, or nobody looks any more: ops-smoke fails, or does not run. Its log says which answer.",
         threshold: 1,
-        missingIsBad: true,
-        periods: 3,
-        badPeriods: 2,
+        treatMissingData: TreatMissingData.BREACHING,
+        evaluationPeriods: 3,
+        datapointsToAlarm: 2,
       });
     }
     alarms.add("tidying-dead", {
       metric: tidying.lambda.metricInvocations({ period: Duration.days(1) }),
       impact: "What was changed and by whom is kept for longer than promised: ops-tidy has not run for two days.",
-      threshold: 0,
-      isFloor: true,
-      periods: 2,
+      ...isAbsent,
+      evaluationPeriods: 2,
     });
     alarms.add("tidying-failing", {
       metric: tidying.lambda.metricErrors({ period: Duration.days(1) }),
       impact: "What was changed and by whom is kept for longer than promised: ops-tidy fails. Its log says why.",
       threshold: 1,
-      periods: 2,
+      evaluationPeriods: 2,
     });
     if (!removal) return;
     alarms.add("removal-dead", {
       metric: removal.lambda.metricInvocations({ period: Duration.days(1) }),
       impact: "Images of deleted people stay: the scheduled removal has not run for a day.",
-      threshold: 0,
-      isFloor: true,
-      periods: 1,
+      ...isAbsent,
+      evaluationPeriods: 1,
     });
     alarms.add("removal-failing", {
       metric: removal.lambda.metricErrors({ period: Duration.hours(6) }),
       impact: "Images of deleted people stay: the scheduled removal fails. Its log says why.",
       threshold: 1,
-      periods: 2,
+      evaluationPeriods: 2,
     });
   }
 
@@ -143,7 +141,7 @@ export class Monitoring extends Construct {
       metric: metrics.customMetric("first-byte", Stats.percentile(99)),
       impact: `One list in a hundred takes more than ${slowMilliseconds / 1_000} s to begin. See the saved queries \`slow\` and \`lists\`, and the database's capacity.`,
       threshold: slowMilliseconds,
-      periods: 3,
+      evaluationPeriods: 3,
     });
     functionLog.addMetricFilter("BrokenLists", {
       ...metrics.customMetricName("broken-lists"),
@@ -169,7 +167,7 @@ export class Monitoring extends Construct {
       metric: metrics.customMetric("ledger-bytes", Stats.MAXIMUM).with({ period: Duration.days(1) }),
       impact: `Within a day the ledger grew by ${ledgerGigabytesADay} GB or more, which the database and each backup keep for as long as changes are kept: somebody imports a lot, or fills it on purpose. The README says how to find out who.`,
       threshold: ledgerGigabytesADay * bytesPerGigabyte,
-      periods: 1,
+      evaluationPeriods: 1,
     });
   }
 

@@ -34,7 +34,7 @@ export const savedQueries: readonly SavedQuery[] = [
   },
   {
     name: "refused-by-the-gateway",
-    text: "filter refusal != '-'\n| stats count(*) as requests by refusal, status, route\n| sort requests desc",
+    text: "filter errorType != '-'\n| stats count(*) as requests by errorType, status, route\n| sort requests desc",
     of: "access",
   },
 ];

@@ -10,15 +10,22 @@ export interface AlarmProps {
   readonly metric: IMetric;
   /** The text of the mail: what the failure means for users, and what to look at first. */
   readonly impact: string;
-  /** The alarm fires at this value and above it; with `isFloor`, at this value and below it. */
   readonly threshold: number;
-  readonly isFloor?: true;
-  /** Missing data count as bad, too. With `isFloor` they always do. */
-  readonly missingIsBad?: true;
-  /** The number of periods to look at, and how many of them must be bad; by default all. */
-  readonly periods: number;
-  readonly badPeriods?: number;
+  /** @default the alarm fires at the threshold and above it */
+  readonly comparison?: ComparisonOperator;
+  /** @default missing data are good: a metric of errors has none while nothing fails */
+  readonly treatMissingData?: TreatMissingData;
+  readonly evaluationPeriods: number;
+  /** @default all of the evaluated periods */
+  readonly datapointsToAlarm?: number;
 }
+
+/** For what has to happen in each period: the alarm fires when it did not. */
+export const isAbsent = {
+  threshold: 0,
+  comparison: ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD,
+  treatMissingData: TreatMissingData.BREACHING,
+};
 
 /** The alarms of a stack, and the topic that mails them. */
 export class Alarms extends Construct {
@@ -50,22 +57,13 @@ export class Alarms extends Construct {
     );
   }
 
-  add(
-    name: string,
-    { metric, impact, threshold, isFloor, missingIsBad, periods, badPeriods = periods }: AlarmProps,
-  ): Alarm {
+  add(name: string, { impact, comparison, ...props }: AlarmProps): Alarm {
     const alarm = new Alarm(this, name, {
       alarmName: `${this.#prefix}-${name}`,
       alarmDescription: impact,
-      metric,
-      threshold,
-      comparisonOperator: isFloor
-        ? ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD
-        : ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      evaluationPeriods: periods,
-      datapointsToAlarm: badPeriods,
-      // A metric of errors has no data while nothing fails, so missing data are good unless the alarm says otherwise.
-      treatMissingData: isFloor || missingIsBad ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
+      comparisonOperator: comparison ?? ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+      ...props,
     });
     const notify = new SnsAction(this.topic);
     alarm.addAlarmAction(notify);

@@ -5,7 +5,7 @@ import { acknowledge } from "./acknowledge.ts";
 import type { LogSettings } from "./log.ts";
 
 /** The settings of every bucket: only policies give access, and only over TLS. */
-export const closedBucket = (isProtected: boolean) =>
+export const privateBucketProps = (isProtected: boolean) =>
   ({
     blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
     encryption: BucketEncryption.S3_MANAGED,
@@ -17,11 +17,13 @@ export const closedBucket = (isProtected: boolean) =>
 /** The bucket to which CloudFront and S3 write their access logs. */
 export function logBucket(scope: Construct, id: string, { logRetentionDays, isProtected }: LogSettings): IBucket {
   const bucket = new Bucket(scope, id, {
-    ...closedBucket(isProtected),
+    ...privateBucketProps(isProtected),
     // CloudFront needs an access control list to write its logs.
     objectOwnership: ObjectOwnership.BUCKET_OWNER_PREFERRED,
     lifecycleRules: [{ expiration: Duration.days(logRetentionDays) }],
   });
-  acknowledge(bucket, { "AwsSolutions-S1": "It is the log. One of who reads it would need another log in turn." });
+  acknowledge(bucket, {
+    "AwsSolutions-S1": "This bucket stores the access logs; logging access to it would never end.",
+  });
   return bucket as IBucket;
 }

@@ -5,10 +5,10 @@ import type { CfnBucket, IBucket } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import { folders, type Owner } from "../../../lib/images/keys.ts";
 import type { Packaged } from "../../build/package.ts";
-import { ServedBucket, type ServedBucketProps } from "../shared/served-bucket.ts";
+import { CdnBucket, type CdnBucketProps } from "../shared/cdn-bucket.ts";
 import type { Resource } from "../shared/service-function.ts";
 
-export type ImagesProps = Pick<ServedBucketProps, "domain" | "certificateArn" | "logRetentionDays" | "isProtected">;
+export type ImagesProps = Pick<CdnBucketProps, "domain" | "certificateArn" | "logRetentionDays" | "isProtected">;
 
 /** The bucket of images and its CDN. Only image functions and CloudFront have access to the bucket. */
 export class Images extends Construct {
@@ -17,7 +17,7 @@ export class Images extends Construct {
 
   constructor(scope: Construct, id: string, props: ImagesProps) {
     super(scope, id);
-    const { bucket, distribution } = new ServedBucket(this, "Served", {
+    const { bucket, distribution } = new CdnBucket(this, "Served", {
       ...props,
       content: "Images",
       // The local gateway has the same policy (infra/local/images.ts).

@@ -46,7 +46,7 @@ export class Invalidation extends Construct {
     sendRemovals(images, queue);
     const { lambda } = new ServiceFunction(this, "Function", {
       ...props,
-      description: "Has the CDN forget images that were removed",
+      description: "Invalidates removed images in the CDN",
       resources: [messagesOf(queue), distributionOf(images)],
       timeout: bufferedTimeout,
     });
@@ -68,9 +68,9 @@ export class Invalidation extends Construct {
         },
         period: Duration.minutes(5),
       }),
-      impact: `Images that were removed are still served by the CDN, for ${lateMinutes} minutes or for good: \`ops-forget-removed-images\` fails. Its log says why.`,
+      impact: `Images that were removed are still served by the CDN, for ${lateMinutes} minutes or for good: \`ops-invalidate-images\` fails. Its log says why.`,
       threshold: 1,
-      periods: 1,
+      evaluationPeriods: 1,
     });
   }
 }

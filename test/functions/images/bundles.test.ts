@@ -7,17 +7,17 @@ const files = (await readdir(outdir, { recursive: true })).filter((file) => file
 const bundles = await Promise.all(
   files.map(async (file) => [file.replace("/index.mjs", ""), await readFile(join(outdir, file), "utf8")] as const),
 );
-const stemsWith = (pattern: RegExp) => bundles.flatMap(([stem, text]) => (pattern.test(text) ? [stem] : []));
+const endpointPathsWith = (pattern: RegExp) => bundles.flatMap(([stem, text]) => (pattern.test(text) ? [stem] : []));
 
 it("Only functions that make images load sharp", () => {
   const makers = ["admin-contributors/update-avatar", "admin-users/update-image"];
 
-  expect(stemsWith(/\bfrom\s*"sharp"/)).toEqual(makers);
-  expect(stemsWith(/sharp|[Vv]ips/)).toEqual(makers);
+  expect(endpointPathsWith(/\bfrom\s*"sharp"/)).toEqual(makers);
+  expect(endpointPathsWith(/sharp|[Vv]ips/)).toEqual(makers);
 });
 
 it("Only functions that may remove an image talk to S3", () => {
-  expect(stemsWith(/DeleteObjects/)).toEqual([
+  expect(endpointPathsWith(/DeleteObjects/)).toEqual([
     "admin-contributors/delete-avatar",
     "admin-contributors/delete",
     "admin-contributors/update-avatar",

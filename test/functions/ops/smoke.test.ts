@@ -39,7 +39,7 @@ describe("ops-smoke", () => {
     "fails for the payload %j",
     async (payload) => {
       expect(await smoke(payload)).toMatchObject({
-        error: { errorMessage: expect.stringContaining("Unfit payload: requests") },
+        error: { errorMessage: expect.stringContaining("Invalid payload: requests") },
       });
     },
   );

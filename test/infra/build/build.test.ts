@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type BuiltFunction, build } from "../../../infra/build/build.ts";
-import { buildOrReuse } from "../../../infra/build/reuse.ts";
+import { buildOrReuse } from "../../../infra/build/cached-build.ts";
 
 const run = promisify(execFile);
 let directory: string;

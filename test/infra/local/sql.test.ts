@@ -78,7 +78,9 @@ describe("A payload", () => {
     await expect(statementOf("contributors/list", '{"query": {}}')).rejects.toThrow(
       'No statement is sent: {"data":"Required parameters missing","code":400}',
     );
-    await expect(statementOf("ops/tidy", '{"days": 0}')).rejects.toThrow("No statement is sent: Unfit payload: days: ");
+    await expect(statementOf("ops/tidy", '{"days": 0}')).rejects.toThrow(
+      "No statement is sent: Invalid payload: days: ",
+    );
     await expect(statementOf(rotation)).rejects.toThrow("No statement is sent: {}");
   });
 });

@@ -124,7 +124,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     expect(rule.CopyActions.map(({ DestinationBackupVaultArn: arn }: Properties) => spell(arn))).toEqual([
       `arn:\${AWS::Partition}:backup:${given.backupRegion}:123456789012:backup-vault:${vault.BackupVaultName}`,
     ]);
-    expect(rule.CopyActions[0].Lifecycle).toEqual({ DeleteAfterDays: given.backupDays });
+    expect(rule.CopyActions[0].Lifecycle).toEqual({ DeleteAfterDays: given.backupRetentionDays });
     const { Resources } = template.one("Backup::BackupSelection").Properties.BackupSelection;
     expect(Resources.map(spell)).toEqual([
       `arn:\${AWS::Partition}:rds:eu-central-1:123456789012:cluster:\${${template.one("RDS::DBCluster").id}}`,
@@ -141,8 +141,8 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
 
   it("has its operators' invocations in CloudTrail where its settings say so, and nothing else", () => {
     const trails = template.all("CloudTrail::Trail");
-    expect(trails).toHaveLength(given.trailKeptDays ? 1 : 0);
-    if (!given.trailKeptDays) return;
+    expect(trails).toHaveLength(given.trailRetentionDays ? 1 : 0);
+    if (!given.trailRetentionDays) return;
 
     const [trail] = trails;
     expect(trail?.Properties).toMatchObject({ EnableLogFileValidation: true, IsLogging: true });
@@ -159,13 +159,13 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
       ),
     );
     const { Rules } = template.find(trail?.Properties.S3BucketName).Properties.LifecycleConfiguration;
-    expect(Rules).toMatchObject([{ ExpirationInDays: given.trailKeptDays, Status: "Enabled" }]);
+    expect(Rules).toMatchObject([{ ExpirationInDays: given.trailRetentionDays, Status: "Enabled" }]);
   });
 
   it("is encrypted, backed up, and its master's password rotated by RDS", () => {
     expect(template.one("RDS::DBCluster").Properties).toMatchObject({
       StorageEncrypted: true,
-      BackupRetentionPeriod: given.backupDays,
+      BackupRetentionPeriod: given.backupRetentionDays,
       ManageMasterUserPassword: true,
     });
     expect(template.one("RDS::DBCluster").Properties).not.toHaveProperty("MasterUserPassword");
@@ -289,7 +289,7 @@ describe("A database restored from a snapshot", () => {
       ...each,
       throttles: { ...each.throttles, changes: none, images: none },
     }));
-    restored = await synthesize(synthesis.shipment, settingsSchema.parse({ ...settings, databases, stages }));
+    restored = await synthesize(synthesis.artifacts, settingsSchema.parse({ ...settings, databases, stages }));
   });
 
   afterAll(() => restored.remove());

@@ -87,7 +87,7 @@ const more: Readonly<Record<string, readonly string[]>> = {
 /** What has no use for the database, and what it may do instead. */
 const without: Readonly<Record<string, readonly string[]>> = {
   "ops-smoke": [],
-  "ops-forget-removed-images": [
+  "ops-invalidate-images": [
     "cloudfront:CreateInvalidation the CDN",
     ...["DeleteMessage", "GetQueueAttributes", "ReceiveMessage"].map((each) => `sqs:${each} the queue`),
   ],
@@ -162,7 +162,7 @@ describe.each(stacks)("Of the stack %s", (stack) => {
 
   it("each function is told only what it reads", () => {
     for (const [name, { Properties }] of functions) {
-      const packaged = [...synthesis.shipment.functions, synthesis.shipment.migration].find(
+      const packaged = [...synthesis.artifacts.functions, synthesis.artifacts.migration].find(
         (each) => each.name === name,
       );
       const { NODE_OPTIONS, ...variables } = Properties.Environment.Variables;
@@ -227,7 +227,7 @@ describe("Every function that needs a variable", () => {
         ? /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|IMAGE_\w+)$/
         : /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|IMAGE_BASE_URL)$/;
       for (const { Properties } of synthesis.template(stack).all("Lambda::Function")) {
-        const packaged = [...synthesis.shipment.functions, synthesis.shipment.migration].find(({ name }) => {
+        const packaged = [...synthesis.artifacts.functions, synthesis.artifacts.migration].find(({ name }) => {
           return Properties.FunctionName.endsWith(`-${name}`);
         });
         const needed = [...(packaged?.variables ?? [])].filter((each) => ours.test(each));

@@ -40,7 +40,7 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
     const names = [
       ...served.map(functionName),
       "ops-tidy",
-      ...(uploads ? ["ops-forget-removed-images", "ops-remove-images"] : []),
+      ...(uploads ? ["ops-invalidate-images", "ops-remove-images"] : []),
       ...(stage.smoke ? ["ops-smoke"] : []),
     ];
     expect(template.all("Lambda::Function").map(byName).sort()).toEqual(

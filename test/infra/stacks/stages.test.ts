@@ -88,8 +88,8 @@ describe("Settings", () => {
     ["a minimum above the maximum", ({ prodDatabase }) => (prodDatabase.capacityMin = 9), /above capacityMax/],
     ["a capacity of no half ACU", ({ prodDatabase }) => (prodDatabase.capacityMin = 0.7), /capacityMin/],
     ["logs kept for four days", ({ dev }) => (dev.logRetentionDays = 4 as 3), /logRetentionDays/],
-    ["changes kept for no day", ({ dev }) => (dev.changesKeptDays = 0), /changesKeptDays/],
-    ["changes kept for eleven years", ({ dev }) => (dev.changesKeptDays = 4_000), /changesKeptDays/],
+    ["changes kept for no day", ({ dev }) => (dev.changesRetentionDays = 0), /changesRetentionDays/],
+    ["changes kept for eleven years", ({ dev }) => (dev.changesRetentionDays = 4_000), /changesRetentionDays/],
     ["alarms for nobody", ({ dev }) => (dev.alarmRecipient = "ops"), /alarmRecipient/],
     ["uploads without a certificate", ({ prod }) => delete prod.imageCertificate, /imageCertificate/],
     [
@@ -118,10 +118,10 @@ describe("Settings", () => {
     ),
     [
       "more whole lists than requests",
-      ({ prod }) => Object.assign(prod.firewall ?? {}, { wholeListsPerAddressIn5Minutes: 4_000 }),
-      /firewall: wholeListsPerAddressIn5Minutes is above/,
+      ({ prod }) => Object.assign(prod.firewall ?? {}, { unlimitedListsPerAddressIn5Minutes: 4_000 }),
+      /firewall: unlimitedListsPerAddressIn5Minutes is above/,
     ],
-    ["no backups", ({ prodDatabase }) => (prodDatabase.backupDays = 0), /backupDays/],
+    ["no backups", ({ prodDatabase }) => (prodDatabase.backupRetentionDays = 0), /backupRetentionDays/],
     [
       "a concurrency above the account's",
       ({ account, prod }) => {
@@ -177,7 +177,7 @@ describe("Settings", () => {
     ],
     ["copies of backups nowhere", ({ devDatabase }) => (devDatabase.backupRegion = "Dublin"), /backupRegion: a region/],
     ["half a standby", ({ devDatabase }) => (devDatabase.standby = 1 as never), /databases\.0\.standby/],
-    ["a trail for no day", ({ devDatabase }) => (devDatabase.trailKeptDays = 0), /trailKeptDays/],
+    ["a trail for no day", ({ devDatabase }) => (devDatabase.trailRetentionDays = 0), /trailRetentionDays/],
     ["a throttle below nothing", ({ dev }) => (dev.throttles.changes.rate = -1), /throttles\.changes\.rate/],
     ["a misspelt setting", ({ dev }) => Object.assign(dev, { upload: true }), /upload/],
   ])("refuse %s", (_, change, message) => {
@@ -222,7 +222,7 @@ describe("Settings", () => {
 
   it.each<[string, Partial<StageSettings>]>([
     ["imageDomain", { imageDomain: "other.example.com" }],
-    ["changesKeptDays", { changesKeptDays: 30 }],
+    ["changesRetentionDays", { changesRetentionDays: 30 }],
   ])("refuse stages of one database that differ in %s", (setting, difference) => {
     const shared = changed(({ stages, dev }) => stages.push({ ...dev, name: "second", ...difference }));
 

@@ -75,7 +75,7 @@ describe("Templates", () => {
     const { databases, stages } = settings;
     const account = { id: "210987654321", region: "eu-west-3" };
     const moved = { account, databases, stages: stages.filter(({ domain }) => !domain) };
-    const elsewhere = await synthesize(synthesis.shipment, moved);
+    const elsewhere = await synthesize(synthesis.artifacts, moved);
     const { artifacts } = await manifestOf(elsewhere);
     const dev = elsewhere.template("colophon-dev");
     await elsewhere.remove();
@@ -111,7 +111,7 @@ describe("Templates", () => {
     const small = { ...settings, stages: settings.stages.filter(({ name }) => name === "dev") };
     let again: Awaited<ReturnType<typeof copyOf>>;
     beforeAll(async () => {
-      again = await copyOf(synthesis.shipment);
+      again = await copyOf(synthesis.artifacts);
     });
     afterAll(() => again.remove());
 
@@ -136,8 +136,8 @@ describe("Templates", () => {
   });
 
   it("cannot be deployed when sharp was not at hand", async () => {
-    const functions = synthesis.shipment.functions.map((each) => ({ ...each, isComplete: !each.processesImages }));
-    const incomplete = synthesize({ ...synthesis.shipment, functions });
+    const functions = synthesis.artifacts.functions.map((each) => ({ ...each, isComplete: !each.processesImages }));
+    const incomplete = synthesize({ ...synthesis.artifacts, functions });
 
     await expect(incomplete.then(({ template }) => template("colophon-prod").Rules?.Complete)).resolves.toMatchObject({
       Assertions: [{ AssertDescription: expect.stringContaining("npm run package") }],
@@ -149,7 +149,7 @@ describe("Templates", () => {
 describe("cdk-nag", () => {
   it("lets nothing be synthesised while it finds something", async () => {
     const directory = await mkdtemp(join(root, "node_modules/.cache/colophon-synth-"));
-    const app = makeApp(settings, synthesis.shipment, directory);
+    const app = makeApp(settings, synthesis.artifacts, directory);
     new Bucket(new Stack(app, "careless"), "Open");
 
     expect(() => app.synth()).toThrow(/AwsSolutions-S1\b/);

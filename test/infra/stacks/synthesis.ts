@@ -4,7 +4,7 @@ import { deserialize, serialize } from "node:v8";
 import { beforeAll, inject, vi } from "vitest";
 import { type Packaged, packageFunctions } from "../../../infra/build/package.ts";
 import type { Settings } from "../../../infra/settings/schema.ts";
-import { makeApp, type Shipment } from "../../../infra/stacks/app.ts";
+import { type Artifacts, makeApp } from "../../../infra/stacks/app.ts";
 import { packageMigration } from "../../../infra/stacks/database/migration.ts";
 import { settings } from "../../../infra/stages.ts";
 
@@ -54,20 +54,20 @@ export const stacks: readonly string[] = [
 ];
 
 /** What `npm run synth` gives, for a whole test file or describe block; it is there in hooks and tests. */
-export function useSynthesis(): Pick<Synthesis, "directory" | "template"> & { readonly shipment: Shipment } {
+export function useSynthesis(): Pick<Synthesis, "directory" | "template"> & { readonly artifacts: Artifacts } {
   const directory = join(inject("cache"), "synthesis");
-  let shipment: Shipment;
+  let artifacts: Artifacts;
   let templates: Synthesis["template"];
 
   beforeAll(async () => {
-    shipment = await onceInARun(directory, () => synthesizeAll(directory));
+    artifacts = await onceInARun(directory, () => synthesizeAll(directory));
     templates = await readTemplates(directory);
   });
 
   return {
     directory,
-    get shipment() {
-      return shipment;
+    get artifacts() {
+      return artifacts;
     },
     template: (stack) => templates(stack),
   };
@@ -89,16 +89,16 @@ async function onceInARun<Made>(name: string, make: () => Promise<Made>): Promis
   );
 }
 
-async function synthesizeAll(directory: string): Promise<Shipment> {
-  const outdir = join(inject("cache"), "shipment");
-  const shipment = { functions: await packageFunctions({ outdir }), migration: await packageMigration({ outdir }) };
-  makeApp(settings, shipment, directory).synth();
-  return shipment;
+async function synthesizeAll(directory: string): Promise<Artifacts> {
+  const outdir = join(inject("cache"), "artifacts");
+  const artifacts = { functions: await packageFunctions({ outdir }), migration: await packageMigration({ outdir }) };
+  makeApp(settings, artifacts, directory).synth();
+  return artifacts;
 }
 
 /** The same functions in another directory, where a test may change them. */
-export async function copyOf({ functions, migration }: Shipment): Promise<Shipment & { remove(): Promise<void> }> {
-  const outdir = await mkdtemp(join(inject("cache"), "shipment-"));
+export async function copyOf({ functions, migration }: Artifacts): Promise<Artifacts & { remove(): Promise<void> }> {
+  const outdir = await mkdtemp(join(inject("cache"), "artifacts-"));
   const copy = async (packaged: Packaged): Promise<Packaged> => {
     const file = join(outdir, packaged.stem, basename(packaged.file));
     await cp(dirname(packaged.file), dirname(file), { recursive: true });
@@ -112,9 +112,9 @@ export async function copyOf({ functions, migration }: Shipment): Promise<Shipme
 }
 
 /** Synthesises as `npm run synth` does, cdk-nag included. */
-export async function synthesize(shipment: Shipment, given: Settings = settings): Promise<Synthesis> {
+export async function synthesize(artifacts: Artifacts, given: Settings = settings): Promise<Synthesis> {
   const directory = await mkdtemp(join(import.meta.dirname, "../../../node_modules/.cache/colophon-synth-"));
-  makeApp(given, shipment, directory).synth();
+  makeApp(given, artifacts, directory).synth();
   return { directory, template: await readTemplates(directory), remove: () => rm(directory, { recursive: true }) };
 }
 

@@ -14,7 +14,7 @@ import { countedBy, type Visit } from "./waf.ts";
 const synthesis = useSynthesis();
 const firewall = {
   requestsPerAddressIn5Minutes: 3_000,
-  wholeListsPerAddressIn5Minutes: 30,
+  unlimitedListsPerAddressIn5Minutes: 30,
   trustedAddresses: ["192.0.2.0/28", "2001:db8:1::/48"],
 };
 
@@ -25,7 +25,7 @@ let dev: Template;
 
 beforeAll(async () => {
   const stages = settings.stages.map((each): StageSettings => ({ ...each, firewall }));
-  changed = await synthesize(synthesis.shipment, { ...settings, stages });
+  changed = await synthesize(synthesis.artifacts, { ...settings, stages });
   prod = changed.template("colophon-prod");
   dev = changed.template("colophon-dev");
 });
@@ -78,7 +78,10 @@ describe("The firewall", () => {
       expect(countedBy(prod, throughEdge(address, "/v1/contributors"))).toEqual({});
     }
     for (const address of ["192.0.2.16", "2001:db8:2::1"]) {
-      expect(countedBy(prod, { address, path: "/v1/publishers" })).toEqual({ rate: address, "whole-lists": address });
+      expect(countedBy(prod, { address, path: "/v1/publishers" })).toEqual({
+        rate: address,
+        "unlimited-lists": address,
+      });
     }
   });
 
@@ -92,8 +95,8 @@ describe("The firewall", () => {
           Object.keys(countedBy(dev, { address: visitor, path: stage + path, ...(query ? { query } : {}) })),
         );
       const whole = [
-        ["rate", "whole-lists"],
-        ["rate", "whole-lists"],
+        ["rate", "unlimited-lists"],
+        ["rate", "unlimited-lists"],
       ];
       const page = [["rate"], ["rate"]];
 
@@ -150,7 +153,7 @@ describe("The firewall", () => {
 
     await fc.assert(
       fc.asyncProperty(queries, async (query) => {
-        const isWhole = "whole-lists" in countedBy(dev, { address: visitor, path: "/v1/contributors", query });
+        const isWhole = "unlimited-lists" in countedBy(dev, { address: visitor, path: "/v1/contributors", query });
         expect(isWhole || (await recordsOf(query)) < 1_000).toBe(true);
       }),
       {
@@ -176,8 +179,8 @@ describe("The firewall", () => {
     expect(rates.map(({ Name, Statement }) => [Name, Statement.RateBasedStatement.Limit])).toEqual([
       ["rate", 3_000],
       ["rate-through-edge", 3_000],
-      ["whole-lists", 30],
-      ["whole-lists-through-edge", 30],
+      ["unlimited-lists", 30],
+      ["unlimited-lists-through-edge", 30],
     ]);
     for (const { Action } of rates) {
       const { ResponseCode, CustomResponseBodyKey, ResponseHeaders } = Action.Block.CustomResponse;

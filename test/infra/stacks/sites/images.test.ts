@@ -117,7 +117,7 @@ describe.each(settings.stages)("What is scheduled on stage $name", (stage) => {
     expect(runs.sort()).toEqual([
       ...(stage.uploads ? [[`colophon-${stage.name}-ops-remove-images`, "rate(6 hours)", {}]] : []),
       ...(stage.smoke ? [[`colophon-${stage.name}-ops-smoke`, `rate(${everyMinutes} minutes)`, questions]] : []),
-      [`colophon-${stage.name}-ops-tidy`, "rate(1 day)", { days: stage.changesKeptDays }],
+      [`colophon-${stage.name}-ops-tidy`, "rate(1 day)", { days: stage.changesRetentionDays }],
     ]);
   });
 

@@ -3,7 +3,7 @@ import { settings } from "../../../../infra/stages.ts";
 import { type Resource, spell, type Template, useSynthesis } from "../synthesis.ts";
 
 const synthesis = useSynthesis();
-const name = "ops-forget-removed-images";
+const name = "ops-invalidate-images";
 
 describe.each(settings.stages.filter(({ uploads }) => uploads))("What leaves the bucket of stage $name", (stage) => {
   let template: Template;

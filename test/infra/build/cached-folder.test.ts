@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { keptFolder } from "../../../infra/build/kept.ts";
+import { cachedFolder } from "../../../infra/build/cached-folder.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const cache = join(root, "node_modules/.cache/colophon");
@@ -27,7 +27,7 @@ const others = async () => (await readdir(cache)).filter((entry) => entry.starts
 
 /** Copies the input, and edits it first as often as it is told to. */
 const make = (edits = 0) =>
-  keptFolder(name, [relative(root, folder)], async (draft) => {
+  cachedFolder(name, [relative(root, folder)], async (draft) => {
     times += 1;
     const text = await readFile(join(folder, "input.ts"), "utf8");
     if (times <= edits) await edit(`${text}, edited`);
@@ -55,7 +55,7 @@ it("is made again when a file has changed", async () => {
 });
 
 it("leaves nothing behind when it cannot be made", async () => {
-  const broken = keptFolder(name, [relative(root, folder)], async (draft) => {
+  const broken = cachedFolder(name, [relative(root, folder)], async (draft) => {
     await mkdir(draft);
     throw new Error("no space");
   });

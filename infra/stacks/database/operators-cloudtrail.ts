@@ -37,7 +37,7 @@ export class OperatorsTrail extends Construct {
     });
     acknowledge(bucket, {
       "AwsSolutions-S1":
-        "It is a record of access itself, which CloudTrail writes and signs; what is changed in it does not fit the signature any more.",
+        "It is a record of access itself, which CloudTrail writes and signs; its digest files reveal any change.",
     });
     const log = makeLog(this, "Log", `/colophon/${props.database}-database/operators`, props);
     const trail = new Trail(this, "Trail", {

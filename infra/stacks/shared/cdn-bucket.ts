@@ -14,9 +14,9 @@ import { Bucket, type IBucket } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
 import type { LogSettings } from "./log.ts";
-import { closedBucket, logBucket } from "./log-bucket.ts";
+import { logBucket, privateBucketProps } from "./log-bucket.ts";
 
-export interface ServedBucketProps extends LogSettings {
+export interface CdnBucketProps extends LogSettings {
   readonly domain: string;
   /** In us-east-1, where CloudFront looks for it. */
   readonly certificateArn: string;
@@ -29,15 +29,15 @@ export interface ServedBucketProps extends LogSettings {
 const oldVersionsDays = 30;
 
 /** A bucket that only CloudFront may read, and the CloudFront distribution in front of it, with its own domain. */
-export class ServedBucket extends Construct {
+export class CdnBucket extends Construct {
   readonly bucket: IBucket;
   readonly distribution: Distribution;
 
-  constructor(scope: Construct, id: string, props: ServedBucketProps) {
+  constructor(scope: Construct, id: string, props: CdnBucketProps) {
     super(scope, id);
     const logs = logBucket(this, "Logs", props);
     this.bucket = new Bucket(this, "Bucket", {
-      ...closedBucket(props.isProtected),
+      ...privateBucketProps(props.isProtected),
       versioned: true,
       lifecycleRules: [
         {
@@ -70,7 +70,7 @@ export class ServedBucket extends Construct {
     });
   }
 
-  private headers({ contentSecurityPolicy }: ServedBucketProps): ResponseHeadersPolicy {
+  private headers({ contentSecurityPolicy }: CdnBucketProps): ResponseHeadersPolicy {
     return new ResponseHeadersPolicy(this, "Headers", {
       securityHeadersBehavior: {
         contentTypeOptions: { override: true },

@@ -11,7 +11,7 @@ const limitDigitsMax = 3;
  * firewall must never see a limit that the function does not see. So only a plain `limit` between `&` counts (not
  * `LIMIT`, `l%69mit` or `;limit`); of several limits none counts for the function, which answers 400.
  */
-export function wholeLists(endpoints: readonly Declaration[]): Statement {
+export function unlimitedLists(endpoints: readonly Declaration[]): Statement {
   const paths = endpoints
     .filter(({ answers, query }) => "list" in answers && query && "limit" in query)
     .map(({ path }) => path.slice(1).replace(/\{\w+\}/g, "[^/]+"));

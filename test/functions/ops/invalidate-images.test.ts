@@ -73,11 +73,11 @@ afterAll(async () => {
 
 const messageOf = (messageId: string, body: unknown) => ({ messageId, body: JSON.stringify(body) });
 const removed = (messageId: string, name: string) => messageOf(messageId, { detail: { object: { key: name } } });
-const bring = (...Records: object[]) => lambda.invoke("ops-forget-removed-images", { Records });
+const bring = (...Records: object[]) => lambda.invoke("ops-invalidate-images", { Records });
 const sample = async (): Promise<{ Records: { messageId: string; body: string }[] }> =>
-  JSON.parse(await readFile(join(import.meta.dirname, "../../../events/ops/forget-removed-images.json"), "utf8"));
+  JSON.parse(await readFile(join(import.meta.dirname, "../../../events/ops/invalidate-images.json"), "utf8"));
 
-describe("ops-forget-removed-images", () => {
+describe("ops-invalidate-images", () => {
   it("invalidates the path of the removed object, and no other", async () => {
     const { Records } = await sample();
 
@@ -144,7 +144,7 @@ describe("ops-forget-removed-images", () => {
   });
 
   it("does nothing without a CDN", async () => {
-    expect(await withoutCdn.invoke("ops-forget-removed-images", await sample())).toEqual({
+    expect(await withoutCdn.invoke("ops-invalidate-images", await sample())).toEqual({
       result: { batchItemFailures: [] },
     });
     expect(asked).toEqual([]);

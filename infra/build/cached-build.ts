@@ -1,7 +1,7 @@
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type BuiltFunction, build } from "./build.ts";
-import { keptFolder } from "./kept.ts";
+import { cachedFolder } from "./cached-folder.ts";
 
 const list = "functions.json";
 const inputs = ["functions", "lib", "infra/build", "package-lock.json", "tsconfig.json"];
@@ -11,7 +11,7 @@ const inputs = ["functions", "lib", "infra/build", "package-lock.json", "tsconfi
  * cache is, since source maps name the sources by their relative paths.
  */
 export async function buildOrReuse({ outdir }: { readonly outdir: string }): Promise<BuiltFunction[]> {
-  const kept = await keptFolder("bundles", inputs, async (folder) => {
+  const kept = await cachedFolder("bundles", inputs, async (folder) => {
     const built = await build({ outdir: folder });
     const relative = built.map((each) => ({ ...each, file: `${each.stem}/index.mjs` }));
     await writeFile(join(folder, list), JSON.stringify(relative));

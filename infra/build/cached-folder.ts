@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
 const cache = join(root, "node_modules/.cache/colophon");
-const keptInMilliseconds = 24 * 60 * 60_000;
+const retentionInMilliseconds = 24 * 60 * 60_000;
 
 /**
  * A folder that is made from files of the project, and made again when one of them has changed.
@@ -12,7 +12,7 @@ const keptInMilliseconds = 24 * 60 * 60_000;
  * @param inputs the files and folders that it is made from, relative to the project
  * @param make fills the empty folder that it gets
  */
-export async function keptFolder(
+export async function cachedFolder(
   name: string,
   inputs: readonly string[],
   make: (folder: string) => Promise<unknown>,
@@ -24,7 +24,7 @@ export async function keptFolder(
     const draft = `${kept}-${randomUUID()}`;
     try {
       await make(draft);
-      if ((await hashOf(inputs)) !== hash) return await keptFolder(name, inputs, make);
+      if ((await hashOf(inputs)) !== hash) return await cachedFolder(name, inputs, make);
       // Another process may have made it meanwhile.
       await rename(draft, kept).catch(() => {});
     } finally {
@@ -55,6 +55,6 @@ async function removeOld(name: string): Promise<void> {
     const path = join(cache, entry);
     // Another process may have renamed its draft, or removed this folder.
     const found = await stat(path).catch(() => undefined);
-    if (found && found.mtimeMs < Date.now() - keptInMilliseconds) await rm(path, { recursive: true, force: true });
+    if (found && found.mtimeMs < Date.now() - retentionInMilliseconds) await rm(path, { recursive: true, force: true });
   }
 }

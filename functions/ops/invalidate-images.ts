@@ -22,7 +22,7 @@ export async function handler(batch: unknown, context?: Context): Promise<SQSBat
   if (DistributionId && paths.length > 0) {
     await invalidate(DistributionId, paths, digestOf(messages.map(({ messageId }) => messageId)));
     const requestId = context?.awsRequestId;
-    console.log(JSON.stringify({ level: "info", requestId, endpoint: "ops/forget-removed-images", paths }));
+    console.log(JSON.stringify({ level: "info", requestId, endpoint: "ops/invalidate-images", paths }));
   }
   const invalid = messages.filter(({ key }) => key === undefined);
   return { batchItemFailures: invalid.map(({ messageId }) => ({ itemIdentifier: messageId })) };
