@@ -1,6 +1,7 @@
 import { sqlState, statementTimeout } from "./errors.ts";
-import type { Limits } from "./limits.ts";
-import type { Session, Sessions } from "./sessions.ts";
+import type { Service } from "./operations.ts";
+import type { Request } from "./requests.ts";
+import type { Session } from "./session.ts";
 
 const queryCanceled = "57014";
 
@@ -8,12 +9,11 @@ const queryCanceled = "57014";
  * Runs a statement with the service's timeout. After it the statement is cancelled or, with `continueAfterTimeout`,
  * goes on; in both cases the caller gets a StatementTimeoutException (AWS, API_ExecuteStatement).
  */
-export async function runInTime<Outcome>(
-  sessions: Sessions,
+export async function inTime<Outcome>(
+  { sessions, limits }: Service,
   session: Session,
+  { continueAfterTimeout = false }: Request,
   running: Promise<Outcome>,
-  limits: Limits,
-  continueAfterTimeout: boolean,
 ): Promise<Outcome> {
   const settled = () => {
     session.running = undefined;

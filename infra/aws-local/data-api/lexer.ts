@@ -22,39 +22,6 @@ export function isMultistatement(sql: string): boolean {
   return end >= 0 && hasCode(sql, end);
 }
 
-/** The words of a statement, without strings and comments; case is folded as PostgreSQL folds it. */
-export interface Words {
-  readonly first: string;
-  readonly all: ReadonlySet<string>;
-  /** Those before an opening parenthesis. */
-  readonly called: ReadonlySet<string>;
-}
-
-const token = /['"$]|--|\/\*|[\p{L}_][\p{L}\p{N}_$]*|\S/gu;
-
-/** Undefined if an identifier may have Unicode escapes. */
-export function wordsOf(sql: string): Words | undefined {
-  const all = new Set<string>();
-  const called = new Set<string>();
-  let latest = "";
-  token.lastIndex = 0;
-  for (let found = token.exec(sql); found; found = token.exec(sql)) {
-    const [text] = found;
-    if (text === "(") called.add(latest);
-    const isComment = text === "--" || text === "/*";
-    const isQuoted = text === "'" || text === '"' || text === "$";
-    if (isComment || isQuoted) token.lastIndex = skip(sql, found.index, text, { dollarQuotes: true });
-    if (isComment) continue;
-    const name = text === '"' ? sql.slice(found.index + 1, token.lastIndex - 1).replaceAll('""', '"') : text;
-    if (text === '"' && name.includes("\\")) return undefined;
-    latest = text === '"' ? name : name.toLowerCase();
-    all.add(latest);
-  }
-  const [first = ""] = [...all].filter((word) => word !== "(");
-  called.delete("");
-  return { first, all, called };
-}
-
 function hasCode(sql: string, start: number): boolean {
   for (let at = start; at < sql.length; ) {
     if (/[\s;]/.test(sql.charAt(at))) at += 1;

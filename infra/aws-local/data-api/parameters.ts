@@ -1,5 +1,6 @@
+import { typeOfHint } from "./drivers/type-hints.ts";
 import { databaseError, validation } from "./errors.ts";
-import { scan } from "./lexer.ts";
+import { isMultistatement, scan } from "./lexer.ts";
 import type { SqlParameter } from "./requests.ts";
 
 /**
@@ -9,36 +10,26 @@ export interface BoundStatement {
   text: string;
   types: number[];
   values: (string | Buffer | null)[];
+  /** The same for the same text and types. Undefined where a parameter has no value. */
+  key: string | undefined;
 }
 
 interface Template {
-  text: string;
+  readonly number: number;
+  readonly text: string;
   /** The name behind each `$n`, in order. */
-  names: string[];
+  readonly names: readonly string[];
 }
 
 const parameterName = /[\p{L}\p{N}_]+/uy;
 const validName = /^[A-Za-z0-9_]+$/;
 
 const typeOids = { text: 25, int8: 20, float8: 701, bool: 16, bytea: 17, unspecified: 0 };
-const hintOids = new Map([
-  ["DATE", 1082],
-  ["TIME", 1083],
-  ["TIMESTAMP", 1114],
-  ["DECIMAL", 1700],
-  ["JSON", 114],
-  ["UUID", 2950],
-]);
-/** AWS, API_SqlParameter: no `T` and no `Z`. The service also accepts more than three decimal places. */
-const hintFormats: Record<string, [RegExp, string]> = {
-  DATE: [/^\d{4,}-\d{2}-\d{2}$/, "Date format must be yyyy-mm-dd"],
-  TIME: [/^\d{2}:\d{2}:\d{2}(\.\d+)?$/, "Time format must be hh:mm:ss[.fff]"],
-  TIMESTAMP: [/^\d{4,}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d+)?$/, "Timestamp format must be yyyy-mm-dd hh:mm:ss[.fff]"],
-};
 
 /** A cache: functions send the same few statements again and again. */
 const templates = new Map<string, Template>();
 const templatesMax = 1000;
+let templatesMade = 0;
 
 /**
  * Replaces the named parameters of a statement and binds their values. As on the service, each occurrence of a name
@@ -47,11 +38,8 @@ const templatesMax = 1000;
  *
  * A name without a value is replaced, too. PostgreSQL then answers 08P01: the bind message supplies too few parameters.
  */
-export function bind(sql: string, parameters: SqlParameter[]): BoundStatement {
-  // PostgreSQL's protocol uses NUL as the end of a text.
-  if (sql.includes("\0"))
-    throw databaseError('ERROR: invalid byte sequence for encoding "UTF8": 0x00; SQLState: 22021');
-  const { text, names } = templateOf(sql);
+export function bind(sql: string, parameters: readonly SqlParameter[]): BoundStatement {
+  const { number, text, names } = templateOf(sql);
   const bound = new Map(parameters.map((parameter) => [parameter.name, bindParameter(parameter)]));
   const types: number[] = [];
   const values: BoundStatement["values"] = [];
@@ -62,14 +50,18 @@ export function bind(sql: string, parameters: SqlParameter[]): BoundStatement {
     types.push(found.type);
     values.push(found.value);
   }
-  return { text, types, values };
+  return { text, types, values, key: values.length === names.length ? `${number} ${types}` : undefined };
 }
 
 function templateOf(sql: string): Template {
   const known = templates.get(sql);
   if (known) return known;
+  // PostgreSQL's protocol uses NUL as the end of a text.
+  if (sql.includes("\0"))
+    throw databaseError('ERROR: invalid byte sequence for encoding "UTF8": 0x00; SQLState: 22021');
+  if (isMultistatement(sql)) throw validation("Multistatements aren't supported.");
   if (templates.size >= templatesMax) templates.clear();
-  const template = parse(sql);
+  const template = { number: ++templatesMade, ...parse(sql) };
   templates.set(sql, template);
   return template;
 }
@@ -78,7 +70,7 @@ function templateOf(sql: string): Template {
  * Reproduces two defects of the service's scanner, seen on Aurora PostgreSQL 17.9: it replaces names in dollar-quoted
  * texts (`$$a :b c$$` becomes `a $1 c`), and treats the upper bound of an array slice as a name (`a[1:2]`).
  */
-function parse(sql: string): Template {
+function parse(sql: string): Pick<Template, "text" | "names"> {
   const names: string[] = [];
   let text = "";
   let copied = 0;
@@ -100,7 +92,11 @@ function parse(sql: string): Template {
 function bindParameter({ name, value, typeHint }: SqlParameter): { type: number; value: string | Buffer | null } {
   if (!validName.test(name)) throw validation("Named parameter syntax is invalid");
   if (value.isNull) return { type: typeOids.unspecified, value: null };
-  if (value.stringValue !== undefined) return bindText(value.stringValue, typeHint);
+  if (value.stringValue !== undefined)
+    return {
+      type: typeHint === undefined ? typeOids.text : typeOfHint(typeHint, value.stringValue),
+      value: value.stringValue,
+    };
   // Always bigint: `int4_column << :n` fails on the service and must fail here.
   if (value.longValue !== undefined) return { type: typeOids.int8, value: BigInt(value.longValue).toString() };
   if (value.doubleValue !== undefined) return { type: typeOids.float8, value: String(value.doubleValue) };
@@ -108,13 +104,4 @@ function bindParameter({ name, value, typeHint }: SqlParameter): { type: number;
   if (value.blobValue !== undefined) return { type: typeOids.bytea, value: Buffer.from(value.blobValue, "base64") };
   if (value.arrayValue !== undefined) throw validation("Array parameters are not supported");
   throw validation(`The value of the parameter ${name} is missing`);
-}
-
-function bindText(value: string, typeHint: string | undefined): { type: number; value: string } {
-  if (typeHint === undefined) return { type: typeOids.text, value };
-  const type = hintOids.get(typeHint);
-  if (type === undefined) throw validation(`Unknown type hint ${typeHint}`);
-  const [format, message] = hintFormats[typeHint] ?? [];
-  if (format && !format.test(value)) throw validation(`${message}`);
-  return { type, value };
 }

@@ -13,15 +13,6 @@ export interface Column {
   dataTypeModifier: number;
 }
 
-/** A named prepared statement of a session. */
-export interface Prepared {
-  readonly name: string;
-  /** Undefined until PostgreSQL has described them. */
-  columns: Column[] | undefined;
-  /** Names of prepared statements that are closed together with the next one. */
-  readonly outdated: string[];
-}
-
 export interface Outcome {
   /** Undefined where the statement yields no rows at all, such as an update without returning. */
   columns: Column[] | undefined;
@@ -31,19 +22,34 @@ export interface Outcome {
   exceeded: "result" | "row" | undefined;
 }
 
+/** What is sent beside a statement. */
+export interface Framing {
+  /** A prepared statement's name; without one PostgreSQL parses and plans the statement for this time only. */
+  readonly name?: string;
+  /** The session has prepared the statement already. */
+  readonly isPrepared?: boolean;
+  /** The columns, if they are known; otherwise PostgreSQL describes them. */
+  readonly columns?: Column[] | undefined;
+  /** Names of prepared statements to close. */
+  readonly closed?: readonly string[];
+  /** SQL that runs behind the statement, whatever becomes of that. `receiveRest` must follow. */
+  readonly behind?: string;
+}
+
 /** The methods of node-postgres's connection that are used here; its types do not declare all of them. */
 interface Wire {
   stream: Duplex;
-  parse(message: { name?: string; text: string; types: number[] }): void;
-  bind(message: { statement?: string; values: BoundStatement["values"] }): void;
+  parse(message: { name?: string | undefined; text: string; types: number[] }): void;
+  bind(message: { statement?: string | undefined; values: BoundStatement["values"] }): void;
   describe(message: { type: "P" }): void;
   execute(message: Record<string, never>): void;
   close(message: { type: "S"; name: string }): void;
+  query(text: string): void;
   sync(): void;
   sendCopyFail(reason: string): void;
 }
 
-interface Statement extends Submittable {
+interface Exchange extends Submittable {
   handleRowDescription(message: { fields: Column[] }): void;
   handleDataRow(message: { length: number; fields: (string | null)[] }): void;
   handleCommandComplete(message: { text: string }): void;
@@ -58,31 +64,23 @@ interface Statement extends Submittable {
 /**
  * Runs a statement through the extended protocol with the types we choose.
  *
- * Without `prepared` it is unnamed, so PostgreSQL plans it each time for the given values. When a result exceeds a
- * limit, the remaining rows are read and dropped. The statement is not cancelled, because on the service a transaction
- * stays usable after such an error.
+ * When a result exceeds a limit, the remaining rows are read and dropped. The statement is not cancelled, because on
+ * the service a transaction stays usable after such an error.
  */
-export function run(client: Client, statement: BoundStatement, limits: Limits, prepared?: Prepared): Promise<Outcome> {
-  return new Promise((resolve, reject) => {
-    client.query(submittable(statement, limits, prepared, resolve, reject));
-  });
-}
-
-function submittable(
+export function run(
+  client: Client,
   statement: BoundStatement,
-  limits: Limits,
-  prepared: Prepared | undefined,
-  resolve: (outcome: Outcome) => void,
-  reject: (error: Error) => void,
-): Statement {
-  const outcome: Outcome = { columns: prepared?.columns, rows: [], tag: "", exceeded: undefined };
+  limits: Pick<Limits, "resultBytes" | "rowBytes">,
+  framing: Framing = {},
+): Promise<Outcome> {
+  const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+  const outcome: Outcome = { columns: framing.columns, rows: [], tag: "", exceeded: undefined };
   let bytes = 0;
   let copying: string | undefined;
-  return {
-    submit: (connection) => send(connection as unknown as Wire, statement, prepared),
+  const exchange: Exchange = {
+    submit: (connection) => send(connection as unknown as Wire, statement, framing),
     handleRowDescription: ({ fields }) => {
       outcome.columns = fields;
-      if (prepared) prepared.columns = fields;
     },
     handleDataRow: ({ length, fields }) => {
       // `length` counts itself (4 bytes), the number of columns (2), and a length (4) before each value.
@@ -98,8 +96,8 @@ function submittable(
     },
     handleReadyForQuery: () => (copying ? reject(unexpected(copying)) : resolve(outcome)),
     handleError: (error) => reject(copying ? unexpected(copying) : error),
-    handleEmptyQuery: () => {},
-    handlePortalSuspended: () => {},
+    handleEmptyQuery: ignore,
+    handlePortalSuspended: ignore,
     handleCopyInResponse: (wire) => {
       copying = "CopyInResponse";
       wire.sendCopyFail("The Data API takes no copied data");
@@ -110,18 +108,42 @@ function submittable(
       copying = "CopyOutResponse";
     },
   };
+  client.query(exchange);
+  return promise;
 }
 
-function send(wire: Wire, { text, types, values }: BoundStatement, prepared: Prepared | undefined): void {
+/** Receives the answer to the SQL behind a statement. Fulfilled with whether it succeeded. */
+export function receiveRest(client: Client): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const exchange: Exchange = {
+    submit: ignore,
+    handleRowDescription: ignore,
+    handleDataRow: ignore,
+    handleCommandComplete: ignore,
+    handleReadyForQuery: () => resolve(true),
+    handleError: () => resolve(false),
+    handleEmptyQuery: ignore,
+    handlePortalSuspended: ignore,
+    handleCopyInResponse: ignore,
+    handleCopyData: ignore,
+  };
+  client.query(exchange);
+  return promise;
+}
+
+const ignore = () => {};
+
+function send(wire: Wire, { text, types, values }: BoundStatement, framing: Framing): void {
+  const { name, isPrepared = false, columns, closed = [], behind } = framing;
   wire.stream.cork();
   try {
-    for (const name of prepared?.outdated.splice(0) ?? []) wire.close({ type: "S", name });
-    const isKnown = prepared?.columns !== undefined;
-    if (!isKnown) wire.parse({ ...(prepared && { name: prepared.name }), text, types });
-    wire.bind({ ...(prepared && { statement: prepared.name }), values });
-    if (!isKnown) wire.describe({ type: "P" });
+    for (const each of closed) wire.close({ type: "S", name: each });
+    if (!isPrepared) wire.parse({ name, text, types });
+    wire.bind({ statement: name, values });
+    if (!columns) wire.describe({ type: "P" });
     wire.execute({});
     wire.sync();
+    if (behind !== undefined) wire.query(behind);
   } finally {
     wire.stream.uncork();
   }

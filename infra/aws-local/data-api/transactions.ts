@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { databaseError, transactionNotFound, translate } from "./errors.ts";
+import { databaseError, transactionNotFound } from "./errors.ts";
 import type { Limits } from "./limits.ts";
-import type { Login, Session, Sessions } from "./sessions.ts";
+import type { Login, Session } from "./session.ts";
+import type { Sessions } from "./sessions.ts";
 
 interface Transaction {
   session: Session;
@@ -14,8 +15,8 @@ export interface Transactions {
   begin(login: Login): Promise<string>;
   /** Runs one statement in the transaction; a second one at the same time fails. */
   within<T>(id: string, work: (session: Session) => Promise<T>): Promise<T>;
-  commit(id: string): Promise<void>;
-  rollback(id: string): Promise<void>;
+  /** A commit after a failed statement rolls back, and is no error. */
+  end(id: string, command: "commit" | "rollback"): Promise<void>;
 }
 
 /** Transactions, each with a session of its own until it ends or expires. */
@@ -44,23 +45,6 @@ export function openTransactions(sessions: Sessions, limits: Limits): Transactio
     return transaction;
   };
 
-  const end = async (id: string, command: "commit" | "rollback") => {
-    const { session } = claim(id);
-    open.delete(id);
-    try {
-      const { command: done } = await session.client.query(command);
-      // PostgreSQL answers COMMIT of a failed transaction with ROLLBACK and no error.
-      if (done !== command.toUpperCase())
-        throw databaseError(
-          "ERROR: current transaction is aborted, commands ignored until end of transaction block; SQLState: 25P02",
-        );
-    } catch (error) {
-      throw translate(error);
-    } finally {
-      void sessions.release(session);
-    }
-  };
-
   return {
     async begin(login) {
       const session = await sessions.dedicate(login);
@@ -86,7 +70,14 @@ export function openTransactions(sessions: Sessions, limits: Limits): Transactio
       }
     },
 
-    commit: (id) => end(id, "commit"),
-    rollback: (id) => end(id, "rollback"),
+    async end(id, command) {
+      const { session } = claim(id);
+      open.delete(id);
+      try {
+        await session.client.query(command);
+      } finally {
+        void sessions.release(session);
+      }
+    },
   };
 }

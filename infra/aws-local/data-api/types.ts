@@ -1,6 +1,9 @@
 import type { Client } from "pg";
+import { parseArray } from "./drivers/arrays.ts";
 import { internalFailure } from "./errors.ts";
 import type { Column } from "./query.ts";
+
+type Member = "longValue" | "doubleValue" | "booleanValue" | "stringValue" | "blobValue" | "arrayValue";
 
 /** How values of a PostgreSQL type are written into a result. */
 export interface ResultType {
@@ -8,14 +11,14 @@ export interface ResultType {
   name: string;
   /** java.sql.Types, which the service reports in columnMetadata. */
   jdbc: number;
-  /** Undefined for types that the service does not support in results. */
-  member: "longValue" | "doubleValue" | "booleanValue" | "stringValue" | "blobValue" | "arrayValue" | undefined;
+  /** Undefined for types that the service does not support in results. It may depend on the value. */
+  member: Member | ((text: string) => Member) | undefined;
   /** The value as JSON text. */
   json: (text: string) => string;
   element?: ResultType;
 }
 
-export type Types = Map<number, ResultType>;
+export type Types = ReadonlyMap<number, ResultType>;
 
 const quote = (text: string) => JSON.stringify(text);
 const asIs = (text: string) => text;
@@ -28,6 +31,9 @@ function double(text: string): string {
   if (!Number.isFinite(number)) throw internalFailure();
   return String(number);
 }
+
+/** The service writes jsonb without the blank that PostgreSQL puts behind each comma and colon. */
+const compact = (text: string) => quote(text.replace(/("(?:[^"\\]|\\.)*")|([,:]) /g, "$1$2"));
 
 /** A float4 arrives as the double nearest to it: 0.1 as 0.10000000149011612. */
 const widened = (text: string) => double(String(Math.fround(Number(text))));
@@ -87,7 +93,10 @@ const scalars: [oid: number, name: string, member: ResultType["member"], jdbc: n
   [1184, "timestamptz", "stringValue", 93, timestamptz],
   [1700, "numeric", "stringValue", 2, quote],
   [2950, "uuid", "stringValue", 1111, quote],
-  [3802, "jsonb", "stringValue", 1111, quote],
+  [2278, "void", "stringValue", 1111, quote],
+  [3802, "jsonb", "stringValue", 1111, compact],
+  [3904, "int4range", "stringValue", 1111, quote],
+  [3906, "numrange", "stringValue", 1111, quote],
 ];
 
 /** Element type by array type; bytea, cidr, inet and oid have no array in AWS's list of supported types. */
@@ -113,25 +122,28 @@ const arrays: [array: number, element: number][] = [
 ];
 
 /** The types every PostgreSQL has under the same numbers (AWS, RDS Data API operations: supported data types). */
-export const builtinTypes: Types = new Map(
+export const builtinTypes = new Map<number, ResultType>(
   scalars.map(([oid, name, member, jdbc, json]) => [oid, { name, member, jdbc, json }]),
 );
 for (const [oid, elementOid] of arrays) {
   const element = builtinTypes.get(elementOid);
-  if (element) builtinTypes.set(oid, arrayOf(element));
+  // The elements of real[] are not widened.
+  if (element) builtinTypes.set(oid, arrayOf(element.json === widened ? { ...element, json: double } : element));
 }
 
-function arrayOf(element: ResultType): ResultType {
-  return { name: `_${element.name}`, member: "arrayValue", jdbc: 2003, json: quote, element };
+export function arrayOf(element: ResultType): ResultType {
+  const write = (text: string | null) => (text === null ? "null" : element.json(text));
+  const json = (text: string) => `[${parseArray(text).map(write).join()}]`;
+  return { name: `_${element.name}`, member: "arrayValue", jdbc: 2003, json, element };
 }
 
 /**
  * Looks up types that a database defines, such as enums and pgvector's, in the session that has used them, because a
  * transaction may have created them.
  */
-export async function learnTypes(client: Client, columns: Column[], known: Types): Promise<void> {
-  const oids = columns.map((column) => column.dataTypeID).filter((oid) => !builtinTypes.has(oid) && !known.has(oid));
-  if (oids.length === 0) return;
+export async function ownTypesOf(client: Client, columns: Column[]): Promise<Types> {
+  const oids = columns.map((column) => column.dataTypeID).filter((oid) => !builtinTypes.has(oid));
+  if (oids.length === 0) return noTypes;
   const { rows } = await client.query<{ oid: number; name: string; kind: string; element: string | null }>(
     `select t.oid::int8::int4 as oid, t.typname as name, t.typtype as kind, e.typname as element
      from pg_catalog.pg_type t
@@ -139,18 +151,22 @@ export async function learnTypes(client: Client, columns: Column[], known: Types
      where t.oid = any($1::oid[])`,
     [oids],
   );
-  for (const { oid, name, kind, element } of rows) {
-    const returned = kind === "e" || name === "vector";
-    const member = returned ? "stringValue" : undefined;
-    const shown = element === null ? displayName(name) : `${displayName(element)}[]`;
-    known.set(oid, { name: returned ? name : shown, member, jdbc: kind === "e" ? 12 : 1111, json: quote });
-  }
+  return new Map(
+    rows.map(({ oid, name, kind, element }) => {
+      const returned = kind === "e" || name === "vector";
+      const shown = element === null ? displayName(name) : `${displayName(element)}[]`;
+      const jdbc = kind === "e" ? 12 : 1111;
+      return [oid, { name: returned ? name : shown, member: returned ? "stringValue" : undefined, jdbc, json: quote }];
+    }),
+  );
 }
+
+const noTypes: Types = new Map();
 
 /** The service writes the names of these types in capitals, `"CHAR"` with quotes, and all others as PostgreSQL does. */
 const namedInCapitals = new Set(
   `bit bool box bytea cidr circle daterange inet int4range int8range interval jsonpath line lseg macaddr macaddr8 money
-   numrange oid path point polygon record timetz tsrange tstzrange varbit void`.split(/\s+/),
+   numrange oid path point polygon record timetz tsrange tstzrange varbit`.split(/\s+/),
 );
 
 function displayName(name: string): string {

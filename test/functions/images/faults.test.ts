@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Fault } from "../../../infra/aws-local/data-api/server.ts";
+import type { Fault } from "../../../infra/aws-local/data-api/faults.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { anAdministrator, aUser, type Person } from "../../support/people.ts";
 import { dataUrl, plain } from "../../support/pictures.ts";

@@ -111,7 +111,7 @@ describe("formatRecordsAs JSON", () => {
         yes: true,
         nothing: null,
         list: [1, null],
-        doc: '{"a": 1}',
+        doc: '{"a":1}',
         bytes: "AP8=",
         "Label: x": true,
       },

@@ -1,6 +1,6 @@
 import type { Client } from "pg";
-import type { Column } from "./query.ts";
-import type { ResultType } from "./types.ts";
+import type { Column } from "../query.ts";
+import type { ResultType } from "../types.ts";
 
 /** The table column that a column of a result comes from. */
 interface Origin {
@@ -10,14 +10,14 @@ interface Origin {
   automatic: boolean;
 }
 
-export type Origins = Map<string, Origin>;
+type Origins = ReadonlyMap<string, Origin>;
 
 const keyOf = (table: number, column: number) => `${table}.${column}`;
 
 /** Looks up the table columns of a result, in the session that ran the statement. */
-export async function learnOrigins(client: Client, columns: Column[], known: Origins): Promise<void> {
-  const unknown = columns.filter(({ tableID, columnID }) => tableID > 0 && !known.has(keyOf(tableID, columnID)));
-  if (unknown.length === 0) return;
+export async function originsOf(client: Client, columns: Column[]): Promise<Origins> {
+  const tables = new Set(columns.map(({ tableID }) => tableID).filter((id) => id > 0));
+  if (tables.size === 0) return new Map();
   const { rows } = await client.query<Origin & { table_oid: string; number: number }>(
     `select a.attrelid::int8::text as table_oid, a.attnum::int4 as number, a.attname as column, c.relname as table,
        case when a.attnotnull then 0 else 1 end as nullable,
@@ -26,9 +26,9 @@ export async function learnOrigins(client: Client, columns: Column[], known: Ori
        join pg_catalog.pg_class c on c.oid = a.attrelid
        left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
      where a.attrelid = any($1::oid[]) and a.attnum > 0 and not a.attisdropped`,
-    [[...new Set(unknown.map(({ tableID }) => tableID))]],
+    [[...tables]],
   );
-  for (const { table_oid, number, ...origin } of rows) known.set(keyOf(Number(table_oid), number), origin);
+  return new Map(rows.map(({ table_oid, number, ...origin }) => [keyOf(Number(table_oid), number), origin]));
 }
 
 /** The type that is reported for an auto-increment column. */

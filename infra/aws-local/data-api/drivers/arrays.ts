@@ -1,4 +1,4 @@
-import { unsupportedResult } from "./errors.ts";
+import { unsupportedResult } from "../errors.ts";
 
 const element = /"((?:[^"\\]|\\.)*)"|([^,{}"]+)/gy;
 

@@ -1,0 +1,100 @@
+import type { IncomingMessage, Server } from "node:http";
+import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ServiceError } from "./errors.ts";
+import type { Operation } from "./requests.ts";
+
+/* What tests see of the calls, and how they break them. */
+
+export interface Call {
+  operation: Operation;
+  sql?: string;
+  /** Counts from 1 since the start or since `calls` was last emptied. */
+  number: number;
+  /** The client's count of its own attempts, from the header `amz-sdk-request`. */
+  attempt: number;
+}
+
+/**
+ * A fault that a test injects. With `error-after`, `drop-after` and `cut-body` the statement has run, which the caller
+ * cannot know. With `late` the connection breaks at once, and the statement runs when the promise is fulfilled.
+ */
+export type Fault =
+  | { kind: "error"; status: number; type: string; message?: string }
+  | { kind: "error-after"; status: number; type: string; message?: string }
+  | { kind: "drop-before" }
+  | { kind: "drop-after" }
+  | { kind: "cut-body" }
+  | { kind: "late"; until: Promise<unknown>; done?: (text: string) => void }
+  | { kind: "503" }
+  | { kind: "throttle" }
+  | { kind: "delay"; ms: number };
+
+/** Called before each operation; may answer instead of the database, or break the connection. */
+export type Intercept = (call: Call) => Fault | undefined | Promise<Fault | undefined>;
+
+/** Runs an operation under a fault. Undefined where the connection breaks instead of an answer. */
+export async function runWith(
+  fault: Fault | undefined,
+  run: () => Promise<string>,
+): Promise<{ text: string; isCut: boolean } | undefined> {
+  if (fault?.kind === "drop-before") return undefined;
+  if (fault?.kind === "error") throw serviceErrorOf(fault);
+  if (fault?.kind === "503") throw new ServiceError(503, "ServiceUnavailableError");
+  if (fault?.kind === "throttle") throw new ServiceError(400, "ThrottlingException", "Rate exceeded");
+  if (fault?.kind === "delay") await sleep(fault.ms);
+  if (fault?.kind === "late") return void fault.until.then(run).then(fault.done, fault.done);
+  const text = await run();
+  if (fault?.kind === "drop-after") return undefined;
+  if (fault?.kind === "error-after") throw serviceErrorOf(fault);
+  return { text, isCut: fault?.kind === "cut-body" };
+}
+
+const serviceErrorOf = ({ status, type, message }: { status: number; type: string; message?: string }) =>
+  new ServiceError(status, type, message);
+
+const callsMax = 10_000;
+
+/** The latest calls, in order. */
+export function recordCalls() {
+  const calls: Call[] = [];
+  /** One copy of each statement's text, because the same few statements come many times. */
+  const texts = new Map<string, string>();
+  const shared = (sql: string) => {
+    if (texts.size > 1000) texts.clear();
+    if (!texts.has(sql)) texts.set(sql, sql);
+    return texts.get(sql) ?? sql;
+  };
+  const record = (operation: Operation, body: unknown, { headers }: IncomingMessage): Call => {
+    const number = (calls.at(-1)?.number ?? 0) + 1;
+    const attempt = Number(/attempt=(\d+)/.exec(`${headers["amz-sdk-request"]}`)?.[1] ?? 1);
+    const sql = typeof body === "object" && body !== null && "sql" in body ? body.sql : undefined;
+    const call = { operation, number, attempt, ...(typeof sql === "string" ? { sql: shared(sql) } : {}) };
+    if (calls.push(call) > callsMax) calls.shift();
+    return call;
+  };
+  return { calls, record };
+}
+
+/**
+ * Resets all idle connections, as happens while an execution environment is frozen: the client notices it with its next
+ * request.
+ */
+export function idleConnectionsOf(server: Server) {
+  const idle = new Set<Socket>();
+  const stale = new WeakSet<Socket>();
+  server.on("connection", (socket) => {
+    idle.add(socket);
+    socket.once("close", () => idle.delete(socket));
+  });
+  server.prependListener("request", ({ socket }, response) => {
+    idle.delete(socket);
+    response.once("close", () => socket.destroyed || idle.add(socket));
+  });
+  return {
+    reset() {
+      for (const socket of idle) stale.add(socket);
+    },
+    isReset: (socket: Socket) => stale.has(socket),
+  };
+}

@@ -1,0 +1,142 @@
+import { Client, DatabaseError } from "pg";
+import type { Limits } from "./limits.ts";
+import type { BoundStatement } from "./parameters.ts";
+import { type Column, type Framing, type Outcome, receiveRest, run } from "./query.ts";
+
+/** The database and the user of a session. */
+export interface Login {
+  readonly database: string;
+  readonly username: string;
+  readonly password: string;
+}
+
+/** A connection to one database, used by one call or one transaction at a time. */
+export interface Session {
+  readonly client: Client;
+  readonly login: Login;
+  readonly processId: number;
+  /** Prepared statements by the statement's key; the one used longest ago is the first. */
+  readonly prepared: Map<string, Prepared>;
+  /** Names of prepared statements to close. */
+  readonly outdated: string[];
+  /** The statement that runs; after a timeout it may still run. */
+  running: Promise<unknown> | undefined;
+  /** The reset behind the latest call, and whether it succeeds. */
+  reset: Promise<boolean> | undefined;
+  ended: boolean;
+}
+
+interface Prepared {
+  readonly name: string;
+  readonly columns: Column[] | undefined;
+}
+
+export async function openSession(databaseUrl: string, login: Login): Promise<Session> {
+  const url = new URL(databaseUrl);
+  url.pathname = `/${encodeURIComponent(login.database)}`;
+  url.username = encodeURIComponent(login.username);
+  url.password = encodeURIComponent(login.password);
+  // The service's sessions run in UTC; the other options give values the format that types.ts reads.
+  const options = "-c TimeZone=UTC -c DateStyle=ISO -c bytea_output=hex -c extra_float_digits=1";
+  const client = new Client({ connectionString: url.href, application_name: "data-api", options });
+  const state = { prepared: new Map(), outdated: [], running: undefined, reset: undefined, ended: false };
+  client.on("error", () => {
+    session.ended = true;
+  });
+  const session: Session = { client, login, processId: 0, ...state };
+  await client.connect();
+  return Object.assign(session, { processId: (client as unknown as { processID: number }).processID });
+}
+
+/**
+ * What `discard all` does, except that plans are kept. On the service each call may use another session, so a call must
+ * leave nothing behind.
+ */
+const discardAllButPlans = `
+  close all; set session authorization default; reset all; unlisten *; select pg_catalog.pg_advisory_unlock_all();
+  discard temp; discard sequences`;
+
+/** The command tags of statements that may prepare others, or drop the prepared ones. */
+const preparing = /^(PREPARE|DEALLOCATE|DISCARD|DO|CALL)\b/;
+
+const preparedMax = 100;
+let names = 0;
+
+/** Runs a statement that is a call of its own. PostgreSQL keeps its plan while the session lasts. */
+export async function runAlone(
+  session: Session,
+  statement: BoundStatement,
+  limits: Limits,
+  { needsColumns = false } = {},
+): Promise<Outcome> {
+  const { key } = statement;
+  // Not all of its parameters have values: PostgreSQL refuses it with a message that would contain our name.
+  if (key === undefined) return await runAndReset(session, statement, limits, {});
+  const { prepared, outdated } = session;
+  const known = prepared.get(key);
+  prepared.delete(key);
+  if (known) {
+    const { name, columns } = known;
+    try {
+      const framing = { name, isPrepared: true, columns: needsColumns ? undefined : columns };
+      const outcome = await runAndReset(session, statement, limits, framing);
+      prepared.set(key, known);
+      return outcome;
+    } catch (error) {
+      outdated.push(name);
+      if (!hasNotBegun(error)) throw error;
+      await session.reset;
+    }
+  }
+  const name = `data_api_${++names}`;
+  const outcome = await runAndReset(session, statement, limits, { name }).catch((error) => {
+    outdated.push(name);
+    throw error;
+  });
+  prepared.set(key, { name, columns: outcome.columns });
+  const [oldest] = prepared;
+  if (oldest && prepared.size > preparedMax) {
+    prepared.delete(oldest[0]);
+    outdated.push(oldest[1].name);
+  }
+  return outcome;
+}
+
+/** The reset travels with the statement, and PostgreSQL does it while the answer is written. */
+async function runAndReset(
+  session: Session,
+  statement: BoundStatement,
+  limits: Limits,
+  framing: Framing,
+): Promise<Outcome> {
+  const closed = session.outdated.splice(0);
+  const running = run(session.client, statement, limits, { ...framing, closed, behind: discardAllButPlans });
+  session.reset = receiveRest(session.client);
+  const outcome = await running;
+  if (preparing.test(outcome.tag)) session.reset = undefined;
+  return outcome;
+}
+
+/** The schema has changed so that the plan's columns are others, or the prepared statement was dropped. */
+const hasNotBegun = (error: unknown) =>
+  error instanceof DatabaseError &&
+  ((error.code === "0A000" && error.routine === "RevalidateCachedQuery") || error.code === "26000");
+
+/** Waits until a session is as new for the next call. False if it cannot be used any more. */
+export async function isAsNew(session: Session): Promise<boolean> {
+  await session.running;
+  const { client } = session;
+  session.reset ??= discardAll(session);
+  const isReset = await session.reset;
+  session.reset = undefined;
+  return isReset && !session.ended && client.getTransactionStatus() === "I";
+}
+
+/** In an open transaction it fails. */
+async function discardAll({ client, prepared }: Session): Promise<boolean> {
+  prepared.clear();
+  return await client.query("discard all").then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ExecuteStatementCommand, type ExecuteStatementCommandInput, RDSDataClient } from "@aws-sdk/client-rds-data";
+import { type DataApiOptions, startDataApi } from "../data-api/server.ts";
+import { newKey } from "../http/signature.ts";
+import { startPostgres } from "../postgres/server.ts";
+
+export const key = newKey();
+
+export const clientOf = (endpoint: string, maxAttempts = 3) =>
+  new RDSDataClient({ endpoint, region: "eu-central-1", credentials: key, maxAttempts });
+
+/** A PostgreSQL of its own with a Data API before it, and the real client pointed at that. */
+export async function startEmulator(options: Partial<DataApiOptions> = {}) {
+  const directory = await mkdtemp(join(tmpdir(), "aws-local-data-api-"));
+  const postgres = await startPostgres({ directory: join(directory, "postgres"), durable: false });
+  const api = await startDataApi({ databaseUrl: postgres.url, key, ...options });
+  const client = clientOf(api.url);
+  const target = {
+    resourceArn: "arn:aws:rds:eu-central-1:123456789012:cluster:local",
+    secretArn: Object.keys(api.secrets)[0],
+    database: "postgres",
+  };
+  const execute = (sql: string, extra: Partial<ExecuteStatementCommandInput> = {}) =>
+    client.send(new ExecuteStatementCommand({ ...target, sql, ...extra }));
+  return {
+    api,
+    postgres,
+    client,
+    target,
+    execute,
+    /** The first value of the first row. */
+    async value(sql: string, extra: Partial<ExecuteStatementCommandInput> = {}) {
+      const [field = {}] = (await execute(sql, extra)).records?.[0] ?? [];
+      return Object.values(field)[0];
+    },
+    async stop() {
+      client.destroy();
+      await api.close();
+      await postgres.stop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+export type Emulator = Awaited<ReturnType<typeof startEmulator>>;
+
+/** Name, status and message of the error that a call fails with. */
+export const errorOf = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => "no error",
+    (error) => `${error.name} ${error.$metadata?.httpStatusCode}: ${error.message}`,
+  );
