@@ -846,15 +846,15 @@ export interface components {
         };
         /**
          * @example {
-         *       "id": 5,
-         *       "first_name": "Naoki",
-         *       "last_name": "Urasawa",
+         *       "id": 59,
+         *       "first_name": "Yashichiro",
+         *       "last_name": "Takahashi",
          *       "image": null,
          *       "gender": "male",
-         *       "series_count": 5,
+         *       "series_count": 1,
          *       "random_series": {
-         *         "name": "Billy Bat",
-         *         "slug": "billy-bat"
+         *         "name": "Shakugan no Shana",
+         *         "slug": "shakugan-no-shana"
          *       }
          *     }
          */
@@ -872,9 +872,9 @@ export interface components {
         };
         /**
          * @example {
-         *       "id": 12,
-         *       "name": "view-contributors",
-         *       "description": "See contributors, unpublished ones included"
+         *       "id": 1,
+         *       "name": "view-users",
+         *       "description": "See users, their roles and who is logged in"
          *     }
          */
         Permission: {
@@ -884,41 +884,51 @@ export interface components {
         };
         /**
          * @example {
-         *       "id": 16,
-         *       "name": "20th Century Boys",
-         *       "slug": "20th-century-boys",
+         *       "id": 64,
+         *       "name": "Onward Towards Our Noble Deaths",
+         *       "slug": "onward-towards-our-noble-deaths",
          *       "type": "manga",
          *       "origin": "Japan",
-         *       "alias": "20th Century Boys",
-         *       "description": "A cult leader carries out the end of the world that a group of friends made up as children.",
+         *       "alias": "Auf in den Heldentod!",
+         *       "aliases": [
+         *         {
+         *           "id": 111,
+         *           "name": "Auf in den Heldentod!",
+         *           "language": "German"
+         *         },
+         *         {
+         *           "id": 112,
+         *           "name": "総員玉砕せよ!",
+         *           "language": "Japanese"
+         *         },
+         *         {
+         *           "id": 113,
+         *           "name": "Opération mort",
+         *           "language": "French"
+         *         }
+         *       ],
+         *       "description": "Japanische Soldaten auf einer Pazifikinsel erhalten den Befehl zu sterben.",
          *       "tags": [
          *         {
-         *           "id": 21,
-         *           "name": "mystery"
+         *           "id": 4,
+         *           "name": "autobiography"
          *         },
          *         {
-         *           "id": 30,
-         *           "name": "science fiction"
+         *           "id": 17,
+         *           "name": "historical"
          *         },
          *         {
-         *           "id": 36,
-         *           "name": "thriller"
+         *           "id": 37,
+         *           "name": "war"
          *         }
          *       ],
          *       "volume": {
-         *         "id": 46,
-         *         "cover_path": "https://images.example.com/covers/20th-century-boys-1.webp",
-         *         "aspect_ratio": 0.7,
+         *         "id": 177,
+         *         "cover_path": "https://images.example.com/covers/onward-towards-our-noble-deaths-1.svg",
+         *         "aspect_ratio": 0.67,
          *         "nsfw": 0,
          *         "nsfw18": 0
-         *       },
-         *       "aliases": [
-         *         {
-         *           "id": 26,
-         *           "name": "20世紀少年",
-         *           "language": "Japanese"
-         *         }
-         *       ]
+         *       }
          *     }
          */
         Publication: {
@@ -1015,15 +1025,15 @@ export interface components {
         };
         /**
          * @example {
-         *       "id": 1,
-         *       "name": "Kodansha",
-         *       "short-name": "Kodansha",
-         *       "slug": "kodansha",
-         *       "country": "Japan",
-         *       "website": "https://www.kodansha.co.jp",
-         *       "headquarter": "Tokyo",
-         *       "series_count": 27,
-         *       "founding_date": "1909-01-01",
+         *       "id": 17,
+         *       "name": "Fantagraphics Books",
+         *       "short-name": "Fantagraphics",
+         *       "slug": "fantagraphics-books",
+         *       "country": "United States",
+         *       "website": "https://www.fantagraphics.com",
+         *       "headquarter": "Seattle",
+         *       "series_count": 9,
+         *       "founding_date": "1976-01-01",
          *       "image": "",
          *       "image_source": ""
          *     }
@@ -1135,12 +1145,12 @@ export interface components {
         };
         /**
          * @example {
-         *       "id": 4,
-         *       "slug": "marginalia",
-         *       "username": "Marginalia",
+         *       "id": 12,
+         *       "slug": "kissaten",
+         *       "username": "Kissaten",
          *       "age_verified": true,
          *       "profile_image": "",
-         *       "registered": "2024-03-11T19:42:00.000Z",
+         *       "registered": "2025-07-27T14:02:00.000Z",
          *       "roles": [
          *         {
          *           "id": 3,
@@ -1151,12 +1161,14 @@ export interface components {
          *           "id": 4,
          *           "name": "Moderator",
          *           "description": "Looks after the accounts of users"
+         *         },
+         *         {
+         *           "id": 5,
+         *           "name": "Auditor",
+         *           "description": "Sees everything and changes nothing"
          *         }
          *       ],
-         *       "lock": {
-         *         "id": 1,
-         *         "username": "administrator"
-         *       }
+         *       "lock": null
          *     }
          */
         UserListItem: {
@@ -1202,7 +1214,7 @@ export interface components {
          *       ],
          *       "volume": {
          *         "id": 46,
-         *         "cover_path": "https://images.example.com/covers/20th-century-boys-1.webp",
+         *         "cover_path": "https://images.example.com/covers/20th-century-boys-1.svg",
          *         "aspect_ratio": 0.7,
          *         "nsfw": 0,
          *         "nsfw18": 0
@@ -1509,12 +1521,12 @@ export interface operations {
                      * @example {
                      *       "users": [
                      *         {
-                     *           "id": 4,
-                     *           "slug": "marginalia",
-                     *           "username": "Marginalia",
+                     *           "id": 12,
+                     *           "slug": "kissaten",
+                     *           "username": "Kissaten",
                      *           "age_verified": true,
                      *           "profile_image": "",
-                     *           "registered": "2024-03-11T19:42:00.000Z",
+                     *           "registered": "2025-07-27T14:02:00.000Z",
                      *           "roles": [
                      *             {
                      *               "id": 3,
@@ -1525,12 +1537,14 @@ export interface operations {
                      *               "id": 4,
                      *               "name": "Moderator",
                      *               "description": "Looks after the accounts of users"
+                     *             },
+                     *             {
+                     *               "id": 5,
+                     *               "name": "Auditor",
+                     *               "description": "Sees everything and changes nothing"
                      *             }
                      *           ],
-                     *           "lock": {
-                     *             "id": 1,
-                     *             "username": "administrator"
-                     *           }
+                     *           "lock": null
                      *         }
                      *       ],
                      *       "max": 1,
@@ -2758,9 +2772,9 @@ export interface operations {
                     /**
                      * @example [
                      *       {
-                     *         "id": 12,
-                     *         "name": "view-contributors",
-                     *         "description": "See contributors, unpublished ones included"
+                     *         "id": 1,
+                     *         "name": "view-users",
+                     *         "description": "See users, their roles and who is logged in"
                      *       }
                      *     ]
                      */
@@ -2798,9 +2812,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": 12,
-                     *       "name": "view-contributors",
-                     *       "description": "See contributors, unpublished ones included"
+                     *       "id": 1,
+                     *       "name": "view-users",
+                     *       "description": "See users, their roles and who is logged in"
                      *     }
                      */
                     "application/json": components["schemas"]["Permission"];
@@ -4245,7 +4259,7 @@ export interface operations {
                      *           ],
                      *           "volume": {
                      *             "id": 46,
-                     *             "cover_path": "https://images.example.com/covers/20th-century-boys-1.webp",
+                     *             "cover_path": "https://images.example.com/covers/20th-century-boys-1.svg",
                      *             "aspect_ratio": 0.7,
                      *             "nsfw": 0,
                      *             "nsfw18": 0
@@ -4336,15 +4350,15 @@ export interface operations {
                      * @example {
                      *       "contributors": [
                      *         {
-                     *           "id": 5,
-                     *           "first_name": "Naoki",
-                     *           "last_name": "Urasawa",
+                     *           "id": 59,
+                     *           "first_name": "Yashichiro",
+                     *           "last_name": "Takahashi",
                      *           "image": null,
                      *           "gender": "male",
-                     *           "series_count": 5,
+                     *           "series_count": 1,
                      *           "random_series": {
-                     *             "name": "Billy Bat",
-                     *             "slug": "billy-bat"
+                     *             "name": "Shakugan no Shana",
+                     *             "slug": "shakugan-no-shana"
                      *           }
                      *         }
                      *       ],
@@ -4432,41 +4446,51 @@ export interface operations {
                      * @example {
                      *       "publications": [
                      *         {
-                     *           "id": 16,
-                     *           "name": "20th Century Boys",
-                     *           "slug": "20th-century-boys",
+                     *           "id": 64,
+                     *           "name": "Onward Towards Our Noble Deaths",
+                     *           "slug": "onward-towards-our-noble-deaths",
                      *           "type": "manga",
                      *           "origin": "Japan",
-                     *           "alias": "20th Century Boys",
-                     *           "description": "A cult leader carries out the end of the world that a group of friends made up as children.",
+                     *           "alias": "Auf in den Heldentod!",
+                     *           "aliases": [
+                     *             {
+                     *               "id": 111,
+                     *               "name": "Auf in den Heldentod!",
+                     *               "language": "German"
+                     *             },
+                     *             {
+                     *               "id": 112,
+                     *               "name": "総員玉砕せよ!",
+                     *               "language": "Japanese"
+                     *             },
+                     *             {
+                     *               "id": 113,
+                     *               "name": "Opération mort",
+                     *               "language": "French"
+                     *             }
+                     *           ],
+                     *           "description": "Japanische Soldaten auf einer Pazifikinsel erhalten den Befehl zu sterben.",
                      *           "tags": [
                      *             {
-                     *               "id": 21,
-                     *               "name": "mystery"
+                     *               "id": 4,
+                     *               "name": "autobiography"
                      *             },
                      *             {
-                     *               "id": 30,
-                     *               "name": "science fiction"
+                     *               "id": 17,
+                     *               "name": "historical"
                      *             },
                      *             {
-                     *               "id": 36,
-                     *               "name": "thriller"
+                     *               "id": 37,
+                     *               "name": "war"
                      *             }
                      *           ],
                      *           "volume": {
-                     *             "id": 46,
-                     *             "cover_path": "https://images.example.com/covers/20th-century-boys-1.webp",
-                     *             "aspect_ratio": 0.7,
+                     *             "id": 177,
+                     *             "cover_path": "https://images.example.com/covers/onward-towards-our-noble-deaths-1.svg",
+                     *             "aspect_ratio": 0.67,
                      *             "nsfw": 0,
                      *             "nsfw18": 0
-                     *           },
-                     *           "aliases": [
-                     *             {
-                     *               "id": 26,
-                     *               "name": "20世紀少年",
-                     *               "language": "Japanese"
-                     *             }
-                     *           ]
+                     *           }
                      *         }
                      *       ],
                      *       "max": 1,
@@ -4704,15 +4728,15 @@ export interface operations {
                      * @example {
                      *       "publishers": [
                      *         {
-                     *           "id": 1,
-                     *           "name": "Kodansha",
-                     *           "short-name": "Kodansha",
-                     *           "slug": "kodansha",
-                     *           "country": "Japan",
-                     *           "website": "https://www.kodansha.co.jp",
-                     *           "headquarter": "Tokyo",
-                     *           "series_count": 27,
-                     *           "founding_date": "1909-01-01",
+                     *           "id": 17,
+                     *           "name": "Fantagraphics Books",
+                     *           "short-name": "Fantagraphics",
+                     *           "slug": "fantagraphics-books",
+                     *           "country": "United States",
+                     *           "website": "https://www.fantagraphics.com",
+                     *           "headquarter": "Seattle",
+                     *           "series_count": 9,
+                     *           "founding_date": "1976-01-01",
                      *           "image": "",
                      *           "image_source": ""
                      *         }

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { imageExample } from "../../infra/api/openapi/examples.ts";
+import { imageExample } from "../../infra/api/openapi/requests.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 

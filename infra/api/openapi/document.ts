@@ -4,7 +4,7 @@ import { type Declaration, routesOf } from "../../../lib/contract/declare.ts";
 import { resources } from "../../../lib/contract/endpoints.ts";
 import { permissions } from "../../../lib/contract/permissions.ts";
 import manifest from "../../../package.json" with { type: "json" };
-import { examples } from "./examples.ts";
+import { readExamples } from "./examples.ts";
 import { parametersOf, requestBodyOf } from "./requests.ts";
 import { commonResponses, errorResponsesOf, responsesOf } from "./responses.ts";
 import { answerSchemas, nameSchemas, recordId } from "./schemas.ts";
@@ -136,8 +136,9 @@ function operation({ tag, name, declaration }: NamedDeclaration) {
 /** The schemas of all answers except the envelope, which each operation defines with its messages. */
 function schemas() {
   const { Envelope: _, ...records } = answerSchemas();
+  const examples = readExamples();
   const answers = Object.entries(records)
-    .map(([name, schema]) => [name, { ...schema, examples: [examples[name as keyof typeof examples]] }] as const)
+    .map(([name, schema]) => [name, { ...schema, examples: [examples[name]] }] as const)
     .sort(([one], [other]) => (one < other ? -1 : 1));
   return { RecordId: recordId, ...nameSchemas, ...Object.fromEntries(answers) };
 }

@@ -4,8 +4,11 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import type * as z from "zod/mini";
 import { type Declaration, stem } from "../../../lib/contract/declare.ts";
 import { headersOf } from "../../../lib/contract/headers.ts";
-import { imageExample } from "./examples.ts";
 import { fieldSchema, isOptional, parameterSchema } from "./schemas.ts";
+
+/** A picture of one pixel. */
+export const imageExample =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 const events = join(import.meta.dirname, "../../../events");
 

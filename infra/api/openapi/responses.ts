@@ -2,7 +2,7 @@ import type { AnswerName, Answers, Declaration } from "../../../lib/contract/dec
 import { commonErrors, invalidParameter, noFileService, nothingChanged } from "../../../lib/contract/errors.ts";
 import { headersOf, isRepeatable, isVersioned } from "../../../lib/contract/headers.ts";
 import { gatewayResponses } from "../gateway-responses.ts";
-import { examples } from "./examples.ts";
+import { readExamples } from "./examples.ts";
 import type { JsonSchema } from "./schemas.ts";
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
@@ -126,7 +126,7 @@ function page(field: string, items: JsonSchema, example: unknown, hasCount: bool
   };
 }
 
-const exampleOf = (name: AnswerName): unknown => (name === "Envelope" ? undefined : examples[name]);
+const exampleOf = (name: AnswerName): unknown => (name === "Envelope" ? undefined : readExamples()[name]);
 
 /** The envelope with one of these messages. */
 function envelope(code: number, messages: readonly string[]) {
