@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { entries, scripts } from "../../lib/changes/all.ts";
+import { callableFunctions, scripts } from "../../lib/changes/all.ts";
 import { permissions } from "../../lib/contract/permissions.ts";
 import { install, migrate } from "../../lib/migrations/migrate.ts";
 import { closeOtherDatabases, grantRights } from "../../lib/migrations/rights.ts";
@@ -21,8 +21,8 @@ export const handler = operatorFunction("ops/migrate", payload, async (input, { 
   await makeRoles(input.setPasswords);
   if (input.closeOtherDatabases) await closeOtherDatabases();
   const applied = await migrate(migrations);
-  await install(scripts, Object.values(entries).flat());
-  await grantRights(entries);
+  await install(scripts, Object.values(callableFunctions).flat());
+  await grantRights(callableFunctions);
   await change("restore_permissions", permissions);
   return { applied };
 });

@@ -35,7 +35,7 @@ const changes = join(root, "lib/changes");
 function releaseSchema(): string {
   const hash = createHash("sha256");
   for (const file of readdirSync(changes).sort()) {
-    if (file.endsWith(".sql")) hash.update(readFileSync(join(changes, file)));
+    if (/\.(sql|ts)$/.test(file)) hash.update(readFileSync(join(changes, file)));
   }
   return `changes_${hash.digest("hex").slice(0, 12)}`;
 }

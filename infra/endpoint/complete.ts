@@ -28,25 +28,14 @@ export async function gaps(): Promise<string[]> {
   const unfinished = (await Promise.all(texts.map((file) => readFile(join(root, file), "utf8")))).flatMap(
     (text, index) => (text.includes("FILL_IN") ? [`${texts[index]} still contains FILL_IN`] : []),
   );
-  const unreachable = await changesWithoutBranch();
   const isCurrent = (await readFile(documentFile, "utf8")) === openApiText();
   return [
     ...missing.map((file) => `${file} is missing`),
     ...undeclared.map((each) => `functions/${each}.ts serves no declared endpoint`),
     ...orphaned.map((file) => `${file} belongs to no function`),
     ...unfinished,
-    ...unreachable.map((name) => `lib/changes/make-change.sql has no line for ${name}`),
     ...(isCurrent ? [] : ["lib/contract/openapi.json is out of date: npm run openapi"]),
   ];
-}
-
-/** The changes that neither entry of the database makes. */
-async function changesWithoutBranch(): Promise<string[]> {
-  const read = (file: string) => readFile(join(root, "lib/changes", file), "utf8");
-  const [list, entries] = await Promise.all([read("all.ts"), read("make-change.sql")]);
-  const [, changes = ""] = /export const changes = \{([^}]*)\}/.exec(list) ?? [];
-  const names = [...changes.matchAll(/^ {2}(\w+)/gm)].map(([, name = ""]) => name);
-  return names.filter((name) => !entries.includes(`when '${name}' then ${name}(request)`));
 }
 
 if (import.meta.main) {

@@ -52,12 +52,11 @@ export async function writeEndpoint(root: string, endpoint: NewEndpoint): Promis
   await edit(plan.contract, (text) => text + contractText(plan));
   if (plan.kind !== "change") await edit(plan.queries, (text) => importsOf(plan, text) + text + queryText(plan));
   else {
-    const { file, text, importLine, entry, branch } = changeTexts(plan);
+    const { file, text, importLine, entry } = changeTexts(plan);
     await write(file, text);
     await edit("lib/changes/all.ts", (all) =>
-      all.replace("\n\n", `\n${importLine}\n\n`).replace(/(?<=export const changes = \{\n)/, `${entry}\n`),
+      all.replace("\n\n", `\n${importLine}\n\n`).replace(/(?<=const changesAlone = \{\n)/, `${entry}\n`),
     );
-    await edit("lib/changes/make-change.sql", (all) => all.replace(/(?<=outcome = case change\n)/, `${branch}\n`));
   }
   await tidy(root, written);
   return written;

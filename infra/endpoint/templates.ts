@@ -115,7 +115,7 @@ ${guarded}${body}});
 `;
 }
 
-/** The file of a change, and its lines in the list of all changes and in the function that makes them. */
+/** The file of a change, and its lines in the list of changes. */
 export function changeTexts(plan: Plan) {
   const file = changeOf(plan);
   const name = file.replaceAll("-", "_");
@@ -123,9 +123,8 @@ export function changeTexts(plan: Plan) {
     file: `lib/changes/${file}.sql`,
     importLine: `import ${camel(file.split("-"))} from "./${file}.sql";`,
     entry: `  ${name}: ${camel(file.split("-"))},`,
-    branch: `        when '${name}' then ${name}(request)`,
     text: `-- ${plan.method} ${plan.path}.
-create function ${name}(request request) returns outcome language plpgsql as $$
+create function ${name}(request request, caller caller) returns outcome language plpgsql as $$
 ${changeBody(plan)}$$;
 `,
   };
@@ -139,15 +138,16 @@ function changeBody(plan: Plan): string {
     added bigint;
   begin
     FILL_IN;
-    return done(request, record => added);
+    return done(request, caller, record => added);
   end
 `;
   const isEdit = method === "POST";
   return `  declare
     before json = ${recordFunction}(request.target);
+    error outcome = record_error(request, before);
 ${isEdit ? "    changed jsonb;\n" : ""}  begin
-    if record_error(request, before) > 0 then
-      return refused(record_error(request, before));
+    if error.status is not null then
+      return error;
     end if;
 
     FILL_IN;
@@ -155,9 +155,9 @@ ${
   isEdit
     ? `    changed = replaced(before, ${recordFunction}(request.target));
     update ${table} set version = version + 1 where id = request.target and changed <> '{}';
-    return edited(request, changed);
+    return edited(request, caller, changed);
 `
-    : "    return done(request, before);\n"
+    : "    return done(request, caller, before);\n"
 }  end
 `;
 }

@@ -1,8 +1,8 @@
 -- Whether another contributor has this first and last name. It locks the name: another request for it waits here.
-create function is_name_taken(asked json) returns boolean language plpgsql as $$
+create function is_name_taken(fields contributors) returns boolean language plpgsql as $$
   declare
-    first_key text = identity_key(asked ->> 'first_name');
-    last_key text = identity_key(asked ->> 'last_name');
+    first_key text = identity_key(fields.first_name);
+    last_key text = identity_key(fields.last_name);
   begin
     perform lock_name('contributor ' || first_key || chr(10) || last_key);
     return exists (
@@ -12,22 +12,22 @@ create function is_name_taken(asked json) returns boolean language plpgsql as $$
 $$;
 
 -- POST /admin-contributors/add
-create function add_contributor(request request) returns outcome language plpgsql as $$
+create function add_contributor(request request, caller caller) returns outcome language plpgsql as $$
   declare
-    asked json = request.asked;
-    client bigint = asked ->> 'client';
+    fields contributors = json_populate_record(cast(null as contributors), request.input);
     added bigint;
   begin
-    if client is not null and not exists (select from clients where id = client) then
+    fields.client_id = request.input ->> 'client';
+    if fields.client_id is not null and not exists (select from clients where id = fields.client_id) then
       return refused(400, 'client');
     end if;
-    if is_name_taken(asked) then
+    if is_name_taken(fields) then
       return refused(409);
     end if;
 
     insert into contributors (first_name, last_name, slug, client_id)
-    values (asked ->> 'first_name', asked ->> 'last_name', asked ->> 'slug', client)
+    values (fields.first_name, fields.last_name, fields.slug, fields.client_id)
     returning id into added;
-    return done(request, record => added);
+    return done(request, caller, record => added);
   end
 $$;

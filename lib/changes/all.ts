@@ -2,8 +2,8 @@ import type { Script } from "../migrations/script.ts";
 import addContributor from "./add-contributor.sql";
 import addPermission from "./add-permission.sql";
 import addRole from "./add-role.sql";
-import admit from "./admit.sql";
 import authority from "./authority.sql";
+import beginRequest from "./begin-request.sql";
 import contributorElements from "./contributor-elements.sql";
 import createUser from "./create-user.sql";
 import deleteContributor from "./delete-contributor.sql";
@@ -17,7 +17,7 @@ import editUser from "./edit-user.sql";
 import images from "./images.sql";
 import logOutUser from "./log-out-user.sql";
 import makeChange from "./make-change.sql";
-import openRecords from "./open-records.sql";
+import openRecord from "./open-record.sql";
 import openSession from "./open-session.sql";
 import prepareImage from "./prepare-image.sql";
 import records from "./records.sql";
@@ -32,50 +32,80 @@ import unlistImages from "./unlist-images.sql";
  * What changes have in common, in the order in which it is created. Bodies of functions contain no colon, since the
  * Data API looks for parameters in them, too.
  */
-const steps = {
+const sharedFunctions = {
   request,
   authority,
-  admit,
+  begin_request: beginRequest,
   records,
   contributor_elements: contributorElements,
   images,
-  open_records: openRecords,
+  open_record: openRecord,
   make_change: makeChange,
-} as const;
+};
 
-/** The files of the changes, by the name of the function that makes the change. */
-export const changes = {
+/** Changes that neither give nor take authority: they run beside each other. */
+const changesBesideOthers = {
   add_contributor: addContributor,
-  add_permission: addPermission,
-  add_role: addRole,
+  edit_contributor: editContributor,
   prepare_image: prepareImage,
   remove_image: removeImage,
-  create_user: createUser,
+  replace_image: replaceImage,
+};
+
+/** Changes that run alone. */
+const changesAlone = {
+  add_permission: addPermission,
+  add_role: addRole,
   delete_contributor: deleteContributor,
   delete_permission: deletePermission,
   delete_role: deleteRole,
   delete_user: deleteUser,
-  edit_contributor: editContributor,
   edit_permission: editPermission,
   edit_role: editRole,
   edit_user: editUser,
-  unlist_images: unlistImages,
   log_out_user: logOutUser,
+};
+
+/** Changes that an operator makes; each runs alone. */
+const operatorChanges = {
+  create_user: createUser,
   open_session: openSession,
-  replace_image: replaceImage,
   restore_permissions: restorePermissions,
   tidy,
-} as const;
+  unlist_images: unlistImages,
+};
+
+export type ChangeName = keyof typeof changesBesideOthers | keyof typeof changesAlone;
+export type OperatorChangeName = keyof typeof operatorChanges;
+
+/** A line of make-change.sql that names one of these stands for such a line of each of its changes. */
+const placeholders = {
+  each_change_beside_others: changesBesideOthers,
+  each_change: { ...changesBesideOthers, ...changesAlone },
+  each_operator_change: operatorChanges,
+};
+
+const filled = (text: string): string =>
+  Object.entries(placeholders).reduce(
+    (filling, [placeholder, changes]) =>
+      filling.replace(new RegExp(`^.*'${placeholder}'.*\n`, "m"), (line) =>
+        Object.keys(changes)
+          .map((name) => line.replaceAll(placeholder, name))
+          .join(""),
+      ),
+    text,
+  );
 
 /** All files, in the order in which they are run. A file's name is that of its entry above, with dashes. */
-export const scripts: readonly Script[] = Object.entries({ ...steps, ...changes }).map(([name, text]) => ({
-  path: `lib/changes/${name.replaceAll("_", "-")}.sql`,
-  text,
-}));
+export const scripts: readonly Script[] = Object.entries({
+  ...sharedFunctions,
+  ...placeholders.each_change,
+  ...operatorChanges,
+}).map(([name, text]) => ({ path: `lib/changes/${name.replaceAll("_", "-")}.sql`, text: filled(text) }));
 
 /** The functions that the service's statements call, by the role that may. All others are called by these. */
-export const entries = {
-  colophon_reader: ["caller", "open_contributor", "open_user"],
+export const callableFunctions = {
+  colophon_reader: ["caller", "open_record"],
   colophon_editor: ["make_change"],
   colophon_operator: ["make_operator_change"],
 } as const;

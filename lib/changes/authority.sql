@@ -1,10 +1,12 @@
 -- Whether a user holds a permission of this service, given by its key.
-create function has_permission(holder bigint, permission text) returns boolean language plpgsql stable as $$
+create function has_permission(user_id bigint, permission text) returns boolean language plpgsql stable as $$
   begin
     return exists (
       select
-      from user_roles as held join role_permissions as granted on granted.role_id = held.role_id
-      where held.user_id = holder and permission_id = (select id from permissions where key = permission)
+      from user_roles join role_permissions using (role_id)
+      where
+        user_roles.user_id = has_permission.user_id
+        and permission_id = (select id from permissions where key = permission)
     );
   end
 $$;
@@ -30,7 +32,7 @@ create function caller(
 $$;
 
 -- The ids of this service's permissions that a user holds, in order.
-create function service_permissions(holder bigint) returns bigint[] language plpgsql stable as $$
+create function service_permissions(user_id bigint) returns bigint[] language plpgsql stable as $$
   begin
     return array(
       select id
@@ -39,8 +41,8 @@ create function service_permissions(holder bigint) returns bigint[] language plp
         key is not null
         and id in (
           select permission_id
-          from user_roles as held join role_permissions as granted on granted.role_id = held.role_id
-          where held.user_id = holder
+          from user_roles join role_permissions using (role_id)
+          where user_roles.user_id = service_permissions.user_id
         )
       order by id
     );
@@ -48,9 +50,9 @@ create function service_permissions(holder bigint) returns bigint[] language plp
 $$;
 
 -- Whether these permissions include one of this service that the user does not hold.
-create function lacks_any(holder bigint, permission_ids bigint[]) returns boolean language sql stable as $$
+create function lacks_any(user_id bigint, permission_ids bigint[]) returns boolean language sql stable as $$
   select exists (
-    select from permissions where id = any(permission_ids) and key is not null and id <> all(service_permissions(holder))
+    select from permissions where id = any(permission_ids) and key is not null and id <> all(service_permissions(user_id))
   )
 $$;
 
@@ -65,12 +67,12 @@ create function default_role() returns bigint[] language sql stable as $$
 $$;
 
 -- Whether a user holds all permissions that another user holds, and more.
-create function outranks(superior bigint, holder bigint) returns boolean language plpgsql stable as $$
+create function outranks(user_id bigint, other_id bigint) returns boolean language plpgsql stable as $$
   declare
-    more bigint[] = service_permissions(superior);
-    less bigint[] = service_permissions(holder);
+    user_permissions bigint[] = service_permissions(user_id);
+    other_permissions bigint[] = service_permissions(other_id);
   begin
-    return more @> less and more <> less;
+    return user_permissions @> other_permissions and user_permissions <> other_permissions;
   end
 $$;
 
@@ -86,10 +88,10 @@ $$;
 -- Whether a user who outranks the caller has one of these permissions through this role alone, and so would lose it.
 -- The role may have hundreds of thousands of users, so one statement compares bits for all of them. Whoever loses their
 -- last role gets the default one, but that cannot make up for it: it has no permission that the caller lacks.
-create function strips_outranking_user(caller bigint, target bigint, removed bigint[]) returns boolean
+create function strips_outranking_user(caller_id bigint, target bigint, removed bigint[]) returns boolean
   language plpgsql stable as $$
   declare
-    caller_bits integer = permission_bits(service_permissions(caller));
+    caller_bits integer = permission_bits(service_permissions(caller_id));
     removed_bits integer = permission_bits(removed);
   begin
     if removed_bits = 0 or caller_bits = (select bit_or(flag) from service_permission_bits()) then
@@ -116,19 +118,23 @@ create function strips_outranking_user(caller bigint, target bigint, removed big
 $$;
 
 -- Whether a user has the Administrator role, which is known by its key.
-create function is_administrator(member bigint) returns boolean language sql stable as $$
+create function is_administrator(user_id bigint) returns boolean language sql stable as $$
   select exists (
-    select from user_roles where user_id = member and role_id = (select id from roles where key = 'administrator')
+    select
+    from user_roles
+    where
+      user_roles.user_id = is_administrator.user_id
+      and role_id = (select id from roles where key = 'administrator')
   )
 $$;
 
 -- Whether the Administrator role is among these roles of a user, and the caller may not take it away: the caller does
 -- not have it, or nobody else than the user does.
-create function must_stay_administrator(target bigint, caller bigint, removed bigint[]) returns boolean
+create function must_stay_administrator(target bigint, caller_id bigint, removed bigint[]) returns boolean
   language sql stable as $$
   select
     exists (select from user_roles where role_id = role.id and user_id = target)
-    and not (is_administrator(caller) and exists (select from user_roles where role_id = role.id and user_id <> target))
+    and not (is_administrator(caller_id) and exists (select from user_roles where role_id = role.id and user_id <> target))
   from roles as role
   where key = 'administrator' and id = any(removed)
 $$;

@@ -1,13 +1,14 @@
 -- DELETE /admin-contributors/delete/{id}. All its rows in other tables go with it.
-create function delete_contributor(request request) returns outcome language plpgsql as $$
+create function delete_contributor(request request, caller caller) returns outcome language plpgsql as $$
   declare
     before json = contributor_record(request.target);
+    error outcome = record_error(request, before);
   begin
-    if record_error(request, before) > 0 then
-      return refused(record_error(request, before));
+    if error.status is not null then
+      return error;
     end if;
 
     delete from contributors where id = request.target;
-    return done(request, before, answer => schedule_removal(before));
+    return done(request, caller, before, answer => schedule_removal(before));
   end
 $$;

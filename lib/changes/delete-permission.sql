@@ -12,22 +12,23 @@ $$;
 
 -- DELETE /admin-permissions/delete/{id}. Its rows in `role_permissions` go with it (`on delete cascade`), also that of
 -- the Administrator role: so only users with this role may delete a permission of this service.
-create function delete_permission(request request) returns outcome language plpgsql as $$
+create function delete_permission(request request, caller caller) returns outcome language plpgsql as $$
   declare
     before json = permission_record(request.target);
+    error outcome = record_error(request, before);
     roles bigint[];
   begin
-    if record_error(request, before) > 0 then
-      return refused(record_error(request, before));
+    if error.status is not null then
+      return error;
     end if;
-    if lacks_any(request.caller, array[request.target])
-      or strips_administrators(request.target) and not is_administrator(request.caller)
+    if lacks_any(caller.id, array[request.target])
+      or strips_administrators(request.target) and not is_administrator(caller.id)
     then
       return refused(403);
     end if;
 
     roles = array(select role_id from role_permissions where permission_id = request.target order by role_id);
     delete from permissions where id = request.target;
-    return done(request, json_build_object('permission', before, 'roles', roles));
+    return done(request, caller, json_build_object('permission', before, 'roles', roles));
   end
 $$;

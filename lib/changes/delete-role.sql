@@ -11,22 +11,23 @@ $$;
 
 -- DELETE /admin-roles/delete/{id}. Its users keep their other roles. A user without any gets the default role from the
 -- database. Nobody may delete the Administrator role, not even its last user.
-create function delete_role(request request) returns outcome language plpgsql as $$
+create function delete_role(request request, caller caller) returns outcome language plpgsql as $$
   declare
     before json = role_record(request.target);
-    holders bigint[];
+    error outcome = record_error(request, before);
+    user_ids bigint[];
   begin
-    if record_error(request, before) > 0 then
-      return refused(record_error(request, before));
+    if error.status is not null then
+      return error;
     end if;
     if before ->> 'is_default' = '1' then
       return refused(405);
     end if;
 
-    holders = array(select user_id from user_roles where role_id = request.target order by user_id);
+    user_ids = array(select user_id from user_roles where role_id = request.target order by user_id);
     if before ->> 'key' = 'administrator'
-      or strips_outranking_user(request.caller, request.target, ids(before -> 'permissions'))
-      or lacks_any(request.caller, permissions_of(default_role())) and is_last_role(request.target)
+      or strips_outranking_user(caller.id, request.target, ids(before -> 'permissions'))
+      or lacks_any(caller.id, permissions_of(default_role())) and is_last_role(request.target)
     then
       return refused(403);
     end if;
@@ -35,6 +36,6 @@ create function delete_role(request request) returns outcome language plpgsql as
     end if;
 
     delete from roles where id = request.target;
-    return done(request, json_build_object('role', before, 'users', holders));
+    return done(request, caller, json_build_object('role', before, 'users', user_ids));
   end
 $$;

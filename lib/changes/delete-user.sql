@@ -11,22 +11,25 @@ $$;
 -- DELETE /admin-users/delete/{id}. Roles and locks go with the user. Sessions stay for a while, so that the answer
 -- to them can say that the user is gone. They permit nothing: no other user ever gets the same id. The ledger gets no
 -- record of the user, since the deletion is for good.
-create function delete_user(request request) returns outcome language plpgsql as $$
+create function delete_user(request request, caller caller) returns outcome language plpgsql as $$
   declare
     before json = user_record(request.target);
+    error outcome = record_error(request, before);
   begin
-    if record_error(request, before) > 0 then
-      return refused(record_error(request, before));
+    if error.status is not null then
+      return error;
     end if;
-    if outranks(request.target, request.caller) or must_stay_administrator(request.target, request.caller, ids(before -> 'roles')) then
+    if outranks(request.target, caller.id)
+      or must_stay_administrator(request.target, caller.id, ids(before -> 'roles'))
+    then
       return refused(403);
     end if;
 
     delete from users where id = request.target;
     perform forget_user(request.target);
-    if request.caller = request.target then
-      request.username = null;
+    if caller.id = request.target then
+      caller.username = null;
     end if;
-    return done(request, answer => schedule_removal(before));
+    return done(request, caller, answer => schedule_removal(before));
   end
 $$;

@@ -1,13 +1,13 @@
 -- The first invalid parameter, or null. Elements to remove or to modify must be the contributor's own, and with the
 -- added ones there may not be too many.
 create function invalid_parameter(
-  kind text, added json, removed bigint[], modified json, own bigint[], max_count integer
+  kind text, added json, removed bigint[], modified json, current bigint[], max_count integer
 ) returns text language plpgsql immutable as $$
   begin
     return case
-      when not own @> removed then 'removed_' || kind
-      when not own @> ids(modified) then 'modified_' || kind
-      when json_array_length(added) > 0 and json_array_length(added) + cardinality(own) - cardinality(removed) > max_count
+      when not current @> removed then 'removed_' || kind
+      when not current @> ids(modified) then 'modified_' || kind
+      when json_array_length(added) > 0 and json_array_length(added) + cardinality(current) - cardinality(removed) > max_count
         then 'added_' || kind
     end;
   end
@@ -33,67 +33,70 @@ create function editable_fields(target bigint) returns json language sql stable 
 $$;
 
 -- POST /admin-contributors/edit/{id}
-create function edit_contributor(request request) returns outcome language plpgsql as $$
+create function edit_contributor(request request, caller caller) returns outcome language plpgsql as $$
   declare
     target bigint = request.target;
-    asked json = request.asked;
-    removed_aliases bigint[] = ids(asked -> 'removed_aliases');
-    removed_descriptions bigint[] = ids(asked -> 'removed_descriptions');
-    removed_relations bigint[] = ids(asked -> 'removed_relations');
+    input json = request.input;
+    fields contributors = json_populate_record(cast(null as contributors), input);
+    removed_aliases bigint[] = ids(input -> 'removed_aliases');
+    removed_descriptions bigint[] = ids(input -> 'removed_descriptions');
+    removed_relations bigint[] = ids(input -> 'removed_relations');
     before json;
+    error outcome;
     invalid text;
     changed jsonb;
   begin
     perform from contributors where id = target for no key update;
     before = editable_fields(target);
-    if record_error(request, before) > 0 then
-      return refused(record_error(request, before));
+    error = record_error(request, before);
+    if error.status is not null then
+      return error;
     end if;
 
     invalid = coalesce(
       invalid_parameter(
-        'aliases', asked -> 'added_aliases', removed_aliases, null,
+        'aliases', input -> 'added_aliases', removed_aliases, null,
         array(select id from contributor_aliases where contributor_id = target), 200
       ),
       invalid_parameter(
-        'descriptions', asked -> 'added_descriptions', removed_descriptions, asked -> 'modified_descriptions',
+        'descriptions', input -> 'added_descriptions', removed_descriptions, input -> 'modified_descriptions',
         array(select id from contributor_descriptions where contributor_id = target), 40
       ),
       invalid_parameter(
-        'relations', asked -> 'added_relations', removed_relations, asked -> 'modified_relations',
+        'relations', input -> 'added_relations', removed_relations, input -> 'modified_relations',
         array(select id from contributor_relations where contributor_id = target), 100
       ),
-      case when has_invalid_relation(asked -> 'added_relations', target) then 'added_relations' end,
-      case when has_invalid_relation(asked -> 'modified_relations', target) then 'modified_relations' end
+      case when has_invalid_relation(input -> 'added_relations', target) then 'added_relations' end,
+      case when has_invalid_relation(input -> 'modified_relations', target) then 'modified_relations' end
     );
     if invalid is not null then
       return refused(400, invalid);
     end if;
-    if identity_key(asked ->> 'first_name') <> identity_key(before ->> 'first_name')
-      or identity_key(asked ->> 'last_name') <> identity_key(before ->> 'last_name')
+    if identity_key(fields.first_name) <> identity_key(before ->> 'first_name')
+      or identity_key(fields.last_name) <> identity_key(before ->> 'last_name')
     then
-      if is_name_taken(asked) then
+      if is_name_taken(fields) then
         return refused(409);
       end if;
     end if;
 
     update contributors
     set
-      first_name = asked ->> 'first_name',
-      last_name = asked ->> 'last_name',
-      gender = asked ->> 'gender',
-      type = asked ->> 'type',
-      public = cast(asked ->> 'public' as boolean)
+      first_name = fields.first_name,
+      last_name = fields.last_name,
+      gender = fields.gender,
+      type = fields.type,
+      public = fields.public
     where id = target;
     changed = replaced(before, editable_fields(target))
-      || edit_aliases(target, asked -> 'added_aliases', removed_aliases)
+      || edit_aliases(target, input -> 'added_aliases', removed_aliases)
       || edit_descriptions(
-        target, asked -> 'added_descriptions', removed_descriptions, asked -> 'modified_descriptions'
+        target, input -> 'added_descriptions', removed_descriptions, input -> 'modified_descriptions'
       )
-      || edit_relations(target, asked -> 'added_relations', removed_relations, asked -> 'modified_relations')
-      || edit_links(target, asked -> 'links');
-    delete from contributor_locks where contributor_id = target and holder_id = request.caller;
+      || edit_relations(target, input -> 'added_relations', removed_relations, input -> 'modified_relations')
+      || edit_links(target, input -> 'links');
+    delete from contributor_locks where contributor_id = target and holder_id = caller.id;
     update contributors set version = version + 1 where id = target and changed <> '{}';
-    return edited(request, changed);
+    return edited(request, caller, changed);
   end
 $$;

@@ -1,48 +1,45 @@
 -- Whether all these permissions exist.
-create function are_permissions(wanted bigint[]) returns boolean language sql stable as $$
-  select array(select id from permissions where id = any(wanted)) @> wanted
+create function are_permissions(requested bigint[]) returns boolean language sql stable as $$
+  select array(select id from permissions where id = any(requested)) @> requested
 $$;
 
 -- Whether the removed permissions include one of this service that the role has.
-create function removes_service_permission(removed bigint[], held bigint[]) returns boolean language sql stable as $$
-  select exists (select from permissions where id = any(removed) and id = any(held) and key is not null)
+create function removes_service_permission(removed bigint[], current bigint[]) returns boolean language sql stable as $$
+  select exists (select from permissions where id = any(removed) and id = any(current) and key is not null)
 $$;
 
 -- POST /admin-roles/edit/{id}. A permission that is both added and removed is removed. Without a description the old
 -- one stays. Only its users may edit the Administrator role, and it keeps all permissions of this service.
-create function edit_role(request request) returns outcome language plpgsql as $$
+create function edit_role(request request, caller caller) returns outcome language plpgsql as $$
   declare
     target bigint = request.target;
-    asked json = request.asked;
+    fields roles = json_populate_record((select role from roles as role where id = target), request.input);
     before json = role_record(target);
-    held bigint[] = ids(before -> 'permissions');
-    wanted bigint[] = ids(asked -> 'added_permissions');
-    removed bigint[] = ids(asked -> 'removed_permissions');
-    added bigint[] = without(wanted, held || removed);
+    error outcome = record_error(request, before);
+    current bigint[] = ids(before -> 'permissions');
+    requested bigint[] = ids(request.input -> 'added_permissions');
+    removed bigint[] = ids(request.input -> 'removed_permissions');
+    added bigint[] = without(requested, current || removed);
     changed jsonb;
   begin
-    if record_error(request, before) > 0 then
-      return refused(record_error(request, before));
+    if error.status is not null then
+      return error;
     end if;
-    if wanted <> '{}' and not are_permissions(wanted)
-      or added <> '{}' and cardinality(without(held || added, removed)) > 500
+    if requested <> '{}' and not are_permissions(requested)
+      or added <> '{}' and cardinality(without(current || added, removed)) > 500
     then
       return refused(400, 'added_permissions');
     end if;
-    if added <> '{}' and lacks_any(request.caller, added)
-      or removed <> '{}' and strips_outranking_user(request.caller, target, removed)
+    if added <> '{}' and lacks_any(caller.id, added)
+      or removed <> '{}' and strips_outranking_user(caller.id, target, removed)
       or before ->> 'key' = 'administrator'
-        and (not is_administrator(request.caller) or removes_service_permission(removed, held))
+        and (not is_administrator(caller.id) or removes_service_permission(removed, current))
     then
       return refused(403);
     end if;
 
     begin
-      update roles
-      set
-        name = asked ->> 'name',
-        description = case when asked -> 'description' is null then description else asked ->> 'description' end
-      where id = target;
+      update roles set name = fields.name, description = fields.description where id = target;
     exception when unique_violation then
       return refused(409);
     end;
@@ -54,6 +51,6 @@ create function edit_role(request request) returns outcome language plpgsql as $
     end if;
     changed = replaced(before, role_record(target));
     update roles set version = version + 1 where id = target and changed <> '{}';
-    return edited(request, changed);
+    return edited(request, caller, changed);
   end
 $$;

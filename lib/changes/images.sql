@@ -4,7 +4,7 @@ create function image_record(request request) returns json language plpgsql as $
   declare
     record json;
   begin
-    if request.asked ->> 'owner' = 'users' then
+    if request.input ->> 'owner' = 'users' then
       select json_build_object('id', id, 'image', image, 'version', version) into record
       from users
       where id = request.target
@@ -19,24 +19,23 @@ create function image_record(request request) returns json language plpgsql as $
   end
 $$;
 
--- The outcome if the image of a record may not be changed; otherwise null.
-create function image_error(request request, before json) returns outcome language plpgsql as $$
+-- Refuses a change of a record's image.
+create function image_error(request request, caller caller, before json) returns outcome language plpgsql as $$
+  declare
+    error outcome = record_error(request, before);
   begin
-    if record_error(request, before) > 0 then
-      return refused(record_error(request, before));
-    end if;
-    if request.asked ->> 'owner' = 'users' and outranks(request.target, request.caller) then
+    if error.status is null and request.input ->> 'owner' = 'users' and outranks(request.target, caller.id) then
       return refused(403);
     end if;
-    return null;
+    return error;
   end
 $$;
 
 create function set_image(request request, image_key text) returns void language sql as $$
   update users set image = image_key, version = version + 1
-  where id = request.target and request.asked ->> 'owner' = 'users';
+  where id = request.target and request.input ->> 'owner' = 'users';
   update contributors set image = image_key, version = version + 1
-  where id = request.target and request.asked ->> 'owner' = 'contributors';
+  where id = request.target and request.input ->> 'owner' = 'contributors';
 $$;
 
 -- Lists the former image of a record for removal, if it had one. Returns its key.

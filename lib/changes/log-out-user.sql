@@ -1,12 +1,13 @@
 -- POST /admin-users/logout/{id}. Ends all sessions of the user, and releases the user's edit locks.
-create function log_out_user(request request) returns outcome language plpgsql as $$
+create function log_out_user(request request, caller caller) returns outcome language plpgsql as $$
   declare
     before json = user_record(request.target);
+    error outcome = record_error(request, before);
   begin
-    if record_error(request, before) > 0 then
-      return refused(record_error(request, before));
+    if error.status is not null then
+      return error;
     end if;
-    if outranks(request.target, request.caller) then
+    if outranks(request.target, caller.id) then
       return refused(403);
     end if;
 
@@ -15,6 +16,6 @@ create function log_out_user(request request) returns outcome language plpgsql a
     where user_id = request.target and expires_at > now() and revoked_at is null;
     delete from user_locks where holder_id = request.target;
     delete from contributor_locks where holder_id = request.target;
-    return done(request);
+    return done(request, caller);
   end
 $$;

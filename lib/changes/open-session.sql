@@ -2,20 +2,21 @@
 -- that the user does not exist. The answer is the time when the session ends.
 create function open_session(request request) returns outcome language plpgsql as $$
   declare
-    holder bigint = (
-      select id from users where identity_key(username) = identity_key(request.asked ->> 'username')
+    user_id bigint = (
+      select id from users where identity_key(username) = identity_key(request.input ->> 'username')
     );
-    days integer = request.asked ->> 'days';
-    ends timestamptz = now() + make_interval(days => days);
+    days integer = request.input ->> 'days';
+    end_at timestamptz = now() + make_interval(days => days);
   begin
     if coalesce(days, 0) < 1 then
       return refused(400, 'days');
     end if;
-    if holder is null then
+    if user_id is null then
       return refused(404);
     end if;
 
-    insert into refresh_tokens (digest, user_id, expires_at) values (decode(request.digest, 'hex'), holder, ends);
-    return done(request, record => holder, answer => to_json(ends));
+    insert into refresh_tokens (digest, user_id, expires_at)
+    values (decode(request.digest, 'hex'), user_id, end_at);
+    return done(request, null, record => user_id, answer => to_json(end_at));
   end
 $$;

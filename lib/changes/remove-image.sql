@@ -1,8 +1,8 @@
 -- Removes a record's image, and lists it for removal. In the interface a record without an image is an error.
-create function remove_image(request request) returns outcome language plpgsql as $$
+create function remove_image(request request, caller caller) returns outcome language plpgsql as $$
   declare
     before json = image_record(request);
-    error outcome = image_error(request, before);
+    error outcome = image_error(request, caller, before);
   begin
     if error.status is not null then
       return error;
@@ -12,6 +12,6 @@ create function remove_image(request request) returns outcome language plpgsql a
     end if;
 
     perform set_image(request, null);
-    return done(request, json_build_object('image', before -> 'image'), answer => schedule_removal(before));
+    return done(request, caller, json_build_object('image', before -> 'image'), answer => schedule_removal(before));
   end
 $$;

@@ -1,11 +1,11 @@
 -- The second half of an image's update: the record gets its new image, which leaves the list, and the old one is listed
 -- for removal. A listed image that is due in five minutes or earlier may be removed already, so the record does not get
 -- it.
-create function replace_image(request request) returns outcome language plpgsql as $$
+create function replace_image(request request, caller caller) returns outcome language plpgsql as $$
   declare
     before json = image_record(request);
-    error outcome = image_error(request, before);
-    image_key text = request.asked ->> 'key';
+    error outcome = image_error(request, caller, before);
+    image_key text = request.input ->> 'key';
   begin
     if error.status is null then
       delete from images_to_remove where key = image_key and remove_after > now() + interval '5 minutes';
@@ -19,7 +19,7 @@ create function replace_image(request request) returns outcome language plpgsql 
     end if;
 
     perform set_image(request, image_key);
-    return done(request, json_build_object('image', before -> 'image'), answer => json_build_object(
+    return done(request, caller, json_build_object('image', before -> 'image'), answer => json_build_object(
       'image', image_key,
       'former', schedule_removal(before) -> 'former'
     ));

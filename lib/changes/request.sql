@@ -1,4 +1,4 @@
--- A request, as a change gets it.
+-- What is requested.
 create type request as (
   key text, -- identifies it, however often it is sent: the client's Idempotency-Key, or the id of the invocation
   id text, -- of API Gateway, or of Lambda
@@ -9,16 +9,16 @@ create type request as (
   user_missing integer, -- the status for a session whose user has been deleted
   versions bigint[], -- the record must have one of them; null for any
   target bigint, -- the id of the record
-  asked json, -- the input
+  input json,
   begin_by timestamptz, -- when it comes later, the caller does not wait for it any more
-  wait_until timestamptz, -- then waits for locks end
-  caller bigint, -- the user's id; null for operators
-  username text,
-  status integer, -- null, unless the request was refused, answered before or late (503)
-  answer json -- the answer then
+  wait_until timestamptz -- then waits for locks end
 );
 
--- A status of the contract, and its answer: with 400 the name of the invalid parameter.
+-- Who requests it, from the session. Its status is null if they may; operators have no caller.
+create type caller as (id bigint, username text, status integer);
+
+-- A status of the contract, and its answer: with 400 the name of the invalid parameter. Where a change may still go on,
+-- the status is null.
 create type outcome as (status integer, answer json);
 
 -- The outcome of a change that must not be made.
@@ -31,35 +31,31 @@ create function answered(answer json default null) returns outcome language sql 
   select cast(row(200, answer) as outcome)
 $$;
 
--- The status if a record cannot be changed: 404 if it does not exist, 412 if it has another version; otherwise 0.
-create function record_error(request request, before json) returns integer language sql immutable as $$
-  select case
-    when before is null then 404
-    when cast(before ->> 'version' as bigint) <> all(request.versions) then 412
-    else 0
+-- Refuses a change of a record that does not exist, or has another version.
+create function record_error(request request, before json) returns outcome language plpgsql immutable as $$
+  begin
+    return case
+      when before is null then refused(404)
+      when cast(before ->> 'version' as bigint) <> all(request.versions) then refused(412)
+    end;
   end
 $$;
 
--- The status for the caller's next request; null if they may go on. It is that of a change which ended the caller's own
--- session or took their permission, so that it is answered the same when it is sent again.
-create function next_status(request request) returns integer language plpgsql stable as $$
+-- The outcome of a change that was made. It adds the row in the ledger. If the change ended the caller's own session or
+-- took their permission, the row has the status of their next request, so that this one is answered the same when it is
+-- sent again.
+create function done(
+  request request, caller caller, before json default null, record bigint default null, answer json default null
+) returns outcome language plpgsql as $$
   begin
-    if request.caller is null then
-      return null;
+    if caller.id is not null then
+      caller.status = (caller_of(request)).status;
     end if;
-    return (select nullif(status, 200) from caller(request.digest, request.permission, request.user_missing));
-  end
-$$;
-
--- The outcome of a change that was made. It adds the row in the ledger.
-create function done(request request, before json default null, record bigint default null, answer json default null)
-  returns outcome language plpgsql as $$
-  begin
     insert into changes
       (key, request_id, fingerprint, endpoint, caller_id, caller_status, username, record_id, asked, before, answer)
     values (
-      request.key, request.id, request.fingerprint, request.endpoint, request.caller, next_status(request),
-      request.username, coalesce(record, request.target), request.asked, before, answer
+      request.key, request.id, request.fingerprint, request.endpoint, caller.id, caller.status, caller.username,
+      coalesce(record, request.target), request.input, before, answer
     );
     return answered(answer);
   end
@@ -67,13 +63,13 @@ $$;
 
 -- The outcome of an edit, with what it replaced. If it changed nothing, its row has the key without the input: the same
 -- request, sent again, gets the same answer, and does not change later what it did not change now.
-create function edited(request request, changed jsonb) returns outcome language plpgsql as $$
+create function edited(request request, caller caller, changed jsonb) returns outcome language plpgsql as $$
   begin
     if changed = '{}' then
-      request.asked = null;
-      return done(request);
+      request.input = null;
+      return done(request, caller);
     end if;
-    return done(request, cast(changed as json));
+    return done(request, caller, cast(changed as json));
   end
 $$;
 

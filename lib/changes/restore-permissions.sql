@@ -12,14 +12,14 @@ create function restore_permissions(request request) returns outcome language pl
   begin
     insert into permissions (key, name, description)
     select
-      given.key,
+      missing.key,
       available_name(
-        given.key,
-        exists (select from permissions as taken where identity_key(taken.name) = identity_key(given.key))
+        missing.key,
+        exists (select from permissions as taken where identity_key(taken.name) = identity_key(missing.key))
       ),
-      given.value
-    from json_each_text(request.asked) as given
-    where given.key not in (select key from permissions where key is not null);
+      missing.value
+    from json_each_text(request.input) as missing
+    where missing.key not in (select key from permissions where key is not null);
     get diagnostics restored = row_count;
 
     insert into roles (key, name, description)
@@ -36,7 +36,7 @@ create function restore_permissions(request request) returns outcome language pl
     on conflict do nothing;
     get diagnostics granted = row_count;
     if restored + granted > 0 then
-      return done(request, answer => to_json(restored));
+      return done(request, null, answer => to_json(restored));
     end if;
     return answered();
   end

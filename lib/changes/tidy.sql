@@ -4,7 +4,7 @@
 create function tidy(request request) returns outcome language plpgsql as $$
   declare
     batch integer = 10000;
-    days integer = request.asked ->> 'days';
+    days integer = request.input ->> 'days';
     deleted_changes bigint;
     deleted_sessions bigint;
     deleted_releases bigint = 0;
@@ -50,6 +50,6 @@ create function tidy(request request) returns outcome language plpgsql as $$
     if deleted_changes + deleted_sessions + deleted_releases = 0 then
       return answered(answer);
     end if;
-    return done(request, answer => answer);
+    return done(request, null, answer => answer);
   end
 $$;

@@ -4,11 +4,11 @@ create function unlist_images(request request) returns outcome language plpgsql 
     unlisted bigint;
   begin
     delete from images_to_remove
-    where key in (select json_array_elements_text(request.asked -> 'keys')) and remove_after <= now();
+    where key in (select json_array_elements_text(request.input -> 'keys')) and remove_after <= now();
     get diagnostics unlisted = row_count;
     if unlisted = 0 then
       return answered(to_json(unlisted));
     end if;
-    return done(request, answer => to_json(unlisted));
+    return done(request, null, answer => to_json(unlisted));
   end
 $$;

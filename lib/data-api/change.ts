@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import sql, { raw } from "sql-template-tag";
-import type { changes } from "../changes/all.ts";
+import type { ChangeName, OperatorChangeName } from "../changes/all.ts";
 import { abortAt, attemptTimeoutInMilliseconds, deadlineFromNow, retry, Unavailable } from "../retry.ts";
 import { isRefusal, isTransient, send } from "./client.ts";
 import type { Guard } from "./guard.ts";
 import type { Outcome } from "./query.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
 import { released } from "./release.ts";
-
-export type ChangeName = keyof typeof changes;
 
 /** A request for a change. Its key identifies it, so that it is done once however often it is sent (request.sql). */
 export interface ChangeRequest {
@@ -20,7 +18,7 @@ export interface ChangeRequest {
   /** The versions of the record that the client has seen. */
   readonly versions?: readonly number[] | undefined;
   readonly target?: number | null;
-  readonly asked: object;
+  readonly input: object;
 }
 
 /** Changes something for a caller, if the guard permits it. */
@@ -35,7 +33,7 @@ export function change(
 
 /** Changes something for an operator. */
 export const changeAsOperator = (
-  name: ChangeName,
+  name: OperatorChangeName,
   request: ChangeRequest & { readonly digest?: string },
 ): Promise<Outcome> => call("make_operator_change", name, request);
 
@@ -47,7 +45,7 @@ export const changeAsOperator = (
  */
 async function call(
   entry: "make_change" | "make_operator_change",
-  name: ChangeName,
+  name: ChangeName | OperatorChangeName,
   request: object,
   deadline = deadlineFromNow(),
 ): Promise<Outcome> {
@@ -62,7 +60,7 @@ async function call(
     try {
       const [row = []] = await send(
         sql`
-          select status, caller, body, clock
+          select status, caller_id, body, clock
           from ${released(entry)}(${raw(`'${name}'`)}, ${JSON.stringify({ ...request, ...times })}::json)
         `,
         abortAt(deadline),

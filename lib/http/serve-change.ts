@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import middy from "@middy/core";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
+import type { ChangeName } from "../changes/all.ts";
 import { type Declaration, stem } from "../contract/declare.ts";
 import { invalidParameter } from "../contract/errors.ts";
 import type { Permission } from "../contract/permissions.ts";
-import { type ChangeName, change } from "../data-api/change.ts";
+import { change } from "../data-api/change.ts";
 import { deadlineOf } from "../retry.ts";
 import { idempotencyKeyOf, versionsOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
@@ -25,7 +26,7 @@ export interface Tools {
    * Changes a record by the database function of this name (lib/changes). Returns its answer, JSON or null. Any status
    * but 200 is thrown as an error of the contract.
    */
-  readonly change: (name: ChangeName, target: number | null, asked?: object) => Promise<string | null>;
+  readonly change: (name: ChangeName, target: number | null, input?: object) => Promise<string | null>;
   /** The deadline of all calls of the request, statements and others. */
   readonly deadline: number;
   /** Logs a warning about this request. */
@@ -55,8 +56,8 @@ export function serveChange<const D extends ChangeDeclaration>(
     await work({
       ...input,
       deadline,
-      change: async (name, target, asked = {}) => {
-        const { status, body, caller } = await change(name, guard, { ...request, target, asked }, deadline);
+      change: async (name, target, values = {}) => {
+        const { status, body, caller } = await change(name, guard, { ...request, target, input: values }, deadline);
         rememberCaller(event, caller);
         if (status === 200) return body;
         throw new ContractError(status, body ? invalidParameter(JSON.parse(body)) : "");

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Context } from "aws-lambda";
 import type * as z from "zod/mini";
-import { type ChangeName, changeAsOperator } from "../data-api/change.ts";
+import type { OperatorChangeName } from "../changes/all.ts";
+import { changeAsOperator } from "../data-api/change.ts";
 import { payloadOf } from "./payload.ts";
 
 /** What an operator function gets beside its input. */
@@ -11,8 +12,8 @@ export interface Tools {
    * @param digest of a token; it is stored with the session, but not in the ledger
    */
   readonly change: (
-    name: ChangeName,
-    asked?: object,
+    name: OperatorChangeName,
+    input?: object,
     digest?: string,
   ) => Promise<{ readonly status: number; readonly answer: unknown }>;
   /** Writes one line of JSON for CloudWatch Logs. */
@@ -33,14 +34,14 @@ export function operatorFunction<S extends z.ZodMiniType, Result>(
   const name = endpoint.replace("/", "-");
   return async (event, context) => {
     const input = payloadOf(payload, event);
-    const change: Tools["change"] = async (name, asked = {}, digest = "") => {
+    const change: Tools["change"] = async (name, values = {}, digest = "") => {
       // A new key: when Lambda invokes the function again, it has a new token or other images, so it is another change.
       const key = randomUUID();
       const { status, body } = await changeAsOperator(name, {
         key,
         id: context?.awsRequestId ?? key,
         endpoint,
-        asked,
+        input: values,
         digest,
       });
       return { status, answer: JSON.parse(body ?? "null") };

@@ -108,7 +108,7 @@ describe("A change by a function whose clock has been set a year ahead", () => {
       endpoint: "admin-roles/add",
       digest: createHash("sha256").update(administrator.token).digest("hex"),
       permission: "add-roles",
-      asked: { name: name(), description: "d" },
+      input: { name: name(), description: "d" },
       begin_by: nextYear,
       wait_until: nextYear,
     };

@@ -26,6 +26,6 @@ export function otherEditor(kind: Kind, target: Sql): Sql {
   `;
 }
 
-/** Takes the record's edit lock if the caller may edit it (lib/changes/open-records.sql). */
+/** Takes the record's edit lock if the caller may edit it (lib/changes/open-record.sql). */
 export const opened = (kind: Kind, id: Sql): Sql =>
-  sql`lateral ${released(`open_${kind}`)}(session.digest, ${id}) as opened`;
+  sql`lateral ${released("open_record")}(session.digest, ${kind}::text, ${id}) as opened`;

@@ -40,5 +40,5 @@ select
     ) as record
   ) as body,
   version
-from caller cross join contributors cross join lateral release.open_contributor(:digest, contributors.id) as opened
+from caller cross join contributors cross join lateral release.open_record(:digest, 'contributor', contributors.id) as opened
 where contributors.id = :id and opened.still_exists

@@ -20,5 +20,5 @@ select
     ) as record
   ) as body,
   version
-from caller cross join users cross join lateral release.open_user(:digest, users.id) as opened
+from caller cross join users cross join lateral release.open_record(:digest, 'user', users.id) as opened
 where users.id = :id and opened.still_exists

@@ -98,11 +98,7 @@ describe("A save while a function opens after another save", () => {
     {
       file: "lib/changes/add-role.sql",
       opening: "functions/ops/migrate.ts",
-      texts: [
-        "request.asked ->> 'name'",
-        "'First ' || (request.asked ->> 'name')",
-        "'Second ' || (request.asked ->> 'name')",
-      ],
+      texts: ["values (fields.name", "values ('First ' || fields.name", "values ('Second ' || fields.name"],
       request: addRole,
       expected: "Second Readers 2",
     },
@@ -126,7 +122,7 @@ it("installs a changed database function before it is called", async () => {
   expect((await add()).status).toBe(200);
   expect((await add()).status).toBe(409);
 
-  await edit("lib/changes/add-role.sql", (text) => text.replace("request.asked ->> 'name'", "'Head of ' || ($&)"));
+  await edit("lib/changes/add-role.sql", (text) => text.replace("(fields.name", "('Head of ' || fields.name"));
 
   expect((await add()).status).toBe(200);
   const { body } = await call("/admin-roles");
@@ -138,9 +134,7 @@ it("installs a changed database function before it is called", async () => {
 it("installs a database function as soon as the code that installs it works again", async () => {
   const migration = "functions/ops/migrate.ts";
   await editForThisTest(migration, (text) => `${text}(`);
-  await editForThisTest("lib/changes/add-role.sql", (text) =>
-    text.replace("request.asked ->> 'name'", "'Old ' || ($&)"),
-  );
+  await editForThisTest("lib/changes/add-role.sql", (text) => text.replace("(fields.name", "('Old ' || fields.name"));
   expect((await call("/admin-roles")).status).toBe(500);
 
   await edit(migration, (text) => text.replace(/\($/, ""));
