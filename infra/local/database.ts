@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import postgres from "postgres";
-import { keepPostgres } from "../aws-local/postgres/keep.ts";
 import { createOwnedDatabase } from "../aws-local/postgres/owner.ts";
+import { supervisePostgres } from "../aws-local/postgres/supervise.ts";
 import { newSecrets, type Secrets } from "./secrets.ts";
 
 export interface DatabaseOptions {
@@ -38,7 +38,7 @@ export async function startDatabase(options: DatabaseOptions): Promise<Database>
     await createDatabase(url, name, options.mayCreate);
     return { serverUrl: url, name, secrets: newSecrets(url), isOwn: false, stop: async () => {} };
   }
-  const { url, stop } = await keepPostgres({ directory: join(directory, "postgres") }, report, onExit);
+  const { url, stop } = await supervisePostgres({ directory: join(directory, "postgres") }, report, onExit);
   report("PostgreSQL is up");
   try {
     const serverUrl = await createOwnedDatabase(url, defaultName);

@@ -9,7 +9,7 @@ import { format } from "sql-formatter";
 import * as z from "zod/mini";
 import { newKey } from "../aws-local/http/signature.ts";
 import { startLambda } from "../aws-local/lambda/lambda.ts";
-import { runningPostgres } from "../aws-local/postgres/server.ts";
+import { runningPostgres } from "../aws-local/postgres/cluster.ts";
 import { openSecrets, secretsOperationOf } from "../aws-local/secrets-manager/secrets-manager.ts";
 import { buildOrReuse } from "../build/cached-build.ts";
 import { runCommand } from "../command.ts";

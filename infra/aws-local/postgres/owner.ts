@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import postgres, { type Sql, type TransactionSql } from "postgres";
+import { Client, escapeIdentifier } from "pg";
 
 /** The owner of the service's databases. */
 export const owner = "colophon";
@@ -13,47 +13,52 @@ export const owner = "colophon";
  * @returns the server's URL with the role, which gets a new password
  */
 export async function createOwnedDatabase(serverUrl: string, name: string): Promise<string> {
-  const sql = postgres(`${serverUrl}/postgres`, { max: 1 });
+  const password = randomBytes(16).toString("hex");
+  const database = await during(`${serverUrl}/postgres`, async (client) => {
+    await createOwner(client, password);
+    await client.query("revoke connect on database postgres, template1 from public");
+    const { rows } = await client.query<{ owner: string }>(
+      "select pg_get_userbyid(datdba) as owner from pg_database where datname = $1",
+      [name],
+    );
+    if (!rows[0])
+      await client.query(`create database ${escapeIdentifier(name)} owner ${owner} encoding 'UTF8' template template0`);
+    return rows[0];
+  });
+  if (database && database.owner !== owner)
+    await during(`${serverUrl}/${encodeURIComponent(name)}`, (client) => handOver(client, name));
+  return Object.assign(new URL(serverUrl), { username: owner, password }).href;
+}
+
+async function during<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new Client(url);
+  await client.connect();
   try {
-    const password = randomBytes(16).toString("hex");
-    await createOwner(sql, password);
-    await sql`revoke connect on database postgres, template1 from public`;
-    const [database] = await sql<{ owner: string }[]>`
-      select pg_get_userbyid(datdba) as owner from pg_database where datname = ${name}
-    `;
-    if (!database) await sql`create database ${sql(name)} owner ${sql(owner)} encoding 'UTF8' template template0`;
-    else if (database.owner !== owner) await handOver(`${serverUrl}/${encodeURIComponent(name)}`, name);
-    return Object.assign(new URL(serverUrl), { username: owner, password }).href;
+    return await work(client);
   } finally {
-    await sql.end();
+    await client.end();
   }
 }
 
-async function createOwner(sql: Sql, password: string): Promise<void> {
-  const [role] = await sql`select 1 from pg_roles where rolname = ${owner}`;
-  if (!role) await sql`create role ${sql(owner)}`;
+async function createOwner(client: Client, password: string): Promise<void> {
+  const { rowCount } = await client.query("select 1 from pg_roles where rolname = $1", [owner]);
+  if (rowCount === 0) await client.query(`create role ${owner}`);
   // The statement takes no parameters.
-  await sql.unsafe(`alter role ${owner} login nosuperuser nocreatedb createrole password '${password}'`);
+  await client.query(`alter role ${owner} login nosuperuser nocreatedb createrole password '${password}'`);
 }
 
-/** All or nothing: the database is handed over with what is in it. */
-async function handOver(databaseUrl: string, name: string): Promise<void> {
-  const sql = postgres(databaseUrl, { max: 1 });
-  try {
-    await sql.begin(async (step) => {
-      for (const { thing } of await contentsOf(step)) await step.unsafe(`alter ${thing} owner to ${owner}`);
-      await step`alter database ${step(name)} owner to ${step(owner)}`;
-    });
-  } finally {
-    await sql.end();
-  }
+/** All or nothing, as the statements of one text are: the database is handed over with what is in it. */
+async function handOver(client: Client, name: string): Promise<void> {
+  const { rows } = await client.query<{ thing: string }>(contents);
+  const things = [...rows.map(({ thing }) => thing), `database ${escapeIdentifier(name)}`];
+  await client.query(things.map((thing) => `alter ${thing} owner to ${owner}`).join(";\n"));
 }
 
 /**
  * `reassign owned` refuses what the first superuser has. Indexes, triggers and sequences go with their tables, and the
  * schema `public` with the database; extensions stay whose they are.
  */
-const contentsOf = (sql: TransactionSql) => sql<{ thing: string }[]>`
+const contents = `
   with schemas as (
     select oid, nspname from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'
   ), extensions as (

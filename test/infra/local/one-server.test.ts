@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { runningPostgres } from "../../../infra/aws-local/postgres/server.ts";
+import { runningPostgres } from "../../../infra/aws-local/postgres/cluster.ts";
 import { type ServiceProcess, startProcess } from "../../support/service-process.ts";
 
 // Each start is a process, a build and a PostgreSQL; other tests use the machine as well.

@@ -152,11 +152,11 @@ describe("npm start", () => {
       await killDatabase(times);
       expect((await call("/admin-permissions")).status).toBe(200);
     }
-    expect(output).toContain("PostgreSQL has ended (SIGKILL) and is started again");
+    expect(output).toContain("PostgreSQL has ended and is started again");
     await killDatabase(3);
 
     expect((await ended)[0]).toBe(1);
-    expect(complaint).toBe("PostgreSQL has ended (SIGKILL), and more than 3 times within a minute\n");
+    expect(complaint).toBe("PostgreSQL has ended more than 3 times within a minute\n");
     await untilUp(run(...flags()));
   });
 

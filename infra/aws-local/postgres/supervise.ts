@@ -1,13 +1,13 @@
 import { type Postgres, type PostgresOptions, startPostgres } from "./server.ts";
 
 const minute = 60_000;
-const exitsMax = 3;
+const endsMax = 3;
 
 /**
  * Starts PostgreSQL, and starts it again on the same port when it has ended unexpectedly.
  * @param onExit gets the reason when PostgreSQL has ended too often, or does not start again
  */
-export async function keepPostgres(
+export async function supervisePostgres(
   options: PostgresOptions,
   report: (line: string) => void,
   onExit: (why: string) => void,
@@ -17,25 +17,25 @@ export async function keepPostgres(
   let restarting = Promise.resolve();
   const { url } = server;
   const port = Number(new URL(url).port);
-  const exits: number[] = [];
+  const ends: number[] = [];
 
   const watch = () => {
-    void server.ended.then((reason) => {
-      if (!isStopping) restarting = restart(reason);
+    void server.ended.then(() => {
+      if (!isStopping) restarting = restart();
     });
   };
 
-  const restart = async (reason: string) => {
+  const restart = async () => {
     const now = performance.now();
-    if (exits.push(now) > exitsMax && now - (exits.shift() ?? 0) < minute)
-      return onExit(`PostgreSQL has ended (${reason}), and more than ${exitsMax} times within a minute`);
-    report(`PostgreSQL has ended (${reason}) and is started again`);
+    if (ends.push(now) > endsMax && now - (ends.shift() ?? 0) < minute)
+      return onExit(`PostgreSQL has ended more than ${endsMax} times within a minute`);
+    report("PostgreSQL has ended and is started again");
     try {
       server = await startPostgres({ ...options, port });
       report("PostgreSQL is up again");
       watch();
     } catch (error) {
-      onExit(`PostgreSQL has ended (${reason}) and does not start: ${error instanceof Error ? error.message : error}`);
+      onExit(error instanceof Error ? error.message : String(error));
     }
   };
 

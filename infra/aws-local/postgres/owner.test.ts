@@ -1,0 +1,106 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createOwnedDatabase } from "./owner.ts";
+import { type Postgres, startPostgres } from "./server.ts";
+
+let directory: string;
+let server: Postgres;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "aws-local-owner-"));
+  server = await startPostgres({ directory: join(directory, "postgres"), durable: false });
+});
+
+afterAll(async () => {
+  await server.stop();
+  await rm(directory, { recursive: true });
+});
+
+/** Runs statements in a database. Returns the rows of the last one. */
+async function run(serverUrl: string, database: string, ...statements: string[]): Promise<unknown> {
+  const client = new Client(`${serverUrl}/${database}`);
+  await client.connect();
+  try {
+    let rows: unknown;
+    for (const statement of statements) rows = (await client.query(statement)).rows;
+    return rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describe("The database's owner", () => {
+  it("can make what migrations make, roles included, and is no superuser", async () => {
+    const url = await createOwnedDatabase(server.url, "fresh");
+
+    const role = await run(
+      url,
+      "fresh",
+      "create extension pg_trgm",
+      "create schema changes_1",
+      "create table public.things (name text)",
+      "create role colophon_public login",
+      "grant select on things to colophon_public",
+      "select rolsuper, rolcreaterole, rolcreatedb from pg_roles where rolname = current_user",
+    );
+
+    expect(role).toEqual([{ rolsuper: false, rolcreaterole: true, rolcreatedb: false }]);
+  });
+
+  it("reaches neither programs nor files", async () => {
+    const url = await createOwnedDatabase(server.url, "shut");
+
+    for (const statement of [
+      "copy (select 1) to program 'true'",
+      `copy (select 1) to '${join(directory, "written")}'`,
+      "select pg_read_file('postgresql.conf')",
+      "set role postgres",
+      "alter role colophon superuser",
+      "alter system set archive_command = 'true'",
+    ])
+      await expect(run(url, "shut", statement), statement).rejects.toThrow(/permission denied/);
+    await expect(run(url, "postgres", "select 1")).rejects.toThrow("permission denied for database");
+  });
+
+  it("becomes the owner of what a superuser created before", async () => {
+    await run(server.url, "postgres", "create database before");
+    await run(
+      server.url,
+      "before",
+      "create extension pg_trgm",
+      "create schema changes_1",
+      "create table things (id int generated always as identity, name text)",
+      "create index on things using gin (name gin_trgm_ops)",
+      "create view named as select * from things",
+      "create type changes_1.outcome as (status int)",
+      "create function changes_1.done() returns changes_1.outcome language sql return null::changes_1.outcome",
+      "insert into things (name) values ('kept')",
+    );
+
+    const url = await createOwnedDatabase(server.url, "before");
+
+    const names = await run(
+      url,
+      "before",
+      "create extension if not exists pg_trgm",
+      "alter table things add column added int",
+      "create or replace view named as select *, 1 as one from things",
+      "insert into things (name) values ('new')",
+      "drop schema changes_1 cascade",
+      "create table more ()",
+      "select name from things order by id",
+    );
+    expect(names).toEqual([{ name: "kept" }, { name: "new" }]);
+  });
+
+  it("has a new password at each start", async () => {
+    const earlier = await createOwnedDatabase(server.url, "again");
+    const now = await createOwnedDatabase(server.url, "again");
+
+    expect(await run(now, "again", "select 1 as one")).toEqual([{ one: 1 }]);
+    await expect(run(earlier, "again", "select 1")).rejects.toThrow("password authentication failed");
+  });
+});
