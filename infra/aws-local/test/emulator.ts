@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ExecuteStatementCommand, type ExecuteStatementCommandInput, RDSDataClient } from "@aws-sdk/client-rds-data";
 import { type DataApiOptions, startDataApi } from "../data-api/server.ts";
 import { newKey } from "../http/signature.ts";
@@ -14,12 +15,14 @@ export const clientOf = (endpoint: string, maxAttempts = 3) =>
 /** A PostgreSQL of its own with a Data API before it, and the real client pointed at that. */
 export async function startEmulator(options: Partial<DataApiOptions> = {}) {
   const directory = await mkdtemp(join(tmpdir(), "aws-local-data-api-"));
-  const postgres = await startPostgres({ directory: join(directory, "postgres"), durable: false });
+  const start = (port?: number) =>
+    startPostgres({ directory: join(directory, "postgres"), durable: false, ...(port && { port }) });
+  let postgres = await start();
   const api = await startDataApi({ databaseUrl: postgres.url, key, ...options });
   const client = clientOf(api.url);
   const target = {
     resourceArn: "arn:aws:rds:eu-central-1:123456789012:cluster:local",
-    secretArn: Object.keys(api.secrets)[0],
+    secretArn: Object.keys(api.secrets)[0] ?? "",
     database: "postgres",
   };
   const execute = (sql: string, extra: Partial<ExecuteStatementCommandInput> = {}) =>
@@ -34,6 +37,12 @@ export async function startEmulator(options: Partial<DataApiOptions> = {}) {
     async value(sql: string, extra: Partial<ExecuteStatementCommandInput> = {}) {
       const [field = {}] = (await execute(sql, extra)).records?.[0] ?? [];
       return Object.values(field)[0];
+    },
+    /** Stops PostgreSQL, and starts it a moment later where it was. */
+    async restart() {
+      await postgres.stop();
+      await sleep(200);
+      postgres = await start(Number(new URL(postgres.url).port));
     },
     async stop() {
       client.destroy();

@@ -1,0 +1,209 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { BeginTransactionCommand, ExecuteSqlCommand, ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../free-port.ts";
+import { clientOf, type Emulator, errorOf, key, startEmulator } from "../test/emulator.ts";
+import { type DataApiOptions, startDataApi } from "./server.ts";
+
+let data: Emulator;
+
+beforeAll(async () => {
+  data = await startEmulator();
+});
+
+afterAll(() => data.stop());
+
+/** Statements through another Data API before the same PostgreSQL. */
+async function through(options: Partial<DataApiOptions>, ...statements: string[]) {
+  const api = await startDataApi({ databaseUrl: data.postgres.url, key, ...options });
+  const client = clientOf(api.url);
+  const { database, resourceArn } = data.target;
+  const [secretArn] = Object.keys(api.secrets);
+  const answers = [];
+  for (const sql of statements)
+    answers.push(await errorOf(client.send(new ExecuteStatementCommand({ resourceArn, secretArn, database, sql }))));
+  await api.close();
+  return { answers, calls: api.calls };
+}
+
+/** The URL of the server for another user. */
+function urlFor(username: string, password: string) {
+  const url = new URL(data.postgres.url);
+  [url.username, url.password] = [username, password];
+  return url.href;
+}
+
+const begin = async (client = data.client) =>
+  (await client.send(new BeginTransactionCommand(data.target))).transactionId ?? "";
+
+const openTransactions = () =>
+  data.value("select count(*) from pg_stat_activity where xact_start is not null and pid <> pg_backend_pid()");
+
+describe("the Data API", () => {
+  it("does not know ExecuteSql", async () => {
+    const { resourceArn, secretArn } = data.target;
+    const input = { dbClusterOrInstanceArn: resourceArn, awsSecretStoreArn: secretArn, sqlStatements: "select 1" };
+
+    expect(await errorOf(data.client.send(new ExecuteSqlCommand(input)))).toMatch("BadRequestException 400");
+  });
+
+  it("runs a statement as the user of its secret, and nothing changes that", async () => {
+    await data.execute("create role reader login password 'read'");
+    await data.execute("create table hidden (id int)");
+    const secrets = { [`${data.target.secretArn}-reader`]: { username: "reader", password: "read" } };
+
+    const { answers } = await through(
+      { secrets },
+      "select 1 / (session_user = 'reader')::int",
+      "set role postgres",
+      "set session authorization postgres",
+      "select * from hidden",
+    );
+
+    expect(answers.shift()).toBe("no error");
+    for (const answer of answers) expect(answer).toMatch(/permission denied.*SQLState: 42501$/);
+  });
+
+  it("has no secret but its own", async () => {
+    expect(await errorOf(data.execute("select 1", { secretArn: `${data.target.secretArn}-of-nobody` }))).toBe(
+      "SecretsErrorException 400: The secret provided wasn't found.",
+    );
+  });
+
+  it("can let larger rows pass", async () => {
+    const limits = { rowBytes: Number.POSITIVE_INFINITY };
+
+    expect((await through({ limits }, "select repeat('x', 500000)")).answers).toEqual(["no error"]);
+  });
+
+  it("runs nothing of a request that is too large", async () => {
+    data.api.calls.length = 0;
+    const value = { stringValue: "x".repeat(4 * 1024 * 1024) };
+    await errorOf(data.execute("select :p", { parameters: [{ name: "p", value }] }));
+
+    expect(data.api.calls).toEqual([]);
+  });
+
+  it("has sessions after refused copies", async () => {
+    for (let turn = 0; turn < 25; turn += 1) await errorOf(data.execute("copy pg_class from stdin"));
+
+    expect(await data.value("select 1")).toBe(1);
+  });
+});
+
+describe("a transaction", () => {
+  it("does not wait for others, however many are open", async () => {
+    const ids = await Promise.all(Array.from({ length: 25 }, () => begin()));
+
+    expect(await data.value("select 1")).toBe(1);
+    for (const transactionId of ids) await data.execute("commit", { transactionId });
+  });
+
+  it.each([
+    ["nobody uses it", "transactionIdleInMilliseconds", 400, 0],
+    ["it lasts too long, though used", "transactionMaxInMilliseconds", 900, 1],
+  ])("is rolled back when %s", async (_, limit, milliseconds, calls) => {
+    const api = await startDataApi({ databaseUrl: data.postgres.url, key, limits: { [limit]: milliseconds } });
+    const client = clientOf(api.url);
+    const transactionId = await begin(client);
+    const call = { ...data.target, sql: "select 1", transactionId };
+    expect(await openTransactions()).toBeGreaterThan(0);
+
+    if (calls === 0) await sleep(500);
+    await expect
+      .poll(() => errorOf(client.send(new ExecuteStatementCommand(call))), { interval: 100 })
+      .toMatch("is not found");
+
+    await expect.poll(openTransactions).toBe(0);
+    await api.close();
+  });
+
+  it("ends with its session", async () => {
+    const transactionId = await begin();
+    const pid = await data.value("select pg_backend_pid()", { transactionId });
+    await data.execute(`select pg_terminate_backend(${pid})`);
+
+    await expect.poll(() => errorOf(data.execute("select 1", { transactionId }))).toMatch("is not found");
+  });
+});
+
+describe("a statement that takes too long", () => {
+  it("is cancelled", async () => {
+    const limits = { statementTimeoutInMilliseconds: 600 };
+    const { answers } = await through({ limits }, "select pg_sleep(50)");
+
+    expect(answers).toEqual(["StatementTimeoutException 400: The execution of the SQL statement timed out."]);
+    const running = "select count(*) from pg_stat_activity where query like '%pg_sleep(50)' and state = 'active'";
+    await expect.poll(() => data.value(running)).toBe(0);
+  });
+});
+
+describe("a database that cannot be reached", () => {
+  it("is unavailable while nothing listens", async () => {
+    const { answers, calls } = await through(
+      { databaseUrl: `postgres://u:p@127.0.0.1:${await freePort()}` },
+      "select 1",
+    );
+
+    expect(answers).toEqual(["DatabaseUnavailableException 504: UnknownError"]);
+    // The real client tries such an answer three times by itself.
+    expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+  });
+
+  it("tells a wrong password", async () => {
+    const { answers } = await through({ databaseUrl: urlFor("postgres", "wrong") }, "select 1");
+
+    expect(answers[0]).toMatch("InvalidSecretException 400");
+  });
+
+  it("has too many connections", async () => {
+    await data.execute("create role crowded login connection limit 0 password 'crowded'");
+
+    expect((await through({ databaseUrl: urlFor("crowded", "crowded") }, "select 1")).answers).toEqual([
+      'DatabaseErrorException 400: FATAL: too many connections for role "crowded"; SQLState: 53300',
+    ]);
+  });
+
+  it.each([
+    [
+      "a session is ended",
+      /^DatabaseErrorException 400: FATAL: .*SQLState: 57P01$/,
+      (pid: number) => data.execute(`select pg_terminate_backend(${pid})`),
+    ],
+    [
+      "a session crashes",
+      /57P02$|^DatabaseUnavailableException 504/,
+      async (pid: number) => process.kill(pid, "SIGQUIT"),
+    ],
+  ])("is told when %s under a statement, and works again afterwards", async (_, expected, end) => {
+    const command = new ExecuteStatementCommand({ ...data.target, sql: "select pg_sleep(10)" });
+    const sleeping = errorOf(clientOf(data.api.url, 1).send(command));
+    const pid = async () =>
+      Number(
+        await data.value("select pid from pg_stat_activity where query = 'select pg_sleep(10)' and state = 'active'"),
+      );
+    await expect.poll(pid).toBeGreaterThan(0);
+
+    await end(await pid());
+
+    expect(await sleeping).toMatch(expected);
+    // All sessions end with one that crashes, and none begins for a moment.
+    await expect.poll(() => errorOf(data.execute("select 1"))).toBe("no error");
+  });
+
+  it("is unavailable, and never fails in another way, while it stops, stands still and starts", async () => {
+    const heard = new Set<string>();
+    let isOver = false;
+    const calls = Array.from({ length: 8 }, async () => {
+      while (!isOver) heard.add(await errorOf(data.execute("select pg_sleep(0.01)")));
+    });
+    await data.restart();
+    await expect.poll(() => errorOf(data.execute("select 1"))).toBe("no error");
+    isOver = true;
+    await Promise.all(calls);
+
+    const expected = /^(no error|DatabaseUnavailableException 504: .*|DatabaseErrorException 400: .*57P0[123])$/;
+    expect([...heard].filter((each) => !expected.test(each))).toEqual([]);
+    expect(heard).toContain("DatabaseUnavailableException 504: UnknownError");
+  });
+});

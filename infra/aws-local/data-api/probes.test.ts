@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { clientOf, type Emulator, key, startEmulator } from "../test/emulator.ts";
+import { serviceLimits } from "./limits.ts";
+import { themesOf } from "./probes/all.ts";
+import { fixture } from "./probes/fixture.ts";
+import { runProbe } from "./probes/run.ts";
+import { type DataApi, startDataApi } from "./server.ts";
+
+/** The service's 45 s and 3 minutes, shortened. */
+const limits = { ...serviceLimits, statementTimeoutInMilliseconds: 1000, transactionIdleInMilliseconds: 1000 };
+let emulator: Emulator;
+let impatient: DataApi;
+
+beforeAll(async () => {
+  emulator = await startEmulator();
+  const { api, postgres, execute } = emulator;
+  impatient = await startDataApi({ databaseUrl: postgres.url, secrets: api.secrets, key, limits });
+  for (const sql of fixture) await execute(sql);
+});
+
+afterAll(async () => {
+  await impatient.close();
+  await emulator.stop();
+});
+
+describe.each(Object.entries(themesOf(limits)))("%s", (theme, probes) => {
+  it.concurrent.each(probes)("$name", async (probe) => {
+    const client = theme === "timeOuts" ? clientOf(impatient.url) : emulator.client;
+    const answers = await runProbe({ ...emulator.target, client }, probe);
+
+    expect(answers.filter(({ differs }) => differs)).toEqual([]);
+  });
+});

@@ -1,0 +1,122 @@
+import type { Field, SqlParameter, TypeHint } from "@aws-sdk/client-rds-data";
+
+/** A call or a few, and what comes back. */
+export interface Probe {
+  name: string;
+  /** An AWS page, somebody's recorded run, or `unproved`. */
+  source: string;
+  steps: readonly Step[];
+}
+
+/** A call of the Data API. */
+export interface Step {
+  call: "execute" | "batch" | "begin" | "commit" | "rollback";
+  input: object;
+  expected: Expected;
+  /** The name that the probe gives the call's transaction. */
+  transaction?: string;
+  /** The milliseconds that pass before it. */
+  after?: number;
+  /** The next step does not wait for its end. */
+  meanwhile?: true;
+}
+
+/**
+ * The members that an answer must have, `undefined` for those that it must not have; or an error. A regular expression
+ * stands for a text that it matches. What is long is named by its length: `25000 rows`, `65530 characters`.
+ */
+export type Expected = Readonly<Record<string, unknown>>;
+
+/** By name: a value, or a value and a type hint. */
+export type Parameters = Readonly<Record<string, object | readonly [object, TypeHint]>>;
+
+export const long = (longValue: number) => ({ longValue });
+export const double = (doubleValue: number) => ({ doubleValue });
+export const text = (stringValue: string) => ({ stringValue });
+export const flag = (booleanValue: boolean) => ({ booleanValue });
+/** In base64, as it travels. */
+export const blob = (blobValue: string) => ({ blobValue });
+export const nothing = { isNull: true };
+export const longs = (...longValues: (number | null)[]) => ({ arrayValue: { longValues } });
+export const doubles = (...doubleValues: number[]) => ({ arrayValue: { doubleValues } });
+export const texts = (...stringValues: (string | null)[]) => ({ arrayValue: { stringValues } });
+export const flags = (...booleanValues: (boolean | null)[]) => ({ arrayValue: { booleanValues } });
+
+/** One row of these fields. */
+export const row = (...fields: object[]) => ({ records: [fields] });
+/** Rows of one field each. */
+export const column = (...fields: object[]) => ({ records: fields.map((field) => [field]) });
+export const updated = (numberOfRecordsUpdated: number) => ({ numberOfRecordsUpdated, records: undefined });
+/** Any answer but an error. */
+export const done: Expected = { error: undefined };
+
+const failing = (error: string, status: number) => (message: string | RegExp) => ({ error, status, message });
+const databaseErrorOf = failing("DatabaseErrorException", 400);
+/** An error of PostgreSQL: its SQLSTATE, and its text where a probe is about that. */
+export const refused = (state: string, message?: string) =>
+  databaseErrorOf(message ? `ERROR: ${message}; SQLState: ${state}` : new RegExp(`^ERROR: [^]*; SQLState: ${state}$`));
+/** An error of the database that the service words by itself. */
+export const databaseError = (message: string | RegExp) => databaseErrorOf(message);
+export const invalid = failing("ValidationException", 400);
+export const unsupported = failing("UnsupportedResultException", 400);
+export const notFound = failing("TransactionNotFoundException", 404);
+export const timedOut = failing("StatementTimeoutException", 400)(/./);
+/** It has no message: the service's own conversion failed. */
+export const internalFailure = failing("InternalFailure", 500)("UnknownError");
+
+/** A probe of one statement. */
+export const probe = (name: string, sql: string, expected: Expected, extra: object = {}) =>
+  scenario(name, execute(sql, expected, extra));
+
+/** A probe of one value, named by its expression. */
+export const value = (expression: string, field: object) => probe(expression, `select ${expression}`, row(field));
+
+/** A probe of one statement with parameters. */
+export const bound = (name: string, sql: string, parameters: Parameters, expected: Expected) =>
+  probe(name, sql, expected, { parameters: toParameters(parameters) });
+
+export const scenario = (name: string, ...steps: Step[]) => ({ name, steps });
+
+/** Probes whose expectations come from one source. */
+export const from = (source: string, ...probes: Omit<Probe, "source">[]): Probe[] =>
+  probes.map((probe) => ({ ...probe, source }));
+
+export const execute = (sql: string, expected: Expected = done, extra: object = {}): Step => ({
+  call: "execute",
+  input: { sql, ...extra },
+  expected,
+});
+export const batch = (sql: string, sets: Parameters[], expected: Expected = done): Step => ({
+  call: "batch",
+  input: { sql, parameterSets: sets.map(toParameters) },
+  expected,
+});
+
+const step =
+  (call: Step["call"]) =>
+  (expected: Expected = done, transaction = "t", input: object = {}): Step => ({ call, input, expected, transaction });
+export const begin = step("begin");
+export const commit = step("commit");
+export const rollback = step("rollback");
+
+export const within = (step: Step, transaction = "t"): Step => ({ ...step, transaction });
+/** A transaction that is rolled back at the end of the probe unless it is committed; texts are its statements. */
+export const transaction = (name: string, ...steps: (Step | string | readonly [sql: string, Expected])[]) =>
+  scenario(
+    name,
+    begin(),
+    ...steps.map((step) => {
+      if (typeof step === "string") return within(execute(step));
+      return "call" in step ? step : within(execute(...step));
+    }),
+  );
+export const meanwhile = (step: Step): Step => ({ ...step, meanwhile: true });
+export const after = (milliseconds: number, step: Step): Step => ({ ...step, after: milliseconds });
+
+function toParameters(parameters: Parameters): SqlParameter[] {
+  return Object.entries(parameters).map(([name, given]) => {
+    const [field, typeHint] = Array.isArray(given) ? given : [given];
+    const value: Field = "blobValue" in field ? { blobValue: Buffer.from(field.blobValue, "base64") } : field;
+    return { name, value, ...(typeHint && { typeHint }) };
+  });
+}
