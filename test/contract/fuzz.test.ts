@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { anAdministrator, aUser } from "../support/people.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { useStack } from "../support/stack.ts";
 import { requestsTo, send, type Values } from "./arbitrary-requests.ts";
 import { mismatchOf, type Operation, operations } from "./operations.ts";
 
@@ -19,15 +19,12 @@ const mayReject = ["addContributor", "editContributor", "editRole", "editUser", 
 const named = (all: readonly Operation[]) => all.map((each) => [each.operationId, each] as const);
 const guarded = operations.filter(({ security }) => security.length > 0);
 
-let stack: Stack;
+const stack = useStack({ from: "demo", uploads: true });
 let administrator: string;
 
 beforeAll(async () => {
-  stack = await startStack({ from: "demo", uploads: true });
   administrator = await anotherAdministrator();
 });
-
-afterAll(() => stack.close());
 
 /** Creates an administrator. `ops-migrate` restores the permissions and the role, which a request may have deleted. */
 async function anotherAdministrator(): Promise<string> {

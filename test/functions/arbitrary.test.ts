@@ -1,18 +1,12 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Declaration, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { permissions } from "../../lib/contract/permissions.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { type Stack, useStack } from "../support/stack.ts";
 
 const runs = Number(process.env.COLOPHON_FUZZ_RUNS ?? 30);
-let stack: Stack;
-
-beforeAll(async () => {
-  stack = await startStack({ from: "demo", uploads: true });
-});
-
-afterAll(() => stack.close());
+const stack = useStack({ from: "demo", uploads: true });
 
 /** What attackers try, beside anything at all. */
 const nasty = fc.constantFrom(

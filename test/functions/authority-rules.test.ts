@@ -3,16 +3,10 @@ import { type Permission, permissions } from "../../lib/contract/permissions.ts"
 import { envelope, forbidden } from "../support/envelope.ts";
 import { anAdministrator, aUser, holderOf, type Person } from "../support/people.ts";
 import { aPermission, aRole, defaultRoleId, give, type Named, permissionId, roleIdsOf } from "../support/records.ts";
-import { type Reply, type Stack, startStack } from "../support/stack.ts";
+import { type Reply, useStack } from "../support/stack.ts";
 import { unchanged } from "../support/unchanged.ts";
 
-let stack: Stack;
-
-beforeAll(async () => {
-  stack = await startStack();
-});
-
-afterAll(() => stack.close());
+const stack = useStack();
 
 const editUser = (by: Person, { id, username }: Person, roles: { added_roles?: number[]; removed_roles?: number[] }) =>
   stack.call("admin-users/edit", { as: by.token, path: { id }, body: { username, ...roles } });

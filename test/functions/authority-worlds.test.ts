@@ -1,9 +1,9 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { declarationOf } from "../support/contract.ts";
 import { aUser } from "../support/people.ts";
 import { aRole, give, type Named } from "../support/records.ts";
-import { type Request, type Stack, startStack } from "../support/stack.ts";
+import { type Request, useStack } from "../support/stack.ts";
 
 const runs = Number(process.env.COLOPHON_FUZZ_RUNS ?? 30);
 /** Other permissions do not exist here, so it happens often that a user has all permissions of another. */
@@ -41,16 +41,13 @@ interface Attempt {
   readonly removed: readonly number[];
 }
 
-let stack: Stack;
+const stack = useStack();
 /** Tokens by user. */
 const tokens = new Map<number, string>();
 
 beforeAll(async () => {
-  stack = await startStack();
   await stack.sql`delete from permissions where key <> all(${[...keys] as string[]})`;
 });
-
-afterAll(() => stack.close());
 
 const minus = (pairs: readonly Pair[], others: readonly Pair[]) =>
   pairs.filter(([one, two]) => !others.some(([left, right]) => one === left && two === right));

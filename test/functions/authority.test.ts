@@ -1,34 +1,32 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { type Declaration, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { commonErrors } from "../../lib/contract/errors.ts";
 import { type Permission, permissions } from "../../lib/contract/permissions.ts";
 import { aContributor, addClients } from "../support/catalogue.ts";
-import { forbidden, unauthorized } from "../support/envelope.ts";
+import { envelope, forbidden, unauthorized } from "../support/envelope.ts";
 import { anAdministrator, aSession, aUser, holderOf } from "../support/people.ts";
 import { aPermission, aRole } from "../support/records.ts";
-import { type Reply, type Request, type Stack, startStack } from "../support/stack.ts";
+import { type Reply, type Request, useStack } from "../support/stack.ts";
 import { unchanged, whileDatabaseFails } from "../support/unchanged.ts";
 
 const keys = Object.keys(permissions) as Permission[];
 const guarded = endpoints.filter(({ permission }) => permission);
 
-let stack: Stack;
+const stack = useStack({ uploads: true });
 const holders = new Map<Permission, string>();
 
 beforeAll(async () => {
-  stack = await startStack({ uploads: true });
   await addClients(stack.sql);
   for (const key of keys) holders.set(key, (await holderOf(stack.sql, key)).token);
 });
 
-afterAll(() => stack.close());
-
 /** A request that does something when its caller may. */
 async function requestFor(declaration: Declaration): Promise<Request> {
   const { sql } = stack;
-  const [resource = "", action] = stem(declaration).split("/");
+  const [resource = ""] = stem(declaration).split("/");
   const name = `Fit ${crypto.randomUUID()}`;
   const targets: Record<string, () => Promise<{ id: number }>> = {
     "admin-users": () => aUser(sql),
@@ -37,8 +35,8 @@ async function requestFor(declaration: Declaration): Promise<Request> {
     "admin-contributors": () => aContributor(sql),
   };
   return {
-    ...(declaration.parameters ? { path: { id: (await targets[resource]?.())?.id ?? 0 } } : {}),
-    ...(action === "list" ? { query: { client: 1 } } : {}),
+    ...(declaration.parameters ? { path: { slug: "some", id: (await targets[resource]?.())?.id ?? 1 } } : {}),
+    ...(declaration.query ? { query: { client: 1 } } : {}),
     ...(declaration.body
       ? { body: { name, username: name, first_name: name, description: name, image: tinyImage } }
       : {}),
@@ -120,6 +118,19 @@ describe.each(byRoute(guarded))("%s", (_, declaration) => {
 
     expect(headers.get("cache-control")).toBe("no-store");
     expect(headers.get("etag")).toBeNull();
+  });
+});
+
+describe.each(byRoute(endpoints))("%s", (_, declaration) => {
+  it("answers 500 with its own message when the database fails, and changes nothing", async () => {
+    const as = declaration.permission && holders.get(declaration.permission);
+    const request = { ...(await requestFor(declaration)), as };
+
+    const { status, body } = await unchanged(stack, () =>
+      whileDatabaseFails(stack, () => stack.call(stem(declaration), request)),
+    );
+
+    expect([status, body]).toEqual([500, envelope(500, { ...commonErrors, ...declaration.errors }[500])]);
   });
 });
 

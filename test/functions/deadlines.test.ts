@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Sql, TransactionSql } from "postgres";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { envelope, forbidden, unauthorized } from "../support/envelope.ts";
 import { anAdministrator, holderOf, type Person } from "../support/people.ts";
-import { type Reply, type Stack, startStack } from "../support/stack.ts";
+import { type Reply, useStack } from "../support/stack.ts";
 
 const notDone = envelope(503, "Service unavailable, nothing was changed");
 const unknown = envelope(503, "Service unavailable, try again in a few seconds");
@@ -11,17 +11,14 @@ const conflict = envelope(409, "Role with the same name already exists");
 
 /** A request retries until 5 s before its function's time-out. */
 const limit = 11_000;
-let stack: Stack;
+const stack = useStack({ timeouts: { bufferedInMilliseconds: limit, longInMilliseconds: limit } });
 let administrator: Person;
 
 beforeAll(async () => {
-  stack = await startStack({ timeouts: { bufferedInMilliseconds: limit, longInMilliseconds: limit } });
   administrator = await anAdministrator(stack.sql);
 });
 
 beforeEach(() => () => stack.dataApi.intercept(undefined));
-
-afterAll(() => stack.close());
 
 const name = () => `late-${randomUUID()}`;
 const add = (role: string, as = administrator.token) =>

@@ -1,23 +1,17 @@
 import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { gaps } from "../../infra/endpoint/complete.ts";
 import { type Declaration, functionName, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { expectDeclared } from "../support/contract.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { useStack } from "../support/stack.ts";
 
 const root = join(import.meta.dirname, "../..");
 const operators = readdirSync(join(root, "functions/ops")).map((file) => `ops/${basename(file, ".ts")}`);
 
-let stack: Stack;
-
-beforeAll(async () => {
-  stack = await startStack({ from: "demo", uploads: true });
-});
-
-afterAll(() => stack.close());
+const stack = useStack({ from: "demo", uploads: true });
 
 it("Every endpoint has its function, its event and its test, and nothing waits to be filled in", async () => {
   expect(await gaps()).toEqual([]);

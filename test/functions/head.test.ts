@@ -1,20 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Declaration, routesOf, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { anAdministrator } from "../support/people.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { useStack } from "../support/stack.ts";
 
 /* HEAD, over HTTP: what a GET would say, without what it would give (RFC 9110, "HEAD"). */
 
-let stack: Stack;
-
-beforeAll(async () => {
-  stack = await startStack({ from: "demo" });
-});
-
-afterAll(() => stack.close());
+const stack = useStack({ from: "demo" });
 
 async function ask(method: string, path: string, headers: Readonly<Record<string, string>> = {}) {
   const response = await fetch(stack.url + path, { method, headers: { "Accept-Encoding": "identity", ...headers } });

@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { aContributor } from "../support/catalogue.ts";
 import { invalidParameter } from "../support/envelope.ts";
 import { anAdministrator, aUser, type Person } from "../support/people.ts";
 import { aPermission, aRole, give, type Named } from "../support/records.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { useStack } from "../support/stack.ts";
 
-let stack: Stack;
+const stack = useStack();
 let administrator: Person;
 
 /** What one description may hold. */
 const longest = "d".repeat(20_000);
 
 beforeAll(async () => {
-  stack = await startStack();
   administrator = await anAdministrator(stack.sql);
 });
-
-afterAll(() => stack.close());
 
 const call = (name: string, id?: number | string, body?: unknown) =>
   stack.call(name, {

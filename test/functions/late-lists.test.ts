@@ -1,22 +1,19 @@
 import { once } from "node:events";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import sample from "../../events/contributors/list.json" with { type: "json" };
 import { addClients, addLongContributors } from "../support/catalogue.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { useStack } from "../support/stack.ts";
 
 const longInMilliseconds = 9_000;
 
-let stack: Stack;
+const stack = useStack({ timeouts: { longInMilliseconds } });
 let lines: string[];
 
 beforeAll(async () => {
-  stack = await startStack({ timeouts: { longInMilliseconds } });
   await addClients(stack.sql);
   // More than fits into the buffers on the way, compressed or not.
   await addLongContributors(stack.sql, 6_000);
 });
-
-afterAll(() => stack.close());
 
 beforeEach(() => {
   lines = [];

@@ -1,19 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { aContributor } from "../support/catalogue.ts";
 import { invalidParameter, missingParameters } from "../support/envelope.ts";
 import { anAdministrator, aUser } from "../support/people.ts";
 import { aPermission, aRole } from "../support/records.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { useStack } from "../support/stack.ts";
 import { unchanged } from "../support/unchanged.ts";
 
 /* What names may hold (lib/contract/README.md, "Bad input"). */
 
-let stack: Stack;
+const stack = useStack();
 let as: string;
 let ids: Readonly<Record<"user" | "role" | "permission" | "contributor" | "friend", number>>;
 
 beforeAll(async () => {
-  stack = await startStack();
   const { sql } = stack;
   as = (await anAdministrator(sql)).token;
   ids = {
@@ -24,8 +23,6 @@ beforeAll(async () => {
     friend: (await aContributor(sql)).id,
   };
 });
-
-afterAll(() => stack.close());
 
 const contributor = (fields: object) => ({ first_name: "Somebody", ...fields });
 const described = (fields: object) => ({ description: "a", language: "English", ...fields });

@@ -1,31 +1,28 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { type Permission, permissions } from "../../lib/contract/permissions.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { anAdministrator, aUser, holderOf, type Person } from "../support/people.ts";
 import { aRole, give, permissionId, roleIdsOf } from "../support/records.ts";
 import { rounds } from "../support/rounds.ts";
-import { type Reply, type Stack, startStack } from "../support/stack.ts";
+import { type Reply, useStack } from "../support/stack.ts";
 
 const atOnce = 50;
 /** So many of them are in the database at the same time; fifty take longer to open than all races do to run. */
 const environments = 8;
 // Environments take a while to open where others are at work, too.
 vi.setConfig({ testTimeout: 180_000 });
-let stack: Stack;
+const stack = useStack({ limits: { environments } });
 let administrator: Person;
 /** Somebody to be related to. */
 let friend: { id: number };
 let administratorRole: number;
 
 beforeAll(async () => {
-  stack = await startStack({ limits: { environments } });
   administrator = await anAdministrator(stack.sql);
   [{ id: administratorRole } = { id: 0 }] = await stack.sql<
     { id: number }[]
   >`select id from roles where key = 'administrator'`;
 });
-
-afterAll(() => stack.close());
 
 const times = <Result>(work: (number: number) => Promise<Result>) =>
   Promise.all(Array.from({ length: atOnce }, (_, number) => work(number)));

@@ -4,7 +4,7 @@ import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import adminContributorsEvent from "../../events/admin-contributors/list.json" with { type: "json" };
 import permissionsEvent from "../../events/admin-permissions/list.json" with { type: "json" };
 import rolesEvent from "../../events/admin-roles/list.json" with { type: "json" };
@@ -12,19 +12,18 @@ import contributorsEvent from "../../events/contributors/list.json" with { type:
 import { addClients, addLongContributors } from "../support/catalogue.ts";
 import { anAdministrator, aUser, type Person } from "../support/people.ts";
 import { aRole, give } from "../support/records.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { useStack } from "../support/stack.ts";
 
 const environments = 2;
 const contributors = 14_000;
 const roles = 60;
 const longest = "漢".repeat(20_000);
 
-let stack: Stack;
+const stack = useStack({ limits: { environments } });
 let administrator: Person;
 const lines: string[] = [];
 
 beforeAll(async () => {
-  stack = await startStack({ limits: { environments } });
   await addClients(stack.sql);
   await addLongContributors(stack.sql, contributors);
   administrator = await anAdministrator(stack.sql);
@@ -35,8 +34,6 @@ beforeAll(async () => {
     vi.spyOn(console, level).mockImplementation((line) => void lines.push(String(line)));
   }
 });
-
-afterAll(() => stack.close());
 
 /** A whole list, of which nothing has been read yet. No buffer of a network lies between. */
 async function begin(name: string, event: object, encoding = "identity"): Promise<Readable> {

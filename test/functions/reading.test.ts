@@ -6,20 +6,20 @@ import { type Declaration, functionName, stem } from "../../lib/contract/declare
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { anAdministrator, aUser, type Person } from "../support/people.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { useStack } from "../support/stack.ts";
 
 /* What reading does without: a database that can be written, and the end of other people's changes. */
 
-let stack: Stack;
+/** The Data API of this machine has no more sessions for the calls of one database user. */
+const sessionsMax = 20;
+
+const stack = useStack({ from: "demo", limits: { environments: sessionsMax } });
 let administrator: Person;
 let lines: string[];
 
 beforeAll(async () => {
-  stack = await startStack({ from: "demo", limits: { environments: sessionsMax } });
   administrator = await anAdministrator(stack.sql);
 });
-
-afterAll(() => stack.close());
 
 beforeEach(() => {
   lines = [];
@@ -27,9 +27,6 @@ beforeEach(() => {
 });
 
 afterEach(() => vi.mocked(console.log).mockRestore());
-
-/** The Data API of this machine has no more sessions for the calls of one database user. */
-const sessionsMax = 20;
 
 /** The function and the request of each line that warns. */
 const warnings = () =>

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod/mini";
 import { stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
@@ -8,19 +8,16 @@ import { expectDeclared } from "../support/contract.ts";
 import { invalidParameter, missingParameters } from "../support/envelope.ts";
 import { panelOrigin } from "../support/environment.ts";
 import { anAdministrator } from "../support/people.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { useStack } from "../support/stack.ts";
 
 /* A query parameter that comes twice (lib/contract/README.md, "Bad input"). */
 
-let stack: Stack;
+const stack = useStack({ from: "demo" });
 let administrator: string;
 
 beforeAll(async () => {
-  stack = await startStack({ from: "demo" });
   administrator = (await anAdministrator(stack.sql)).token;
 });
-
-afterAll(() => stack.close());
 
 const parameters = endpoints.flatMap((declaration) =>
   Object.entries(declaration.query ?? {}).map(

@@ -1,24 +1,23 @@
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import usersEvent from "../../events/admin-users/list.json" with { type: "json" };
 import contributorsEvent from "../../events/contributors/list.json" with { type: "json" };
 import { addClients, addLongContributors } from "../support/catalogue.ts";
 import { anAdministrator, aUser, type Person } from "../support/people.ts";
 import { aRole, give } from "../support/records.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { useStack } from "../support/stack.ts";
 
 const contributors = 6_000;
 /** What one answer of the Data API has no room for, so that it is read in a transaction. */
 const rolesOfUser = 25;
 const longest = "漢".repeat(20_000);
 
-let stack: Stack;
+const stack = useStack();
 let administrator: Person;
 
 beforeAll(async () => {
-  stack = await startStack();
   await addClients(stack.sql);
   await addLongContributors(stack.sql, contributors);
   administrator = await anAdministrator(stack.sql);
@@ -26,8 +25,6 @@ beforeAll(async () => {
   await stack.sql`update roles set description = ${longest} where id = any(${roles.map(({ id }) => id)})`;
   for (let users = 0; users < 4; users += 1) await give(stack.sql, await aUser(stack.sql), ...roles);
 });
-
-afterAll(() => stack.close());
 
 beforeEach(() => {
   stack.dataApi.calls.length = 0;

@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { anAdministrator, type Person } from "../support/people.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { useStack } from "../support/stack.ts";
 
-let stack: Stack;
+const stack = useStack();
 let administrator: Person;
 
 beforeAll(async () => {
-  stack = await startStack();
   administrator = await anAdministrator(stack.sql);
 });
-
-afterAll(() => stack.close());
 
 async function slugOf(first_name: string): Promise<string> {
   const { status } = await stack.call("admin-contributors/add", { as: administrator.token, body: { first_name } });

@@ -1,19 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { aContributor } from "../support/catalogue.ts";
 import { invalidParameter, missingParameters } from "../support/envelope.ts";
 import { anAdministrator } from "../support/people.ts";
 import { aPermission, aRole } from "../support/records.ts";
-import { type Stack, startStack } from "../support/stack.ts";
+import { useStack } from "../support/stack.ts";
 import { unchanged } from "../support/unchanged.ts";
 
 /* What descriptions and sources may hold (lib/contract/README.md, "Bad input"). */
 
-let stack: Stack;
+const stack = useStack();
 let as: string;
 let ids: Readonly<Record<"role" | "permission" | "contributor" | "description", number>>;
 
 beforeAll(async () => {
-  stack = await startStack();
   const { sql } = stack;
   as = (await anAdministrator(sql)).token;
   const contributor = await aContributor(sql);
@@ -29,8 +28,6 @@ beforeAll(async () => {
     description: description?.id,
   };
 });
-
-afterAll(() => stack.close());
 
 let count = 0;
 const named = (description: string) => ({ name: `name ${++count}`, description });

@@ -1,22 +1,19 @@
 import type { TransactionSql } from "postgres";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { anAdministrator, type Person } from "../support/people.ts";
-import { type Reply, type Stack, startStack } from "../support/stack.ts";
+import { type Reply, useStack } from "../support/stack.ts";
 
 /** A request retries until 5 s before this. */
 const limit = 11_000;
-let stack: Stack;
+const stack = useStack({
+  limits: { environments: 1, gatewayInMilliseconds: limit },
+  timeouts: { bufferedInMilliseconds: limit },
+});
 let administrator: Person;
 
 beforeAll(async () => {
-  stack = await startStack({
-    limits: { environments: 1, gatewayInMilliseconds: limit },
-    timeouts: { bufferedInMilliseconds: limit },
-  });
   administrator = await anAdministrator(stack.sql);
 });
-
-afterAll(() => stack.close());
 
 const add = (name: string) =>
   stack.call("admin-roles/add", { as: administrator.token, body: { name, description: "d" } });

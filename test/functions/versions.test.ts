@@ -1,24 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { aContributor } from "../support/catalogue.ts";
 import { envelope, invalidParameter } from "../support/envelope.ts";
 import { anAdministrator, aUser, type Person } from "../support/people.ts";
 import { dataUrl, plain } from "../support/pictures.ts";
 import { aPermission, aRole } from "../support/records.ts";
 import { rounds } from "../support/rounds.ts";
-import { type Request, type Stack, startStack } from "../support/stack.ts";
+import { type Request, useStack } from "../support/stack.ts";
 import { unchanged } from "../support/unchanged.ts";
 
-let stack: Stack;
+const stack = useStack({ uploads: true });
 let administrator: Person;
 let image: string;
 
 beforeAll(async () => {
-  stack = await startStack({ uploads: true });
   administrator = await anAdministrator(stack.sql);
   image = dataUrl(await plain().png().toBuffer());
 });
-
-afterAll(() => stack.close());
 
 const call = (name: string, id: number, request: Partial<Request> = {}) =>
   stack.call(name, { as: administrator.token, path: { id }, ...request });

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres, { type Sql } from "postgres";
-import { inject } from "vitest";
+import { afterAll, beforeAll, inject } from "vitest";
 import { startGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { type DataApi, type DataApiOptions, startDataApi } from "../../infra/aws-local/data-api/server.ts";
 import { type Lambda, type LambdaLimits, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
@@ -59,7 +59,15 @@ export interface StackOptions {
   readonly timeouts?: Partial<Timeouts>;
 }
 
-/** Starts a stack for one test file; call it in `beforeAll` and close it in `afterAll`. */
+/** A stack for the tests of a file: it starts before them, and is closed after them. */
+export function useStack(options?: StackOptions): Stack {
+  const stack = {} as Stack;
+  beforeAll(async () => void Object.assign(stack, await startStack(options)));
+  afterAll(() => stack.close?.());
+  return stack;
+}
+
+/** Starts a stack for some of the tests of a file, which close it. */
 export async function startStack({
   from = "blank",
   dataApi: options = {},

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { aContributor } from "../../support/catalogue.ts";
 import { envelope, missingParameters } from "../../support/envelope.ts";
 import { holderOf, type Person } from "../../support/people.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 
-let stack: Stack;
+const stack = useStack();
 let viewer: Person;
 
 const detail = (id: number | string, as = viewer.token) => stack.call("admin-contributors/id", { as, path: { id } });
@@ -14,11 +14,8 @@ const holders = async (id: number) =>
   );
 
 beforeAll(async () => {
-  stack = await startStack();
   viewer = await holderOf(stack.sql, "view-contributors");
 });
-
-afterAll(() => stack.close());
 
 describe("GET /admin-contributors/id/{id}", () => {
   it("answers 200 with every field, relations to unpublished contributors included", async () => {

@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { aContributor, addClients } from "../../support/catalogue.ts";
 import { envelope, missingParameters } from "../../support/envelope.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 
-let stack: Stack;
+const stack = useStack();
 
 const draw = async (client: number): Promise<string> =>
   (await stack.call("contributor/random", { query: { client } })).body;
 
 beforeAll(async () => {
-  stack = await startStack();
   await addClients(stack.sql);
 });
 
 beforeEach(() => stack.sql`delete from contributors`);
-
-afterAll(() => stack.close());
 
 describe("GET /contributor/random", () => {
   it("answers 200 with a string; each shared or own contributor is equally likely", async () => {

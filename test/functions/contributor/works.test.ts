@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { aContributor, addClients, aSeries, type Entry } from "../../support/catalogue.ts";
 import { invalidParameter, missingParameters } from "../../support/envelope.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 
-let stack: Stack;
+const stack = useStack();
 
 const worksOf = (id: number | string, query: Record<string, string | number> = {}) =>
   stack.call("contributor/works", { path: { id }, query: { client: 1, ...query } });
 const namesIn = ({ body }: { body: { works: { name: string }[] } }) => body.works.map(({ name }) => name);
 
 beforeAll(async () => {
-  stack = await startStack();
   await addClients(stack.sql);
 });
-
-afterAll(() => stack.close());
 
 async function translated(series: Entry, aliases: Record<string, string>, descriptions: Record<string, string>) {
   const { sql } = stack;

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { aContributor, addClients, aSeries } from "../../support/catalogue.ts";
 import { invalidParameter, missingParameters } from "../../support/envelope.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 
-let stack: Stack;
+const stack = useStack();
 
 const list = (query: Record<string, string | number> = {}) =>
   stack.call("contributors/list", { query: { client: 1, ...query } });
@@ -11,7 +11,6 @@ const namesIn = ({ body }: { body: { contributors: { first_name: string }[] } })
   body.contributors.map(({ first_name }) => first_name);
 
 beforeAll(async () => {
-  stack = await startStack();
   await addClients(stack.sql);
 });
 
@@ -19,8 +18,6 @@ beforeEach(async () => {
   await stack.sql`delete from contributors`;
   await stack.sql`delete from series`;
 });
-
-afterAll(() => stack.close());
 
 describe("GET /contributors", () => {
   it("answers 200 with every field of the interface", async () => {

@@ -1,22 +1,19 @@
 import { request } from "node:http";
 import { gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { addClients } from "../../support/catalogue.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 
 const contributors = 5_000;
-let stack: Stack;
+const stack = useStack();
 
 beforeAll(async () => {
-  stack = await startStack();
   await addClients(stack.sql);
   await stack.sql`
     insert into contributors (first_name, last_name, slug, public)
     select 'Ann', lpad(n::text, 5, '0'), 'ann-' || n, true from generate_series(1, ${contributors}::int) as n
   `;
 });
-
-afterAll(() => stack.close());
 
 describe("GET /contributors without a limit", () => {
   it("gives every contributor once, by a first statement that finds too many and one for each page", async () => {

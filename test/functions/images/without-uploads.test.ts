@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { stem } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { envelope } from "../../support/envelope.ts";
 import { anAdministrator, aUser, type Person } from "../../support/people.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 import { notedKeys } from "../../support/uploads.ts";
 
-let stack: Stack;
+const stack = useStack();
 let administrator: Person;
 
 beforeAll(async () => {
-  stack = await startStack();
   administrator = await anAdministrator(stack.sql);
 });
-
-afterAll(() => stack.close());
 
 const uploading = endpoints.filter(({ files }) => files);
 

@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { aContributor } from "../../support/catalogue.ts";
 import { anAdministrator, holderOf, type Person } from "../../support/people.ts";
 import { dataUrl, plain } from "../../support/pictures.ts";
 import { aRole } from "../../support/records.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 
-let stack: Stack;
+const stack = useStack({ uploads: true });
 let administrator: Person;
 let editor: Person;
 
 beforeAll(async () => {
-  stack = await startStack({ uploads: true });
   administrator = await anAdministrator(stack.sql);
   editor = await holderOf(stack.sql, "edit-contributors", "view-contributors");
 });
-
-afterAll(() => stack.close());
 
 interface Row {
   readonly id: number;

@@ -1,13 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { describe, expect, it } from "vitest";
+import { useStack } from "../../support/stack.ts";
 
-let stack: Stack;
-
-beforeAll(async () => {
-  stack = await startStack();
-});
-
-afterAll(() => stack.close());
+const stack = useStack();
 
 const createUser = (payload: object) => stack.lambda.invoke("ops-create-user", payload);
 const issue = (payload: object) => stack.lambda.invoke("ops-issue-refresh-token", payload);

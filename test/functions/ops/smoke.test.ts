@@ -1,14 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { smokeRequests } from "../../../infra/smoke/requests.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 
-let stack: Stack;
-
-beforeAll(async () => {
-  stack = await startStack({ from: "demo" });
-});
-
-afterAll(() => stack.close());
+const stack = useStack({ from: "demo" });
 
 const smoke = (payload: object) => stack.lambda.invoke("ops-smoke", payload);
 

@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { anAdministrator, aSession, type Person } from "../../support/people.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 
-let stack: Stack;
+const stack = useStack();
 let administrator: Person;
 
 beforeAll(async () => {
-  stack = await startStack();
   administrator = await anAdministrator(stack.sql);
 });
 
@@ -17,8 +16,6 @@ beforeEach(async () => {
 });
 
 afterEach(() => stack.dataApi.intercept(undefined));
-
-afterAll(() => stack.close());
 
 const tidy = (payload: object) => stack.lambda.invoke("ops-tidy", payload);
 

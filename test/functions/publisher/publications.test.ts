@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { addClients, aPublisher, aSeries } from "../../support/catalogue.ts";
 import { invalidParameter, missingParameters } from "../../support/envelope.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 
-let stack: Stack;
+const stack = useStack();
 
 const publicationsOf = (id: number | string, query: Record<string, string | number> = {}) =>
   stack.call("publisher/publications", { path: { id }, query: { client: 1, ...query } });
 
 beforeAll(async () => {
-  stack = await startStack();
   await addClients(stack.sql);
 });
-
-afterAll(() => stack.close());
 
 describe("GET /publisher/publications/{id}", () => {
   it("answers 200 with every field of the interface, all aliases included", async () => {

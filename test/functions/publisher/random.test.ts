@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { addClients, aPublisher } from "../../support/catalogue.ts";
 import { envelope, missingParameters } from "../../support/envelope.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 
-let stack: Stack;
+const stack = useStack();
 
 const draw = (client: number) => stack.call("publisher/random", { query: { client } });
 
 beforeAll(async () => {
-  stack = await startStack();
   await addClients(stack.sql);
 });
-
-afterAll(() => stack.close());
 
 describe("GET /publisher/random", () => {
   it("answers 404 when there are no publishers", async () => {

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { aPublisher } from "../../support/catalogue.ts";
 import { envelope } from "../../support/envelope.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 
-let stack: Stack;
+const stack = useStack();
 
 const lookUp = (slug: string) => stack.call("publisher/slug", { path: { slug } });
-
-beforeAll(async () => {
-  stack = await startStack();
-});
-
-afterAll(() => stack.close());
 
 describe("GET /publisher/slug/{slug}", () => {
   it("answers 200 with every field of the interface", async () => {

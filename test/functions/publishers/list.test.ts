@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { addClients, aPublisher, aSeries } from "../../support/catalogue.ts";
 import { invalidParameter } from "../../support/envelope.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 
-let stack: Stack;
+const stack = useStack();
 
 const list = (query: Record<string, string | number> = {}) => stack.call("publishers/list", { query });
 const namesIn = ({ body }: { body: { publishers: { name: string }[] } }) => body.publishers.map(({ name }) => name);
 
 beforeAll(async () => {
-  stack = await startStack();
   await addClients(stack.sql);
 });
 
 beforeEach(() => stack.sql`delete from publishers`);
-
-afterAll(() => stack.close());
 
 describe("GET /publishers", () => {
   it("answers 200 with every field of the interface", async () => {

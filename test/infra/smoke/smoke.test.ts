@@ -5,20 +5,17 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { smokeTest } from "../../../infra/smoke/smoke.ts";
 import { anAdministrator, type Person } from "../../support/people.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 
-let stack: Stack;
+const stack = useStack({ from: "demo" });
 let administrator: Person;
 
 beforeAll(async () => {
-  stack = await startStack({ from: "demo" });
   administrator = await anAdministrator(stack.sql);
 });
-
-afterAll(() => stack.close());
 
 afterEach(() => {
   delete process.env.SMOKE_TOKEN;

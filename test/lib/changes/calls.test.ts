@@ -1,13 +1,7 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { expect, it } from "vitest";
+import { useStack } from "../../support/stack.ts";
 
-let stack: Stack;
-
-beforeAll(async () => {
-  stack = await startStack();
-});
-
-afterAll(() => stack.close());
+const stack = useStack();
 
 /** The names that a body calls: before a parenthesis, without a space. */
 const callsIn = (body: string): string[] =>

@@ -1,27 +1,24 @@
 import { randomUUID } from "node:crypto";
 import type { Sql } from "postgres";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { type LimitedRole, limitedRoles } from "../../../infra/build/database-role.ts";
 import { digestOf } from "../../../lib/token.ts";
 import { attempt, logIn } from "../../support/logins.ts";
 import { anAdministrator, type Person } from "../../support/people.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 
 /* What somebody tries who has found out the password of a role, and has a connection to the database. */
 
-let stack: Stack;
+const stack = useStack();
 let administrator: Person;
 let schema: string;
 
 beforeAll(async () => {
-  stack = await startStack();
   expect(await stack.lambda.invoke("ops-migrate", {})).toMatchObject({ result: {} });
   administrator = await anAdministrator(stack.sql);
   const [release] = await stack.sql`select schema from releases`;
   schema = release?.schema;
 });
-
-afterAll(() => stack.close());
 
 /** Runs statements as a role; each gives its rows, or PostgreSQL's error. */
 async function as<Result>(role: LimitedRole, work: (sql: Sql) => Promise<Result>): Promise<Result> {

@@ -1,16 +1,10 @@
 import { connect } from "node:net";
 import { networkInterfaces } from "node:os";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { type Stack, startStack } from "../../../support/stack.ts";
+import { describe, expect, inject, it } from "vitest";
+import { useStack } from "../../../support/stack.ts";
 import { send } from "../fixtures.ts";
 
-let stack: Stack;
-
-beforeAll(async () => {
-  stack = await startStack({ uploads: true });
-});
-
-afterAll(() => stack.close());
+const stack = useStack({ uploads: true });
 
 /** Whether something answers there at once. */
 const answers = (host: string, port: number) =>
