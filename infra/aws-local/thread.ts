@@ -1,5 +1,4 @@
 import { parentPort, Worker, workerData } from "node:worker_threads";
-import { keepCompiled } from "../local/compiled.ts";
 
 interface Start<Options> {
   /** A module's URL, and the name of its function that starts a server. */
@@ -43,7 +42,6 @@ export async function inThread<Options>(given: Start<Options>, onExit: (reason: 
 
 if (parentPort && workerData?.module) {
   const { module, start, options }: Start<unknown> = workerData;
-  keepCompiled();
   const server: Server = await (await import(module))[start](options);
   parentPort.once("message", async () => {
     await server.close();

@@ -2,7 +2,8 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { createOwnedDatabase } from "../aws-local/postgres/owner.ts";
 import { supervisePostgres } from "../aws-local/postgres/supervise.ts";
-import { newSecrets, type Secrets } from "./secrets.ts";
+import type { Secrets } from "../aws-local/secrets-manager/secrets-manager.ts";
+import { newSecrets } from "./secrets.ts";
 
 export interface DatabaseOptions {
   /** The directory that keeps all data from one start to the next. */

@@ -1,7 +1,7 @@
 import inspector from "node:inspector";
+import module from "node:module";
 import { join } from "node:path";
 import { messageOf, runCommand, UsageError } from "../command.ts";
-import { keepCompiled } from "./compiled.ts";
 import { confirm } from "./confirm.ts";
 import { databaseUrlFrom } from "./database-url.ts";
 import { demoTokens } from "./demo/tokens.ts";
@@ -117,7 +117,9 @@ await runCommand({ usage, flags, implied }, async (values) => {
   const { inspect } = values;
   // Before the service is loaded, which looks whether a debugger can attach.
   if (inspect !== undefined) openInspector(numberOf("inspect", inspect, 0, 65_535));
-  keepCompiled();
+  // Node keeps what it compiles, types stripped, for its threads and for the next start.
+  process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "../../node_modules/.cache/colophon/compiled");
+  module.enableCompileCache?.();
   const { startService } = await import("./service.ts");
   const service = await startService(options);
   stopOnSignals(service);

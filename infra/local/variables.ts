@@ -1,3 +1,4 @@
+import { clusterArn, region } from "../aws-local/arns.ts";
 import type { Key } from "../aws-local/http/signature.ts";
 import { secretVariables } from "../build/database-role.ts";
 import { imageBucket } from "./image-bucket.ts";
@@ -14,12 +15,12 @@ export interface Variables {
 /** Sets the environment variables that functions have on AWS, and the endpoint of the local Data API for the SDK. */
 export function setVariables({ database, dataApiUrl, key, allowedOrigins, imageBaseUrl }: Variables): void {
   Object.assign(process.env, {
-    AWS_REGION: "eu-central-1",
+    AWS_REGION: region,
     AWS_ACCESS_KEY_ID: key.accessKeyId,
     AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
     AWS_ENDPOINT_URL_RDS_DATA: dataApiUrl,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: dataApiUrl,
-    DATABASE_CLUSTER_ARN: "arn:aws:rds:eu-central-1:123456789012:cluster:colophon",
+    DATABASE_CLUSTER_ARN: clusterArn,
     // Each function gets the secret of its own role instead (functions.ts).
     DATABASE_SECRET_ARN: secretArns.master,
     ...secretVariables(secretArns),

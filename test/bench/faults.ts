@@ -10,6 +10,7 @@ import { startS3 } from "../../infra/aws-local/s3/server.ts";
 import { build } from "../../infra/build/build.ts";
 import { settingsOf } from "../../infra/local/functions.ts";
 import { imageBucket } from "../../infra/local/image-bucket.ts";
+import { newSecrets } from "../../infra/local/secrets.ts";
 import { setBucketVariables } from "../../infra/local/variables.ts";
 import { key, panelOrigin, useDatabase } from "../support/environment.ts";
 import { runFaults, type Service } from "./faults-run.ts";
@@ -61,7 +62,7 @@ async function startService(): Promise<{ service: Service; close(): Promise<void
     startS3({ directory: join(directory, "s3"), buckets: [imageBucket], key }),
     build({ outdir }),
   ]);
-  const dataApi = await startDataApi({ databaseUrl: server.url, key });
+  const dataApi = await startDataApi({ databaseUrl: server.url, secrets: newSecrets(server.url), key });
   useDatabase("postgres", dataApi.url);
   setBucketVariables(s3.url);
   const lambda = await startLambda({ outdir, settingsOf });

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
+import { clusterArn, masterSecretArn } from "../../infra/aws-local/arns.ts";
 import { startDataApi } from "../../infra/aws-local/data-api/server.ts";
 import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { build } from "../../infra/build/build.ts";
@@ -15,8 +16,8 @@ import type { Stage } from "./stage.ts";
 const callInMilliseconds = 17;
 const rounds = 25;
 const cluster = {
-  resourceArn: "arn:aws:rds:eu-central-1:123456789012:cluster:colophon",
-  secretArn: "arn:aws:secretsmanager:eu-central-1:123456789012:secret:colophon",
+  resourceArn: clusterArn,
+  secretArn: masterSecretArn,
 };
 
 /** Compares p50 of every administrative endpoint with one call. The Data API delays each answer by 17 ms. */

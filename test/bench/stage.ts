@@ -9,6 +9,7 @@ import { build } from "../../infra/build/build.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
 import { scale, scaleUsers } from "../../infra/local/demo/scale.ts";
 import { settingsOf } from "../../infra/local/functions.ts";
+import { newSecrets } from "../../infra/local/secrets.ts";
 import { key, useDatabase } from "../support/environment.ts";
 
 export interface Stage {
@@ -47,7 +48,7 @@ const roles = 200;
 export async function setTheStage(): Promise<Stage> {
   const directory = await mkdtemp(join(tmpdir(), "colophon-bench-"));
   const server = await startCountingPostgres(join(directory, "postgres"));
-  const dataApi = await startDataApi({ databaseUrl: server.url, key });
+  const dataApi = await startDataApi({ databaseUrl: server.url, secrets: newSecrets(server.url), key });
   // Beneath node_modules, so that bundles find sharp.
   const bundles = join(import.meta.dirname, "../../node_modules/.cache", `colophon-bench-${process.pid}`);
   const made = new Map<Size, Promise<Catalogue>>();

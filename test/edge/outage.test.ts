@@ -9,6 +9,7 @@ import { type DataApi, startDataApi } from "../../infra/aws-local/data-api/serve
 import { type Lambda, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
 import { settingsOf } from "../../infra/local/functions.ts";
+import { newSecrets } from "../../infra/local/secrets.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor, addClients, aPublisher, aSeries } from "../support/catalogue.ts";
 import { copyEmptyCluster } from "../support/empty-cluster.ts";
@@ -37,7 +38,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-outage-"));
   await copyEmptyCluster(join(directory, "postgres"));
   server = await start();
-  dataApi = await startDataApi({ databaseUrl: server.url, key });
+  dataApi = await startDataApi({ databaseUrl: server.url, secrets: newSecrets(server.url), key });
   useDatabase("postgres", dataApi.url);
   const migration = await startLambda({ outdir: inject("outdir"), settingsOf });
   await migration.invoke("ops-migrate", {});

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import type { Secrets } from "../../infra/aws-local/secrets-manager/secrets-manager.ts";
 import { buildOrReuse } from "../../infra/build/cached-build.ts";
-import type { Secrets } from "../../infra/local/secrets.ts";
 import { migrate, startTemplates } from "./templates.ts";
 
 declare module "vitest" {

@@ -5,9 +5,10 @@ import postgres from "postgres";
 import { startDataApi } from "../../infra/aws-local/data-api/server.ts";
 import { createOwnedDatabase, owner } from "../../infra/aws-local/postgres/owner.ts";
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
+import type { Secrets } from "../../infra/aws-local/secrets-manager/secrets-manager.ts";
 import { cachedFolder } from "../../infra/build/cached-folder.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
-import { newSecrets, type Secrets } from "../../infra/local/secrets.ts";
+import { newSecrets } from "../../infra/local/secrets.ts";
 import { copyCluster } from "./empty-cluster.ts";
 import { key, useDatabase } from "./environment.ts";
 

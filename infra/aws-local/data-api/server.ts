@@ -1,10 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { newSecrets, type Secrets } from "../../local/secrets.ts";
 import { isFromPage } from "../http/loopback.ts";
 import { type Key, signatureErrors, verifier } from "../http/signature.ts";
-import { openSecrets, secretsOperationOf } from "../secrets-manager/secrets-manager.ts";
+import { masterSecret, openSecrets, type Secrets, secretsOperationOf } from "../secrets-manager/secrets-manager.ts";
 import { ServiceError, translate } from "./errors.ts";
 import { type Call, type Intercept, idleConnectionsOf, recordCalls, runWith } from "./faults.ts";
 import { type Limits, serviceLimits } from "./limits.ts";
@@ -16,7 +15,7 @@ import { openTransactions } from "./transactions.ts";
 export interface DataApiOptions {
   /** PostgreSQL server without database, `postgres://user:password@host:port`; each request names its database. */
   databaseUrl: string;
-  /** Default: the URL's user is the master, and the passwords of the other roles follow from the URL's. */
+  /** Default: the secret of the URL's user. */
   secrets?: Secrets;
   /** The key that requests must be signed with. */
   key: Key;
@@ -65,7 +64,7 @@ interface Answer {
 export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   const limits = { ...serviceLimits, ...options.limits };
   const sessions = openSessions(options.databaseUrl);
-  const secrets = options.secrets ?? newSecrets(options.databaseUrl);
+  const secrets = options.secrets ?? masterSecret(options.databaseUrl);
   const secretsManager = openSecrets(secrets);
   const service: Service = {
     sessions,

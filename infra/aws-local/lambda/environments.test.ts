@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { buffered, streaming, writeFunctions } from "../test-support/functions.ts";
+import { buffered, streaming, writeFunctions } from "../test/functions.ts";
 import { Failure } from "./environment.ts";
 import { type Lambda, type LambdaOptions, startLambda } from "./lambda.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { buffered, writeFunctions } from "../test-support/functions.ts";
+import { buffered, writeFunctions } from "../test/functions.ts";
 import { type Lambda, type LambdaOptions, startLambda } from "./lambda.ts";
 import { RequestTooLarge, TooManyRequests } from "./refusals.ts";
 
@@ -63,6 +63,8 @@ describe("A function", () => {
   });
 
   it("gets Lambda's context", async () => {
+    await lambda.invoke("context", {});
+
     const invocation = await lambda.invoke("context", {});
 
     const context = "result" in invocation ? (invocation.result as Record<string, number>) : {};

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { streaming, writeFunctions } from "../test-support/functions.ts";
+import { streaming, writeFunctions } from "../test/functions.ts";
 import { type LambdaOptions, startLambda } from "./lambda.ts";
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;

@@ -1,13 +1,29 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import * as z from "zod/mini";
-import type { Credentials, Secrets } from "../../local/secrets.ts";
+import { masterSecretArn } from "../arns.ts";
 import { ServiceError, validation } from "../data-api/errors.ts";
 
 /*
  * The operations of Secrets Manager that functions use (AWS JSON 1.1). It is here because the Data API reads the same
  * secrets: it logs in with the current version.
  */
+
+/** The content of a secret. */
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** By ARN. */
+export type Secrets = Readonly<Record<string, Credentials>>;
+
+/** The secret of the user in a server's URL. */
+export function masterSecret(serverUrl: string): Secrets {
+  const { username, password } = new URL(serverUrl);
+  const credentials = { username: decodeURIComponent(username), password: decodeURIComponent(password) };
+  return { [masterSecretArn]: credentials };
+}
 
 export interface SecretsManager {
   /** The current version of a secret, with which the Data API logs in. */

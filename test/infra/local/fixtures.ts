@@ -2,10 +2,10 @@ import { type IncomingHttpHeaders, request } from "node:http";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
-import { writeFunctions as writeAnywhere } from "../../../infra/aws-local/test-support/functions.ts";
+import { writeFunctions as writeAnywhere } from "../../../infra/aws-local/test/functions.ts";
 import { declare } from "../../../lib/contract/declare.ts";
 
-export { streaming } from "../../../infra/aws-local/test-support/functions.ts";
+export { streaming } from "../../../infra/aws-local/test/functions.ts";
 
 /** Beneath node_modules, so that they find packages. */
 export const writeFunctions = (sources: Readonly<Record<string, string>>) =>

@@ -9,6 +9,7 @@ import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/se
 import { startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { type Postgres, startPostgres } from "../../../infra/aws-local/postgres/server.ts";
 import { settingsOf } from "../../../infra/local/functions.ts";
+import { newSecrets } from "../../../infra/local/secrets.ts";
 import { addClients } from "../../support/catalogue.ts";
 import { copyEmptyCluster } from "../../support/empty-cluster.ts";
 import { key, panelOrigin, useDatabase } from "../../support/environment.ts";
@@ -28,7 +29,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-outages-"));
   await copyEmptyCluster(join(directory, "postgres"));
   server = await start();
-  dataApi = await startDataApi({ databaseUrl: server.url, key });
+  dataApi = await startDataApi({ databaseUrl: server.url, secrets: newSecrets(server.url), key });
   useDatabase("postgres", dataApi.url);
   const lambda = await startLambda({ outdir: inject("outdir"), settingsOf });
   await lambda.invoke("ops-migrate", {});

@@ -10,9 +10,10 @@ import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/se
 import { type Invocation, type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { createOwnedDatabase, owner } from "../../../infra/aws-local/postgres/owner.ts";
 import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
+import type { Secrets } from "../../../infra/aws-local/secrets-manager/secrets-manager.ts";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
 import { settingsOf } from "../../../infra/local/functions.ts";
-import { newSecrets, type Secrets, secretArns } from "../../../infra/local/secrets.ts";
+import { newSecrets, secretArns } from "../../../infra/local/secrets.ts";
 import { clientOf, errorOf, resourceArn } from "../../infra/local/data-api/emulator.ts";
 import { startEmptyPostgres } from "../../support/empty-cluster.ts";
 import { key, useDatabase } from "../../support/environment.ts";

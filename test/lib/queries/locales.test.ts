@@ -8,6 +8,7 @@ import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda
 import { startPostgres } from "../../../infra/aws-local/postgres/server.ts";
 import { loadDemo } from "../../../infra/local/demo/load.ts";
 import { settingsOf } from "../../../infra/local/functions.ts";
+import { newSecrets } from "../../../infra/local/secrets.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 
@@ -21,7 +22,7 @@ async function startSwedish(): Promise<Lambda> {
   closing.push(() => rm(directory, { recursive: true, force: true }));
   const server = await startPostgres({ directory: join(directory, "postgres"), locale: "icu:sv", durable: false });
   closing.push(() => server.stop());
-  const dataApi = await startDataApi({ databaseUrl: server.url, key });
+  const dataApi = await startDataApi({ databaseUrl: server.url, secrets: newSecrets(server.url), key });
   closing.push(() => dataApi.close());
   const admin = postgres(`${server.url}/postgres`, { max: 1 });
   await admin`create database swedish`;

@@ -8,13 +8,15 @@ import {
   type ExecuteStatementCommandInput,
   RDSDataClient,
 } from "@aws-sdk/client-rds-data";
+import { clusterArn, masterSecretArn } from "../../../../infra/aws-local/arns.ts";
 import { type DataApiOptions, startDataApi } from "../../../../infra/aws-local/data-api/server.ts";
 import { startPostgres } from "../../../../infra/aws-local/postgres/server.ts";
 import { copyEmptyCluster } from "../../../support/empty-cluster.ts";
 import { key } from "../../../support/environment.ts";
 
-export const resourceArn = "arn:aws:rds:eu-central-1:123456789012:cluster:colophon";
-export const secretArn = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:colophon";
+export const resourceArn = clusterArn;
+export const secretArn = masterSecretArn;
+
 const target = { resourceArn, secretArn, database: "postgres" };
 
 type Extra = Partial<ExecuteStatementCommandInput>;
