@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import postgres from "postgres";
+import { escapeIdentifier } from "pg";
+import { withConnection } from "../aws-local/postgres/connection.ts";
 import { createOwnedDatabase } from "../aws-local/postgres/owner.ts";
 import { supervisePostgres } from "../aws-local/postgres/supervise.ts";
 import type { Secrets } from "../aws-local/secrets-manager/secrets-manager.ts";
@@ -66,15 +67,12 @@ export function externalServer(databaseUrl: string): { url: string; name: string
  * @throws when it may not be created: the name may be mistyped
  */
 async function createDatabase(serverUrl: string, name: string, mayCreate: DatabaseOptions["mayCreate"]): Promise<void> {
-  const sql = postgres(`${serverUrl}/postgres`, { max: 1, onnotice: () => {} });
-  try {
-    const [existing] = await sql`select 1 from pg_database where datname = ${name}`;
-    if (existing) return;
+  await withConnection(`${serverUrl}/postgres`, async (client) => {
+    const { rowCount } = await client.query("select 1 from pg_database where datname = $1", [name]);
+    if (rowCount) return;
     if (!(await mayCreate(name))) throw new Error(`There is no database ${name}; npm start -- --create creates it`);
-    await sql`create database ${sql(name)} encoding 'UTF8' template template0`;
-  } finally {
-    await sql.end();
-  }
+    await client.query(`create database ${escapeIdentifier(name)} encoding 'UTF8' template template0`);
+  });
 }
 
 /** Whether a database URL names this machine. */
@@ -82,12 +80,8 @@ export const isLoopback = (databaseUrl: string): boolean =>
   /^(localhost|127(\.\d+){3}|\[::1\])$/i.test(new URL(databaseUrl).hostname);
 
 /** Whether a database has neither users nor contributors. */
-export async function isEmpty(databaseUrl: string): Promise<boolean> {
-  const sql = postgres(databaseUrl, { max: 1 });
-  try {
-    const [found] = await sql`select 1 from users union all select 1 from contributors limit 1`;
-    return found === undefined;
-  } finally {
-    await sql.end();
-  }
-}
+export const isEmpty = (databaseUrl: string): Promise<boolean> =>
+  withConnection(databaseUrl, async (client) => {
+    const { rowCount } = await client.query("select 1 from users union all select 1 from contributors limit 1");
+    return rowCount === 0;
+  });

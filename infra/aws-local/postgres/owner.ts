@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { Client, escapeIdentifier } from "pg";
+import { type Client, escapeIdentifier } from "pg";
+import { withConnection } from "./connection.ts";
 
 /** The owner of the service's databases. */
 export const owner = "colophon";
@@ -14,7 +15,7 @@ export const owner = "colophon";
  */
 export async function createOwnedDatabase(serverUrl: string, name: string): Promise<string> {
   const password = randomBytes(16).toString("hex");
-  const database = await during(`${serverUrl}/postgres`, async (client) => {
+  const database = await withConnection(`${serverUrl}/postgres`, async (client) => {
     await createOwner(client, password);
     await client.query("revoke connect on database postgres, template1 from public");
     const { rows } = await client.query<{ owner: string }>(
@@ -26,18 +27,8 @@ export async function createOwnedDatabase(serverUrl: string, name: string): Prom
     return rows[0];
   });
   if (database && database.owner !== owner)
-    await during(`${serverUrl}/${encodeURIComponent(name)}`, (client) => handOver(client, name));
+    await withConnection(`${serverUrl}/${encodeURIComponent(name)}`, (client) => handOver(client, name));
   return Object.assign(new URL(serverUrl), { username: owner, password }).href;
-}
-
-async function during<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
-  const client = new Client(url);
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }
 
 async function createOwner(client: Client, password: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { TransactionSql } from "postgres";
+import type { ClientBase } from "pg";
 
 /**
  * Fills a table. With more rows than the table has, its indexes and constraints are dropped before and created again
@@ -7,24 +7,24 @@ import type { TransactionSql } from "postgres";
  * as it was.
  */
 export async function inBulk(
-  sql: TransactionSql,
+  client: ClientBase,
   table: string,
   rows: number,
-  fill: (sql: TransactionSql) => Promise<unknown>,
+  fill: () => Promise<unknown>,
 ): Promise<void> {
-  const [{ present = 0 } = {}] = await sql<{ present: number }[]>`select count(*)::int as present from ${sql(table)}`;
-  if (rows < present) return void (await fill(sql));
-  const definitions = await definitionsOf(sql, table);
-  await sql`set local maintenance_work_mem = '512MB'`;
+  const { rows: counted } = await client.query(`select count(*)::int as present from ${table}`);
+  if (rows < counted[0].present) return void (await fill());
+  const { rows: definitions } = await client.query<{ remove: string; restore: string }>(definitionsOf, [table]);
+  await client.query("set local maintenance_work_mem = '512MB'");
+  await client.query("savepoint with_indexes");
   try {
-    await sql.savepoint(async (step) => {
-      for (const { remove } of definitions) await step.unsafe(remove);
-      await fill(step);
-      for (const { restore } of definitions) await step.unsafe(restore);
-    });
+    for (const { remove } of definitions) await client.query(remove);
+    await fill();
+    for (const { restore } of definitions) await client.query(restore);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === uniqueViolation)) throw error;
-    await fill(sql);
+    await client.query("rollback to savepoint with_indexes");
+    await fill();
   }
 }
 
@@ -34,12 +34,12 @@ const uniqueViolation = "23505";
  * The statements that drop and create the table's indexes and constraints. A primary key that other tables refer to
  * stays. So do references to clients: tables that have them are filled at the same time, and would wait for each other.
  */
-const definitionsOf = (sql: TransactionSql, table: string) => sql<{ remove: string; restore: string }[]>`
+const definitionsOf = `
   with droppable as (
     select *
     from pg_constraint as own
     where
-      conrelid = ${table}::regclass
+      conrelid = $1::regclass
       and (
         contype = 'u'
         or contype = 'f' and confrelid <> 'clients'::regclass
@@ -55,6 +55,6 @@ const definitionsOf = (sql: TransactionSql, table: string) => sql<{ remove: stri
   select format('drop index %s', cast(indexrelid as regclass)), pg_get_indexdef(indexrelid)
   from pg_index
   where
-    indrelid = ${table}::regclass
+    indrelid = $1::regclass
     and indexrelid not in (select conindid from pg_constraint where conrelid = indrelid and contype in ('p', 'u'))
 `;

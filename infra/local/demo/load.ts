@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import postgres, { type TransactionSql } from "postgres";
+import { type Client as Connection, escapeIdentifier } from "pg";
+import sql from "sql-template-tag";
 import { slugOf } from "../../../lib/slug.ts";
+import { withConnection } from "../../aws-local/postgres/connection.ts";
 import type { Client, Contributor, Description, Publisher, Role, Series, User } from "./types.ts";
 
 type Keys = ReadonlyMap<string, number>;
@@ -16,27 +18,33 @@ export const coverKey = (series: string, number: number) => `covers/${series}-${
 
 /** Fills a migrated, empty database with the demo data in one transaction. The tokens of its users are public. */
 export async function loadDemo(databaseUrl: string, { users = true } = {}): Promise<void> {
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
-  try {
-    await sql.begin(async (step) => {
-      await insert(step, "clients", await readDemo<Client>("clients"));
-      const contributors = await loadContributors(step, await readDemo<Contributor>("contributors"));
-      const publishers = await loadPublishers(step, await readDemo<Publisher>("publishers"));
-      await loadSeries(step, await readDemo<Series>("series"), contributors, publishers);
-      await loadRoles(step, await readDemo<Role>("roles"));
-      if (users) await loadUsers(step, await readDemo<User>("users"));
-    });
-  } finally {
-    await sql.end();
-  }
+  await withConnection(databaseUrl, async (connection) => {
+    await connection.query("begin");
+    await insert(connection, "clients", await readDemo<Client>("clients"));
+    const contributors = await loadContributors(connection, await readDemo<Contributor>("contributors"));
+    const publishers = await loadPublishers(connection, await readDemo<Publisher>("publishers"));
+    await loadSeries(connection, await readDemo<Series>("series"), contributors, publishers);
+    await loadRoles(connection, await readDemo<Role>("roles"));
+    if (users) await loadUsers(connection, await readDemo<User>("users"));
+    await connection.query("commit");
+  });
 }
 
 /** The entries of one of the demo files. */
 export const readDemo = async <Entry>(name: string): Promise<Entry[]> =>
   JSON.parse(await readFile(join(import.meta.dirname, `${name}.json`), "utf8"));
 
-async function insert(sql: TransactionSql, table: string, rows: readonly object[]): Promise<void> {
-  if (rows.length > 0) await sql`insert into ${sql(table)} ${sql(rows as Row[])}`;
+/** Returns the ids of the new rows. All rows have the fields of the first. */
+async function insert(connection: Connection, table: string, rows: readonly object[]): Promise<number[]> {
+  if (rows.length === 0) return [];
+  const columns = Object.keys(rows[0] ?? {})
+    .map(escapeIdentifier)
+    .join();
+  const inserted = await connection.query(
+    `insert into ${table} (${columns}) select ${columns} from json_populate_recordset(null::${table}, $1) returning *`,
+    [JSON.stringify(rows)],
+  );
+  return inserted.rows.map(({ id }) => Number(id));
 }
 
 type Row = Readonly<Record<string, string | number | boolean | null>>;
@@ -47,13 +55,13 @@ interface Keyed {
 
 /** Inserts a row for each entry, and gives the ids by the entries' keys. */
 async function insertRecords<Entry extends Keyed>(
-  sql: TransactionSql,
+  connection: Connection,
   table: string,
   entries: readonly Entry[],
   rowOf: (entry: Entry) => Row,
 ): Promise<Keys> {
-  const rows = await sql<{ id: string }[]>`insert into ${sql(table)} ${sql(entries.map(rowOf))} returning id`;
-  return new Map(rows.map(({ id }, index) => [entries[index]?.key ?? "", Number(id)]));
+  const ids = await insert(connection, table, entries.map(rowOf));
+  return new Map(ids.map((id, index) => [entries[index]?.key ?? "", id]));
 }
 
 function idOf(keys: Keys, key: string): number {
@@ -64,18 +72,18 @@ function idOf(keys: Keys, key: string): number {
 
 /** Inserts rows that belong to the entries into other tables, in which `reference` is the column of an entry's id. */
 const childrenOf =
-  <Entry extends Keyed>(sql: TransactionSql, entries: readonly Entry[], ids: Keys, reference: string) =>
+  <Entry extends Keyed>(connection: Connection, entries: readonly Entry[], ids: Keys, reference: string) =>
   (table: string, rowsOf: (entry: Entry) => readonly object[] | undefined) => {
     const rows = entries.map((entry) =>
       (rowsOf(entry) ?? []).map((row) => ({ [reference]: idOf(ids, entry.key), ...row })),
     );
-    return insert(sql, table, rows.flat());
+    return insert(connection, table, rows.flat());
   };
 
 const describe = ({ language, description, source = "" }: Description) => ({ language, description, source });
 
-async function loadContributors(sql: TransactionSql, entries: readonly Contributor[]): Promise<Keys> {
-  const ids = await insertRecords(sql, "contributors", entries, (entry) => ({
+async function loadContributors(connection: Connection, entries: readonly Contributor[]): Promise<Keys> {
+  const ids = await insertRecords(connection, "contributors", entries, (entry) => ({
     first_name: entry.first_name,
     last_name: entry.last_name ?? null,
     slug: slugOf(`${entry.first_name} ${entry.last_name ?? ""}`, "contributor"),
@@ -84,7 +92,7 @@ async function loadContributors(sql: TransactionSql, entries: readonly Contribut
     client_id: entry.client ?? null,
     public: entry.public ?? true,
   }));
-  const insertChildren = childrenOf(sql, entries, ids, "contributor_id");
+  const insertChildren = childrenOf(connection, entries, ids, "contributor_id");
   await insertChildren("contributor_links", ({ links }) => links?.map((url, position) => ({ position, url })));
   await insertChildren("contributor_aliases", ({ aliases }) => aliases?.map((name) => ({ name })));
   await insertChildren("contributor_descriptions", ({ descriptions }) => descriptions?.map(describe));
@@ -94,8 +102,8 @@ async function loadContributors(sql: TransactionSql, entries: readonly Contribut
   return ids;
 }
 
-async function loadPublishers(sql: TransactionSql, entries: readonly Publisher[]): Promise<Keys> {
-  const ids = await insertRecords(sql, "publishers", entries, (entry) => ({
+async function loadPublishers(connection: Connection, entries: readonly Publisher[]): Promise<Keys> {
+  const ids = await insertRecords(connection, "publishers", entries, (entry) => ({
     name: entry.name,
     short_name: entry.short_name ?? null,
     slug: slugOf(entry.name, "publisher"),
@@ -105,7 +113,7 @@ async function loadPublishers(sql: TransactionSql, entries: readonly Publisher[]
     founding_date: entry.founding_date ?? null,
     client_id: entry.client ?? null,
   }));
-  const insertChildren = childrenOf(sql, entries, ids, "publisher_id");
+  const insertChildren = childrenOf(connection, entries, ids, "publisher_id");
   await insertChildren("publisher_aliases", ({ aliases }) => aliases);
   await insertChildren("publisher_descriptions", ({ descriptions }) => descriptions?.map(describe));
   await insertChildren("publisher_relations", ({ relations }) =>
@@ -115,12 +123,12 @@ async function loadPublishers(sql: TransactionSql, entries: readonly Publisher[]
 }
 
 async function loadSeries(
-  sql: TransactionSql,
+  connection: Connection,
   entries: readonly Series[],
   contributorIds: Keys,
   publisherIds: Keys,
 ): Promise<void> {
-  const ids = await insertRecords(sql, "series", entries, ({ name, type, origin, client }) => ({
+  const ids = await insertRecords(connection, "series", entries, ({ name, type, origin, client }) => ({
     name,
     type,
     origin,
@@ -128,8 +136,8 @@ async function loadSeries(
     client_id: client ?? null,
   }));
   const names = [...new Set(entries.flatMap(({ tags }) => tags))].sort().map((key) => ({ key }));
-  const tagIds = await insertRecords(sql, "tags", names, ({ key }) => ({ name: key }));
-  const insertChildren = childrenOf(sql, entries, ids, "series_id");
+  const tagIds = await insertRecords(connection, "tags", names, ({ key }) => ({ name: key }));
+  const insertChildren = childrenOf(connection, entries, ids, "series_id");
   await insertChildren("series_aliases", ({ aliases }) => aliases);
   await insertChildren("series_descriptions", ({ descriptions }) => descriptions);
   await insertChildren("series_tags", ({ tags }) => tags.map((tag) => ({ tag_id: idOf(tagIds, tag) })));
@@ -150,35 +158,34 @@ async function loadSeries(
   );
 }
 
-async function loadRoles(sql: TransactionSql, entries: readonly Role[]): Promise<void> {
+async function loadRoles(connection: Connection, entries: readonly Role[]): Promise<void> {
   for (const { name, description = null, permissions } of entries) {
-    await sql`
+    await connection.query(sql`
       with added as (insert into roles (name, description) values (${name}, ${description}) returning id)
       insert into role_permissions (role_id, permission_id)
-      select added.id, permissions.id from added, permissions where permissions.key in ${sql(permissions)}
-    `;
+      select added.id, permissions.id from added, permissions where permissions.key = any(${permissions})
+    `);
   }
 }
 
-async function loadUsers(sql: TransactionSql, entries: readonly User[]): Promise<void> {
+async function loadUsers(connection: Connection, entries: readonly User[]): Promise<void> {
   for (const { username, roles, token, age_verified = false, registered = new Date().toISOString() } of entries) {
-    const [user] = await sql<{ id: string }[]>`
+    const { rows } = await connection.query<{ id: string }>(sql`
       insert into users (username, slug, age_verified, registered)
       values (${username}, ${slugOf(username, "user")}, ${age_verified}, ${registered})
       returning id
-    `;
-    if (!user) throw new Error(`The user ${username} was not added`);
-    await sql`
+    `);
+    await connection.query(sql`
       insert into user_roles (user_id, role_id)
-      select ${user.id}, id
+      select ${rows[0]?.id}, id
       from roles
-      where name in ${sql(roles.length > 0 ? roles : ["Reader"])}
-    `;
+      where name = any(${roles.length > 0 ? roles : ["Reader"]})
+    `);
     if (token === undefined) continue;
     const digest = createHash("sha256").update(token).digest();
-    await sql`
+    await connection.query(sql`
       insert into refresh_tokens (digest, user_id, expires_at)
-      values (${digest}, ${user.id}, now() + make_interval(days => ${tokenDays}))
-    `;
+      values (${digest}, ${rows[0]?.id}, now() + make_interval(days => ${tokenDays}))
+    `);
   }
 }

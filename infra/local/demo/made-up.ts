@@ -1,4 +1,4 @@
-import type { Fragment, TransactionSql } from "postgres";
+import sql, { type Sql } from "sql-template-tag";
 
 const firstNames = [
   "Ada", "Agnes", "Akira", "Alma", "Amir", "Anton", "Astrid", "Bela", "Bruno", "Carmen", "Chiara", "Clara", "Dario",
@@ -15,16 +15,15 @@ const syllables = [
 
 const beginnings = syllables.map((each) => each.charAt(0).toUpperCase() + each.slice(1));
 
-const nth = (sql: TransactionSql, words: readonly string[], number: Fragment) =>
-  sql`(${words as string[]}::text[])[1 + ${number} % ${words.length}]`;
+const nth = (words: readonly string[], number: Sql) => sql`(${words}::text[])[1 + ${number} % ${words.length}]`;
 
 /** One of a few first names for each number. */
-export const firstName = (sql: TransactionSql, number: Fragment): Fragment => nth(sql, firstNames, number);
+export const firstName = (number: Sql): Sql => nth(firstNames, number);
 
 /** Four syllables. None of them begins another, so numbers below 50 to the power of 4 have a word each. */
-export const word = (sql: TransactionSql, number: Fragment): Fragment => sql`(
-  ${nth(sql, beginnings, number)}
-  || ${nth(sql, syllables, sql`${number} / ${syllables.length}`)}
-  || ${nth(sql, syllables, sql`${number} / ${syllables.length ** 2}`)}
-  || ${nth(sql, syllables, sql`${number} / ${syllables.length ** 3}`)}
+export const word = (number: Sql): Sql => sql`(
+  ${nth(beginnings, number)}
+  || ${nth(syllables, sql`${number} / ${syllables.length}`)}
+  || ${nth(syllables, sql`${number} / ${syllables.length ** 2}`)}
+  || ${nth(syllables, sql`${number} / ${syllables.length ** 3}`)}
 )`;
