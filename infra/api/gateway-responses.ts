@@ -1,13 +1,20 @@
-import { type Declaration, methodsOf } from "../../lib/contract/declare.ts";
 import { commonErrors, noFileService } from "../../lib/contract/errors.ts";
 import { exposedHeaders } from "../../lib/contract/headers.ts";
+import { constants } from "./mock.ts";
+
+/** A response of API Gateway itself, in the envelope of the interface. */
+export interface GatewayResponse {
+  readonly status: number;
+  readonly message: string;
+  /** When the client may try again, if that can help. */
+  readonly retryAfterSeconds?: number;
+}
 
 /** A throttle's token bucket is refilled every second. */
 const tooManyRequests = { status: 429, message: "Too many requests", retryAfterSeconds: 1 } as const;
 
 /**
- * API Gateway's own responses, in the envelope of the interface: a status and a message for each response type (API
- * Gateway, "Gateway response types"). The stacks and the local gateway both use this table.
+ * A status and a message for each response type (API Gateway, "Gateway response types").
  *
  * A type that is not in the table has the response DEFAULT_4XX or DEFAULT_5XX, with its status: the template of a
  * response cannot contain the original status. So a malformed answer of a function is 500, as in the interface, and not
@@ -34,62 +41,51 @@ export const gatewayResponses = {
   DEFAULT_5XX: { status: 500, message: commonErrors[500] },
 } as const satisfies Record<string, GatewayResponse>;
 
-export interface GatewayResponse {
-  readonly status: number;
-  readonly message: string;
-  /** When the client may try again, if that can help. */
-  readonly retryAfterSeconds?: number;
-}
-
-export type GatewayResponseType = keyof typeof gatewayResponses;
-
 /** The response of the file service's routes on a stage without uploads. */
 export const noFileServiceResponse: GatewayResponse = { status: 503, message: noFileService };
 
 export const envelopeOf = ({ status, message }: GatewayResponse): string =>
   JSON.stringify({ data: message, code: status });
 
-export const retryHeaders = ({ retryAfterSeconds }: GatewayResponse): Record<string, string> =>
+/** Types of responses to requests without a route, which are neither public nor administrative. */
+const unknownRoutes: ReadonlySet<string> = new Set<keyof typeof gatewayResponses>([
+  "MISSING_AUTHENTICATION_TOKEN",
+  "RESOURCE_NOT_FOUND",
+]);
+
+const headerParameter = "gatewayresponse.header";
+const anyOrigin = constants(headerParameter, {
+  "Access-Control-Allow-Origin": "*",
+  "Access-Control-Expose-Headers": exposedHeaders,
+});
+/**
+ * A gateway response is the same for all routes, and its template has no conditions (API Gateway: "not processed by the
+ * VTL engine"), so it cannot distinguish public from administrative paths. It therefore repeats the request's origin
+ * and allows credentials, so that both the website and the admin panel can read it. That is safe: the response contains
+ * only constants of this file. A function's response has headers of its own. The header's name is in lower case, because
+ * browsers use HTTP/2 with API Gateway.
+ */
+const requestOrigin = {
+  ...anyOrigin,
+  ...constants(headerParameter, { "Access-Control-Allow-Credentials": "true", Vary: "Origin" }),
+  [`${headerParameter}.Access-Control-Allow-Origin`]: "method.request.header.origin",
+};
+
+/** The gateway responses as the API document defines them. */
+export const gatewayResponseDefinitions = () =>
+  Object.fromEntries(
+    Object.entries<GatewayResponse>(gatewayResponses).map(([type, response]) => [
+      type,
+      {
+        statusCode: String(response.status),
+        responseParameters: {
+          ...(unknownRoutes.has(type) ? anyOrigin : requestOrigin),
+          ...constants(headerParameter, retryHeaders(response)),
+        },
+        responseTemplates: { "application/json": envelopeOf(response) },
+      },
+    ]),
+  );
+
+const retryHeaders = ({ retryAfterSeconds }: GatewayResponse): Record<string, string> =>
   retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) };
-
-const preflightSecondsMax = 600;
-
-/** The CORS headers of an answer to a page of this origin. */
-export function corsHeaders(
-  { permission }: Pick<Declaration, "permission">,
-  allowedOrigins: readonly string[],
-  origin: string | undefined,
-): Record<string, string> {
-  const headers = originHeaders(permission, allowedOrigins, origin);
-  return allowsOrigin(headers) ? { ...headers, "Access-Control-Expose-Headers": exposedHeaders } : headers;
-}
-
-/** The headers of a preflight's answer for a path whose endpoints have these methods. */
-export function preflightHeaders(
-  declarations: readonly Pick<Declaration, "permission" | "method">[],
-  allowedOrigins: readonly string[],
-  origin: string | undefined,
-): Record<string, string> {
-  const permission = declarations[0]?.permission;
-  const headers = originHeaders(permission, allowedOrigins, origin);
-  if (!allowsOrigin(headers)) return headers;
-  return {
-    ...headers,
-    "Access-Control-Allow-Methods": declarations.flatMap(methodsOf).join(","),
-    "Access-Control-Allow-Headers": permission ? "Content-Type, If-Match, Idempotency-Key" : "Content-Type",
-    "Access-Control-Max-Age": String(preflightSecondsMax),
-  };
-}
-
-/** Administrative paths allow the listed origins, with cookies; public paths allow all origins, without cookies. */
-function originHeaders(
-  permission: Declaration["permission"],
-  allowedOrigins: readonly string[],
-  origin: string | undefined,
-): Record<string, string> {
-  if (!permission) return { "Access-Control-Allow-Origin": "*" };
-  if (origin === undefined || !allowedOrigins.includes(origin)) return { Vary: "Origin" };
-  return { "Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true", Vary: "Origin" };
-}
-
-const allowsOrigin = (headers: Readonly<Record<string, string>>) => "Access-Control-Allow-Origin" in headers;

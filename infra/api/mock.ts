@@ -1,17 +1,58 @@
-/** The headers of an answer to a page of this origin; for `undefined`, those of every answer. */
-export type HeadersFor = (origin: string | undefined) => Readonly<Record<string, string>>;
+import { type Declaration, methodsOf } from "../../lib/contract/declare.ts";
+import { exposedHeaders } from "../../lib/contract/headers.ts";
 
-interface Answer {
-  readonly status: number;
-  readonly body: string;
-  readonly headersFor: HeadersFor;
-  /** The origins whose answers have other headers. */
-  readonly origins: readonly string[];
+type Headers = Readonly<Record<string, string>>;
+
+/** The headers by which browsers let pages of other origins read a response (README.md, "CORS"). */
+interface CorsHeaders {
+  /** Those of every response. */
+  readonly always: Headers;
+  /** Those that are added for a page of one of these origins, in which `$origin` is its origin. */
+  readonly ofAllowedOrigins: Headers;
+  readonly allowedOrigins: readonly string[];
+}
+
+/** Administrative paths allow the listed origins, with cookies; public paths allow all origins, without cookies. */
+const corsHeaders = (isPublic: boolean, allowedOrigins: readonly string[], headers: Headers): CorsHeaders =>
+  isPublic
+    ? { always: { "Access-Control-Allow-Origin": "*", ...headers }, ofAllowedOrigins: {}, allowedOrigins: [] }
+    : {
+        always: { Vary: "Origin" },
+        ofAllowedOrigins: {
+          "Access-Control-Allow-Origin": "$origin",
+          "Access-Control-Allow-Credentials": "true",
+          ...headers,
+        },
+        allowedOrigins,
+      };
+
+const preflightSecondsMax = 600;
+
+/** The operation that answers the preflights of a path with these endpoints. */
+export function preflightMock(declarations: readonly Declaration[], allowedOrigins: readonly string[]) {
+  const isPublic = declarations.every(({ permission }) => !permission);
+  const headers = corsHeaders(isPublic, allowedOrigins, {
+    "Access-Control-Allow-Methods": declarations.flatMap(methodsOf).join(","),
+    "Access-Control-Allow-Headers": isPublic ? "Content-Type" : "Content-Type, If-Match, Idempotency-Key",
+    "Access-Control-Max-Age": String(preflightSecondsMax),
+  });
+  return mock(204, "", headers, ["application/json"]);
+}
+
+/** An operation that answers every request to an endpoint with the same error. */
+export function errorMock(
+  { permission }: Declaration,
+  status: number,
+  body: string,
+  allowedOrigins: readonly string[],
+) {
+  const headers = corsHeaders(!permission, allowedOrigins, { "Access-Control-Expose-Headers": exposedHeaders });
+  return mock(status, body, headers, contentTypes);
 }
 
 /**
  * The content types of requests. API Gateway selects the request template by content type, and a mock gets its status
- * from the template; for other types the answer is 415.
+ * from the template; for other types the answer is 415. A request without a body counts as JSON.
  */
 const contentTypes = [
   "application/json",
@@ -26,28 +67,24 @@ const contentTypes = [
   "image/webp",
 ];
 
-/** An operation that API Gateway answers by itself, without a Lambda. */
-export function mock({ status, body, headersFor, origins }: Answer) {
-  const always = headersFor(undefined);
-  const names = new Set([undefined, ...origins].flatMap((origin) => Object.keys(headersFor(origin))));
-  // A request without a body counts as JSON.
-  const types = body === "" ? contentTypes.slice(0, 1) : contentTypes;
+function mock(status: number, body: string, headers: CorsHeaders, requestTypes: readonly string[]) {
+  const names = Object.keys({ ...headers.always, ...headers.ofAllowedOrigins });
   return {
     responses: {
       [status]: {
         description: "Answered by the gateway",
-        headers: Object.fromEntries([...names].map((name) => [name, { schema: { type: "string" } }])),
+        headers: Object.fromEntries(names.map((name) => [name, { schema: { type: "string" } }])),
       },
     },
     "x-amazon-apigateway-integration": {
       type: "mock",
       passthroughBehavior: "never",
-      requestTemplates: Object.fromEntries(types.map((type) => [type, JSON.stringify({ statusCode: status })])),
+      requestTemplates: Object.fromEntries(requestTypes.map((type) => [type, JSON.stringify({ statusCode: status })])),
       responses: {
         default: {
           statusCode: String(status),
-          responseParameters: constants("method.response.header", always),
-          responseTemplates: { "application/json": echoOrigin(headersFor, origins) + body },
+          responseParameters: constants("method.response.header", headers.always),
+          responseTemplates: { "application/json": headersForOrigin(headers) + body },
         },
       },
     },
@@ -55,7 +92,7 @@ export function mock({ status, body, headersFor, origins }: Answer) {
 }
 
 /** Headers of an answer as API Gateway's parameter mappings write them. */
-export const constants = (parameter: string, headers: Readonly<Record<string, string>>): Record<string, string> =>
+export const constants = (parameter: string, headers: Headers): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [`${parameter}.${name}`, `'${value}'`]));
 
 /**
@@ -63,20 +100,18 @@ export const constants = (parameter: string, headers: Readonly<Record<string, st
  * origin, so the template compares it with each that is allowed. It looks for `Origin` and for `origin`, because API
  * Gateway does not change the case of header names, and HTTP/2 clients send lower case.
  */
-function echoOrigin(headersFor: HeadersFor, origins: readonly string[]): string {
-  const always = headersFor(undefined);
-  const branches = origins.flatMap((origin) => {
-    const own = Object.entries(headersFor(origin)).filter(([name, value]) => always[name] !== value);
-    if (own.length === 0) return [];
-    const lines = own.map(([name, value]) => `#set($context.responseOverride.header.${name} = "${value}")`);
-    return [`#if($origin == "${origin}")`, ...lines, "#end"];
-  });
-  if (branches.length === 0) return "";
-  const read = [
+function headersForOrigin({ ofAllowedOrigins, allowedOrigins }: CorsHeaders): string {
+  if (allowedOrigins.length === 0) return "";
+  return [
     '#set($origin = $input.params().header.get("Origin"))',
     '#if("$!origin" == "")',
     '#set($origin = $input.params().header.get("origin"))',
     "#end",
-  ];
-  return [...read, ...branches, ""].join("\n");
+    `#if(${allowedOrigins.map((origin) => `$origin == "${origin}"`).join(" || ")})`,
+    ...Object.entries(ofAllowedOrigins).map(
+      ([name, value]) => `#set($context.responseOverride.header.${name} = "${value}")`,
+    ),
+    "#end",
+    "",
+  ].join("\n");
 }

@@ -1,11 +1,12 @@
 import { mkdir } from "node:fs/promises";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
-import { startGateway } from "../aws-local/api-gateway/server.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { type Pages, startApiGateway } from "../aws-local/api-gateway/server.ts";
 import type { DataApiOptions } from "../aws-local/data-api/server.ts";
 import { isFree } from "../aws-local/free-port.ts";
 import { type Key, newKey } from "../aws-local/http/signature.ts";
 import { isDebugged } from "../aws-local/lambda/environment.ts";
+import { invokeApi } from "../aws-local/lambda/invoke-api.ts";
 import { type Lambda, startLambda } from "../aws-local/lambda/lambda.ts";
 import type { S3Options } from "../aws-local/s3/server.ts";
 import { inThread } from "../aws-local/thread.ts";
@@ -18,6 +19,7 @@ import { scale } from "./demo/scale.ts";
 import { validTokens } from "./demo/tokens.ts";
 import type { Series } from "./demo/types.ts";
 import { docs } from "./docs.ts";
+import { localDocument } from "./document.ts";
 import { openEdits } from "./edits.ts";
 import { settingsOf } from "./functions.ts";
 import { imageBucket } from "./image-bucket.ts";
@@ -89,15 +91,17 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     await loadData(databaseUrl, options);
     const tokens = await validTokens(databaseUrl);
     const covers = coverPages(options.empty ? [] : await readDemo<Series>("series"));
-    const pages = firstAnswer(docs(tokens), covers, ...(files ? [imagePages(files.url, key)] : []));
-    const gateway = await startGateway({
+    const gateway = await startApiGateway({
       port,
+      document: localDocument({ allowedOrigins, uploads: options.uploads }),
       lambda,
-      key,
-      allowedOrigins,
-      onForeignOrigin: refusals(options.report),
-      uploads: options.uploads,
-      pages,
+      pages: [
+        reportForeignOrigins(allowedOrigins, options.report),
+        docs(tokens),
+        covers,
+        ...(files ? [imagePages(files.url, key)] : []),
+        invokeApi(lambda, key),
+      ],
       ...(isDebugged && { limits: { timeoutInMilliseconds: hour } }),
     });
     closers.push(gateway.close);
@@ -112,29 +116,29 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   }
 }
 
-/** Says once of each origin that its pages are refused, and what would allow them. */
-function refusals(report: (line: string) => void): (origin: string) => void {
-  const known = new Set<string>();
-  return (origin) => {
-    if (known.has(origin)) return;
+/**
+ * Says once of each origin that its pages are refused on administrative paths, and what would allow them. It never
+ * answers.
+ */
+function reportForeignOrigins(allowedOrigins: readonly string[], report: (line: string) => void): Pages {
+  const known = new Set(allowedOrigins);
+  return ({ headers: { origin }, url = "" }) => {
+    if (origin === undefined || known.has(origin) || !isAdministrative(url)) return false;
     known.add(origin);
     const setting =
       URL.parse(origin)?.origin === origin
         ? `npm start -- --origin ${origin} (on AWS "allowedOrigins" in infra/stages.ts) would allow it`
         : "only a page with an origin of its own can be allowed";
     report(`Refused a page of the origin ${origin}: ${setting}`);
+    return false;
   };
 }
 
-type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
-
-/** Asks one after another until one has answered. */
-const firstAnswer =
-  (...all: readonly Pages[]): Pages =>
-  async (request, response) => {
-    for (const pages of all) if (await pages(request, response)) return true;
-    return false;
-  };
+const resourceOf = (path: string) => path.split(/[/?]/)[1];
+const administrativeResources = new Set(
+  endpoints.filter(({ permission }) => permission).map(({ path }) => resourceOf(path)),
+);
+const isAdministrative = (url: string) => administrativeResources.has(resourceOf(url));
 
 /** The closers stop the database even if the Data API does not start. */
 async function startDataApi(options: ServiceOptions, key: Key, closers: Closers) {

@@ -2,12 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
-import { startGateway } from "../../infra/aws-local/api-gateway/server.ts";
+import { startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { startDataApi } from "../../infra/aws-local/data-api/server.ts";
 import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { startPostgres } from "../../infra/aws-local/postgres/server.ts";
 import { startS3 } from "../../infra/aws-local/s3/server.ts";
 import { build } from "../../infra/build/build.ts";
+import { localDocument } from "../../infra/local/document.ts";
 import { settingsOf } from "../../infra/local/functions.ts";
 import { imageBucket } from "../../infra/local/image-bucket.ts";
 import { newSecrets } from "../../infra/local/secrets.ts";
@@ -68,7 +69,10 @@ async function startService(): Promise<{ service: Service; close(): Promise<void
   const lambda = await startLambda({ outdir, settingsOf });
   const migrated = await lambda.invoke("ops-migrate", {});
   if ("error" in migrated) throw new Error(migrated.error.errorMessage);
-  const gateway = await startGateway({ lambda, allowedOrigins: [panelOrigin], uploads: true });
+  const gateway = await startApiGateway({
+    lambda,
+    document: localDocument({ allowedOrigins: [panelOrigin], uploads: true }),
+  });
   const sql = postgres(`${server.url}/postgres`, { max: 4, onnotice: () => {} });
   return {
     service: { url: gateway.url, sql, dataApi, s3 },

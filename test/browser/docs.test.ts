@@ -1,13 +1,14 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Gateway, startGateway } from "../../infra/aws-local/api-gateway/server.ts";
+import { type ApiGateway, startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { demoTokens } from "../../infra/local/demo/tokens.ts";
 import { docs } from "../../infra/local/docs.ts";
+import { localDocument } from "../../infra/local/document.ts";
 import { hasBrowser, startBrowser } from "../support/browser.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 
 let stack: Stack;
-let gateway: Gateway;
+let gateway: ApiGateway;
 let browser: Browser;
 let page: Page;
 let requested: string[];
@@ -15,11 +16,10 @@ let errors: string[];
 
 beforeAll(async () => {
   stack = await startStack({ from: "demo" });
-  gateway = await startGateway({
+  gateway = await startApiGateway({
     lambda: stack.lambda,
-    allowedOrigins: [],
-    uploads: false,
-    pages: docs(Object.keys(demoTokens)),
+    document: localDocument(),
+    pages: [docs(Object.keys(demoTokens))],
   });
   if (hasBrowser) browser = await startBrowser();
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { publicReads } from "../../infra/api/public-reads.ts";
-import { type Gateway, startGateway } from "../../infra/aws-local/api-gateway/server.ts";
+import { type ApiGateway, startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
+import { localDocument } from "../../infra/local/document.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor, addClients } from "../support/catalogue.ts";
 import { panelOrigin } from "../support/environment.ts";
@@ -9,7 +10,7 @@ import { type Stack, startStack } from "../support/stack.ts";
 import { hasSharedCache, type SharedCache, startSharedCache } from "./shared-cache.ts";
 
 let stack: Stack;
-let gateway: Gateway;
+let gateway: ApiGateway;
 let cache: SharedCache;
 let administrator: Person;
 /** The requests that reached the origin. */
@@ -20,14 +21,15 @@ beforeAll(async () => {
   stack = await startStack();
   await addClients(stack.sql);
   administrator = await anAdministrator(stack.sql);
-  gateway = await startGateway({
+  gateway = await startApiGateway({
     lambda: stack.lambda,
-    allowedOrigins: [panelOrigin],
-    uploads: false,
-    pages: ({ url = "", rawHeaders }) => {
-      forwarded.push({ url, headers: rawHeaders.join(" ") });
-      return false;
-    },
+    document: localDocument({ allowedOrigins: [panelOrigin] }),
+    pages: [
+      ({ url = "", rawHeaders }) => {
+        forwarded.push({ url, headers: rawHeaders.join(" ") });
+        return false;
+      },
+    ],
   });
   cache = await startSharedCache(gateway.url, publicReads(endpoints));
 });

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import postgres, { type Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { publicReads } from "../../infra/api/public-reads.ts";
-import { type Gateway, startGateway } from "../../infra/aws-local/api-gateway/server.ts";
+import { type ApiGateway, startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { type DataApi, startDataApi } from "../../infra/aws-local/data-api/server.ts";
 import { type Lambda, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
+import { localDocument } from "../../infra/local/document.ts";
 import { settingsOf } from "../../infra/local/functions.ts";
 import { newSecrets } from "../../infra/local/secrets.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
@@ -21,7 +22,7 @@ let directory: string;
 let server: Postgres;
 let dataApi: DataApi;
 let lambda: Lambda;
-let gateway: Gateway;
+let gateway: ApiGateway;
 let cache: SharedCache;
 let sql: Sql;
 let token: string;
@@ -47,7 +48,7 @@ beforeAll(async () => {
     outdir: inject("outdir"),
     settingsOf: (name) => settingsOf(name, shortTimeouts),
   });
-  gateway = await startGateway({ lambda, allowedOrigins: [panelOrigin], uploads: false });
+  gateway = await startApiGateway({ lambda, document: localDocument({ allowedOrigins: [panelOrigin] }) });
   cache = await startSharedCache(gateway.url, publicReads(endpoints));
   sql = postgres(`${server.url}/postgres`, { max: 1, onnotice: () => {} });
   await addClients(sql);

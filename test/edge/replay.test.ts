@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { publicReads } from "../../infra/api/public-reads.ts";
-import { type Gateway, startGateway } from "../../infra/aws-local/api-gateway/server.ts";
+import { type ApiGateway, startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { scale } from "../../infra/local/demo/scale.ts";
+import { localDocument } from "../../infra/local/document.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { anAdministrator } from "../support/people.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 import { hasSharedCache, type SharedCache, startSharedCache } from "./shared-cache.ts";
 
 let stack: Stack;
-let gateway: Gateway;
+let gateway: ApiGateway;
 let cache: SharedCache;
 let readsAtTheOrigin = 0;
 let cookie: string;
@@ -31,14 +32,15 @@ beforeAll(async () => {
   contributors = await stack.sql<{ id: number; slug: string }[]>`select id, slug from contributors order by id`;
   records = contributors.slice(0, 200).map(({ slug }) => `/contributor/slug/${slug}`);
   cookie = `refreshToken=${(await anAdministrator(stack.sql)).token}`;
-  gateway = await startGateway({
+  gateway = await startApiGateway({
     lambda: stack.lambda,
-    allowedOrigins: [],
-    uploads: false,
-    pages: ({ method }) => {
-      if (method === "GET") readsAtTheOrigin += 1;
-      return false;
-    },
+    document: localDocument(),
+    pages: [
+      ({ method }) => {
+        if (method === "GET") readsAtTheOrigin += 1;
+        return false;
+      },
+    ],
   });
   cache = await startSharedCache(gateway.url, publicReads(endpoints));
 });

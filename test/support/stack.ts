@@ -4,11 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres, { type Sql } from "postgres";
 import { afterAll, beforeAll, inject } from "vitest";
-import { startGateway } from "../../infra/aws-local/api-gateway/server.ts";
+import { startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { type DataApi, type DataApiOptions, startDataApi } from "../../infra/aws-local/data-api/server.ts";
+import { invokeApi } from "../../infra/aws-local/lambda/invoke-api.ts";
 import { type Lambda, type LambdaLimits, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { owner } from "../../infra/aws-local/postgres/owner.ts";
 import { type S3, startS3 } from "../../infra/aws-local/s3/server.ts";
+import { localDocument } from "../../infra/local/document.ts";
 import { settingsOf, type Timeouts } from "../../infra/local/functions.ts";
 import { imageBucket } from "../../infra/local/image-bucket.ts";
 import { imagePages } from "../../infra/local/images.ts";
@@ -90,8 +92,11 @@ export async function startStack({
     limits,
     settingsOf: (name) => settingsOf(name, timeouts),
   });
-  const pages = files ? { pages: imagePages(files.s3.url, key) } : {};
-  const gateway = await startGateway({ lambda, key, allowedOrigins, uploads, ...pages });
+  const gateway = await startApiGateway({
+    lambda,
+    document: localDocument({ allowedOrigins, uploads }),
+    pages: [invokeApi(lambda, key), ...(files ? [imagePages(files.s3.url, key)] : [])],
+  });
   process.env.API_URL = gateway.url;
   return {
     url: gateway.url,

@@ -4,10 +4,13 @@ import type { APIGatewayEventIdentity, APIGatewayProxyEvent } from "aws-lambda";
 
 export interface Call {
   readonly request: IncomingMessage;
+  readonly requestId: string;
   readonly path: string;
   /** What follows the question mark. */
   readonly search: string;
   readonly body: Buffer;
+  /** Bodies of these media types are sent as Base64. */
+  readonly binaryTypes: readonly string[];
   /** The path of the matching resource, `/admin-roles/edit/{id}`. */
   readonly resource: string;
   readonly pathParameters: Readonly<Record<string, string>> | null;
@@ -23,28 +26,44 @@ export class MalformedRequest extends Error {
  * integration").
  * @throws {MalformedRequest} when path or query are not properly encoded
  */
-export function proxyEvent({ request, path, search, body, resource, pathParameters }: Call): APIGatewayProxyEvent {
+export function proxyEvent(call: Call): APIGatewayProxyEvent {
+  const { request, path, search, body, binaryTypes, resource, pathParameters } = call;
   const headers = headersOf(request);
+  const single = singleValues(headers);
   const query = queryOf(search);
   const httpMethod = request.method ?? "GET";
+  const isBase64Encoded = body.length > 0 && isBinary(mediaTypeOf(single, "content-type"), binaryTypes);
   return {
     resource,
     path,
     httpMethod,
-    headers: singleValues(headers),
+    headers: single,
     multiValueHeaders: multipleValues(headers),
     queryStringParameters: query.length > 0 ? singleValues(query) : null,
     multiValueQueryStringParameters: query.length > 0 ? multipleValues(query) : null,
     pathParameters: pathParameters && decodedParameters(pathParameters),
     stageVariables: null,
-    requestContext: { ...requestContext(request, path), httpMethod, resourcePath: resource },
-    // No media type is registered as binary, so bodies are text; invalid UTF-8 becomes replacement characters.
-    body: body.length > 0 ? body.toString("utf8") : null,
-    isBase64Encoded: false,
+    requestContext: { ...requestContext(call), httpMethod, resourcePath: resource },
+    // In text, invalid UTF-8 becomes replacement characters.
+    body: body.length > 0 ? body.toString(isBase64Encoded ? "base64" : "utf8") : null,
+    isBase64Encoded,
   };
 }
 
-function requestContext(request: IncomingMessage, path: string) {
+/** The first media type of a header, whose name can have any case, without its parameters. */
+export function mediaTypeOf(headers: APIGatewayProxyEvent["headers"], name: string): string | undefined {
+  const value = Object.entries(headers).find(([each]) => each.toLowerCase() === name)?.[1];
+  return value
+    ?.replace(/[,;].*$/s, "")
+    .trim()
+    .toLowerCase();
+}
+
+/** Whether the API sends and takes content of this type as bytes. */
+export const isBinary = (type: string | undefined, binaryTypes: readonly string[]): boolean =>
+  binaryTypes.includes("*/*") || (type !== undefined && binaryTypes.includes(type));
+
+function requestContext({ request, requestId, path }: Call) {
   const now = new Date();
   return {
     accountId: "123456789012",
@@ -55,7 +74,7 @@ function requestContext(request: IncomingMessage, path: string) {
     identity: identityOf(request),
     path,
     protocol: `HTTP/${request.httpVersion}`,
-    requestId: randomUUID(),
+    requestId,
     requestTime: commonLogTime(now),
     requestTimeEpoch: now.getTime(),
     resourceId: "local",

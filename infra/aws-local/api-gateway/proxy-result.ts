@@ -19,16 +19,21 @@ export interface ProxyResult extends ResultHead {
   readonly body: Buffer;
 }
 
+export interface StreamedResult extends ResultHead {
+  readonly stream: Readable;
+}
+
 /**
  * Reads a function's result, as strictly as API Gateway ("Output format of a Lambda function for proxy integration");
  * undefined means a "malformed Lambda proxy response".
+ * @param acceptsBinary whether a Base64 body is decoded: only for a client that accepts a binary media type of the API
  */
-export function resultOf(given: unknown): ProxyResult | undefined {
+export function resultOf(given: unknown, acceptsBinary: boolean): ProxyResult | undefined {
   if (!isRecord(given)) return undefined;
   const { body = null, isBase64Encoded = false, ...rest } = given;
   const head = headOf(rest);
   if (!head || typeof isBase64Encoded !== "boolean" || (body !== null && typeof body !== "string")) return undefined;
-  return { ...head, body: Buffer.from(body ?? "", isBase64Encoded ? "base64" : "utf8") };
+  return { ...head, body: Buffer.from(body ?? "", isBase64Encoded && acceptsBinary ? "base64" : "utf8") };
 }
 
 /** The head of a result, or the prelude of a stream, which may have cookies as well. */
@@ -92,7 +97,7 @@ const forwardedName = (name: string) => (remapped.has(name.toLowerCase()) ? `x-a
 
 const compress = promisify(gzip);
 
-/** Sends a buffered result, compressed as with `minimumCompressionSize` where the client accepts it. */
+/** Sends a buffered result, compressed from this size on where the client accepts it. */
 export async function sendResult(
   request: IncomingMessage,
   response: ServerResponse,
@@ -111,13 +116,13 @@ export async function sendResult(
 }
 
 /** Sends each chunk as soon as it arrives. When the function fails after the head, the connection is broken. */
-export async function sendStream(response: ServerResponse, head: ResultHead, body: Readable): Promise<void> {
+export async function sendStream(response: ServerResponse, { stream, ...head }: StreamedResult): Promise<void> {
   // The client has disconnected: a pipeline would neither write nor end.
-  if (response.destroyed) return void body.destroy();
+  if (response.destroyed) return void stream.destroy();
   startResponse(response, head);
   // The client gets the head at once; the first chunk may take a while.
   response.flushHeaders();
-  await pipeline(body, response);
+  await pipeline(stream, response);
 }
 
 function startResponse(response: ServerResponse, { statusCode, headers }: ResultHead): void {

@@ -1,140 +1,108 @@
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { type Declaration, functionName, methodsOf } from "../../../lib/contract/declare.ts";
-import { endpoints as interfaceEndpoints } from "../../../lib/contract/endpoints.ts";
-import {
-  corsHeaders,
-  envelopeOf,
-  type GatewayResponse,
-  type GatewayResponseType,
-  gatewayResponses,
-  noFileServiceResponse,
-  preflightHeaders,
-  retryHeaders,
-} from "../../api/gateway-responses.ts";
 import { listen } from "../http/listen.ts";
 import { isForThisMachine } from "../http/loopback.ts";
-import { receiveBody } from "../http/request-body.ts";
-import type { Key } from "../http/signature.ts";
-import { invokeApi } from "../lambda/invoke-api.ts";
-import type { Lambda } from "../lambda/lambda.ts";
 import { RequestTooLarge, TooManyRequests } from "../lambda/refusals.ts";
-import { BuildError, buffered, GatewayError, streamed } from "./integration.ts";
+import { readDocument } from "./document.ts";
+import { GatewayError, type GatewayResponseType, gatewayResponses } from "./gateway-responses.ts";
+import { BuildError, type IntegrationOptions, integrationOf } from "./integration.ts";
 import { MalformedRequest, proxyEvent } from "./proxy-event.ts";
-import { sendResult, sendStream } from "./proxy-result.ts";
-import { type Match, router } from "./routes.ts";
+import { type ProxyResult, type StreamedResult, sendResult, sendStream } from "./proxy-result.ts";
+import { receiveBody } from "./request-body.ts";
+import { router } from "./routes.ts";
 
-export interface GatewayOptions {
+export interface ApiGatewayOptions {
   readonly port?: number;
-  readonly endpoints?: readonly Declaration[];
-  readonly lambda: Lambda;
-  readonly allowedOrigins: readonly string[];
-  /** Called when a page of another origin sends a request, or a preflight, to an endpoint with a permission. */
-  readonly onForeignOrigin?: (origin: string) => void;
-  /** Without uploads the gateway answers 503 on the routes of the file service. */
-  readonly uploads: boolean;
-  /** The key that requests to the Invoke API must be signed with. Without a key there is no Invoke API. */
-  readonly key?: Key;
-  /** Other pages of the local server. The gateway calls this first; true means that it has answered. */
-  readonly pages?: (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
-  readonly limits?: Partial<GatewayLimits>;
+  /** The OpenAPI document that AWS would import. */
+  readonly document: unknown;
+  /** Functions are found by the names in the integrations' URIs. */
+  readonly lambda: IntegrationOptions["lambda"];
+  /** Other pages of this server, asked one after another before all routes. */
+  readonly pages?: readonly Pages[];
+  readonly limits?: Partial<ApiGatewayLimits>;
 }
 
-export interface GatewayLimits {
+/** Returns whether it has answered. */
+export type Pages = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
+
+export interface ApiGatewayLimits {
   readonly bodyBytes: number;
-  /** For a buffered answer, or for the head of a streamed one. */
+  /** Of integrations that do not say how long they may take. */
   readonly timeoutInMilliseconds: number;
-  readonly compressedBytesMin: number;
   /** Of the request line and all headers together. */
   readonly headerBytes: number;
 }
 
 /** API Gateway, "Quotas for configuring and running a REST API". */
-const quotas: GatewayLimits = {
+const quotas: ApiGatewayLimits = {
   bodyBytes: 10 * 1_048_576,
   timeoutInMilliseconds: 29_000,
-  compressedBytesMin: 1_024,
   headerBytes: 10_240,
 };
 
-export interface Gateway {
+export interface ApiGateway {
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Starts a server that answers as the REST API does, from the same declarations. */
-export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { endpoints = interfaceEndpoints, lambda, allowedOrigins } = options;
+/**
+ * Starts a server that runs a REST API's document as API Gateway does.
+ * @throws {Error} when it cannot run all of it
+ */
+export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGateway> {
+  const { lambda, pages = [] } = options;
   const limits = { ...quotas, ...options.limits };
-  const find = router(endpoints);
-  const invoke = options.key ? invokeApi(lambda, options.key) : async () => false;
+  const document = readDocument(options.document);
+  const binaryTypes = document["x-amazon-apigateway-binary-media-types"] ?? [];
+  const compressedBytesMin = document["x-amazon-apigateway-minimum-compression-size"] ?? Number.POSITIVE_INFINITY;
+  const responseOf = gatewayResponses(document["x-amazon-apigateway-gateway-responses"]);
+  const integrationOptions = {
+    lambda,
+    timeoutInMilliseconds: limits.timeoutInMilliseconds,
+    binaryTypes,
+  };
+  const find = router(
+    Object.entries(document.paths).map(([path, operations]) => {
+      const integrations = Object.entries(operations).map(([name, operation]) => {
+        const method = name.toUpperCase();
+        return [method, integrationOf(`${method} ${path}`, operation, integrationOptions)] as const;
+      });
+      return [path, new Map(integrations)] as const;
+    }),
+  );
 
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (!isForThisMachine(request)) return sendError(request, response, undefined, gatewayResponses.ACCESS_DENIED);
-    if (await options.pages?.(request, response)) return;
+  const resultOf = async (request: IncomingMessage, requestId: string): Promise<ProxyResult | StreamedResult> => {
     // The path is compared as it was sent; a URL object would resolve `..` and `//`.
     const [path = "", search = ""] = (request.url ?? "").split(/\?(.*)/s);
-    if (await invoke(path, request, response)) return;
     const match = find(path);
-    reportForeign(match, request);
-    if (match && request.method === "OPTIONS") return preflight(request, response, match);
+    const integrate = match?.resource.get(request.method ?? "");
+    if (!match || !integrate) throw new GatewayError("MISSING_AUTHENTICATION_TOKEN");
+    const body = await receiveBody(request, limits.bodyBytes);
+    const { path: resource, pathParameters } = match;
+    return await integrate(
+      proxyEvent({ request, requestId, path, search, body, binaryTypes, resource, pathParameters }),
+    );
+  };
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const requestId = randomUUID();
     try {
-      await serve(request, response, match, path, search);
+      if (!isForThisMachine(request)) throw new GatewayError("ACCESS_DENIED");
+      for (const each of pages) if (await each(request, response)) return;
+      response.setHeader("x-amzn-RequestId", requestId);
+      const result = await resultOf(request, requestId);
+      if ("stream" in result) await sendStream(response, result);
+      else await sendResult(request, response, result, compressedBytesMin);
     } catch (error) {
-      // The status has been sent: the broken connection tells the client that the list is incomplete.
+      // The status has been sent: the broken connection tells the client that the response is incomplete.
       if (response.headersSent || request.errored) return void response.destroy();
-      sendError(request, response, match, gatewayResponseOf(error));
+      const result =
+        error instanceof BuildError
+          ? { statusCode: 500, headers: [], body: Buffer.from(JSON.stringify({ message: error.message })) }
+          : responseOf(responseTypeOf(error), requestId, request.headers);
+      await sendResult(request, response, result, compressedBytesMin);
     }
-  };
-
-  const reportForeign = (match: Match | undefined, { headers: { origin } }: IncomingMessage) => {
-    const isAdministrative = match?.declarations.some(({ permission }) => permission);
-    if (isAdministrative && origin !== undefined && !allowedOrigins.includes(origin)) options.onForeignOrigin?.(origin);
-  };
-
-  const serve = async (
-    request: IncomingMessage,
-    response: ServerResponse,
-    match: Match | undefined,
-    path: string,
-    search: string,
-  ): Promise<void> => {
-    const declaration = match?.declarations.find((each) => methodsOf(each).includes(request.method ?? ""));
-    if (!match || !declaration) throw new GatewayError("MISSING_AUTHENTICATION_TOKEN");
-    const received = await receiveBody(request, limits.bodyBytes);
-    if ("error" in received) throw new GatewayError(received.error);
-    if (declaration.files && !options.uploads) return sendError(request, response, match, noFileServiceResponse);
-    const { resource, pathParameters } = match;
-    const event = proxyEvent({ request, path, search, ...received, resource, pathParameters });
-    response.setHeader("x-amzn-RequestId", event.requestContext.requestId);
-    const name = functionName(declaration);
-    if ("list" in declaration.answers) {
-      const { head, body: content } = await streamed(lambda, name, event, limits.timeoutInMilliseconds);
-      await sendStream(response, head, content);
-    } else {
-      const result = await buffered(lambda, name, event, limits.timeoutInMilliseconds);
-      await sendResult(request, response, result, limits.compressedBytesMin);
-    }
-  };
-
-  const preflight = ({ headers }: IncomingMessage, response: ServerResponse, { declarations }: Match) => {
-    response.writeHead(204, preflightHeaders(declarations, allowedOrigins, headers.origin)).end();
-  };
-
-  const sendError = (
-    { headers }: IncomingMessage,
-    response: ServerResponse,
-    match: Match | undefined,
-    answer: GatewayResponse,
-  ) => {
-    const body = envelopeOf(answer);
-    response.writeHead(answer.status, {
-      ...corsHeaders(match?.declarations[0] ?? {}, allowedOrigins, headers.origin),
-      ...retryHeaders(answer),
-      "Content-Type": "application/json",
-      "Content-Length": Buffer.byteLength(body),
-    });
-    response.end(body);
   };
 
   return await listen({
@@ -146,14 +114,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         response.destroy();
       });
     },
-    clientError: answerMalformed,
+    clientError: (error, socket) => answerMalformed(error, socket, responseOf("DEFAULT_4XX", randomUUID(), {})),
   });
-}
-
-function gatewayResponseOf(error: unknown): GatewayResponse {
-  return error instanceof BuildError
-    ? { status: 500, message: error.message }
-    : gatewayResponses[responseTypeOf(error)];
 }
 
 function responseTypeOf(error: unknown): GatewayResponseType {
@@ -167,13 +129,14 @@ function responseTypeOf(error: unknown): GatewayResponseType {
 }
 
 /** Answers bytes that are not HTTP, and headers that are longer than API Gateway accepts. */
-function answerMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+function answerMalformed(error: NodeJS.ErrnoException, socket: Socket, { statusCode, headers, body }: ProxyResult) {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-  const isTooLong = error.code === "HPE_HEADER_OVERFLOW";
-  const answer = isTooLong ? { status: 431, message: "Request header fields too large" } : gatewayResponses.DEFAULT_4XX;
-  const body = envelopeOf(answer);
-  socket.end(
-    `HTTP/1.1 ${answer.status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
-      `Access-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const lines = [
+    `HTTP/1.1 ${statusCode} Refused`,
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    "Content-Type: application/json",
+    `Content-Length: ${body.length}`,
+    "Connection: close",
+  ];
+  socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`);
 }

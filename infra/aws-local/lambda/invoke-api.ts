@@ -4,20 +4,20 @@ import { type Key, signatureErrors, verifier } from "../http/signature.ts";
 import type { Lambda } from "./lambda.ts";
 import { RequestTooLarge, TooManyRequests } from "./refusals.ts";
 
-const invocations = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/;
+const invocations = /^\/2015-03-31\/functions\/([^/?]+)\/invocations(?:\?|$)/;
 /** Higher than Lambda's own limits, which answer 413 with Lambda's message. */
 const bodyBytesMax = 64 * 1_048_576;
 
 /**
- * Lambda's own Invoke API, so that the AWS CLI runs functions with `--endpoint-url` (Lambda API reference, "Invoke").
+ * Lambda's own Invoke API, as `pages` of the gateway, so that the AWS CLI runs functions with `--endpoint-url` (Lambda API reference, "Invoke").
  * Requests must be signed, because operators' functions can be run by it. A request with an `Origin` header, which
  * browsers send for a web page, gets 403.
  * @returns whether it has answered
  */
 export const invokeApi = (lambda: Lambda, key: Key) => {
   const signatureErrorOf = verifier("lambda", key);
-  return async (path: string, request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
-    const name = invocations.exec(path)?.[1];
+  return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
+    const name = invocations.exec(request.url ?? "")?.[1];
     if (name === undefined || request.method !== "POST") return false;
     send(response, await handle(lambda, name, request, signatureErrorOf));
     return true;

@@ -1,3 +1,4 @@
+import { Stack } from "aws-cdk-lib";
 import {
   AccessLogFormat,
   ApiDefinition,
@@ -15,12 +16,18 @@ import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { CfnSamplingRule } from "aws-cdk-lib/aws-xray";
 import { Construct } from "constructs";
 import { type Declaration, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
-import { type DefinitionProps, definitionOf } from "../../api/definition.ts";
+import { apiDocument } from "../../api/document.ts";
 import type { StageSettings, Throttle } from "../../settings/schema.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import { makeLog } from "../shared/log.ts";
 
-export type RestApiProps = Omit<DefinitionProps, "invoker">;
+export interface RestApiProps {
+  readonly prefix: string;
+  readonly endpoints: readonly Declaration[];
+  readonly settings: StageSettings;
+  /** The function of each endpoint, by name. Endpoints of the file service have none on a stage without uploads. */
+  readonly targets: ReadonlyMap<string, IFunction>;
+}
 
 /**
  * The access log has one line of JSON per request; these fields are strings. The functions log the same `requestId`.
@@ -52,7 +59,7 @@ const tracedShare = 0.05;
 /** The first segment of URLs under API Gateway's own domain. */
 const stageName = "v1";
 
-/** The REST API. Its routes are imported (definition.ts); here are deployment, throttles, logs and traces. */
+/** The REST API. Its routes are imported (infra/api/document.ts); here are deployment, throttles, logs and traces. */
 export class ColophonApi extends Construct {
   readonly api: SpecRestApi;
   readonly accessLog: LogGroup;
@@ -61,10 +68,19 @@ export class ColophonApi extends Construct {
     super(scope, id);
     const { settings, prefix, endpoints, targets } = props;
     this.accessLog = makeLog(this, "AccessLog", `/colophon/${settings.name}/access`, settings);
-    const definition = definitionOf({ ...props, invoker: this.makeInvoker(targets) });
+    const { partition, region } = Stack.of(this);
+    const document = apiDocument({
+      title: prefix,
+      endpoints,
+      settings,
+      partition,
+      region,
+      functionArnOf: (name) => targets.get(name)?.functionArn ?? missing(name),
+      invokerArn: this.makeInvoker(targets),
+    });
     this.api = new SpecRestApi(this, "Api", {
       restApiName: prefix,
-      apiDefinition: ApiDefinition.fromInline(definition),
+      apiDefinition: ApiDefinition.fromInline(document),
       endpointTypes: [EndpointType.REGIONAL],
       // The account stack has this role (account-stack.ts).
       cloudWatchRole: false,
@@ -145,6 +161,10 @@ export class ColophonApi extends Construct {
       securityPolicy: SecurityPolicy.TLS_1_2,
     });
   }
+}
+
+function missing(name: string): never {
+  throw new Error(`There is no function ${name}`);
 }
 
 function kindOf({ files, method, answers }: Declaration): Exclude<keyof StageSettings["throttles"], "preflights"> {

@@ -4,6 +4,7 @@ import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from "aws-cdk
 import { Architecture, Code, Function as Lambda, LoggingFormat, Runtime } from "aws-cdk-lib/aws-lambda";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
+import { streamSecondsMax } from "../../api/document.ts";
 import type { Packaged } from "../../build/package.ts";
 import type { StageSettings } from "../../settings/schema.ts";
 import { acknowledge } from "./acknowledge.ts";
@@ -99,6 +100,5 @@ const documents = (policies: Readonly<Record<string, PolicyStatement[]>>) =>
 export const bufferedTimeout = Duration.seconds(29);
 /** Lambda's maximum, for operators' functions. */
 export const longTimeout = Duration.minutes(15);
-/** The stage's `streams.secondsMax`, or Lambda's maximum. */
-export const streamTimeout = ({ streams }: Pick<StageSettings, "streams">): Duration =>
-  streams ? Duration.seconds(streams.secondsMax) : longTimeout;
+export const streamTimeout = (settings: Pick<StageSettings, "streams">): Duration =>
+  Duration.seconds(streamSecondsMax(settings));

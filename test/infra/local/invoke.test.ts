@@ -2,15 +2,17 @@ import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Gateway, startGateway } from "../../../infra/aws-local/api-gateway/server.ts";
+import { type ApiGateway, startApiGateway } from "../../../infra/aws-local/api-gateway/server.ts";
+import { invokeApi } from "../../../infra/aws-local/lambda/invoke-api.ts";
 import { startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
+import { restApi } from "../../../infra/aws-local/test/rest-api.ts";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
 import { key } from "../../support/environment.ts";
 import { echo, writeFunctions } from "./fixtures.ts";
 
 const script = join(import.meta.dirname, "../../../infra/local/invoke.ts");
 let built: Awaited<ReturnType<typeof writeFunctions>>;
-let gateway: Gateway;
+let gateway: ApiGateway;
 
 beforeAll(async () => {
   built = await writeFunctions({
@@ -18,7 +20,8 @@ beforeAll(async () => {
     "ops/echo": "export const handler = async (event) => event;",
     "ops/fail": "export const handler = async () => { throw new RangeError('too far'); };",
   });
-  gateway = await startGateway({ lambda: await startLambda(built), key, allowedOrigins: [], uploads: false });
+  const lambda = await startLambda(built);
+  gateway = await startApiGateway({ document: restApi({}), lambda, pages: [invokeApi(lambda, key)] });
   await writeCredentials(built.outdir, key);
   await writeFile(join(built.outdir, "payload.json"), '{"days":3}');
 });

@@ -1,39 +1,52 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { apiDocument } from "../../../infra/api/document.ts";
 import { settings } from "../../../infra/stages.ts";
-import { type Declaration, functionName, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
+import { functionName, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { integrationOf, invokedBy, type Operation, operationsOf } from "./rest-api.ts";
-import { type Resource, spell, type Template, useSynthesis } from "./synthesis.ts";
+import { type Properties, type Resource, spell, type Template, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
 
-const routesFor = (declaration: Declaration) =>
-  routesOf(declaration).flatMap((path) => methodsOf(declaration).map((method) => `${method} ${path}`));
-
-/** The function behind an operation, through its alias where it has one. */
-function target(template: Template, operation: Operation | undefined): Resource {
-  const found = invokedBy(template, operation);
-  return found.Type === "AWS::Lambda::Alias" ? template.find(found.Properties.FunctionName) : found;
-}
-
 const byName = ({ Properties }: Resource) => Properties.FunctionName as string;
 
-describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throttles, logRetentionDays, ...stage }) => {
+/** What a stage calls to run a function: its alias where releases are gradual. */
+function arnOf(template: Template, name: string): string {
+  const lambda = template.all("Lambda::Function").find((each) => byName(each) === name);
+  const alias = template.all("Lambda::Alias").find(({ Properties }) => Properties.FunctionName.Ref === lambda?.id);
+  return alias ? `\${${alias.id}}` : `\${${lambda?.id}.Arn}`;
+}
+
+/** The document that API Gateway imports, with its references in words. */
+const documentOf = (template: Template): Properties =>
+  JSON.parse(JSON.stringify(template.one("ApiGateway::RestApi").Properties.Body), (_, value) =>
+    ["Ref", "Fn::GetAtt", "Fn::Join"].some((each) => each in Object(value)) ? spell(value) : value,
+  );
+
+describe.each(settings.stages)("The API of stage $name", (stage) => {
+  const { name, uploads, throttles, logRetentionDays } = stage;
   const served = endpoints.filter(({ files }) => uploads || !files);
   let template: Template;
-  const streamSeconds = stage.streams?.secondsMax ?? 900;
-  let operations: ReadonlyMap<string, Operation>;
 
   beforeAll(() => {
     template = synthesis.template(`colophon-${name}`);
-    operations = operationsOf(template);
   });
 
-  it("has a route for each declaration, also without its parameter, a preflight for each path, and no other", () => {
-    const preflights = new Set(endpoints.flatMap(routesOf).map((path) => `OPTIONS ${path}`));
-    expect([...operations.keys()].sort()).toEqual([...endpoints.flatMap(routesFor), ...preflights].sort());
+  const invoker = () => template.all("IAM::Role").find(({ id }) => id.startsWith("RestInvoker"));
+
+  it("is the API document, with the stage's own functions", () => {
+    const expected = apiDocument({
+      title: `colophon-${name}`,
+      endpoints,
+      settings: stage,
+      partition: spell({ Ref: "AWS::Partition" }),
+      region: settings.account.region,
+      functionArnOf: (each) => arnOf(template, `colophon-${name}-${each}`),
+      invokerArn: `\${${invoker()?.id}.Arn}`,
+    });
+
+    expect(documentOf(template)).toEqual(JSON.parse(JSON.stringify(expected)));
   });
 
   it("has a Lambda for each declaration, and no other but what is scheduled", () => {
@@ -48,46 +61,36 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
     );
   });
 
-  it.each(served.flatMap((each) => routesFor(each).map((route) => [route, each] as const)))(
-    "serves %s by its function",
-    (route, declaration) => {
-      const operation = operations.get(route);
-      const lambda = target(template, operation);
-      const isStreaming = "list" in declaration.answers;
-
-      expect(byName(lambda)).toBe(`colophon-${name}-${functionName(declaration)}`);
-      expect(operation).not.toHaveProperty("security");
-      const { uri, credentials: _, ...integration } = integrationOf(operation);
-      expect(integration).toEqual({
-        type: "aws_proxy",
-        httpMethod: "POST",
-        ...(isStreaming ? { responseTransferMode: "STREAM", timeoutInMillis: 1_000 * streamSeconds } : {}),
-      });
-      expect(spell(uri)).toMatch(
-        isStreaming
-          ? /:lambda:path\/2021-11-15\/functions\/\$\{[\w.]+\}\/response-streaming-invocations$/
-          : /:lambda:path\/2015-03-31\/functions\/\$\{[\w.]+\}\/invocations$/,
-      );
-      expect(lambda.Properties.Timeout).toBe(isStreaming ? streamSeconds : 29);
-      expect(lambda.Properties.ReservedConcurrentExecutions).toBe(isStreaming ? stage.streams?.concurrent : undefined);
-    },
-  );
+  it("gives a list as long as its stream may take, and everything else as long as API Gateway waits", () => {
+    for (const declaration of served) {
+      const isList = "list" in declaration.answers;
+      const lambda = template
+        .all("Lambda::Function")
+        .find((each) => byName(each) === `colophon-${name}-${functionName(declaration)}`);
+      expect([
+        functionName(declaration),
+        lambda?.Properties.Timeout,
+        lambda?.Properties.ReservedConcurrentExecutions,
+      ]).toEqual([
+        functionName(declaration),
+        isList ? (stage.streams?.secondsMax ?? 900) : 29,
+        isList ? stage.streams?.concurrent : undefined,
+      ]);
+    }
+  });
 
   it("calls functions as a role that may call these and no others, and nobody else lets API Gateway in", () => {
-    const calling = [...operations.values()].map(integrationOf).filter(({ type }) => type === "aws_proxy");
-    const [role] = new Set(calling.map(({ credentials }) => template.find(credentials)));
-    const { AssumeRolePolicyDocument, Policies, ManagedPolicyArns = [] } = role?.Properties ?? {};
+    const { AssumeRolePolicyDocument, Policies, ManagedPolicyArns = [] } = invoker()?.Properties ?? {};
     const [{ Effect, Action, Resource: allowed }] = Policies[0].PolicyDocument.Statement;
-    const called = calling.map(({ uri }) => spell(uri).match(/(?<=functions\/)[^/]+/)?.[0]);
 
-    for (const { credentials } of calling) expect(template.find(credentials)).toBe(role);
     expect(AssumeRolePolicyDocument.Statement).toEqual([
       { Action: "sts:AssumeRole", Effect: "Allow", Principal: { Service: "apigateway.amazonaws.com" } },
     ]);
     expect([Policies.length, Policies[0].PolicyDocument.Statement.length, ManagedPolicyArns]).toEqual([1, 1, []]);
     expect([Effect, Action]).toEqual(["Allow", "lambda:InvokeFunction"]);
-    expect((allowed as unknown[]).map(spell).sort()).toEqual([...new Set(called)].sort());
-    expect(allowed).toHaveLength(served.length);
+    expect((allowed as unknown[]).map(spell).sort()).toEqual(
+      served.map((each) => arnOf(template, `colophon-${name}-${functionName(each)}`)).sort(),
+    );
     const principals = template.all("Lambda::Permission").map(({ Properties }) => Properties.Principal);
     expect(principals).not.toContain("apigateway.amazonaws.com");
   });
@@ -122,7 +125,10 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
       ]),
     );
 
-    expect(Object.keys(limits).sort()).toEqual(["* *", ...endpoints.flatMap(routesFor)].sort());
+    const routes = endpoints.flatMap((each) =>
+      routesOf(each).flatMap((path) => methodsOf(each).map((method) => `${method} ${path}`)),
+    );
+    expect(Object.keys(limits).sort()).toEqual(["* *", ...routes].sort());
     expect(limits).toMatchObject({
       "* *": throttles.preflights,
       "GET /contributors": throttles.lists,
@@ -166,9 +172,12 @@ describe.each(settings.stages)("The API of stage $name", ({ name, uploads, throt
 describe("A stage with gradual releases", () => {
   it("calls functions by an alias, whose traffic goes back when answers fail", () => {
     const template = synthesis.template("colophon-prod");
-    const routes = [...operationsOf(template)].filter(([route]) => !route.startsWith("OPTIONS"));
-    for (const [, operation] of routes) {
-      const alias = invokedBy(template, operation);
+    const served = Object.values<Properties>(documentOf(template).paths)
+      .flatMap((each) => Object.values<Properties>(each))
+      .map((each) => each["x-amazon-apigateway-integration"])
+      .filter(({ type }) => type === "aws_proxy");
+    for (const { uri } of served) {
+      const alias = template.find({ Ref: /(?<=functions\/\$\{)\w+(?=\}\/)/.exec(uri)?.[0] });
       const { ApplicationName, DeploymentGroupName } = alias.UpdatePolicy?.CodeDeployLambdaAliasUpdate ?? {};
       const group = template.find(DeploymentGroupName).Properties;
       const alarms = group.AlarmConfiguration.Alarms;

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
+import { startApiGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
 import { signRequest } from "../../../../infra/aws-local/http/signature.ts";
 import { type S3, startS3 } from "../../../../infra/aws-local/s3/server.ts";
+import { lambdaOf, restApi } from "../../../../infra/aws-local/test/rest-api.ts";
 import { coverPages } from "../../../../infra/local/demo/covers.ts";
 import { readDemo } from "../../../../infra/local/demo/load.ts";
 import type { Series } from "../../../../infra/local/demo/types.ts";
@@ -16,26 +17,18 @@ import { key } from "../../../support/environment.ts";
 
 let directory: string;
 let s3: S3;
-let gateway: Awaited<ReturnType<typeof startGateway>>;
+let gateway: Awaited<ReturnType<typeof startApiGateway>>;
 let series: Series[];
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-images-"));
   s3 = await startS3({ directory, buckets: [imageBucket], key });
-  const nothing = () => Promise.reject();
-  const lambda = {
-    names: new Set<string>(),
-    invoke: nothing,
-    stream: nothing,
-    send: nothing,
-    provision: nothing,
-    renew: nothing,
-    close: nothing,
-  };
   series = await readDemo<Series>("series");
-  const [covers, images] = [coverPages(series), imagePages(s3.url, key)];
-  const pages: typeof images = async (...call) => (await covers(...call)) || (await images(...call));
-  gateway = await startGateway({ lambda, allowedOrigins: [], uploads: true, pages });
+  gateway = await startApiGateway({
+    document: restApi({}),
+    lambda: lambdaOf({}),
+    pages: [coverPages(series), imagePages(s3.url, key)],
+  });
   await put("avatars/one.webp", Buffer.from("an image"));
 });
 

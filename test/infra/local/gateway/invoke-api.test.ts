@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Gateway, startGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
+import { type ApiGateway, startApiGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
 import { newKey, signRequest } from "../../../../infra/aws-local/http/signature.ts";
-import { startLambda } from "../../../../infra/aws-local/lambda/lambda.ts";
+import { invokeApi } from "../../../../infra/aws-local/lambda/invoke-api.ts";
+import { type Lambda, startLambda } from "../../../../infra/aws-local/lambda/lambda.ts";
+import { restApi } from "../../../../infra/aws-local/test/rest-api.ts";
 import { key } from "../../../support/environment.ts";
 import { send, streaming, writeFunctions } from "../fixtures.ts";
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;
-let gateway: Gateway;
+let gateway: ApiGateway;
+const start = (lambda: Lambda) => startApiGateway({ document: restApi({}), lambda, pages: [invokeApi(lambda, key)] });
 
 beforeAll(async () => {
   built = await writeFunctions({
@@ -16,7 +19,7 @@ beforeAll(async () => {
     "things/list": streaming(`start({ statusCode: 200, headers: { "X-Kind": "list" } }).write("[]"); stream.end();`),
   });
   const lambda = await startLambda(built);
-  gateway = await startGateway({ lambda, key, allowedOrigins: ["https://panel.example.com"], uploads: false });
+  gateway = await start(lambda);
 });
 
 afterAll(async () => {
@@ -55,7 +58,7 @@ describe("Lambda's Invoke API", () => {
     const release = built.newGate();
     const running = lambda.invoke("ops-later", {});
 
-    const { url, close } = await startGateway({ lambda, key, allowedOrigins: [], uploads: false });
+    const { url, close } = await start(lambda);
     const headers = await signRequest("lambda", key, new URL(url + pathOf("ops-later")), "POST", Buffer.from("{}"));
     const refused = await fetch(url + pathOf("ops-later"), { method: "POST", body: "{}", headers });
     expect(refused.status).toBe(429);
@@ -77,7 +80,7 @@ describe("Lambda's Invoke API", () => {
     const release = built.newGate();
     const running = lambda.invoke("ops-later", {});
 
-    const { url, close } = await startGateway({ lambda, key, allowedOrigins: [], uploads: false });
+    const { url, close } = await start(lambda);
     const signature = await signRequest("lambda", key, new URL(url + pathOf("ops-later")), "POST", Buffer.from("{}"));
     const headers = { ...signature, "X-Amz-Invocation-Type": "Event" };
     const accepted = await fetch(url + pathOf("ops-later"), { method: "POST", body: "{}", headers });
@@ -178,6 +181,6 @@ describe("Lambda's Invoke API", () => {
   });
 
   it("does not answer other methods than POST", async () => {
-    expect((await send(gateway.url, "/2015-03-31/functions/ops-echo/invocations")).status).toBe(404);
+    expect((await send(gateway.url, "/2015-03-31/functions/ops-echo/invocations")).status).toBe(403);
   });
 });

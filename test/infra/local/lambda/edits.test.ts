@@ -63,7 +63,7 @@ it("shows a build error in answer and terminal, and works again when the code is
   const broken = await nobody();
 
   expect(broken.status).toBe(500);
-  expect(broken.body.data).toContain(file);
+  expect(broken.body.message).toContain(file);
   expect(service.output()).toContain(file);
 
   await edit(file, (text) => text.replace(/\($/, ""));
@@ -160,7 +160,7 @@ describe("A mistake in SQL", () => {
     const { status, body } = await call("/admin-roles");
 
     expect(status).toBe(500);
-    expect(body.data).toBe(
+    expect(body.message).toBe(
       `Migration 9999-shelves failed: ${file}:5:6: ERROR: type "bogus" does not exist; SQLState: 42704\n` +
         "  id bogus\n     ^",
     );
@@ -177,7 +177,7 @@ describe("A mistake in SQL", () => {
     const { status, body } = await call("/admin-roles");
 
     expect(status).toBe(500);
-    expect(body.data).toBe(
+    expect(body.message).toBe(
       `${file}:${index + 1}:${column + 1}: ERROR: syntax error at or near "onto"; SQLState: 42601\n` +
         `${lines[index]}\n${" ".repeat(column)}^`,
     );

@@ -1,13 +1,14 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
-import { startLambda } from "../../../../infra/aws-local/lambda/lambda.ts";
+import { startApiGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
+import { echo, lambdaOf } from "../../../../infra/aws-local/test/rest-api.ts";
+import { send } from "../../../../infra/aws-local/test/send.ts";
+import { localDocument } from "../../../../infra/local/document.ts";
 import type { StageSettings } from "../../../../infra/settings/schema.ts";
 import { settings } from "../../../../infra/stages.ts";
 import { listContributors } from "../../../../lib/contract/contributors.ts";
 import { endpoints } from "../../../../lib/contract/endpoints.ts";
 import { inputParser } from "../../../../lib/http/input.ts";
-import { echo, send, writeFunctions } from "../../local/fixtures.ts";
 import { type Properties, type Synthesis, spell, synthesize, type Template, useSynthesis } from "../synthesis.ts";
 import { countedBy, type Visit } from "./waf.ts";
 
@@ -130,10 +131,9 @@ describe("The firewall", () => {
   );
 
   it("sees no limit that the function does not see", async () => {
-    const built = await writeFunctions({ "contributors/list": echo });
-    const lambda = await startLambda(built);
+    const lambda = lambdaOf({ "contributors-list": echo });
     const buffered = { ...listContributors, answers: { message: "" } };
-    const gateway = await startGateway({ lambda, endpoints: [buffered], allowedOrigins: [], uploads: false });
+    const gateway = await startApiGateway({ lambda, document: localDocument({ endpoints: [buffered] }) });
     const parse = inputParser(listContributors);
     /** What the function would read: no records if it answers 400, and all without a limit. */
     const recordsOf = async (query: string) => {
@@ -162,8 +162,6 @@ describe("The firewall", () => {
       },
     );
     await gateway.close();
-    await lambda.close();
-    await built.remove();
   });
 
   it("counts nothing else as a whole list", () => {

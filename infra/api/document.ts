@@ -1,0 +1,67 @@
+import { byRoute, type Declaration, functionName, methodsOf } from "../../lib/contract/declare.ts";
+import type { StageSettings } from "../settings/schema.ts";
+import { envelopeOf, gatewayResponseDefinitions, noFileServiceResponse } from "./gateway-responses.ts";
+import { errorMock, preflightMock } from "./mock.ts";
+
+export interface ApiDocumentProps {
+  readonly title: string;
+  readonly endpoints: readonly Declaration[];
+  readonly settings: Pick<StageSettings, "allowedOrigins" | "uploads" | "streams">;
+  readonly partition: string;
+  readonly region: string;
+  /** The ARN of the function with this name. */
+  readonly functionArnOf: (name: string) => string;
+  /** The ARN of the role by which API Gateway calls the functions. */
+  readonly invokerArn: string;
+}
+
+const compressedBytesMin = 1_024;
+
+/**
+ * The OpenAPI document that API Gateway imports, on AWS and on this machine: version 3.0, the newest that it supports,
+ * with its own extensions. It maps each path to its integration. It has no schemas (lib/contract/openapi.json has them):
+ * the functions validate, and the template, which contains this document, stays small. API Gateway finds path
+ * parameters in the paths.
+ */
+export const apiDocument = (props: ApiDocumentProps) => ({
+  openapi: "3.0.3",
+  info: { title: props.title, version: "1" },
+  paths: Object.fromEntries([...byRoute(props.endpoints)].map(([path, each]) => [path, operations(each, props)])),
+  "x-amazon-apigateway-gateway-responses": gatewayResponseDefinitions(),
+  "x-amazon-apigateway-minimum-compression-size": compressedBytesMin,
+});
+
+/** How long a list may take: Lambda's maximum, if the stage does not say less. */
+export const streamSecondsMax = ({ streams }: Pick<StageSettings, "streams">): number => streams?.secondsMax ?? 900;
+
+function operations(declarations: readonly Declaration[], props: ApiDocumentProps) {
+  const { allowedOrigins, uploads } = props.settings;
+  const operation = (each: Declaration) =>
+    each.files && !uploads
+      ? errorMock(each, noFileServiceResponse.status, envelopeOf(noFileServiceResponse), allowedOrigins)
+      : proxy(each, props);
+  return {
+    ...Object.fromEntries(
+      declarations.flatMap((each) => methodsOf(each).map((method) => [method.toLowerCase(), operation(each)])),
+    ),
+    options: preflightMock(declarations, allowedOrigins),
+  };
+}
+
+/** Lists can have any length, so they are streamed. A stream may take as long as the timeout of its function. */
+function proxy(declaration: Declaration, { settings, partition, region, functionArnOf, invokerArn }: ApiDocumentProps) {
+  const isStream = "list" in declaration.answers;
+  const [version, action] = isStream ? ["2021-11-15", "response-streaming-invocations"] : ["2015-03-31", "invocations"];
+  const functionArn = functionArnOf(functionName(declaration));
+  return {
+    // A proxy integration returns the function's response unchanged.
+    responses: {},
+    "x-amazon-apigateway-integration": {
+      type: "aws_proxy",
+      httpMethod: "POST",
+      uri: `arn:${partition}:apigateway:${region}:lambda:path/${version}/functions/${functionArn}/${action}`,
+      credentials: invokerArn,
+      ...(isStream ? { responseTransferMode: "STREAM", timeoutInMillis: 1_000 * streamSecondsMax(settings) } : {}),
+    },
+  };
+}

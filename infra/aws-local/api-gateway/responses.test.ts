@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { RequestTooLarge, TooManyRequests } from "../lambda/refusals.ts";
+import { lambdaOf, obey, restApi, served, streamed } from "../test/rest-api.ts";
+import { send } from "../test/send.ts";
+import { type ApiGateway, startApiGateway } from "./server.ts";
+
+/* What clients get: a function's result, a mock's response, or one of the gateway's own. */
+
+const lambda = lambdaOf({
+  obey,
+  fail: () => ({ errorType: "Error", errorMessage: "secret" }),
+  broken: () => ({ errorType: "BuildFailure", errorMessage: "x.ts:1: unexpected }" }),
+  throttled: () => Promise.reject(new TooManyRequests("ConcurrentInvocationLimitExceeded")),
+  "too-large": () => Promise.reject(new RequestTooLarge("Request must be smaller")),
+  hang: () => new Promise(() => {}),
+});
+
+const panel = "https://panel.example.com";
+const mock = {
+  responses: { 207: { headers: { "X-Fixed": {} } } },
+  "x-amazon-apigateway-integration": {
+    type: "mock",
+    passthroughBehavior: "never",
+    requestTemplates: { "application/json": '{"statusCode":207}', "text/plain": '{"statusCode":208}' },
+    responses: {
+      default: {
+        statusCode: "207",
+        responseParameters: { "method.response.header.X-Fixed": "'always'" },
+        responseTemplates: {
+          "application/json": [
+            '#set($origin = $input.params().header.get("Origin"))',
+            `#if($origin == "${panel}" || $origin == "https://other.example.com")`,
+            '#set($context.responseOverride.header.X-Allowed = "$origin")',
+            "#end",
+            '$context.httpMethod $input.params().path.get("id") $input.params().querystring.get("a")',
+          ].join("\n"),
+        },
+      },
+    },
+  },
+};
+
+const document = restApi(
+  {
+    "POST /obey": served("obey"),
+    "GET /fail": served("fail"),
+    "GET /fail-streaming": streamed("fail"),
+    "GET /broken": served("broken"),
+    "GET /throttled": served("throttled"),
+    "GET /too-large": served("too-large"),
+    "GET /hang": served("hang", { timeoutInMillis: 30 }),
+    "GET /hang-streaming": served("hang", { timeoutInMillis: 30, responseTransferMode: "STREAM" }),
+    "GET /hang-longer": served("hang"),
+    "PUT /mock/{id}": mock,
+  },
+  {
+    "minimum-compression-size": 1_024,
+    "binary-media-types": ["image/png"],
+    "gateway-responses": {
+      DEFAULT_4XX: {
+        statusCode: "418",
+        responseParameters: {
+          "gatewayresponse.header.X-Constant": "'one'",
+          "gatewayresponse.header.X-Origin": "method.request.header.origin",
+        },
+        responseTemplates: { "application/json": '{"$context.error.responseType":$context.error.messageString$none}' },
+      },
+      INTEGRATION_FAILURE: { statusCode: "503" },
+    },
+  },
+);
+
+let gateway: ApiGateway;
+
+beforeAll(async () => {
+  gateway = await startApiGateway({ lambda, document });
+});
+
+afterAll(() => gateway.close());
+
+beforeEach(() => {
+  vi.spyOn(console, "error").mockImplementation(() => {});
+});
+
+/** Lets a function give this result. */
+const give = (result: unknown, headers = {}) =>
+  send(gateway.url, "/obey", { method: "POST", body: JSON.stringify(result), headers });
+
+describe("A function's result", () => {
+  it("becomes the response", async () => {
+    const { status, headers, text } = await give({
+      statusCode: 201,
+      headers: { "X-One": "1", "X-Number": 2, "X-Flag": true, "X-Both": "left out", "Content-Length": "1", Date: "x" },
+      multiValueHeaders: { "Set-Cookie": ["a=1", "b=2"], "x-both": ["kept"] },
+      body: "text",
+    });
+
+    expect({ status, text }).toEqual({ status: 201, text: "text" });
+    expect(headers).toMatchObject({ "x-one": "1", "x-number": "2", "x-flag": "true", "x-both": "kept" });
+    expect(headers).toMatchObject({ "set-cookie": ["a=1", "b=2"], "content-type": "application/json" });
+    expect(headers).toMatchObject({ "x-amzn-remapped-content-length": "1", "x-amzn-remapped-date": "x" });
+  });
+
+  it.each([
+    [{ statusCode: 204 }, 204],
+    [{ statusCode: "200" }, 200],
+    [{ statusCode: 304, body: "", headers: { ETag: '"a"' } }, 304],
+    [{ statusCode: 200, body: null, headers: null }, 200],
+  ])("needs no body: %j", async (result, status) => {
+    expect(await give(result)).toMatchObject({ status, text: "" });
+  });
+
+  it.each([
+    ["aGk=", false, "image/png"],
+    ["aGk=", true, undefined],
+    ["aGk=", true, "text/html, image/png"],
+    ["hi", true, "image/png;q=1, */*"],
+  ])("arrives as %s if it is Base64: %s, and Accept is %s", async (text, isBase64Encoded, accept) => {
+    const result = { statusCode: 200, body: "aGk=", isBase64Encoded };
+
+    expect((await give(result, accept === undefined ? {} : { Accept: accept })).text).toBe(text);
+  });
+
+  it.each([
+    null,
+    "text",
+    [],
+    {},
+    { body: "no status" },
+    { statusCode: "two hundred" },
+    { statusCode: 200.5 },
+    { statusCode: 101 },
+    { statusCode: 600 },
+    { statusCode: 200, body: { an: "object" } },
+    { statusCode: 200, headers: ["a"] },
+    { statusCode: 200, headers: { a: { b: 1 } } },
+    { statusCode: 200, headers: { "X-Left": "out", a: "line\nbreak" } },
+    { statusCode: 200, headers: { "no name": "" } },
+    { statusCode: 200, multiValueHeaders: { a: "b" } },
+    { statusCode: 200, isBase64Encoded: "yes" },
+    { statusCode: 200, more: 1 },
+  ])("is refused when it is malformed: %j", async (result) => {
+    const { status, json, headers } = await give(result);
+
+    expect({ status, json }).toEqual({ status: 502, json: { message: "Internal server error" } });
+    expect(headers).not.toHaveProperty("x-left");
+  });
+});
+
+describe("Compression", () => {
+  const large = { statusCode: 200, body: "x".repeat(1_024) };
+
+  it.each([
+    ["gzip", large, "gzip"],
+    ["deflate, gzip;q=0.5", large, "gzip"],
+    ["br, GZIP", large, "gzip"],
+    ["", large, undefined],
+    ["identity", large, undefined],
+    ["gzip;q=0", large, undefined],
+    ["gzip; q=0.0, br", large, undefined],
+    ["xgzip", large, undefined],
+    ["gzip", { statusCode: 200, body: "x".repeat(1_023) }, undefined],
+    ["gzip", { ...large, headers: { "content-encoding": "identity" } }, "identity"],
+  ])("of what %j accepts, if it is large and not yet encoded", async (accepted, result, coding) => {
+    const { headers, text } = await give(result, { "Accept-Encoding": accepted });
+
+    expect(headers["content-encoding"]).toBe(coding);
+    expect(text).toBe(result.body);
+  });
+});
+
+describe("A mock", () => {
+  const put = (headers: Record<string, string>) =>
+    send(gateway.url, "/mock/7?a=1", { method: "PUT", body: "{}", headers });
+
+  it("answers by its templates", async () => {
+    const { status, text, headers } = await put({ Origin: panel, "Content-Type": "Application/JSON; charset=utf-8" });
+
+    expect({ status, text }).toEqual({ status: 207, text: "PUT 7 1" });
+    expect(headers).toMatchObject({ "x-fixed": "always", "x-allowed": panel, "content-type": "application/json" });
+  });
+
+  it.each(["null", `${panel}.evil.com`, panel.toUpperCase(), ""])("sees that %j is another origin", async (origin) => {
+    const { status, headers } = await put({ Origin: origin });
+
+    expect([status, headers["x-fixed"], headers["x-allowed"]]).toEqual([207, "always", undefined]);
+  });
+
+  it("answers 415 to a type without a template, and fails if its status has no response", async () => {
+    expect(await put({ "Content-Type": "text/html" })).toMatchObject({
+      status: 418,
+      text: '{"UNSUPPORTED_MEDIA_TYPE":"Unsupported Media Type"$none}',
+    });
+    expect((await put({ "Content-Type": "text/plain" })).status).toBe(502);
+  });
+});
+
+describe("A gateway response", () => {
+  it("is that of the default, with the request's headers, where its type is not defined", async () => {
+    const { status, text, headers } = await send(gateway.url, "/nowhere", { headers: { Origin: panel } });
+
+    expect({ status, text }).toEqual({
+      status: 418,
+      text: '{"MISSING_AUTHENTICATION_TOKEN":"Missing Authentication Token"$none}',
+    });
+    expect(headers).toMatchObject({ "x-constant": "one", "x-origin": panel, "content-type": "application/json" });
+    expect((await send(gateway.url, "/nowhere")).headers).not.toHaveProperty("x-origin");
+  });
+
+  it.each([
+    ["/fail", 503, { message: "Internal server error" }],
+    ["/fail-streaming", 503, { message: "Internal server error" }],
+    ["/throttled", 503, { message: "Internal server error" }],
+    ["/hang", 504, { message: "Endpoint request timed out" }],
+    ["/hang-streaming", 504, { message: "Endpoint request timed out" }],
+    // Only a developer sees a function that does not build.
+    ["/broken", 500, { message: "x.ts:1: unexpected }" }],
+  ])("to %s is %i", async (path, status, json) => {
+    expect(await send(gateway.url, path)).toMatchObject({ status, json });
+  });
+
+  it("is that of a request which is too large where Lambda does not take it", async () => {
+    expect((await send(gateway.url, "/too-large")).text).toMatch("REQUEST_TOO_LARGE");
+  });
+
+  it("comes after 29 s where the document names no time", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const answered = send(gateway.url, "/hang-longer");
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThanOrEqual(1));
+
+    await vi.advanceTimersByTimeAsync(28_900);
+    expect(await Promise.race([answered, "waiting"])).toBe("waiting");
+    await vi.advanceTimersByTimeAsync(1_000);
+
+    vi.useRealTimers();
+    expect((await answered).status).toBe(504);
+  });
+});

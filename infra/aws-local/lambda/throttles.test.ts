@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { streaming, writeFunctions } from "../test/functions.ts";
+import { type Lambda, startLambda } from "./lambda.ts";
+import { TooManyRequests } from "./refusals.ts";
+
+let built: Awaited<ReturnType<typeof writeFunctions>>;
+
+beforeAll(async () => {
+  built = await writeFunctions({
+    "things/add": "export const handler = async (name) => { tell(name); await gate(); return name; };",
+    "things/list": streaming("tell(event); await gate(); start(); stream.end();"),
+  });
+});
+
+afterAll(() => built.remove());
+
+beforeEach(() => {
+  built.forget();
+  vi.spyOn(console, "error").mockImplementation(() => {});
+});
+
+const invoke = (lambda: Lambda, name: string) => lambda.invoke("things-add", name);
+const stream = async (lambda: Lambda, name: string) => {
+  const invocation = await lambda.stream("things-list", name);
+  if ("body" in invocation) invocation.body.destroy();
+};
+
+describe("An invocation", () => {
+  it.each([
+    ["", invoke],
+    [" that streams", stream],
+  ])(
+    "that waits for an environment until API Gateway would give it up is throttled, and never runs: one%s",
+    async (_, run) => {
+      const lambda = await startLambda({ ...built, limits: { environments: 1, gatewayInMilliseconds: 1_500 } });
+      built.newGate()();
+      // An environment that opens slowly is waited for, too.
+      await vi.waitUntil(() =>
+        run(lambda, "opening").then(
+          () => true,
+          () => false,
+        ),
+      );
+      built.forget();
+      const release = built.newGate();
+
+      const first = run(lambda, "first");
+      await expect.poll(() => built.seen()).toEqual(["first"]);
+      await expect(run(lambda, "throttled")).rejects.toThrow(TooManyRequests);
+      release();
+
+      await first;
+      await run(lambda, "last");
+      expect(built.seen()).toEqual(["first", "last"]);
+      await lambda.close();
+    },
+  );
+});

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { apiDocument } from "../../../infra/api/document.ts";
+import { envelopeOf, gatewayResponses } from "../../../infra/api/gateway-responses.ts";
+import { type ApiGateway, startApiGateway } from "../../../infra/aws-local/api-gateway/server.ts";
+import { lambdaOf } from "../../../infra/aws-local/test/rest-api.ts";
+import { send } from "../../../infra/aws-local/test/send.ts";
+import { settings } from "../../../infra/stages.ts";
+import { type Declaration, functionName, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { exposedHeaders } from "../../../lib/contract/headers.ts";
+
+/* What API Gateway answers where no function is asked, and which function it asks where one is. */
+
+const foreign = "https://foreign.example.org";
+
+/** A function that answers with its own name, or not, or with an error. */
+const functions = Object.fromEntries(
+  endpoints.map((each) => {
+    const result = { statusCode: 200, headers: { ETag: functionName(each) } };
+    const handler = ({ path }: { path: string }) => {
+      if (path.endsWith("fails")) return { errorType: "Error", errorMessage: "on purpose" };
+      if (path.endsWith("hangs")) return new Promise(() => {});
+      return "list" in each.answers ? { head: result } : result;
+    };
+    return [functionName(each), handler] as const;
+  }),
+);
+
+const sample = (path: string) => path.replace(/\{\w+\}/, "1");
+const routesFor = (each: Declaration) =>
+  routesOf(each).flatMap((path) => methodsOf(each).map((method) => ({ method, path, declaration: each })));
+const routes = endpoints.flatMap(routesFor);
+
+describe.each(settings.stages)("The API document of stage $name", (stage) => {
+  const { allowedOrigins, uploads } = stage;
+  const origins = [undefined, ...allowedOrigins, foreign, "null", `${allowedOrigins[0]}.example.org`];
+  let gateway: ApiGateway;
+
+  beforeAll(async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    gateway = await startApiGateway({
+      document: apiDocument({
+        title: "test",
+        endpoints,
+        settings: stage,
+        partition: "aws",
+        region: "eu-central-1",
+        functionArnOf: (name) => `arn:aws:lambda:eu-central-1:123456789012:function:${name}`,
+        invokerArn: "arn:aws:iam::123456789012:role/invoker",
+      }),
+      lambda: lambdaOf(functions),
+      limits: { timeoutInMilliseconds: 500 },
+    });
+  });
+
+  afterAll(() => gateway.close());
+
+  /** Asks as a page of this origin does; gives the response without what all responses have. */
+  async function ask(method: string, path: string, origin?: string, body?: string) {
+    const headers: Record<string, string> = {
+      ...(origin ? { Origin: origin } : {}),
+      ...(body ? { "Content-Type": "application/json" } : {}),
+    };
+    const sent = await send(gateway.url, path, { method, headers, ...(body ? { body } : {}) });
+    const {
+      date,
+      connection,
+      "keep-alive": alive,
+      "x-amzn-requestid": id,
+      "content-length": length,
+      ...others
+    } = sent.headers;
+    expect(others["content-type"]).toBe("application/json");
+    return { status: sent.status, headers: others, body: sent.text };
+  }
+
+  it("has a route for each declaration, also without its parameter, to its function", async () => {
+    for (const { method, path, declaration } of routes.filter((each) => uploads || !each.declaration.files)) {
+      const { status, headers } = await ask(method, sample(path));
+      expect([method, path, status, headers.etag]).toEqual([method, path, 200, functionName(declaration)]);
+    }
+  });
+
+  it("has no other method on these paths", async () => {
+    const known = new Set(routes.map(({ method, path }) => `${method} ${path}`));
+    for (const path of new Set(routes.map((each) => each.path))) {
+      for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]) {
+        if (!known.has(`${method} ${path}`)) expect((await ask(method, sample(path))).status).toBe(404);
+      }
+    }
+  });
+
+  it("answers preflights: of public paths to all, of administrative paths to the listed origins, with cookies", async () => {
+    for (const [path, all] of Map.groupBy(routes, (each) => each.path)) {
+      const isPublic = all.every(({ declaration }) => !declaration.permission);
+      const allowed = {
+        "access-control-allow-methods": all.map(({ method }) => method).join(","),
+        "access-control-allow-headers": isPublic ? "Content-Type" : "Content-Type, If-Match, Idempotency-Key",
+        "access-control-max-age": "600",
+      };
+      for (const origin of origins) {
+        const isAllowed = origin !== undefined && allowedOrigins.includes(origin);
+        const { "content-type": _, ...headers } = (await ask("OPTIONS", sample(path), origin)).headers;
+        const administrative = isAllowed
+          ? { "access-control-allow-origin": origin, "access-control-allow-credentials": "true", ...allowed }
+          : {};
+        expect({ path, origin, headers }).toEqual({
+          path,
+          origin,
+          headers: isPublic
+            ? { "access-control-allow-origin": "*", ...allowed }
+            : { vary: "Origin", ...administrative },
+        });
+      }
+    }
+    expect(await ask("OPTIONS", "/contributors")).toMatchObject({ status: 204, body: "" });
+    expect((await ask("OPTIONS", "/nowhere")).status).toBe(404);
+  });
+
+  it("answers 503 on routes of the file service where there is none, which listed origins may read", async () => {
+    for (const { method, path } of routes.filter(({ declaration }) => declaration.files && !uploads)) {
+      for (const origin of origins) {
+        const { status, headers, body } = await ask(method, sample(path), origin, "{}");
+        expect([status, body]).toEqual([503, '{"data":"This service is not handling file uploads.","code":503}']);
+        expect(headers["access-control-allow-origin"]).toBe(allowedOrigins.find((each) => each === origin));
+      }
+    }
+  });
+
+  it.each([
+    ["MISSING_AUTHENTICATION_TOKEN", 404, undefined, "GET", "/nowhere", undefined],
+    ["MISSING_AUTHENTICATION_TOKEN", 404, undefined, "PUT", "/contributors", undefined],
+    ["BAD_REQUEST_PARAMETERS", 400, undefined, "GET", "/contributor/slug/%zz", undefined],
+    ["REQUEST_TOO_LARGE", 413, undefined, "POST", "/admin-roles/add", "x".repeat(10 * 1_048_576 + 1)],
+    ["INTEGRATION_FAILURE", 503, "5", "GET", "/contributor/slug/fails", undefined],
+    ["INTEGRATION_TIMEOUT", 504, "5", "GET", "/contributor/slug/hangs", undefined],
+  ] as const)("answers %s with status %i and Retry-After %s", async (type, status, wait, method, path, body) => {
+    for (const origin of [undefined, foreign]) {
+      const response = await ask(method, path, origin, body);
+      expect(response).toMatchObject({ status, body: envelopeOf(gatewayResponses[type]) });
+      expect(response.headers["retry-after"]).toBe(wait);
+      // Every page may read them, since they hold nothing of a user.
+      const ofPage = { "access-control-allow-origin": status === 404 ? "*" : origin };
+      expect(response.headers["access-control-allow-origin"]).toBe(ofPage["access-control-allow-origin"]);
+      expect(response.headers["access-control-expose-headers"]).toBe(exposedHeaders);
+      expect(response.headers["access-control-allow-credentials"]).toBe(status === 404 ? undefined : "true");
+    }
+  });
+});
+
+it("has a gateway response in the envelope for each type, with Retry-After where trying again can help", () => {
+  const waits = Object.entries(gatewayResponses).flatMap(([type, response]) =>
+    "retryAfterSeconds" in response ? [[type, response.status, response.retryAfterSeconds]] : [],
+  );
+
+  expect(waits).toEqual([
+    ["QUOTA_EXCEEDED", 429, 1],
+    ["THROTTLED", 429, 1],
+    ["INTEGRATION_FAILURE", 503, 5],
+    ["INTEGRATION_TIMEOUT", 504, 5],
+  ]);
+});
