@@ -6,7 +6,7 @@ import { isRefusal, isTransient, send } from "./client.ts";
 import type { Guard } from "./guard.ts";
 import type { Outcome } from "./query.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
-import { released } from "./release.ts";
+import { inReleaseSchema } from "./release.ts";
 
 /** A request for a change. Its key identifies it, so that it is done once however often it is sent (request.sql). */
 export interface ChangeRequest {
@@ -61,7 +61,7 @@ async function call(
       const [row = []] = await send(
         sql`
           select status, caller_id, body, clock
-          from ${released(entry)}(${raw(`'${name}'`)}, ${JSON.stringify({ ...request, ...times })}::json)
+          from ${inReleaseSchema(entry)}(${raw(`'${name}'`)}, ${JSON.stringify({ ...request, ...times })}::json)
         `,
         abortAt(deadline),
       );

@@ -1,6 +1,6 @@
 import sql, { type Sql } from "sql-template-tag";
 import type { Permission } from "../contract/permissions.ts";
-import { released } from "./release.ts";
+import { inReleaseSchema } from "./release.ts";
 
 /** Who calls an endpoint, and which permission it requires. */
 export interface Guard {
@@ -20,6 +20,6 @@ export const guarded = ({ digest, permission, userMissing }: Guard, select: Sql)
   select caller.status, caller.id as caller_id, answer.*
   from
     (values (${digest}::text)) as session (digest)
-    cross join ${released("caller")}(session.digest, ${permission}::text, ${userMissing}::int) as caller
+    cross join ${inReleaseSchema("caller")}(session.digest, ${permission}::text, ${userMissing}::int) as caller
     left join lateral (select * from (${select}) as answer where caller.status = 200 offset 0) as answer on true
 `;

@@ -3,7 +3,7 @@ import sql, { raw } from "sql-template-tag";
 import { text } from "../data-api/read.ts";
 import { release } from "../data-api/release.ts";
 import type { Send } from "../data-api/transaction.ts";
-import { inTurn } from "./in-turn.ts";
+import { withMigrationLock } from "./migration-lock.ts";
 import { runScript, type Script } from "./script.ts";
 import type { Migration } from "./tables/all.ts";
 
@@ -14,11 +14,11 @@ import type { Migration } from "./tables/all.ts";
  * @throws when an applied migration has been changed since, or when one fails; the message names the file
  */
 export async function migrate(migrations: readonly Migration[]): Promise<string[]> {
-  await inTurn(createTable);
+  await withMigrationLock(createTable);
   const applied: string[] = [];
   for (const migration of migrations) {
     try {
-      if (await inTurn((send) => apply(migration, send))) applied.push(migration.name);
+      if (await withMigrationLock((send) => apply(migration, send))) applied.push(migration.name);
     } catch (error) {
       throw new Error(`Migration ${migration.name} failed: ${error instanceof Error ? error.message : error}`, {
         cause: error,
@@ -58,7 +58,7 @@ async function apply(migration: Migration, send: Send): Promise<boolean> {
  * @param entries the functions that this service calls; they run with the rights of their owner and call the others
  */
 export async function install(scripts: readonly Script[], entries: readonly string[]): Promise<void> {
-  await inTurn(async (send) => {
+  await withMigrationLock(async (send) => {
     const [installed] = await send(sql`
       insert into releases as release (schema)
       values (${release}::text)

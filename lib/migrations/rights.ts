@@ -1,13 +1,13 @@
 import { raw } from "sql-template-tag";
 import { release } from "../data-api/release.ts";
-import { inTurn } from "./in-turn.ts";
+import { withMigrationLock } from "./migration-lock.ts";
 import rights from "./rights.sql";
 import { roleNames } from "./roles.ts";
 import { runScript } from "./script.ts";
 
 /** Grants the roles exactly their rights on the tables, and on the functions of this release that each of them calls. */
 export async function grantRights(entries: Readonly<Record<string, readonly string[]>>): Promise<void> {
-  await inTurn(async (send) => {
+  await withMigrationLock(async (send) => {
     await runScript({ path: "lib/migrations/rights.sql", text: rights }, send);
     await send(raw(`revoke all on all functions in schema ${release} from public, ${roleNames.join()}`));
     for (const [role, functions] of Object.entries(entries)) {
@@ -19,7 +19,7 @@ export async function grantRights(entries: Readonly<Record<string, readonly stri
 
 /** Revokes the right to connect to the other databases of a server that is this service's own. */
 export const closeOtherDatabases = (): Promise<void> =>
-  inTurn(async (send) => {
+  withMigrationLock(async (send) => {
     await send(raw(closing));
   });
 

@@ -4,7 +4,7 @@ import { client, database, isTransient } from "../data-api/client.ts";
 import { isLoginRefused, sqlStateOf } from "../data-api/errors.ts";
 import type { Send } from "../data-api/transaction.ts";
 import { deadlineFromNow, retry } from "../retry.ts";
-import { inTurn } from "./in-turn.ts";
+import { withMigrationLock } from "./migration-lock.ts";
 import { type Credentials, credentialsIn, verifierOf } from "./passwords.ts";
 import settings from "./roles.sql";
 import { runScript } from "./script.ts";
@@ -46,8 +46,8 @@ export const roleNames: readonly string[] = roles.map(({ name }) => name);
  */
 export async function makeRoles(setsPasswords: boolean): Promise<void> {
   try {
-    const existing = await inTurn(createRoles);
-    for (const role of existing) await inTurn((send) => checkPassword(role, setsPasswords, send));
+    const existing = await withMigrationLock(createRoles);
+    for (const role of existing) await withMigrationLock((send) => checkPassword(role, setsPasswords, send));
   } catch (error) {
     throw sqlStateOf(error) === insufficientPrivilege ? new Error(cannotMakeRoles, { cause: error }) : error;
   }
@@ -121,7 +121,7 @@ async function writePassword({ name }: Role, { password }: Credentials, send: Se
 export async function changePassword(credentials: Credentials, store: () => Promise<void>): Promise<void> {
   const role = roles.find(({ name }) => name === credentials.username);
   if (!role) throw new Error(noRole(credentials.username));
-  await inTurn(async (send) => {
+  await withMigrationLock(async (send) => {
     await lock(role, send);
     await writePassword(role, credentials, send);
     await store();

@@ -89,14 +89,14 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   const limits = { ...lambdaLimits, ...options.limits };
   const settingsOf = options.settingsOf ?? ((): FunctionSettings => ({}));
   const files = await findBundles(options.outdir);
-  const inTurn = openLimiter(availableParallelism());
+  const withMigrationLock = openLimiter(availableParallelism());
   const environments = new Map(
     [...files].map(([name, file]) => [
       name,
       openEnvironments({
         max: limits.environments,
         waitMaxInMilliseconds: limits.gatewayInMilliseconds - throttleReserveInMilliseconds,
-        inTurn,
+        withMigrationLock,
         prepare: async () => {
           await options.prepare?.(name);
           for (const each of settingsOf(name).imports ?? []) await import(each);

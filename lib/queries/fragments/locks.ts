@@ -1,5 +1,5 @@
 import sql, { type Sql } from "sql-template-tag";
-import { released } from "../../data-api/release.ts";
+import { inReleaseSchema } from "../../data-api/release.ts";
 import { record } from "./json.ts";
 
 /* Edit locks (lib/contract/README.md, "Edit locks"): they show who is editing a record; nobody is kept from it. */
@@ -28,4 +28,4 @@ export function otherEditor(kind: Kind, target: Sql): Sql {
 
 /** Takes the record's edit lock if the caller may edit it (lib/changes/open-record.sql). */
 export const opened = (kind: Kind, id: Sql): Sql =>
-  sql`lateral ${released("open_record")}(session.digest, ${kind}::text, ${id}) as opened`;
+  sql`lateral ${inReleaseSchema("open_record")}(session.digest, ${kind}::text, ${id}) as opened`;

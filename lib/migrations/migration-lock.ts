@@ -5,7 +5,7 @@ import { type Send, transaction } from "../data-api/transaction.ts";
 const migrationLock = 4_702_135;
 
 /** Runs a step of a migration in a transaction. There is one at a time; the others wait for the lock. */
-export const inTurn = <Result>(work: (send: Send) => Promise<Result>): Promise<Result> =>
+export const withMigrationLock = <Result>(work: (send: Send) => Promise<Result>): Promise<Result> =>
   transaction(async (send) => {
     await send(sql`select pg_advisory_xact_lock(${migrationLock}::bigint)::text`);
     return await work(send);
