@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { invalid } from "./errors.ts";
 import { language } from "./languages.ts";
 import { isName, isVisible } from "./names.ts";
 
@@ -9,7 +10,7 @@ const shortTextLengthMax = 2_000;
 const elementsMax = 200;
 
 /** PostgreSQL stores neither NUL nor an unpaired surrogate. */
-const storable = z.refine<string>((value) => !value.includes("\0") && value.isWellFormed());
+const storable = z.refine<string>((value) => !value.includes("\0") && value.isWellFormed(), invalid);
 
 /** Of control characters, a text may contain only these. Any other has six bytes in JSON, and nothing shows it. */
 export const unfitForText = /[\p{Cc}--[\t\n\r]]/v;
@@ -17,16 +18,16 @@ export const unfitForText = /[\p{Cc}--[\t\n\r]]/v;
 /** Text of at most `max` characters. Line breaks become `\n`, and surrounding white space is removed. */
 export const text = (max: number) =>
   z.string().check(
-    z.maxLength(max),
-    z.refine((value) => value.isWellFormed() && !unfitForText.test(value)),
+    z.maxLength(max, invalid),
+    z.refine((value) => value.isWellFormed() && !unfitForText.test(value), invalid),
     z.overwrite((value) => value.replaceAll(/\r\n?/g, "\n").trim()),
   );
 
 /** A name that may be empty; a name without any visible character is empty. */
 export const nameOrEmpty = z.string().check(
-  z.maxLength(nameLengthMax),
+  z.maxLength(nameLengthMax, invalid),
   z.overwrite((value) => (isVisible(value) ? value.trim() : "")),
-  z.refine((value) => value.isWellFormed() && isName(value)),
+  z.refine((value) => value.isWellFormed() && isName(value), invalid),
 );
 export const name = nameOrEmpty.check(z.minLength(1));
 

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import * as z from "zod/mini";
 import type { Declaration } from "../contract/declare.ts";
-import { commonErrors, invalidParameter } from "../contract/errors.ts";
+import { commonErrors, invalid, invalidParameter } from "../contract/errors.ts";
 import { ContractError } from "./errors.ts";
 
 type Shape = Readonly<Record<string, z.ZodMiniType>>;
@@ -39,22 +39,17 @@ function parser(shape: Shape) {
 }
 
 /**
- * The message is "Required parameters missing" if a required parameter is missing or of another type. Otherwise it
- * names the invalid parameter: an optional one, or one that is too long or cannot be stored.
+ * A parameter is invalid if its schema says so (`invalid`), or if it is optional. Any other that does not fit is missing,
+ * and then the message says only that.
  */
 function inputError(shape: Shape, issues: readonly z.core.$ZodIssue[]): ContractError {
-  const invalid = issues.find((issue) => !isMissing(shape, issue));
-  const missing = issues.some((issue) => isMissing(shape, issue));
-  return new ContractError(400, invalid && !missing ? invalidParameter(String(invalid.path[0])) : commonErrors[400]);
-}
-
-function isMissing(shape: Shape, issue: z.core.$ZodIssue): boolean {
-  const schema = shape[String(issue.path[0])];
-  if (schema === undefined) return true;
-  const isRequired = !z.safeParse(schema, undefined).success;
-  const isTooLong = issue.code === "too_big" && issue.origin === "string";
-  const isPresent = isTooLong || (issue.code === "custom" && issue.input !== "");
-  return isRequired && !isPresent;
+  const names = issues.map(({ path, message }) => {
+    const name = String(path[0]);
+    const schema = shape[name];
+    return schema && (message === invalid || z.safeParse(schema, undefined).success) ? name : undefined;
+  });
+  const [first] = names;
+  return new ContractError(400, first && !names.includes(undefined) ? invalidParameter(first) : commonErrors[400]);
 }
 
 /**

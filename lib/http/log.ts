@@ -7,20 +7,20 @@ let isColdStart = true;
 type Level = "info" | "warn" | "error";
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields that belong to each line about a request. */
-const commonFields = new WeakMap<APIGatewayProxyEvent, Fields>();
+/** When each request came, and the fields of every line about it. Handlers know a request only by its event. */
+const requests = new WeakMap<APIGatewayProxyEvent, { readonly startedAt: number; common: Fields }>();
 
 /** Adds the caller's id to all further lines about the request. */
 export function rememberCaller(event: APIGatewayProxyEvent, caller: number | null | undefined): void {
-  if (caller) commonFields.set(event, { ...commonFields.get(event), callerId: caller });
+  const request = requests.get(event);
+  if (caller && request) request.common = { ...request.common, callerId: caller };
 }
 
 /** Writes one line of JSON about a request, for CloudWatch Logs. */
 export function log(event: APIGatewayProxyEvent, level: Level, fields: Fields): void {
   const { requestId } = event.requestContext;
-  console.log(
-    JSON.stringify({ level, time: new Date().toISOString(), requestId, ...commonFields.get(event), ...fields }),
-  );
+  const common = requests.get(event)?.common;
+  console.log(JSON.stringify({ level, time: new Date().toISOString(), requestId, ...common, ...fields }));
 }
 
 /** The fields of an error that may be logged: never the request, which holds the token. */
@@ -37,13 +37,13 @@ export function serializeError(error: unknown): Fields {
 export function logRequests(declaration: Declaration): Middleware {
   const endpoint = functionName(declaration);
   const streamed = "list" in declaration.answers ? { streamed: true } : {};
-  const started = new WeakMap<object, number>();
   const logAnswer = ({ event, response }: Exchange) => {
     const now = performance.now();
+    const { startedAt = now } = requests.get(event) ?? {};
     log(event, "info", {
       path: event.path,
       status: response?.statusCode,
-      durationInMilliseconds: Math.round(10 * (now - (started.get(event) ?? now))) / 10,
+      durationInMilliseconds: Math.round(10 * (now - startedAt)) / 10,
       cold: isColdStart,
       ...streamed,
     });
@@ -51,8 +51,7 @@ export function logRequests(declaration: Declaration): Middleware {
   };
   return {
     before: ({ event }) => {
-      started.set(event, performance.now());
-      commonFields.set(event, { endpoint });
+      requests.set(event, { startedAt: performance.now(), common: { endpoint } });
     },
     after: logAnswer,
     onError: logAnswer,

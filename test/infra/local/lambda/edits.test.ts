@@ -122,7 +122,7 @@ it("installs a changed database function before it is called", async () => {
   expect((await add()).status).toBe(200);
   expect((await add()).status).toBe(409);
 
-  await edit("lib/changes/add-role.sql", (text) => text.replace("(fields.name", "('Head of ' || fields.name"));
+  await edit("lib/changes/add-role.sql", (text) => text.replace("fields.name", "'Head of ' || $&"));
 
   expect((await add()).status).toBe(200);
   const { body } = await call("/admin-roles");
@@ -134,7 +134,7 @@ it("installs a changed database function before it is called", async () => {
 it("installs a database function as soon as the code that installs it works again", async () => {
   const migration = "functions/ops/migrate.ts";
   await editForThisTest(migration, (text) => `${text}(`);
-  await editForThisTest("lib/changes/add-role.sql", (text) => text.replace("(fields.name", "('Old ' || fields.name"));
+  await editForThisTest("lib/changes/add-role.sql", (text) => text.replace("fields.name", "'Old ' || $&"));
   expect((await call("/admin-roles")).status).toBe(500);
 
   await edit(migration, (text) => text.replace(/\($/, ""));
