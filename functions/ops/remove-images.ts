@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { execute } from "../../lib/data-api/client.ts";
 import { integer, text } from "../../lib/data-api/read.ts";
 import { deleteObjects, imagesPerCall } from "../../lib/images/store.ts";
-import { operatorFunction, type Tools } from "../../lib/operators/operator-function.ts";
+import { type OperatorContext, operatorFunction } from "../../lib/operators/operator-function.ts";
 import * as images from "../../lib/queries/images.ts";
 
 /**
@@ -23,7 +23,7 @@ export const handler = operatorFunction("ops/remove-images", z.looseObject({}), 
   return { removed, kept: count ? integer(count, 0) : 0 };
 });
 
-async function remove(keys: readonly string[], { change }: Tools): Promise<number> {
+async function remove(keys: readonly string[], { change }: OperatorContext): Promise<number> {
   const failed = new Set(await deleteObjects(keys));
   const { answer } = await change("unlist_images", { keys: keys.filter((key) => !failed.has(key)) });
   return Number(answer);

@@ -21,7 +21,7 @@ type ChangeDeclaration = Declaration & {
   readonly answers: { readonly message: string };
 };
 
-export interface Tools {
+export interface ChangeContext {
   /**
    * Changes a record by the database function of this name (lib/changes). Returns its answer, JSON or null. Any status
    * but 200 is thrown as an error of the contract.
@@ -36,7 +36,7 @@ export interface Tools {
 /** Makes the Lambda handler of an endpoint that changes something. */
 export function serveChange<const D extends ChangeDeclaration>(
   declaration: D,
-  work: (input: Input<D> & Tools) => Promise<unknown>,
+  handle: (input: Input<D> & ChangeContext) => Promise<unknown>,
 ) {
   const parse = inputParser(declaration);
   const endpoint = stem(declaration);
@@ -53,7 +53,7 @@ export function serveChange<const D extends ChangeDeclaration>(
       versions: declaration.parameters ? versionsOf(event) : undefined,
       endpoint,
     };
-    await work({
+    await handle({
       ...input,
       deadline,
       change: async (name, target, values = {}) => {

@@ -1,5 +1,5 @@
 import { serializeError } from "../http/log.ts";
-import type { Tools } from "../http/serve-change.ts";
+import type { ChangeContext } from "../http/serve-change.ts";
 import { deleteObjects } from "./store.ts";
 
 /** The change has been made, so the client does not wait long for this. */
@@ -9,7 +9,7 @@ const timeoutInMilliseconds = 3_000;
  * Deletes the objects of an image that no record has any more. The image is listed for removal: if this fails, the next
  * scheduled run removes it.
  */
-export async function removeOrphan({ warn, deadline }: Tools, key: string | undefined): Promise<void> {
+export async function removeOrphan({ warn, deadline }: ChangeContext, key: string | undefined): Promise<void> {
   if (key === undefined) return;
   try {
     await deleteObjects([key], Math.min(deadline, performance.now() + timeoutInMilliseconds));

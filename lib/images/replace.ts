@@ -1,5 +1,5 @@
 import { ContractError } from "../http/errors.ts";
-import type { Tools } from "../http/serve-change.ts";
+import type { ChangeContext } from "../http/serve-change.ts";
 import { newKey, type Owner } from "./keys.ts";
 import { formerKeyIn, newKeyIn, removeOrphan } from "./orphans.ts";
 import { render } from "./render.ts";
@@ -11,22 +11,27 @@ import { storeImage } from "./store.ts";
  * is decoded and its objects are stored. The second statement gives it to the record and takes it off the list. If this
  * breaks off anywhere, the record has its old or its new image, and every other object is listed.
  */
-export async function replaceImage(tools: Tools, owner: Owner, id: number | null, image: string): Promise<void> {
+export async function replaceImage(
+  context: ChangeContext,
+  owner: Owner,
+  id: number | null,
+  image: string,
+): Promise<void> {
   const text = base64Of(image);
   const key = newKey(owner);
   // An answer means that the same request, with the client's key, was answered before.
-  if ((await tools.change("prepare_image", id, { owner, key })) !== null) return;
-  await storeImage(key, await render(Buffer.from(text, "base64")), tools.deadline);
-  const answer = await swap(tools, owner, id, key);
-  await removeOrphan(tools, newKeyIn(answer) === key ? formerKeyIn(answer) : key);
+  if ((await context.change("prepare_image", id, { owner, key })) !== null) return;
+  await storeImage(key, await render(Buffer.from(text, "base64")), context.deadline);
+  const answer = await swap(context, owner, id, key);
+  await removeOrphan(context, newKeyIn(answer) === key ? formerKeyIn(answer) : key);
 }
 
 /** Only an error of the contract proves that the record does not have the new image. */
-async function swap(tools: Tools, owner: Owner, id: number | null, key: string): Promise<string | null> {
+async function swap(context: ChangeContext, owner: Owner, id: number | null, key: string): Promise<string | null> {
   try {
-    return await tools.change("replace_image", id, { owner, key });
+    return await context.change("replace_image", id, { owner, key });
   } catch (error) {
-    if (error instanceof ContractError) await removeOrphan(tools, key);
+    if (error instanceof ContractError) await removeOrphan(context, key);
     throw error;
   }
 }

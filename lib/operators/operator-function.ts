@@ -6,7 +6,7 @@ import { changeAsOperator } from "../data-api/change.ts";
 import { payloadOf } from "./payload.ts";
 
 /** What an operator function gets beside its input. */
-export interface Tools {
+export interface OperatorContext {
   /**
    * Changes something by the database function of this name (lib/changes), and returns its status and answer.
    * @param digest of a token; it is stored with the session, but not in the ledger
@@ -28,13 +28,13 @@ export interface Tools {
 export function operatorFunction<S extends z.ZodMiniType, Result>(
   endpoint: `ops/${string}`,
   payload: S,
-  work: (input: z.output<S>, tools: Tools) => Promise<Result>,
+  handle: (input: z.output<S>, context: OperatorContext) => Promise<Result>,
 ): (event: unknown, context?: Context) => Promise<Result> {
   // As in the lines about requests.
   const name = endpoint.replace("/", "-");
   return async (event, context) => {
     const input = payloadOf(payload, event);
-    const change: Tools["change"] = async (name, values = {}, digest = "") => {
+    const change: OperatorContext["change"] = async (name, values = {}, digest = "") => {
       // A new key: when Lambda invokes the function again, it has a new token or other images, so it is another change.
       const key = randomUUID();
       const { status, body } = await changeAsOperator(name, {
@@ -46,8 +46,8 @@ export function operatorFunction<S extends z.ZodMiniType, Result>(
       });
       return { status, answer: JSON.parse(body ?? "null") };
     };
-    const log: Tools["log"] = (fields) =>
+    const log: OperatorContext["log"] = (fields) =>
       console.log(JSON.stringify({ level: "info", time: new Date().toISOString(), endpoint: name, ...fields }));
-    return await work(input, { change, log });
+    return await handle(input, { change, log });
   };
 }
