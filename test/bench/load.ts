@@ -19,6 +19,8 @@ export interface Comparison {
   /** The ratio of requests a second. */
   readonly ratio: number;
   readonly text: string;
+  /** Milliseconds of Node's CPU that a request of ours takes. */
+  readonly node: number;
   /** The ratio of CPU time per request. */
   readonly processor: number;
   readonly processorText: string;
@@ -28,7 +30,7 @@ export interface Comparison {
 const rounds = 3;
 const roundSeconds = 3;
 /** In this time V8 optimises the code, in all threads. */
-const warmUpSeconds = 4;
+const warmUpSeconds = 6;
 
 /** Measures both servers under the same load, in turns. */
 export async function comparison(ours: Server, floor: Server, load: Load, connections: number): Promise<Comparison> {
@@ -54,6 +56,7 @@ export async function comparison(ours: Server, floor: Server, load: Load, connec
   return {
     ratio: median(found.map(({ ours, floor }) => ours.rate / floor.rate)),
     text: `${rate.ours.toFixed(0)} to ${rate.floor.toFixed(0)} a second`,
+    node: 1e3 * node.ours,
     processor: (node.ours + postgres.ours) / (node.floor + postgres.floor),
     processorText:
       `Node ${micro(node)}, PostgreSQL ${micro(postgres)}; ` +

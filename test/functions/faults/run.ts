@@ -1,13 +1,13 @@
 import { PutObjectCommand, paginateListObjectsV2, S3Client } from "@aws-sdk/client-s3";
 import type { Sql } from "postgres";
-import { imageBucket } from "../../infra/local/image-bucket.ts";
-import { stem } from "../../lib/contract/declare.ts";
-import { endpoints } from "../../lib/contract/endpoints.ts";
-import { key } from "../support/environment.ts";
-import { anAdministrator } from "../support/people.ts";
-import { dataUrl, plain } from "../support/pictures.ts";
-import { type Kind, kinds, type Request, type Scene } from "./faults-plan.ts";
-import { type FaultyProxy, startFaultyProxy } from "./faults-proxy.ts";
+import { imageBucket } from "../../../infra/local/image-bucket.ts";
+import { stem } from "../../../lib/contract/declare.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { key } from "../../support/environment.ts";
+import { anAdministrator } from "../../support/people.ts";
+import { dataUrl, plain } from "../../support/pictures.ts";
+import { type Kind, kinds, type Request, type Scene } from "./plan.ts";
+import { type FaultyProxy, startFaultyProxy } from "./proxy.ts";
 
 /** A running service with uploads. Only its `ops-migrate` has been called, so the other functions are not loaded. */
 export interface Service {
