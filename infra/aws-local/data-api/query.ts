@@ -1,5 +1,5 @@
-import type { Duplex } from "node:stream";
-import type { Client, Submittable } from "pg";
+import type { Client, Connection, Submittable } from "pg";
+import { serialize } from "pg-protocol";
 import { databaseError } from "./errors.ts";
 import type { Limits } from "./limits.ts";
 import type { BoundStatement } from "./parameters.ts";
@@ -32,23 +32,11 @@ export interface Framing {
   readonly columns?: Column[] | undefined;
   /** Names of prepared statements to close. */
   readonly closed?: readonly string[];
-  /** SQL that runs behind the statement, whatever becomes of that. `receiveRest` must follow. */
-  readonly behind?: string;
+  /** A query that runs behind the statement, whatever becomes of that. `receiveRest` must follow. */
+  readonly behind?: Buffer;
 }
 
-/** The methods of node-postgres's connection that are used here; its types do not declare all of them. */
-interface Wire {
-  stream: Duplex;
-  parse(message: { name?: string | undefined; text: string; types: number[] }): void;
-  bind(message: { statement?: string | undefined; values: BoundStatement["values"] }): void;
-  describe(message: { type: "P" }): void;
-  execute(message: Record<string, never>): void;
-  close(message: { type: "S"; name: string }): void;
-  query(text: string): void;
-  sync(): void;
-  sendCopyFail(reason: string): void;
-}
-
+/** What node-postgres calls while PostgreSQL answers; its types do not declare it. */
 interface Exchange extends Submittable {
   handleRowDescription(message: { fields: Column[] }): void;
   handleDataRow(message: { length: number; fields: (string | null)[] }): void;
@@ -57,7 +45,7 @@ interface Exchange extends Submittable {
   handleError(error: Error): void;
   handleEmptyQuery(): void;
   handlePortalSuspended(): void;
-  handleCopyInResponse(wire: Wire): void;
+  handleCopyInResponse(connection: Connection): void;
   handleCopyData(): void;
 }
 
@@ -78,7 +66,7 @@ export function run(
   let bytes = 0;
   let copying: string | undefined;
   const exchange: Exchange = {
-    submit: (connection) => send(connection as unknown as Wire, statement, framing),
+    submit: ({ stream }) => void stream.write(messagesOf(statement, framing)),
     handleRowDescription: ({ fields }) => {
       outcome.columns = fields;
     },
@@ -98,11 +86,10 @@ export function run(
     handleError: (error) => reject(copying ? unexpected(copying) : error),
     handleEmptyQuery: ignore,
     handlePortalSuspended: ignore,
-    handleCopyInResponse: (wire) => {
+    handleCopyInResponse: ({ stream }) => {
       copying = "CopyInResponse";
-      wire.sendCopyFail("The Data API takes no copied data");
       // PostgreSQL ignored the first Sync, because it waited for copied data.
-      wire.sync();
+      stream.write(Buffer.concat([serialize.copyFail("The Data API takes no copied data"), serialize.sync()]));
     },
     handleCopyData: () => {
       copying = "CopyOutResponse";
@@ -133,20 +120,16 @@ export function receiveRest(client: Client): Promise<boolean> {
 
 const ignore = () => {};
 
-function send(wire: Wire, { text, types, values }: BoundStatement, framing: Framing): void {
-  const { name, isPrepared = false, columns, closed = [], behind } = framing;
-  wire.stream.cork();
-  try {
-    for (const each of closed) wire.close({ type: "S", name: each });
-    if (!isPrepared) wire.parse({ name, text, types });
-    wire.bind({ statement: name, values });
-    if (!columns) wire.describe({ type: "P" });
-    wire.execute({});
-    wire.sync();
-    if (behind !== undefined) wire.query(behind);
-  } finally {
-    wire.stream.uncork();
-  }
+/** All in one buffer, because each write costs as much as the work for a small statement. */
+function messagesOf({ text, types, values }: BoundStatement, framing: Framing): Buffer {
+  const { name = "", isPrepared = false, columns, closed = [], behind } = framing;
+  const messages = closed.map((each) => serialize.close({ type: "S", name: each }));
+  if (!isPrepared) messages.push(serialize.parse({ name, text, types }));
+  messages.push(serialize.bind({ statement: name, values }));
+  if (!columns) messages.push(serialize.describe({ type: "P" }));
+  messages.push(serialize.execute(), serialize.sync());
+  if (behind) messages.push(behind);
+  return Buffer.concat(messages);
 }
 
 /** The live service's text for COPY. */

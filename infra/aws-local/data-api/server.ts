@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isFromPage } from "../http/loopback.ts";
+import { read } from "../http/request-body.ts";
 import { type Key, signatureErrors, verifier } from "../http/signature.ts";
 import { masterSecret, openSecrets, type Secrets, secretsOperationOf } from "../secrets-manager/secrets-manager.ts";
 import { ServiceError, translate } from "./errors.ts";
@@ -81,7 +82,9 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
 
   const bodyOf = async (request: IncomingMessage, signedFor: keyof typeof verifiers) => {
     if (isFromPage(request)) throw new ServiceError(403, "AccessDeniedException", "No web page may ask the Data API");
-    const received = await receive(request, limits);
+    const headerBytes = request.rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
+    const received = await read(request, limits.requestBytes - headerBytes);
+    if (!received) throw new ServiceError(413, "RequestEntityTooLargeException");
     const error = await verifiers[signedFor](request, received);
     if (error) throw new ServiceError(403, ...signatureErrors(signedFor)[error]);
     return readJson(received.toString());
@@ -132,17 +135,6 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
       await sessions.close();
     },
   };
-}
-
-async function receive(request: IncomingMessage, limits: Limits): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = request.rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
-  for await (const chunk of request) {
-    bytes += chunk.length;
-    if (bytes <= limits.requestBytes) chunks.push(chunk);
-  }
-  if (bytes > limits.requestBytes) throw new ServiceError(413, "RequestEntityTooLargeException");
-  return Buffer.concat(chunks);
 }
 
 function operationOf({ method, url = "" }: IncomingMessage): Operation {

@@ -1,4 +1,5 @@
 import { Client, DatabaseError } from "pg";
+import { serialize } from "pg-protocol";
 import type { Limits } from "./limits.ts";
 import type { BoundStatement } from "./parameters.ts";
 import { type Column, type Framing, type Outcome, receiveRest, run } from "./query.ts";
@@ -52,9 +53,9 @@ export async function openSession(databaseUrl: string, login: Login): Promise<Se
  * What `discard all` does, except that plans are kept. On the service each call may use another session, so a call must
  * leave nothing behind.
  */
-const discardAllButPlans = `
+const discardAllButPlans = serialize.query(`
   close all; set session authorization default; reset all; unlisten *; select pg_catalog.pg_advisory_unlock_all();
-  discard temp; discard sequences`;
+  discard temp; discard sequences`);
 
 /** The command tags of statements that may prepare others, or drop the prepared ones. */
 const preparing = /^(PREPARE|DEALLOCATE|DISCARD|DO|CALL)\b/;
