@@ -88,7 +88,7 @@ export async function build(options: { readonly outdir: string }): Promise<Built
 }
 
 /** What esbuild says about a bundle. */
-export function contentOf(
+function contentOf(
   output: Metafile["outputs"][string] | undefined,
 ): Pick<BuiltFunction, "bytes" | "sources" | "externals"> {
   if (!output) throw new Error("esbuild has not written a function");

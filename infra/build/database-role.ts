@@ -16,7 +16,7 @@ export const forEachRole = <Value>(make: (role: LimitedRole) => Value): Readonly
 export type DatabaseRole = LimitedRole | "master";
 
 /** The functions that create tables and roles. */
-const masters = new Set(["ops-migrate", "migrate-on-deploy", "ops-rotate-password"]);
+const masters = new Set(["ops-migrate", "ops-migrate-on-deploy", "ops-rotate-password"]);
 
 const roles = new Map(endpoints.map((each) => [functionName(each), roleOf(each)]));
 

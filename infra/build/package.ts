@@ -34,7 +34,7 @@ export async function packageFunctions({ outdir, offline = false }: PackagingOpt
 }
 
 /** Copies the modules beside a bundle that needs them, and finds out what else it needs. */
-export async function assemble(built: BuiltFunction, modules?: string): Promise<Packaged> {
+async function assemble(built: BuiltFunction, modules?: string): Promise<Packaged> {
   const { file, sources, externals } = built;
   const processesImages = externals.includes("sharp");
   if (processesImages && modules) await cp(modules, join(dirname(file), "node_modules"), { recursive: true });

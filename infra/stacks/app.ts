@@ -9,17 +9,12 @@ import { settings } from "../stages.ts";
 import { AccountStack } from "./account-stack.ts";
 import { ApiStack } from "./api-stack.ts";
 import { BackupStack } from "./backup-stack.ts";
-import { packageMigration } from "./database/migration.ts";
 import { DatabaseStack } from "./database-stack.ts";
-
-export interface Artifacts {
-  readonly functions: readonly Packaged[];
-  readonly migration: Packaged;
-}
 
 /** Operators' functions of a database, which its stages share. Scheduled functions belong to a stage (api-stack.ts). */
 const operatorFunctions = new Set([
   "ops-migrate",
+  "ops-migrate-on-deploy",
   "ops-rotate-password",
   "ops-create-user",
   "ops-issue-refresh-token",
@@ -37,7 +32,7 @@ const features = {
 const tagsOf = (part: Readonly<Record<string, string>>) => ({ application: "colophon", ...part });
 
 /** All stacks of these settings. With credentials of another account the CDK deploys nothing. */
-export function makeApp(settings: Settings, artifacts: Artifacts, outdir: string): App {
+export function makeApp(settings: Settings, functions: readonly Packaged[], outdir: string): App {
   // The command line adds context and metadata of its own; without them every synthesis gives the same templates.
   const app = new App({ outdir, analyticsReporting: false, treeMetadata: false, context: features });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app, { verbose: true }));
@@ -49,8 +44,7 @@ export function makeApp(settings: Settings, artifacts: Artifacts, outdir: string
       env,
       tags,
       settings: each,
-      operatorFunctions: artifacts.functions.filter(({ name }) => operatorFunctions.has(name)),
-      migration: artifacts.migration,
+      operatorFunctions: functions.filter(({ name }) => operatorFunctions.has(name)),
     });
     if (each.backupRegion) {
       const stackProps = { env: { ...env, region: each.backupRegion }, tags };
@@ -64,7 +58,7 @@ export function makeApp(settings: Settings, artifacts: Artifacts, outdir: string
         settings: stage,
         snapshot: each.snapshot,
         endpoints,
-        packages: artifacts.functions,
+        packages: functions,
       });
       api.addStackDependency(account);
       api.addStackDependency(database);
@@ -78,9 +72,8 @@ export async function synthesize(): Promise<string> {
   const root = join(import.meta.dirname, "../..");
   const outdir = join(root, "node_modules/.cache/colophon/synth");
   const functions = await packageFunctions({ outdir, offline: true });
-  const migration = await packageMigration({ outdir });
   const templates = process.env.CDK_OUTDIR ?? join(root, "cdk.out");
-  makeApp(settings, { functions, migration }, templates).synth();
+  makeApp(settings, functions, templates).synth();
   return templates;
 }
 

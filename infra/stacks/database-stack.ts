@@ -26,21 +26,15 @@ const rotationDays = 30;
 
 export interface DatabaseStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: DatabaseSettings;
-  /** Operators' functions of this database. */
+  /** Operators' functions of this database, and the one by which CloudFormation runs the migrations. */
   readonly operatorFunctions: readonly Packaged[];
-  /** The function by which CloudFormation runs the migrations. */
-  readonly migration: Packaged;
 }
 
 /**
  * The cluster, its migrations and its operators' functions. API stacks find the cluster by parameters (database.ts).
  */
 export class DatabaseStack extends Stack {
-  constructor(
-    scope: Construct,
-    id: string,
-    { settings, operatorFunctions, migration, ...stackProps }: DatabaseStackProps,
-  ) {
+  constructor(scope: Construct, id: string, { settings, operatorFunctions: all, ...stackProps }: DatabaseStackProps) {
     super(scope, id, {
       ...stackProps,
       description: `Colophon: the database ${settings.name}`,
@@ -52,6 +46,9 @@ export class DatabaseStack extends Stack {
     publishCluster(this, settings.name, cluster);
 
     const shared = { prefix, log: makeFunctionLog(this, `${settings.name}-database`, settings) };
+    const migration = all.find(({ name }) => name === "ops-migrate-on-deploy");
+    if (!migration) throw new Error("There is no function that migrates");
+    const operatorFunctions = all.filter((each) => each !== migration);
     const deployment = new Migration(this, "Migration", { ...shared, packaged: migration, cluster, database });
     const functions = operatorFunctions.map(
       (packaged) =>

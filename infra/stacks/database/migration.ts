@@ -1,36 +1,11 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { CustomResource } from "aws-cdk-lib";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct, type IDependable } from "constructs";
-import { build as bundle } from "esbuild";
-import { bundling, contentOf } from "../../build/build.ts";
-import { assemble, type Packaged } from "../../build/package.ts";
+import type { Packaged } from "../../build/package.ts";
 import { longTimeout, ServiceFunction } from "../shared/service-function.ts";
 import { type OwnCluster, ownResource } from "./database.ts";
-
-/** Builds the function by which CloudFormation runs the migrations. */
-export async function packageMigration({ outdir }: { readonly outdir: string }): Promise<Packaged> {
-  const file = join(outdir, "migrate-on-deploy", "index.mjs");
-  const entry = join(import.meta.dirname, "./migrate-on-deploy.ts");
-  const { metafile } = await bundle({
-    ...bundling(),
-    absWorkingDir: join(import.meta.dirname, "../../.."),
-    metafile: true,
-    entryPoints: [entry],
-    outfile: file,
-    sourcemap: "linked",
-    sourcesContent: false,
-    logLevel: "warning",
-  });
-  return await assemble({
-    name: "migrate-on-deploy",
-    stem: "migrate-on-deploy",
-    file,
-    ...contentOf(Object.values(metafile.outputs).find(({ entryPoint }) => entryPoint)),
-  });
-}
 
 export interface MigrationProps {
   readonly packaged: Packaged;
@@ -62,7 +37,7 @@ export class Migration extends Construct {
       retries: 0,
       log,
     });
-    const run = new CustomResource(this, "Run", {
+    const run = new CustomResource(this, "Migrations", {
       resourceType: "Custom::Migration",
       serviceToken: this.serviceFunction.lambda.functionArn,
       // CloudFormation runs the migrations again when a property changes: new code, or a restored cluster.

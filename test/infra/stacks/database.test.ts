@@ -238,7 +238,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
       expect.arrayContaining([...idsOf(template, "RDS::DBCluster"), ...idsOf(template, "RDS::DBInstance")]),
     );
     expect(template.find(run?.Properties.ServiceToken).Properties.FunctionName).toBe(
-      `colophon-${given.name}-migrate-on-deploy`,
+      `colophon-${given.name}-ops-migrate-on-deploy`,
     );
     expect(run?.Properties).toMatchObject({ Code: expect.stringMatching(/^[0-9a-f]{64}$/), ServiceTimeout: "900" });
     expect(spell(run?.Properties.Cluster)).toContain(template.one("RDS::DBCluster").id);
@@ -289,7 +289,7 @@ describe("A database restored from a snapshot", () => {
       ...each,
       throttles: { ...each.throttles, changes: none, images: none },
     }));
-    restored = await synthesize(synthesis.artifacts, settingsSchema.parse({ ...settings, databases, stages }));
+    restored = await synthesize(synthesis.functions, settingsSchema.parse({ ...settings, databases, stages }));
   });
 
   afterAll(() => restored.remove());

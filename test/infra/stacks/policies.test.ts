@@ -80,7 +80,7 @@ const images = (folder: string, ...actions: string[]) => actions.map((each) => `
 /** All that functions may do beyond writing their log and asking the database. */
 const more: Readonly<Record<string, readonly string[]>> = {
   "ops-migrate": onSecrets("GetSecretValue"),
-  "migrate-on-deploy": onSecrets("GetSecretValue"),
+  "ops-migrate-on-deploy": onSecrets("GetSecretValue"),
   "ops-rotate-password": onSecrets("GetSecretValue", "DescribeSecret", "PutSecretValue", "UpdateSecretVersionStage"),
 };
 
@@ -162,9 +162,7 @@ describe.each(stacks)("Of the stack %s", (stack) => {
 
   it("each function is told only what it reads", () => {
     for (const [name, { Properties }] of functions) {
-      const packaged = [...synthesis.artifacts.functions, synthesis.artifacts.migration].find(
-        (each) => each.name === name,
-      );
+      const packaged = synthesis.functions.find((each) => each.name === name);
       const { NODE_OPTIONS, ...variables } = Properties.Environment.Variables;
       for (const each of Object.keys(variables)) expect([name, ...(packaged?.variables ?? [])]).toContain(each);
     }
@@ -199,7 +197,7 @@ describe("The secret of a function", () => {
       return spell(Properties.Environment.Variables.DATABASE_SECRET_ARN).includes("MasterUserSecret");
     });
     expect(masters.map(({ Properties }) => Properties.FunctionName).sort()).toEqual(
-      ["migrate-on-deploy", "ops-migrate", "ops-rotate-password"].map((each) => `colophon-${name}-${each}`),
+      ["ops-migrate", "ops-migrate-on-deploy", "ops-rotate-password"].map((each) => `colophon-${name}-${each}`),
     );
   });
 });
@@ -227,7 +225,7 @@ describe("Every function that needs a variable", () => {
         ? /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|IMAGE_\w+)$/
         : /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|IMAGE_BASE_URL)$/;
       for (const { Properties } of synthesis.template(stack).all("Lambda::Function")) {
-        const packaged = [...synthesis.artifacts.functions, synthesis.artifacts.migration].find(({ name }) => {
+        const packaged = synthesis.functions.find(({ name }) => {
           return Properties.FunctionName.endsWith(`-${name}`);
         });
         const needed = [...(packaged?.variables ?? [])].filter((each) => ours.test(each));

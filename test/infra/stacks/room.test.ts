@@ -22,14 +22,14 @@ describe("A stage that has everything, and forty endpoints more", () => {
   let resources: Properties[];
 
   beforeAll(async () => {
-    const edit = synthesis.artifacts.functions.find(({ name }) => name === functionName(editContributor));
+    const edit = synthesis.functions.find(({ name }) => name === functionName(editContributor));
     if (!everything || !edit) throw new Error("No stage has everything");
     const outdir = await mkdtemp(join(inject("cache"), "room-"));
     const app = new App({ outdir, analyticsReporting: false, treeMetadata: false });
     const stack = new ApiStack(app, "roomy", {
       settings: everything,
       endpoints: [...endpoints, ...further],
-      packages: [...synthesis.artifacts.functions, ...further.map((each) => ({ ...edit, name: functionName(each) }))],
+      packages: [...synthesis.functions, ...further.map((each) => ({ ...edit, name: functionName(each) }))],
     });
     template = app.synth().getStackArtifact(stack.artifactId).template;
     resources = Object.values(template.Resources);

@@ -75,7 +75,7 @@ describe("Templates", () => {
     const { databases, stages } = settings;
     const account = { id: "210987654321", region: "eu-west-3" };
     const moved = { account, databases, stages: stages.filter(({ domain }) => !domain) };
-    const elsewhere = await synthesize(synthesis.artifacts, moved);
+    const elsewhere = await synthesize(synthesis.functions, moved);
     const { artifacts } = await manifestOf(elsewhere);
     const dev = elsewhere.template("colophon-dev");
     await elsewhere.remove();
@@ -111,12 +111,12 @@ describe("Templates", () => {
     const small = { ...settings, stages: settings.stages.filter(({ name }) => name === "dev") };
     let again: Awaited<ReturnType<typeof copyOf>>;
     beforeAll(async () => {
-      again = await copyOf(synthesis.artifacts);
+      again = await copyOf(synthesis.functions);
     });
     afterAll(() => again.remove());
 
     it("are the same", async () => {
-      const second = await synthesize(again, small);
+      const second = await synthesize(again.functions, small);
       for (const stack of ["colophon-account", "colophon-dev-database", "colophon-prod-database", "colophon-dev"])
         expect(second.template(stack).text).toBe(synthesis.template(stack).text);
       await second.remove();
@@ -124,7 +124,7 @@ describe("Templates", () => {
 
     it("change for the function alone whose code changed", async () => {
       await appendFile(again.functions.find(({ name }) => name === "admin-roles-edit")?.file ?? "", "\n// edited\n");
-      const second = await synthesize(again, small);
+      const second = await synthesize(again.functions, small);
       const before = codeOf(synthesis.template("colophon-dev"));
       const after = Object.entries(codeOf(second.template("colophon-dev")));
       await second.remove();
@@ -136,8 +136,8 @@ describe("Templates", () => {
   });
 
   it("cannot be deployed when sharp was not at hand", async () => {
-    const functions = synthesis.artifacts.functions.map((each) => ({ ...each, isComplete: !each.processesImages }));
-    const incomplete = synthesize({ ...synthesis.artifacts, functions });
+    const functions = synthesis.functions.map((each) => ({ ...each, isComplete: !each.processesImages }));
+    const incomplete = synthesize(functions);
 
     await expect(incomplete.then(({ template }) => template("colophon-prod").Rules?.Complete)).resolves.toMatchObject({
       Assertions: [{ AssertDescription: expect.stringContaining("npm run package") }],
@@ -149,7 +149,7 @@ describe("Templates", () => {
 describe("cdk-nag", () => {
   it("lets nothing be synthesised while it finds something", async () => {
     const directory = await mkdtemp(join(root, "node_modules/.cache/colophon-synth-"));
-    const app = makeApp(settings, synthesis.artifacts, directory);
+    const app = makeApp(settings, synthesis.functions, directory);
     new Bucket(new Stack(app, "careless"), "Open");
 
     expect(() => app.synth()).toThrow(/AwsSolutions-S1\b/);

@@ -4,8 +4,7 @@ import { deserialize, serialize } from "node:v8";
 import { beforeAll, inject, vi } from "vitest";
 import { type Packaged, packageFunctions } from "../../../infra/build/package.ts";
 import type { Settings } from "../../../infra/settings/schema.ts";
-import { type Artifacts, makeApp } from "../../../infra/stacks/app.ts";
-import { packageMigration } from "../../../infra/stacks/database/migration.ts";
+import { makeApp } from "../../../infra/stacks/app.ts";
 import { settings } from "../../../infra/stages.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: templates are looked into at every depth
@@ -54,20 +53,22 @@ export const stacks: readonly string[] = [
 ];
 
 /** What `npm run synth` gives, for a whole test file or describe block; it is there in hooks and tests. */
-export function useSynthesis(): Pick<Synthesis, "directory" | "template"> & { readonly artifacts: Artifacts } {
+export function useSynthesis(): Pick<Synthesis, "directory" | "template"> & {
+  readonly functions: readonly Packaged[];
+} {
   const directory = join(inject("cache"), "synthesis");
-  let artifacts: Artifacts;
+  let functions: readonly Packaged[];
   let templates: Synthesis["template"];
 
   beforeAll(async () => {
-    artifacts = await onceInARun(directory, () => synthesizeAll(directory));
+    functions = await onceInARun(directory, () => synthesizeAll(directory));
     templates = await readTemplates(directory);
   });
 
   return {
     directory,
-    get artifacts() {
-      return artifacts;
+    get functions() {
+      return functions;
     },
     template: (stack) => templates(stack),
   };
@@ -89,15 +90,17 @@ async function onceInARun<Made>(name: string, make: () => Promise<Made>): Promis
   );
 }
 
-async function synthesizeAll(directory: string): Promise<Artifacts> {
+async function synthesizeAll(directory: string): Promise<readonly Packaged[]> {
   const outdir = join(inject("cache"), "artifacts");
-  const artifacts = { functions: await packageFunctions({ outdir }), migration: await packageMigration({ outdir }) };
-  makeApp(settings, artifacts, directory).synth();
-  return artifacts;
+  const functions = await packageFunctions({ outdir });
+  makeApp(settings, functions, directory).synth();
+  return functions;
 }
 
 /** The same functions in another directory, where a test may change them. */
-export async function copyOf({ functions, migration }: Artifacts): Promise<Artifacts & { remove(): Promise<void> }> {
+export async function copyOf(
+  functions: readonly Packaged[],
+): Promise<{ functions: Packaged[]; remove(): Promise<void> }> {
   const outdir = await mkdtemp(join(inject("cache"), "artifacts-"));
   const copy = async (packaged: Packaged): Promise<Packaged> => {
     const file = join(outdir, packaged.stem, basename(packaged.file));
@@ -106,15 +109,14 @@ export async function copyOf({ functions, migration }: Artifacts): Promise<Artif
   };
   return {
     functions: await Promise.all(functions.map(copy)),
-    migration: await copy(migration),
     remove: () => rm(outdir, { recursive: true }),
   };
 }
 
 /** Synthesises as `npm run synth` does, cdk-nag included. */
-export async function synthesize(artifacts: Artifacts, given: Settings = settings): Promise<Synthesis> {
+export async function synthesize(functions: readonly Packaged[], given: Settings = settings): Promise<Synthesis> {
   const directory = await mkdtemp(join(import.meta.dirname, "../../../node_modules/.cache/colophon-synth-"));
-  makeApp(given, artifacts, directory).synth();
+  makeApp(given, functions, directory).synth();
   return { directory, template: await readTemplates(directory), remove: () => rm(directory, { recursive: true }) };
 }
 

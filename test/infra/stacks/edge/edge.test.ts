@@ -182,7 +182,7 @@ describe("A stage", () => {
     const both = { ...open, domain };
     const cases = await Promise.all(
       [{ ...without, domain }, both].map(async (stage) => {
-        const { template: of, remove } = await synthesize(synthesis.artifacts, { ...settings, stages: [stage] });
+        const { template: of, remove } = await synthesize(synthesis.functions, { ...settings, stages: [stage] });
         const made = of("colophon-prod");
         await remove();
         return made;

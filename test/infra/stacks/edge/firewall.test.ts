@@ -26,7 +26,7 @@ let dev: Template;
 
 beforeAll(async () => {
   const stages = settings.stages.map((each): StageSettings => ({ ...each, firewall }));
-  changed = await synthesize(synthesis.artifacts, { ...settings, stages });
+  changed = await synthesize(synthesis.functions, { ...settings, stages });
   prod = changed.template("colophon-prod");
   dev = changed.template("colophon-dev");
 });

@@ -229,7 +229,7 @@ describe.each(settings.databases)("The database $name", ({ name, alarmRecipient 
     expect(alarms["at-capacity"]?.Properties).toMatchObject({ MetricName: "ACUUtilization", Threshold: 95 });
     expect(alarms["migration-failed"]?.Properties).toMatchObject({ MetricName: "Errors", Threshold: 1 });
     const [dimension] = alarms["migration-failed"]?.Properties.Dimensions ?? [];
-    expect(template.find(dimension.Value).Properties.FunctionName).toBe(`colophon-${name}-migrate-on-deploy`);
+    expect(template.find(dimension.Value).Properties.FunctionName).toBe(`colophon-${name}-ops-migrate-on-deploy`);
     expect(template.one("SNS::Subscription").Properties.Endpoint).toBe(alarmRecipient);
   });
 });

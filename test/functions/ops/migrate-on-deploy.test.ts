@@ -7,17 +7,16 @@ import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import postgres, { type Sql } from "postgres";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type DataApi, startDataApi } from "../../../../infra/aws-local/data-api/server.ts";
-import { createOwnedDatabase } from "../../../../infra/aws-local/postgres/owner.ts";
-import type { Postgres } from "../../../../infra/aws-local/postgres/server.ts";
-import { limitedRoles } from "../../../../infra/build/database-role.ts";
-import { newSecrets, secretArns } from "../../../../infra/local/secrets.ts";
-import type { DeploymentEvent, handler as Handler } from "../../../../infra/stacks/database/migrate-on-deploy.ts";
-import { packageMigration } from "../../../../infra/stacks/database/migration.ts";
-import { startEmptyPostgres } from "../../../support/empty-cluster.ts";
-import { key, useDatabase } from "../../../support/environment.ts";
-import { clientOf, resourceArn } from "../../local/data-api/emulator.ts";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import type { handler as Handler } from "../../../functions/ops/migrate-on-deploy.ts";
+import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
+import { createOwnedDatabase } from "../../../infra/aws-local/postgres/owner.ts";
+import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
+import { limitedRoles } from "../../../infra/build/database-role.ts";
+import { newSecrets, secretArns } from "../../../infra/local/secrets.ts";
+import { clientOf, resourceArn } from "../../infra/local/data-api/emulator.ts";
+import { startEmptyPostgres } from "../../support/empty-cluster.ts";
+import { key, useDatabase } from "../../support/environment.ts";
 
 /* The bundle that CloudFormation asks, over a cluster of its own; CloudFormation's end is a server of the test. */
 
@@ -26,8 +25,6 @@ interface Answer {
   readonly type: string | undefined;
   readonly body: Readonly<Record<string, unknown>>;
 }
-
-const outdir = join(import.meta.dirname, "../../../../node_modules/.cache", `colophon-migration-${process.pid}`);
 
 let directory: string;
 let cluster: Postgres;
@@ -49,8 +46,7 @@ beforeAll(async () => {
   ownerUrl = await createOwnedDatabase(cluster.url, "colophon");
   sql = postgres(`${ownerUrl}/colophon`, { max: 1 }) as unknown as Sql;
   await useNewSecrets();
-  const { file } = await packageMigration({ outdir });
-  ({ handler } = await import(file));
+  ({ handler } = await import(join(inject("outdir"), "ops/migrate-on-deploy/index.mjs")));
   await new Promise<void>((resolve) => cloudFormation.listen(0, "127.0.0.1", resolve));
 });
 
@@ -59,7 +55,7 @@ afterAll(async () => {
   await dataApi.close();
   await sql.end();
   await cluster.stop();
-  await Promise.all([directory, outdir].map((each) => rm(each, { recursive: true })));
+  await rm(directory, { recursive: true });
 });
 
 async function useNewSecrets(port = 0): Promise<void> {
@@ -69,7 +65,7 @@ async function useNewSecrets(port = 0): Promise<void> {
 
 const names = { StackId: "arn:stack", RequestId: "request", LogicalResourceId: "MigrationRun" };
 
-async function ask(RequestType: DeploymentEvent["RequestType"]): Promise<Error | undefined> {
+async function ask(RequestType: "Create" | "Update" | "Delete"): Promise<Error | undefined> {
   const { port } = cloudFormation.address() as AddressInfo;
   answers = [];
   try {

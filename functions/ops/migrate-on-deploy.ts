@@ -1,0 +1,42 @@
+import * as z from "zod/mini";
+import { operatorFunction } from "../../lib/operators/operator-function.ts";
+import { handler as migrate } from "./migrate.ts";
+
+/** CloudFormation's request to a custom resource (CloudFormation, "Custom resource reference"). */
+const payload = z.looseObject({
+  RequestType: z.enum(["Create", "Update", "Delete"]),
+  ResponseURL: z.string(),
+  StackId: z.string(),
+  RequestId: z.string(),
+  LogicalResourceId: z.string(),
+});
+
+/** CloudFormation reads 4,096 bytes of an answer. */
+const reasonLengthMax = 2_000;
+
+/**
+ * Brings the database up to date when its stack is created or updated, and sends the outcome to CloudFormation. If that
+ * fails, the deployment fails with its error as the reason; the function throws the error, so that Lambda counts it.
+ */
+export const handler = operatorFunction("ops/migrate-on-deploy", payload, async (request) => {
+  const failure = request.RequestType === "Delete" ? undefined : await failureOfMigration();
+  const { StackId, RequestId, LogicalResourceId } = request;
+  const outcome = failure
+    ? { Status: "FAILED", Reason: failure.message.slice(0, reasonLengthMax) }
+    : { Status: "SUCCESS" };
+  const body = JSON.stringify({ ...outcome, PhysicalResourceId: "migrations", StackId, RequestId, LogicalResourceId });
+  // The URL is signed for a request without a content type.
+  const response = await fetch(request.ResponseURL, { method: "PUT", body, headers: { "content-type": "" } });
+  if (!response.ok) throw new Error(`CloudFormation did not take the answer: ${response.status}`);
+  if (failure) throw failure;
+});
+
+/** The cluster is the stack's own. A restored one has the passwords of its snapshot, which are in no secret any more. */
+async function failureOfMigration(): Promise<Error | undefined> {
+  try {
+    await migrate({ setPasswords: true, closeOtherDatabases: true });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
