@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
-import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
+import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
 import postgres, { type Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { handler as Handler } from "../../../functions/ops/migrate-on-deploy.ts";
@@ -14,7 +14,6 @@ import { createOwnedDatabase } from "../../../infra/aws-local/postgres/owner.ts"
 import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
 import { newSecrets, secretArns } from "../../../infra/local/secrets.ts";
-import { clientOf, resourceArn } from "../../infra/local/data-api/emulator.ts";
 import { startEmptyPostgres } from "../../support/empty-cluster.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 
@@ -108,10 +107,13 @@ describe("A deployment", () => {
     expect(await ask("Update")).toBeUndefined();
 
     for (const role of limitedRoles) {
+      const resourceArn = "arn:aws:rds:eu-central-1:123456789012:cluster:colophon";
       const login = { resourceArn, secretArn: secretArns[role], database: "colophon" };
-      const { records } = await clientOf(dataApi.url).send(
-        new ExecuteStatementCommand({ ...login, sql: "select session_user" }),
-      );
+      const { records } = await new RDSDataClient({
+        endpoint: dataApi.url,
+        region: "eu-central-1",
+        credentials: key,
+      }).send(new ExecuteStatementCommand({ ...login, sql: "select session_user" }));
       expect(records).toEqual([[{ stringValue: `colophon_${role}` }]]);
     }
   });

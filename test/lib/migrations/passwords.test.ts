@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
+import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import postgres, { type Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
@@ -11,10 +11,10 @@ import { type Invocation, type Lambda, startLambda } from "../../../infra/aws-lo
 import { createOwnedDatabase, owner } from "../../../infra/aws-local/postgres/owner.ts";
 import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
 import type { Secrets } from "../../../infra/aws-local/secrets-manager/secrets-manager.ts";
+import { errorOf } from "../../../infra/aws-local/test/emulator.ts";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
 import { settingsOf } from "../../../infra/local/functions.ts";
 import { newSecrets, secretArns } from "../../../infra/local/secrets.ts";
-import { clientOf, errorOf, resourceArn } from "../../infra/local/data-api/emulator.ts";
 import { startEmptyPostgres } from "../../support/empty-cluster.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 
@@ -55,12 +55,12 @@ async function close(): Promise<void> {
 
 async function whoIs(secretArn: string): Promise<string> {
   const command = new ExecuteStatementCommand({
-    resourceArn,
+    resourceArn: "arn:aws:rds:eu-central-1:123456789012:cluster:colophon",
     secretArn,
     database: "colophon",
     sql: "select session_user",
   });
-  const answer = clientOf(dataApi.url).send(command);
+  const answer = new RDSDataClient({ endpoint: dataApi.url, region: "eu-central-1", credentials: key }).send(command);
   return answer.then(({ records }) => `${records?.[0]?.[0]?.stringValue}`).catch(() => errorOf(answer));
 }
 
