@@ -3,7 +3,6 @@ import { name } from "../../lib/contract/parameters.ts";
 import { readPage } from "../../lib/data-api/list.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
 import * as changes from "../../lib/queries/changes.ts";
-import { deadlineFromNow } from "../../lib/retry.ts";
 
 const limitDefault = 50;
 const limitMax = 1_000;
@@ -27,13 +26,8 @@ export const handler = operatorFunction(
     limit: z._default(id.check(z.maximum(limitMax)), limitDefault),
   }),
   async ({ before, limit, ...filters }) => {
-    const after = before === undefined ? undefined : { id: before, key: "" };
-    const { text, next } = await readPage(
-      changes.list(filters),
-      { after, limit, offset: 0 },
-      undefined,
-      deadlineFromNow(),
-    );
+    const after = before === undefined ? undefined : { id: before };
+    const { text, next } = await readPage(changes.list(filters), { after, limit });
     return { changes: JSON.parse(`[${text}]`), next: next?.id ?? null };
   },
 );

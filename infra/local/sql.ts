@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
+import type { Field } from "@aws-sdk/client-rds-data";
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
 import { escapeLiteral } from "pg";
 import { format } from "sql-formatter";
@@ -63,18 +64,22 @@ function withRequest(event: APIGatewayProxyEvent, { path, query, body, as }: z.o
   };
 }
 
-/** Runs functions with a Data API that records the first statement and answers an error; secrets can be read. */
+/** Runs functions with a Data API that records statements and answers an error, or what is given; secrets can be read. */
 export async function startRecorder(outdir: string) {
-  let sent: Statement | undefined;
+  let sent: Statement[] = [];
+  let rows: readonly (readonly Field[])[] = [];
   const secrets = openSecrets(newSecrets("postgres://colophon@127.0.0.1"));
   const server = createServer(async (incoming, response) => {
     const body = await json(incoming);
     const secretsOperation = secretsOperationOf(incoming);
     if (secretsOperation) return response.end(secrets.answer(secretsOperation, body));
-    if (incoming.url === "/Execute") sent ??= body as Statement;
+    const row = incoming.url === "/Execute" ? rows[sent.push(body as Statement) - 1] : undefined;
     // No function retries after this error. BeginTransaction succeeds, so that the first statement is sent.
-    const [status, answer] =
-      incoming.url === "/BeginTransaction" ? [200, { transactionId: "none" }] : [400, { code: "BadRequestException" }];
+    const [status, answer] = row
+      ? [200, { records: [row] }]
+      : incoming.url === "/BeginTransaction"
+        ? [200, { transactionId: "none" }]
+        : [400, { code: "BadRequestException" }];
     response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(answer));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -87,11 +92,13 @@ export async function startRecorder(outdir: string) {
   });
   const lambda = await startLambda({ outdir, settingsOf });
   return {
-    /** The first statement that the function sends. Later ones would depend on its result. */
-    async statementOf(name: string, event: unknown): Promise<Statement> {
-      sent = undefined;
+    /** The statements that the function sends until one is answered by an error. Others are answered by these rows. */
+    async statementsOf(name: string, event: unknown, answers: typeof rows = []): Promise<[Statement, ...Statement[]]> {
+      sent = [];
+      rows = answers;
       const invocation = await lambda.invoke(name.replaceAll("/", "-"), event);
-      if (sent) return sent;
+      const [first, ...others] = sent;
+      if (first) return [first, ...others];
       const answer = "error" in invocation ? invocation.error.errorMessage : textOf(invocation.result);
       throw new Error(`No statement is sent: ${answer}`);
     },
@@ -125,7 +132,8 @@ async function run({ name, payload, explain, data, database }: Request): Promise
   await buildOrReuse({ outdir });
   const recorder = await startRecorder(outdir);
   try {
-    const statement = await recorder.statementOf(name, event);
+    // Later ones would depend on the result of the first.
+    const [statement] = await recorder.statementsOf(name, event);
     if (!explain) return readable(statement);
     const databaseUrl = database ?? `${await runningPostgres(join(data, "postgres"))}/${defaultName}`;
     return `${readable(statement)}\n\n${await planOf(statement, databaseUrl)}`;

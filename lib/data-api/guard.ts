@@ -12,14 +12,18 @@ export interface Guard {
 }
 
 /**
- * Puts a select behind its guard. It gives one row: `status`, `caller_id` and the columns of the select, which are null
- * unless the status is 200. The select may use `caller.id` and `session.digest`. A database function decides, since its
- * plan is kept (lib/changes/authority.sql). `offset 0` makes PostgreSQL check the status before it runs the select.
+ * Puts a select behind its guard, if there is one. Then it gives one row: `status`, `caller_id` and the columns of the
+ * select, which are null unless the status is 200. The select may use `caller.id` and `session.digest`. A database
+ * function decides, since its plan is kept (lib/changes/authority.sql). `offset 0` makes PostgreSQL check the status
+ * before it runs the select.
  */
-export const guarded = ({ digest, permission, userMissing }: Guard, select: Sql): Sql => sql`
-  select caller.status, caller.id as caller_id, answer.*
-  from
-    (values (${digest}::text)) as session (digest)
-    cross join ${inReleaseSchema("caller")}(session.digest, ${permission}::text, ${userMissing}::int) as caller
-    left join lateral (select * from (${select}) as answer where caller.status = 200 offset 0) as answer on true
-`;
+export const guarded = (guard: Guard | undefined, select: Sql): Sql =>
+  guard
+    ? sql`
+      select caller.status, caller.id as caller_id, answer.*
+      from
+        (values (${guard.digest}::text)) as session (digest)
+        cross join ${inReleaseSchema("caller")}(session.digest, ${guard.permission}::text, ${guard.userMissing}::int) as caller
+        left join lateral (select * from (${select}) as answer where caller.status = 200 offset 0) as answer on true
+    `
+    : select;

@@ -1,50 +1,52 @@
 import sql, { empty, raw, type Sql } from "sql-template-tag";
+import { deadlineFromNow } from "../retry.ts";
 import { readLongText, readShortText, resultBytesMax, type TextRow } from "./chunks.ts";
 import { type Guard, guarded } from "./guard.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
 
-/** A page begins after a record, or at an offset. */
-export interface Page {
-  readonly after: Cursor | undefined;
-  readonly offset: number;
+/** What is asked of a list: the page begins after a record, or at an offset. */
+export interface PageRequest {
+  readonly after?: Cursor | undefined;
+  readonly offset?: number;
   readonly limit: number;
 }
 
+/** The last record of the page before. */
+export interface Cursor {
+  readonly id: number;
+  /** What the list is sorted by before the `id`, if there is anything. */
+  readonly key?: string | null;
+}
+
 /** The part of a page that one statement reads. */
-export interface Slice extends Page {
+export interface Batch {
+  readonly after: Cursor | undefined;
+  readonly offset: number;
+  readonly limit: number;
   /** A constant that the limit never exceeds. PostgreSQL knows it when it makes a generic plan for any limit. */
   readonly limitMax: Sql;
 }
 
-export interface Cursor {
-  readonly key: string;
-  readonly id: number;
-}
-
-/** The query of an endpoint that gives a list, in a total order: no two records are equal in it. */
+/** The query of an endpoint that gives a list. With a permission it may use `caller`. */
 export interface ListQuery<Item> {
-  /** A common table expression that both `max` and `rows` use. */
-  readonly shared?: Sql;
-  /** A scalar: how many records match, on all pages. */
-  readonly max: Sql;
-  /** The columns of a record. */
-  readonly fields: Sql;
+  /** The records of a batch in a total order: a select of their fields, among them `id`. */
+  readonly page: (batch: Batch) => Sql;
   /** The name of the last field, if it is left out when it is null. */
   readonly optional?: string;
-  /** What the list is sorted by, before the `id`. */
-  readonly key: Sql;
-  /** The rest of the select after the fields, from `from` to `limit`. */
-  readonly rows: (slice: Slice) => Sql;
+  /**
+   * A select of all records that match, whatever the page: their `id`, what they are sorted by as `key`, and what `page`
+   * needs. The other selects read it as `found`.
+   */
+  readonly found?: Sql;
+  /** They are few: they are found once, and then counted and sorted. Otherwise an index gives the page in its order. */
+  readonly sortInMemory?: boolean;
+  /** A scalar: how many records match. Only lists whose answer says it have one. */
+  readonly max?: Sql;
   /** Only for the compiler: the type of a record. */
   readonly item?: Item;
 }
 
-/** A list of an endpoint with a permission; it may use `caller`. */
-export interface GuardedListQuery<Item> extends ListQuery<Item> {
-  readonly guarded: true;
-}
-
-export interface ListPage {
+export interface PageResult {
   readonly status: number;
   /** The caller's id, if it is known. */
   readonly caller: number | null;
@@ -57,6 +59,11 @@ export interface ListPage {
   readonly next: Cursor | undefined;
 }
 
+interface Options {
+  readonly guard?: Guard | undefined;
+  readonly deadline?: number;
+}
+
 const shortRowsMax = 400;
 const longRowsMax = 2_000;
 
@@ -66,86 +73,92 @@ const longRowsMax = 2_000;
  */
 export async function readFirstPage(
   query: ListQuery<unknown>,
-  page: Page,
-  guard: Guard | undefined,
-  deadline: number,
-): Promise<ListPage> {
-  const limit = Math.min(page.limit, shortRowsMax);
-  const select = selectShort(query, sliceOf(page, shortRowsMax));
-  const found = await readShortText(guard ? guarded(guard, select) : select, columnsOf(guard), deadline);
+  page: PageRequest,
+  options: Options,
+): Promise<PageResult> {
+  const { guard, deadline = deadlineFromNow() } = options;
+  const batch = batchOf(page, shortRowsMax);
+  const found = await readShortText(guarded(guard, selectShort(query, batch)), columnsOf(guard), deadline);
   if (found !== "too long") {
-    const first = pageOf(found);
-    if (first.count < limit || limit === page.limit) return first;
+    const first = resultOf(found);
+    if (first.count < batch.limit || batch.limit === page.limit) return first;
   }
-  return await readPage(query, page, guard, deadline);
+  return await readPage(query, page, options);
+}
+
+/** Reads as many records of a page as fit into a result, and at least one. */
+export async function readPage(
+  query: ListQuery<unknown>,
+  page: PageRequest,
+  { guard, deadline = deadlineFromNow() }: Options = {},
+): Promise<PageResult> {
+  const select = selectLong(query, batchOf(page, longRowsMax));
+  return resultOf(await readLongText(guarded(guard, select), sql`${columnsOf(guard)}, next_id, next_key`, deadline));
 }
 
 const usualRowsMax = 100;
 
 /** As many records of a page as one statement reads. */
-const sliceOf = (page: Page, rowsMax: number): Slice => ({
-  ...page,
-  limit: Math.min(page.limit, rowsMax),
-  limitMax: raw(`${page.limit > usualRowsMax ? rowsMax : usualRowsMax}`),
+const batchOf = ({ after, offset = 0, limit }: PageRequest, rowsMax: number): Batch => ({
+  after,
+  offset,
+  limit: Math.min(limit, rowsMax),
+  limitMax: raw(`${limit > usualRowsMax ? rowsMax : usualRowsMax}`),
 });
 
 /** The database joins the records of a page to one text: a row for each of them would take longer to deliver. */
-const selectShort = ({ shared, max, fields, optional, rows }: ListQuery<unknown>, slice: Slice): Sql => sql`
-  ${shared ? sql`with ${shared}` : empty}
+const selectShort = (query: ListQuery<unknown>, batch: Batch): Sql => sql`
+  ${query.found ? sql`with ${foundOf(query)}` : empty}
   select
-    (${max}) as max,
+    ${query.max ? sql`(${query.max})` : sql`0::bigint`} as max,
     count(*) as count,
-    ${withoutNull(optional, sql`string_agg(cast(row_to_json(item) as text), ',')`)} as text
-  from (select ${fields} ${rows(slice)}) as item
+    ${withoutNull(query, sql`string_agg(cast(row_to_json(item) as text), ',')`)} as text
+  from (${query.page(batch)}) as item
 `;
 
-/** Reads as many records of a page as fit into a result, and at least one. */
-export async function readPage(
-  query: ListQuery<unknown>,
-  page: Page,
-  guard: Guard | undefined,
-  deadline: number,
-): Promise<ListPage> {
-  const select = selectLong(query, sliceOf(page, longRowsMax));
-  const columns = sql`${columnsOf(guard)}, next_id, next_key`;
-  return pageOf(await readLongText(guard ? guarded(guard, select) : select, columns, deadline));
-}
-
-const selectLong = ({ shared, max, fields, optional, key, rows }: ListQuery<unknown>, slice: Slice): Sql => sql`
+/** The same as far as a result has room, and the last record, if the list goes on after it. */
+const selectLong = (query: ListQuery<unknown>, batch: Batch): Sql => sql`
   with
-    ${shared ? sql`${shared},` : empty}
+    ${query.found ? sql`${foundOf(query)},` : empty}
     page as materialized (
-      select
-        id,
-        cast(${key} as text) as cursor_key,
-        ${withoutNull(optional, sql`cast((select row_to_json(item) from (select ${fields}) as item) as text)`)} as record
-      ${rows(slice)}
+      select id, ${withoutNull(query, sql`cast(row_to_json(item) as text)`)} as record
+      from (${query.page(batch)}) as item
     ),
     -- a materialized page keeps its order, so the window functions follow it
     measured as (
       select *, row_number() over () as position, sum(octet_length(record) + 1) over (rows unbounded preceding) as bytes
       from page
+    ),
+    result as (
+      select
+        count(*) as count,
+        string_agg(record, ',' order by position) as text,
+        case
+          when count(*) < (select count(*) from page) or count(*) = ${batch.limit}::bigint
+          then (array_agg(id order by position desc))[1]
+        end as next_id
+      from measured
+      where bytes <= ${raw(`${resultBytesMax}`)} or position = 1
     )
   select
-    ${slice.after ? sql`0::bigint` : sql`(${max})`} as max,
-    count(*) as count,
-    string_agg(record, ',' order by position) as text,
-    case when ${hasNext(slice)} then (array_agg(id order by position desc))[1] end as next_id,
-    case when ${hasNext(slice)} then (array_agg(cursor_key order by position desc))[1] end as next_key
-  from measured
-  where bytes <= ${raw(`${resultBytesMax}`)} or position = 1
+    *,
+    ${query.max && !batch.after ? sql`(${query.max})` : sql`0::bigint`} as max,
+    ${query.found ? sql`(select cast(key as text) from found where id = next_id)` : sql`null::text`} as next_key
+  from result
 `;
 
-const hasNext = ({ limit }: Slice): Sql => sql`count(*) < (select count(*) from page) or count(*) = ${limit}::bigint`;
+/** If it is not materialized, PostgreSQL puts the select in where it is used, and so it uses an index. */
+export const foundOf = ({ found = empty, sortInMemory }: ListQuery<unknown>): Sql =>
+  sql`found as ${sortInMemory ? empty : sql`not`} materialized (${found})`;
 
 /** JSON escapes quotes inside of a string, so only a field of a record can match. */
-const withoutNull = (field: string | undefined, text: Sql): Sql =>
-  field === undefined ? text : sql`replace(${text}, ${raw(`',"${field}":null}'`)}, '}')`;
+const withoutNull = ({ optional }: ListQuery<unknown>, text: Sql): Sql =>
+  optional === undefined ? text : sql`replace(${text}, ${raw(`',"${optional}":null}'`)}, '}')`;
 
 const columnsOf = (guard: Guard | undefined): Sql =>
-  guard ? sql`, status, caller_id, max, count` : sql`, 200, null::bigint, max, count`;
+  sql`, ${guard ? sql`status, caller_id` : sql`200, null::bigint`}, max, count`;
 
-function pageOf(found: TextRow | undefined): ListPage {
+function resultOf(found: TextRow | undefined): PageResult {
   if (found === undefined) throw new TypeError("A page has no row");
   const { text, row } = found;
   const id = row.length > 4 ? integerOrNull(row, 4) : null;
@@ -155,6 +168,6 @@ function pageOf(found: TextRow | undefined): ListPage {
     max: integerOrNull(row, 2) ?? 0,
     count: integerOrNull(row, 3) ?? 0,
     text: text ?? "",
-    next: id === null ? undefined : { id, key: textOrNull(row, 5) ?? "" },
+    next: id === null ? undefined : { id, key: textOrNull(row, 5) },
   };
 }

@@ -3,22 +3,14 @@ import { readText } from "./chunks.ts";
 import { type Guard, guarded } from "./guard.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
 
-/** The query of an endpoint that shows a record: it gives the record's JSON as `text`, and no row if there is none. */
-export interface PublicQuery<Body> {
-  readonly select: Sql;
-  readonly guarded?: never;
+/**
+ * The query of an endpoint that shows a record: a select of its JSON as `body`; no row if there is none. With a
+ * permission it may use `caller`, and also gives the record's `version`, and a `warning` if it takes an edit lock.
+ */
+export type RecordQuery<Body> = Sql & {
   /** Only for the compiler: the type of the body. */
   readonly body?: Body;
-}
-
-/** The same for an endpoint with a permission: it may use `caller`, and gives `version` and `text`. */
-export interface GuardedQuery<Body> {
-  readonly select: Sql;
-  readonly guarded: true;
-  /** It also gives `warning`. */
-  readonly warns?: true;
-  readonly body?: Body;
-}
+};
 
 /** The result of a statement, from which the answer is made. */
 export interface Outcome {
@@ -33,18 +25,19 @@ export interface Outcome {
   readonly warning?: string | null;
 }
 
-/** Runs a query as one statement. Only a body that exceeds a row of the Data API takes several. */
-export async function run(
-  query: PublicQuery<unknown> | GuardedQuery<unknown>,
-  guard: Guard | undefined,
-  deadline: number,
+/** Reads a record by one statement. Only a body that exceeds a row of the Data API takes several. */
+export async function readRecord(
+  query: RecordQuery<unknown>,
+  { guard, takesLock, deadline }: { guard: Guard | undefined; takesLock: boolean; deadline: number },
 ): Promise<Outcome> {
-  if (!guard || !query.guarded) {
-    const found = await readText(query.select, empty, deadline);
+  const headers = sql`${guard ? sql`, version` : empty}${takesLock ? sql`, warning` : empty}`;
+  // `offset 0` makes PostgreSQL make the text once, and not wherever it is used.
+  const select = sql`select cast(body as text) as text${headers} from (${query}) as record offset 0`;
+  if (!guard) {
+    const found = await readText(select, empty, deadline);
     return { status: found ? 200 : 404, body: found?.text ?? null };
   }
-  const columns = sql`, status, caller_id, version${query.warns ? sql`, warning` : empty}`;
-  const found = await readText(guarded(guard, query.select), columns, deadline);
+  const found = await readText(guarded(guard, select), sql`, status, caller_id${headers}`, deadline);
   if (found === undefined) throw new TypeError("A guarded query has no row");
   const { row, text } = found;
   const status = integer(row, 0);
@@ -53,6 +46,6 @@ export async function run(
     body: text,
     caller: integerOrNull(row, 1),
     version: integerOrNull(row, 2),
-    warning: query.warns ? textOrNull(row, 3) : null,
+    warning: takesLock ? textOrNull(row, 3) : null,
   };
 }

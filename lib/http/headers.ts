@@ -9,6 +9,10 @@ export function headerOf({ headers }: APIGatewayProxyEvent, name: string): strin
   return undefined;
 }
 
+/** Whether the client accepts gzip: it names the encoding, and without the weight 0 (RFC 9110, "Accept-Encoding"). */
+export const acceptsGzip = (event: APIGatewayProxyEvent): boolean =>
+  /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(headerOf(event, "accept-encoding") ?? "");
+
 const security = {
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
   "Referrer-Policy": "no-referrer",

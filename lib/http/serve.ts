@@ -1,8 +1,7 @@
 import middy from "@middy/core";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import type { Answer, AnswerName, Declaration } from "../contract/declare.ts";
-import type { Permission } from "../contract/permissions.ts";
-import { type GuardedQuery, type PublicQuery, run } from "../data-api/query.ts";
+import { type RecordQuery, readRecord } from "../data-api/query.ts";
 import { deadlineOf } from "../retry.ts";
 import { entityTagOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
@@ -14,20 +13,18 @@ import { guardOf } from "./session.ts";
 
 type RecordDeclaration = Declaration & { readonly answers: { readonly record: AnswerName } };
 
-type QueryOf<D extends RecordDeclaration> = D extends { readonly permission: Permission }
-  ? GuardedQuery<Answer<D["answers"]["record"]>>
-  : PublicQuery<Answer<D["answers"]["record"]>>;
-
-/**
- * Makes the Lambda handler of an endpoint that shows one record. The types allow only guarded queries for an endpoint
- * with a permission, and only public queries for any other.
- */
-export function serve<const D extends RecordDeclaration>(declaration: D, work: (input: Input<D>) => QueryOf<D>) {
+/** Makes the Lambda handler of an endpoint that shows one record. */
+export function serve<const D extends RecordDeclaration>(
+  declaration: D,
+  toQuery: (input: Input<D>) => RecordQuery<Answer<D["answers"]["record"]>>,
+) {
   const parse = inputParser(declaration);
+  const takesLock = declaration.locks === true;
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     const deadline = deadlineOf(context);
     const guard = guardOf(declaration, event);
-    const { status, body, caller, version, warning } = await run(work(parse(event)), guard, deadline);
+    const query = toQuery(parse(event));
+    const { status, body, caller, version, warning } = await readRecord(query, { guard, takesLock, deadline });
     rememberCaller(event, caller);
     if (warning) log(event, "warn", { message: warning });
     if (status !== 200 || body === null) throw new ContractError(status);

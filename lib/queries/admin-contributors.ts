@@ -1,12 +1,14 @@
-import sql, { empty } from "sql-template-tag";
+import sql from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
-import type { GuardedListQuery } from "../data-api/list.ts";
-import type { GuardedQuery } from "../data-api/query.ts";
-import { aliasesOf, descriptionsOf, linksOf, relationsOf, scopedPages } from "./contributors.ts";
-import { catalogueOrder } from "./fragments/filters.ts";
+import type { ListQuery } from "../data-api/list.ts";
+import type { RecordQuery } from "../data-api/query.ts";
+import { aliasesOf, descriptionsOf, linksOf, nameMatches, relationsOf, sharedAndOwn } from "./contributors.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
+import { catalogueOrders } from "./fragments/order.ts";
+import { isSelective } from "./fragments/search.ts";
+import { tally } from "./fragments/tallies.ts";
 
 interface ListInput {
   readonly client: number;
@@ -15,39 +17,48 @@ interface ListInput {
 }
 
 /** Contributors, unpublished ones included. */
-export function list({ client, search, order }: ListInput): GuardedListQuery<Answer<"AdminContributorListItem">> {
-  const sorted = catalogueOrder(order);
-  const { page, ...matches } = scopedPages(client, "contributors", empty, search, sorted);
+export function list({ client, search, order }: ListInput): ListQuery<Answer<"AdminContributorListItem">> {
+  const { column, by } = catalogueOrders[order];
   return {
-    guarded: true,
-    ...matches,
-    fields: sql`
-      id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
-      ${otherEditor("contributor", sql`contributors.id`)} as locked_by
+    found: sql`
+      select id, scope, ${column} as key
+      from contributors
+      where ${nameMatches(search, client)}
     `,
+    sortInMemory: isSelective(search),
+    max:
+      search === undefined
+        ? tally("contributors", sql`0, ${client}::bigint`)
+        : sql`select count(*) from found where scope in (0, ${client}::bigint)`,
     optional: "locked_by",
-    key: sql`key`,
-    rows: (slice) => sql`
-      from (${page(slice)}) as page join contributors using (id)
-      order by ${sorted.ofPage.by}
+    page: (batch) => sql`
+      select
+        id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
+        ${otherEditor("contributor", sql`contributors.id`)} as locked_by
+      from
+        (
+          select id, key
+          from ${sharedAndOwn(client, catalogueOrders[order], batch)} as page
+          order by ${by}
+          limit ${batch.limit}::bigint
+          offset ${batch.offset}::bigint
+        ) as page
+        join contributors using (id)
+      order by ${by}
     `,
   };
 }
 
 /** A contributor; it takes the edit lock. */
-export const find = (id: number | null): GuardedQuery<Answer<"AdminContributor">> => ({
-  guarded: true,
-  warns: true,
-  select: sql`
-    select version, warning, cast(${record(sql`
-      id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
-      coalesce(gender, '') as gender,
-      ${linksOf(sql`contributors.id`)} as links,
-      ${aliasesOf(sql`contributors.id`)} as aliases,
-      ${descriptionsOf(sql`contributors.id`)} as descriptions,
-      ${relationsOf(sql`contributors.id`, empty)} as relations
-    `)} as text) as text
-    from contributors, ${opened("contributor", sql`contributors.id`)}
-    where id = ${id}::bigint and still_exists
-  `,
-});
+export const find = (id: number | null): RecordQuery<Answer<"AdminContributor">> => sql`
+  select version, warning, ${record(sql`
+    id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
+    coalesce(gender, '') as gender,
+    ${linksOf(sql`contributors.id`)} as links,
+    ${aliasesOf(sql`contributors.id`)} as aliases,
+    ${descriptionsOf(sql`contributors.id`)} as descriptions,
+    ${relationsOf(sql`contributors.id`, sql`true`)} as relations
+  `)} as body
+  from contributors, ${opened("contributor", sql`contributors.id`)}
+  where id = ${id}::bigint and still_exists
+`;

@@ -1,4 +1,4 @@
-import sql, { empty, join, type Sql } from "sql-template-tag";
+import sql, { join, type Sql } from "sql-template-tag";
 import type { ListQuery } from "../data-api/list.ts";
 
 export interface Filters {
@@ -14,22 +14,19 @@ export interface Filters {
 
 /** The ledger, newest first. */
 export const list = (filters: Filters): ListQuery<unknown> => ({
-  max: sql`select 0::bigint`,
-  fields: sql`
-    id, at, request_id as "requestId", endpoint, caller_id as "userId", username, record_id as record, asked, before
-  `,
-  key: sql`id`,
-  rows: ({ after, limit }) => {
+  page: ({ after, limit }) => {
     const newest = (user: Sql) => sql`
       (
         select id
         from changes
-        where ${user} ${matching(filters)} ${after ? sql`and id < ${after.id}::bigint` : empty}
+        where ${user} and ${matching(filters)} and ${after ? sql`id < ${after.id}::bigint` : sql`true`}
         order by id desc
         limit ${limit}::bigint
       )
     `;
     return sql`
+      select
+        id, at, request_id as "requestId", endpoint, caller_id as "userId", username, record_id as record, asked, before
       from (${join(byUser(filters.user).map(newest), " union ")}) as page join changes using (id)
       order by id desc
       limit ${limit}::bigint
@@ -57,9 +54,14 @@ function byUser(user: Filters["user"]): readonly Sql[] {
   return [hasName, sql`caller_id = (select id from users where ${hasName})`];
 }
 
-const matching = ({ endpoint, record, since, until }: Filters): Sql => sql`
-  ${endpoint === undefined ? empty : sql`and endpoint || '/' like ${endpoint}::text || '/%'`}
-  ${record === undefined ? empty : sql`and record_id = ${record}::bigint`}
-  ${since === undefined ? empty : sql`and at >= ${since}::timestamptz`}
-  ${until === undefined ? empty : sql`and at < ${until}::timestamptz`}
-`;
+const matching = ({ endpoint, record, since, until }: Filters): Sql =>
+  join(
+    [
+      sql`true`,
+      ...(endpoint === undefined ? [] : [sql`endpoint || '/' like ${endpoint}::text || '/%'`]),
+      ...(record === undefined ? [] : [sql`record_id = ${record}::bigint`]),
+      ...(since === undefined ? [] : [sql`at >= ${since}::timestamptz`]),
+      ...(until === undefined ? [] : [sql`at < ${until}::timestamptz`]),
+    ],
+    " and ",
+  );

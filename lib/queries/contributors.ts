@@ -1,19 +1,13 @@
-import sql, { type Sql } from "sql-template-tag";
+import sql, { empty, type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
-import type { ListQuery, Slice } from "../data-api/list.ts";
-import type { PublicQuery } from "../data-api/query.ts";
-import {
-  type CatalogueOrder,
-  catalogueOrder,
-  isSelective,
-  nameContains,
-  type Pages,
-  pagesOfFew,
-  type TableOrder,
-} from "./fragments/filters.ts";
+import type { Batch, ListQuery } from "../data-api/list.ts";
+import type { RecordQuery } from "../data-api/query.ts";
 import { imageUrl } from "./fragments/images.ts";
-import { recordOf, records } from "./fragments/json.ts";
+import { record, records } from "./fragments/json.ts";
+import { type CatalogueOrder, catalogueOrders, type Order } from "./fragments/order.ts";
 import { randomSlug } from "./fragments/random.ts";
+import { isSelective, nameContains } from "./fragments/search.ts";
+import { tally } from "./fragments/tallies.ts";
 import { relatedWorks, type WorksInput } from "./works.ts";
 
 interface ListInput {
@@ -22,73 +16,41 @@ interface ListInput {
   readonly order: CatalogueOrder;
 }
 
-/**
- * Pages of a client's contributors, shared and own ones. Each kind is read in order by an index-only scan, and the two
- * are merged; by one select PostgreSQL would read and sort all of them.
- * @param counter the subject of the counter (table `tallies`) to read when there is no search
- */
-export function scopedPages(
-  client: number,
-  counter: "contributors" | "public contributors",
-  filter: Sql,
-  search: string | undefined,
-  order: TableOrder,
-): Pages {
-  const { key, by, startAfter, ofPage } = order;
-  const matching = sql`${filter} ${nameContains(sql`name_key`, search)}`;
-  const all = sql`from contributors where scope in (0, ${client}::bigint) ${matching}`;
-  if (isSelective(search)) return pagesOfFew(sql`select id, ${key} as key ${all}`, order);
-  const inScope = (scope: Sql, { after, offset, limit, limitMax }: Slice) => sql`
-    (
-      select id, ${key} as key
-      from contributors
-      where scope = ${scope} ${matching} ${startAfter(after)}
-      order by ${by}
-      limit ${offset === 0 ? limitMax : sql`${limit + offset}::bigint`}
-    )
-  `;
-  return {
-    max: search === undefined ? counted(client, counter) : sql`select count(*) ${all}`,
-    page: (slice) => sql`
-      select *
-      from (${inScope(sql`0`, slice)} union all ${inScope(sql`${client}::bigint`, slice)}) as both_kinds
-      order by ${ofPage.by}
-      limit ${slice.limit}::bigint
-      offset ${slice.offset}::bigint
-    `,
-  };
-}
-
-/** The value of a counter for a client. */
-const counted = (client: number, subject: string): Sql => sql`
-  select coalesce(sum(tally), 0)::bigint
-  from tallies
-  where subject = ${subject}::text and scope in (0, ${client}::bigint)
-`;
-
 /** Published contributors. */
 export function list({ client, search, order }: ListInput): ListQuery<Answer<"ContributorListItem">> {
-  const sorted = catalogueOrder(order);
-  const { page, ...matches } = scopedPages(client, "public contributors", sql`and public`, search, sorted);
+  const { column, by } = catalogueOrders[order];
   return {
-    ...matches,
-    fields: sql`
-      id, first_name, coalesce(last_name, '') as last_name, ${imageUrl(sql`image`)} as image, gender,
-      cardinality(works.ids) as series_count,
-      (
-        select row_to_json(series)
-        from (
-          select name, slug
-          from series
-          where id = works.ids[1 + floor(works.random * cardinality(works.ids))::int]
-        ) as series
-      ) as random_series
+    found: sql`
+      select id, scope, ${column} as key
+      from contributors
+      where public and ${nameMatches(search, client)}
     `,
+    sortInMemory: isSelective(search),
+    max:
+      search === undefined
+        ? tally("public contributors", sql`0, ${client}::bigint`)
+        : sql`select count(*) from found where scope in (0, ${client}::bigint)`,
     optional: "random_series",
-    key: sql`key`,
-    rows: (slice) => sql`
+    page: (batch) => sql`
+      select
+        id, first_name, coalesce(last_name, '') as last_name, ${imageUrl(sql`image`)} as image, gender,
+        cardinality(works.ids) as series_count,
+        (
+          select row_to_json(series)
+          from (
+            select name, slug
+            from series
+            where id = works.ids[1 + floor(works.random * cardinality(works.ids))::int]
+          ) as series
+        ) as random_series
       from
-        (${page(slice)}) as page
+        (
+          select id, key
+          from ${sharedAndOwn(client, catalogueOrders[order], batch)} as page
+          order by ${by}
+          limit ${batch.limit}::bigint
+          offset ${batch.offset}::bigint
+        ) as page
         join contributors using (id)
         cross join lateral (
           select random() as random, array(
@@ -98,28 +60,51 @@ export function list({ client, search, order }: ListInput): ListQuery<Answer<"Co
           ) as ids
           offset 0
         ) as works
-      order by ${sorted.ofPage.by}
+      order by ${by}
     `,
   };
 }
 
-/** A published contributor, without relations to unpublished ones. A null slug finds none. */
-export const find = (slug: string | null): PublicQuery<Answer<"Contributor">> => ({
-  select: recordOf(sql`
-    select
-      id, first_name, coalesce(last_name, '') as last_name, slug, ${imageUrl(sql`image`)} as image, gender,
-      ${linksOf(sql`contributors.id`)} as links,
-      ${descriptionsOf(sql`contributors.id`)} as descriptions,
-      ${aliasesOf(sql`contributors.id`)} as aliases,
-      ${relationsOf(sql`contributors.id`, sql`and related.public`)} as relations
-    from contributors
-    where slug = ${slug}::text and public
-  `),
-});
+/**
+ * Whether a contributor's name contains the text. If few are found, those of other clients are left out at once;
+ * otherwise the page reads each scope on its own, and PostgreSQL plans it faster without the condition.
+ */
+export const nameMatches = (search: string | undefined, client: number): Sql => sql`
+  ${isSelective(search) ? sql`scope in (0, ${client}::bigint) and` : empty} ${nameContains(sql`name_key`, search)}
+`;
 
-export const random = (client: number): PublicQuery<Answer<"Slug">> => ({
-  select: randomSlug(sql`contributors`, client, sql`and public`),
-});
+/**
+ * The shared and the own contributors of a client among those that are found, as many as a page may need of each. An
+ * index-only scan reads each kind in order, and the two are merged; by one select PostgreSQL would read and sort all.
+ */
+export function sharedAndOwn(client: number, { by, isAfter }: Order, { after, offset, limit, limitMax }: Batch): Sql {
+  const ofScope = (scope: Sql) => sql`
+    (
+      select id, key
+      from found
+      where scope = ${scope} and ${isAfter(after)}
+      order by ${by}
+      limit ${offset === 0 ? limitMax : sql`${limit + offset}::bigint`}
+    )
+  `;
+  return sql`(${ofScope(sql`0`)} union all ${ofScope(sql`${client}::bigint`)})`;
+}
+
+/** A published contributor, without relations to unpublished ones. A null slug finds none. */
+export const find = (slug: string | null): RecordQuery<Answer<"Contributor">> => sql`
+  select ${record(sql`
+    id, first_name, coalesce(last_name, '') as last_name, slug, ${imageUrl(sql`image`)} as image, gender,
+    ${linksOf(sql`contributors.id`)} as links,
+    ${descriptionsOf(sql`contributors.id`)} as descriptions,
+    ${aliasesOf(sql`contributors.id`)} as aliases,
+    ${relationsOf(sql`contributors.id`, sql`related.public`)} as relations
+  `)} as body
+  from contributors
+  where slug = ${slug}::text and public
+`;
+
+export const random = (client: number): RecordQuery<Answer<"Slug">> =>
+  randomSlug(sql`contributors`, client, sql`public`);
 
 /** Works of a contributor; none if it is unpublished. */
 export const works = (contributor: number | null, input: WorksInput): ListQuery<Answer<"Work">> =>
@@ -150,6 +135,6 @@ export const relationsOf = (contributor: Sql, filter: Sql): Sql =>
       concat_ws(' ', related.first_name, related.last_name) as name,
       related.first_name, coalesce(related.last_name, '') as last_name, related.slug
     from contributor_relations as relation join contributors as related on related.id = relation.relation_id
-    where relation.contributor_id = ${contributor} ${filter}
+    where relation.contributor_id = ${contributor} and ${filter}
     order by relation.id
   `);

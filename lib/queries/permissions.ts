@@ -1,19 +1,14 @@
 import sql from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
-import type { GuardedListQuery } from "../data-api/list.ts";
-import type { GuardedQuery } from "../data-api/query.ts";
+import type { ListQuery } from "../data-api/list.ts";
+import type { RecordQuery } from "../data-api/query.ts";
 import { record } from "./fragments/json.ts";
 
 type Id = number | null;
 
-const fields = sql`id, name, description`;
-
-export const list = (): GuardedListQuery<Answer<"Permission">> => ({
-  guarded: true,
-  max: sql`select count(*) from permissions`,
-  fields,
-  key: sql`id`,
-  rows: ({ after, limit }) => sql`
+export const list = (): ListQuery<Answer<"Permission">> => ({
+  page: ({ after, limit }) => sql`
+    select id, name, description
     from permissions
     where id > ${after?.id ?? 0}::bigint
     order by id
@@ -21,11 +16,8 @@ export const list = (): GuardedListQuery<Answer<"Permission">> => ({
   `,
 });
 
-export const find = (id: Id): GuardedQuery<Answer<"Permission">> => ({
-  guarded: true,
-  select: sql`
-    select version, cast(${record(fields)} as text) as text
-    from permissions
-    where id = ${id}::bigint
-  `,
-});
+export const find = (id: Id): RecordQuery<Answer<"Permission">> => sql`
+  select version, ${record(sql`id, name, description`)} as body
+  from permissions
+  where id = ${id}::bigint
+`;

@@ -1,18 +1,13 @@
-import sql, { empty } from "sql-template-tag";
+import sql from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
-import type { PublicQuery } from "../data-api/query.ts";
-import {
-  type CatalogueOrder,
-  catalogueOrder,
-  nameContains,
-  type Pages,
-  pagesOfFew,
-  type TableOrder,
-} from "./fragments/filters.ts";
+import type { RecordQuery } from "../data-api/query.ts";
 import { imageUrl } from "./fragments/images.ts";
-import { recordOf, records } from "./fragments/json.ts";
+import { record, records } from "./fragments/json.ts";
+import { type CatalogueOrder, catalogueOrders } from "./fragments/order.ts";
 import { randomSlug } from "./fragments/random.ts";
+import { nameContains } from "./fragments/search.ts";
+import { tally } from "./fragments/tallies.ts";
 import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
 
 interface ListInput {
@@ -22,59 +17,42 @@ interface ListInput {
 
 /** Publishers of all clients; by default in the order in which they were added. */
 export function list({ search, order = "added-asc" }: ListInput): ListQuery<Answer<"PublisherListItem">> {
-  const sorted = catalogueOrder(order);
-  const { page, ...matches } = pagesOf(search, sorted);
+  const { column, by, isAfter } = catalogueOrders[order];
   return {
-    ...matches,
-    fields: sql`
+    found: sql`select *, ${column} as key from publishers where ${nameContains(sql`name_key`, search)}`,
+    sortInMemory: search !== undefined,
+    max: search === undefined ? tally("publishers", sql`0`) : sql`select count(*) from found`,
+    page: ({ after, limit, offset }) => sql`
+      select
         id, name, coalesce(short_name, '') as "short-name", slug, coalesce(country, '') as country,
         coalesce(website, '') as website, coalesce(headquarter, '') as headquarter,
-        (select count(*) from series_publishers where publisher_id = publishers.id) as series_count,
+        (select count(*) from series_publishers where publisher_id = page.id) as series_count,
         coalesce(cast(founding_date as text), '') as founding_date, coalesce(${imageUrl(sql`image`)}, '') as image,
         coalesce(image_source, '') as image_source
-    `,
-    key: sql`key`,
-    rows: (slice) => sql`
-      from (${page(slice)}) as publishers
-      order by ${sorted.ofPage.by}
-    `,
-  };
-}
-
-function pagesOf(search: string | undefined, order: TableOrder): Pages {
-  const { key, by, startAfter } = order;
-  if (search !== undefined)
-    return pagesOfFew(
-      sql`select *, ${key} as key from publishers where true ${nameContains(sql`name_key`, search)}`,
-      order,
-    );
-  return {
-    max: sql`select coalesce(sum(tally), 0)::bigint from tallies where subject = 'publishers' and scope = 0`,
-    page: ({ after, offset, limit }) => sql`
-      select *, ${key} as key
-      from publishers
-      where true ${startAfter(after)}
+      from (
+        select *
+        from found
+        where ${isAfter(after)}
+        order by ${by}
+        limit ${limit}::bigint
+        offset ${offset}::bigint
+      ) as page
       order by ${by}
-      limit ${limit}::bigint
-      offset ${offset}::bigint
     `,
   };
 }
 
-export const find = (slug: string | null): PublicQuery<Answer<"Publisher">> => ({
-  select: recordOf(sql`
-    select
-      id, name, slug, coalesce(${imageUrl(sql`image`)}, '') as image, coalesce(website, '') as website,
-      coalesce(domain, '') as domain, coalesce(country, '') as country,
-      ${descriptions} as descriptions, ${aliases} as aliases, ${relations} as relations
-    from publishers
-    where slug = ${slug}::text
-  `),
-});
+export const find = (slug: string | null): RecordQuery<Answer<"Publisher">> => sql`
+  select ${record(sql`
+    id, name, slug, coalesce(${imageUrl(sql`image`)}, '') as image, coalesce(website, '') as website,
+    coalesce(domain, '') as domain, coalesce(country, '') as country,
+    ${descriptions} as descriptions, ${aliases} as aliases, ${relations} as relations
+  `)} as body
+  from publishers
+  where slug = ${slug}::text
+`;
 
-export const random = (client: number): PublicQuery<Answer<"Slug">> => ({
-  select: randomSlug(sql`publishers`, client, empty),
-});
+export const random = (client: number): RecordQuery<Answer<"Slug">> => randomSlug(sql`publishers`, client, sql`true`);
 
 export const publications = (publisher: number | null, input: WorksInput): ListQuery<Answer<"Publication">> =>
   relatedWorks(

@@ -1,19 +1,14 @@
 import sql from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
-import type { GuardedListQuery } from "../data-api/list.ts";
-import type { GuardedQuery } from "../data-api/query.ts";
+import type { ListQuery } from "../data-api/list.ts";
+import type { RecordQuery } from "../data-api/query.ts";
 import { record, records } from "./fragments/json.ts";
 
 type Id = number | null;
 
-export const list = (): GuardedListQuery<Answer<"RoleListItem">> => ({
-  guarded: true,
-  max: sql`select count(*) from roles`,
-  fields: sql`
-    id, name, description, coalesce(permissions, 0) as permission_count, coalesce(tally, 0) as user_count
-  `,
-  key: sql`id`,
-  rows: ({ after, limit }) => sql`
+export const list = (): ListQuery<Answer<"RoleListItem">> => ({
+  page: ({ after, limit }) => sql`
+    select id, name, description, coalesce(permissions, 0) as permission_count, coalesce(tally, 0) as user_count
     from
       roles
       left join (
@@ -26,16 +21,13 @@ export const list = (): GuardedListQuery<Answer<"RoleListItem">> => ({
   `,
 });
 
-export const find = (id: Id): GuardedQuery<Answer<"Role">> => ({
-  guarded: true,
-  select: sql`
-    select version, cast(${record(sql`
-      id, name, coalesce(description, '') as description, is_default, ${permissions} as permissions
-    `)} as text) as text
-    from roles
-    where id = ${id}::bigint
-  `,
-});
+export const find = (id: Id): RecordQuery<Answer<"Role">> => sql`
+  select version, ${record(sql`
+    id, name, coalesce(description, '') as description, is_default, ${permissions} as permissions
+  `)} as body
+  from roles
+  where id = ${id}::bigint
+`;
 
 const permissions = records(sql`
   select permissions.id, permissions.name, permissions.description

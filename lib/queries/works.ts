@@ -1,9 +1,10 @@
 import sql, { empty, type Sql } from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
-import { type CatalogueOrder, catalogueOrder, nameContains, pagesOfFew } from "./fragments/filters.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
+import { type CatalogueOrder, catalogueOrders } from "./fragments/order.ts";
+import { nameContains } from "./fragments/search.ts";
 
 export interface WorksInput {
   readonly client: number;
@@ -25,62 +26,62 @@ export function relatedWorks(
   { client, search, order, user_lang: language }: WorksInput,
   moreFields: Sql = empty,
 ): ListQuery<Answer<"Work"> & Answer<"Publication">> {
-  const sorted = catalogueOrder(order);
-  const { page, ...matches } = pagesOfFew(
-    sql`
-      select series.id, series.${sorted.key} as key, series.name, series.slug, series.type, series.origin
+  const { column, by, isAfter } = catalogueOrders[order];
+  return {
+    found: sql`
+      select series.id, series.${column} as key, series.name, series.slug, series.type, series.origin
       from ${makers} join series on series.id = link.series_id
       where
         maker.id = ${id}::bigint
         and maker.scope in (0, ${client}::bigint)
         and series.scope in (0, ${client}::bigint)
-        ${anyNameContains(search)}
+        and ${anyNameContains(search)}
     `,
-    sorted,
-  );
-  return {
-    ...matches,
-    fields: sql`
-      id, name, slug, type, origin,
-      coalesce(
-        ${localised(sql`name`, sql`series_aliases`, sql`and ${inLanguage(language)}`, language)},
-        name
-      ) as alias,
-      ${moreFields}
-      coalesce(${localised(sql`description`, sql`series_descriptions`, empty, language)}, '') as description,
-      ${tags} as tags,
-      (
-        select ${record(sql`
-          volumes.id, coalesce(${imageUrl(sql`cover`)}, '') as cover_path, aspect_ratio, nsfw, nsfw18
-        `)}
-        from volumes
-        where series_id = series.id
-        order by cover is null, number
-        limit 1
-      ) as volume
-    `,
+    sortInMemory: true,
+    max: sql`select count(*) from found`,
     optional: "volume",
-    key: sql`key`,
-    rows: (slice) => sql`
-      from (${page(slice)}) as series
-      order by ${sorted.ofPage.by}
+    page: ({ after, limit, offset }) => sql`
+      select
+        id, name, slug, type, origin,
+        coalesce(${localised(sql`name`, sql`series_aliases`, inLanguage(language), language)}, name) as alias,
+        ${moreFields}
+        coalesce(${localised(sql`description`, sql`series_descriptions`, sql`true`, language)}, '') as description,
+        ${tags} as tags,
+        (
+          select ${record(sql`
+            volumes.id, coalesce(${imageUrl(sql`cover`)}, '') as cover_path, aspect_ratio, nsfw, nsfw18
+          `)}
+          from volumes
+          where series_id = series.id
+          order by cover is null, number
+          limit 1
+        ) as volume
+      from (
+        select *
+        from found
+        where ${isAfter(after)}
+        order by ${by}
+        limit ${limit}::bigint
+        offset ${offset}::bigint
+      ) as series
+      order by ${by}
     `,
   };
 }
 
-/** Keeps series whose name or alias contains the text, since the website may show an alias instead of the name. */
+/** Whether a series' name or alias contains the text, since the website may show an alias instead of the name. */
 const anyNameContains = (search: string | undefined): Sql =>
   search === undefined
-    ? empty
+    ? sql`true`
     : sql`
-      and exists (
+      exists (
         select
         from (
           select series.name_key
           union all
           select name_key from series_aliases where series_id = series.id
         ) as names
-        where true ${nameContains(sql`name_key`, search)}
+        where ${nameContains(sql`name_key`, search)}
       )
     `;
 
@@ -91,7 +92,7 @@ const localised = (column: Sql, table: Sql, filter: Sql, language: string): Sql 
   (
     select ${column}
     from ${table}
-    where series_id = series.id ${filter}
+    where series_id = series.id and ${filter}
     order by name_key(language) = name_key(${language}::text) desc, name_key(language) = 'english' desc, id
     limit 1
   )

@@ -2,10 +2,6 @@ import sql, { type Sql } from "sql-template-tag";
 
 /* The database makes the JSON of answers: compact, with its fields in the interface's order. */
 
-/** The single row of a select as the text of an answer. */
-export const recordOf = (select: Sql): Sql =>
-  sql`select cast(row_to_json(record) as text) as text from (${select}) as record offset 0`;
-
 /** A JSON object with these columns as fields. */
 export const record = (fields: Sql): Sql => sql`(select row_to_json(record) from (select ${fields}) as record)`;
 

@@ -9,7 +9,7 @@ const candidates = raw("16");
  * one would be more likely the larger the gap before its key is.
  */
 export const randomSlug = (table: Sql, client: number, filter: Sql): Sql => sql`
-  select cast(to_json(slug) as text) as text
+  select to_json(slug) as body
   from (
     select slug
     from
@@ -19,7 +19,7 @@ export const randomSlug = (table: Sql, client: number, filter: Sql): Sql => sql`
         (
           select slug, random_key, 0 as lap
           from ${table} as ahead
-          where ahead.scope = scopes.scope and random_key >= start ${filter}
+          where ahead.scope = scopes.scope and random_key >= start and ${filter}
           order by random_key
           limit ${candidates}
         )
@@ -27,7 +27,7 @@ export const randomSlug = (table: Sql, client: number, filter: Sql): Sql => sql`
         (
           select slug, random_key, 1
           from ${table} as behind
-          where behind.scope = scopes.scope and random_key < start ${filter}
+          where behind.scope = scopes.scope and random_key < start and ${filter}
           order by random_key
           limit ${candidates}
         )

@@ -33,7 +33,8 @@ afterAll(async () => {
   await admin.end();
 });
 
-const statementOf = async (name: string, payload?: string) => recorder.statementOf(name, await eventOf(name, payload));
+const statementOf = async (name: string, payload?: string) =>
+  (await recorder.statementsOf(name, await eventOf(name, payload)))[0];
 
 describe("The statement of", () => {
   it.each(functions.filter(asksDatabase))("%s can be read, and planned", async (name) => {

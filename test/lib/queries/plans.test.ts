@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import * as z from "zod/mini";
 import { lateRole, scale, scaleUsers } from "../../../infra/local/demo/scale.ts";
 import { search } from "../../../lib/contract/parameters.ts";
-import type { ListQuery, Slice } from "../../../lib/data-api/list.ts";
+import { type Batch, foundOf, type ListQuery } from "../../../lib/data-api/list.ts";
 import * as changes from "../../../lib/queries/changes.ts";
 import * as contributors from "../../../lib/queries/contributors.ts";
-import { isSelective } from "../../../lib/queries/fragments/filters.ts";
+import { isSelective } from "../../../lib/queries/fragments/search.ts";
 import * as publishers from "../../../lib/queries/publishers.ts";
 import * as users from "../../../lib/queries/users.ts";
 
@@ -57,11 +57,12 @@ async function indexedNames(text: string): Promise<number> {
   return Number(count);
 }
 
-const firstPage: Slice = { after: undefined, limit: 50, offset: 0, limitMax: sql`400` };
-const page = ({ shared, fields, rows }: ListQuery<unknown>, slice: Partial<Slice> = {}): Sql => sql`
-  ${shared ? sql`with ${shared}` : empty}
-  select ${fields} ${rows({ ...firstPage, ...slice })}
-`;
+const firstPage: Batch = { after: undefined, limit: 50, offset: 0, limitMax: sql`400` };
+const withFound = (query: ListQuery<unknown>, select: Sql) =>
+  query.found ? sql`with ${foundOf(query)} ${select}` : select;
+const page = (query: ListQuery<unknown>, batch: Partial<Batch> = {}): Sql =>
+  withFound(query, query.page({ ...firstPage, ...batch }));
+const max = (query: ListQuery<unknown>): Sql => withFound(query, sql`select (${query.max ?? empty})`);
 const everybody = { client: 1, search: undefined };
 const asCaller = (statement: Sql): Sql => sql`
   select * from (select 1::bigint as id) as caller cross join lateral (${statement}) as page
@@ -81,8 +82,8 @@ describe("In a large catalogue", () => {
       }),
     ],
     ["a search", page(contributors.list({ client: 1, search: "rananan", order: "name-asc" }))],
-    ["a slug", contributors.find("made-up-777").select],
-    ["a random slug", contributors.random(1).select],
+    ["a slug", contributors.find("made-up-777")],
+    ["a random slug", contributors.random(1)],
     [
       "the works of a contributor",
       page(contributors.works(300, { ...everybody, order: "name-asc", user_lang: "German" })),
@@ -91,7 +92,7 @@ describe("In a large catalogue", () => {
       "a search among the works of a contributor",
       page(contributors.works(300, { client: 1, search: "rananan", order: "name-asc", user_lang: "German" })),
     ],
-    ["a publisher by slug", publishers.find("made-up-300").select],
+    ["a publisher by slug", publishers.find("made-up-300")],
   ])("%s is read from an index", async (_, statement) => {
     expect(await planOf(statement)).not.toMatch(
       /Seq Scan on (contributors|series|series_aliases|series_contributors|volumes)\b/,
@@ -110,7 +111,7 @@ describe("In a large catalogue", () => {
   ])("the search %s, which has no trigram, is not looked up among trigrams", async (_, text) => {
     const list = contributors.list({ client: 1, search: text, order: "name-asc" });
 
-    const plan = `${await genericPlanOf(page(list))}\n${await genericPlanOf(list.max)}`;
+    const plan = `${await genericPlanOf(page(list))}\n${await genericPlanOf(max(list))}`;
 
     expect(plan).toMatch(/Index Only Scan using (public_)?contributors_by_name/);
     expect(plan).not.toMatch(/trigram|normalize/i);
@@ -158,14 +159,14 @@ describe("In a large catalogue", () => {
     const [{ id: role } = { id: 0 }] = await db<{ id: number }[]>`select id from roles where name = ${lateRole}`;
 
     const list = users.list({ ...input, role });
-    const plan = `${await planOf(asCaller(page(list, slice)))}\n${await planOf(list.max)}`;
+    const plan = `${await planOf(asCaller(page(list, slice)))}\n${await planOf(max(list))}`;
 
     expect(plan).toMatch(/Index.* using users_pkey/);
     expect(plan).not.toMatch(/users_by_|Scan on users\b/);
   });
 
   it("the exact number of contributors is read, not counted", async () => {
-    const plan = await planOf(contributors.list({ ...everybody, order: "name-asc" }).max);
+    const plan = await planOf(max(contributors.list({ ...everybody, order: "name-asc" })));
 
     expect(plan).not.toContain("contributors ");
     expect(plan).toContain("on tallies");

@@ -1,0 +1,31 @@
+import sql, { type Sql } from "sql-template-tag";
+import type { Cursor } from "../../data-api/list.ts";
+
+/** An order of records with a `key` and an `id`: by the key, ties broken by the id in the same direction. */
+export interface Order {
+  /** The column that is called `key` then. */
+  readonly column: Sql;
+  readonly by: Sql;
+  /** Whether a record comes after the last one of the previous page. */
+  readonly isAfter: (cursor: Cursor | undefined) => Sql;
+}
+
+export const ascending = (column: Sql, type: Sql): Order => ordered(column, type, sql`asc`, sql`>`);
+export const descending = (column: Sql, type: Sql): Order => ordered(column, type, sql`desc`, sql`<`);
+
+const ordered = (column: Sql, type: Sql, direction: Sql, comparison: Sql): Order => ({
+  column,
+  by: sql`key ${direction}, id ${direction}`,
+  isAfter: (cursor) =>
+    cursor ? sql`(key, id) ${comparison} (${cursor.key}::${type}, ${cursor.id}::bigint)` : sql`true`,
+});
+
+/** Orders of the catalogue's lists. Newer records have larger ids. */
+export const catalogueOrders = {
+  "name-asc": ascending(sql`name_key`, sql`text`),
+  "name-desc": descending(sql`name_key`, sql`text`),
+  "added-asc": ascending(sql`id`, sql`bigint`),
+  "added-desc": descending(sql`id`, sql`bigint`),
+} as const;
+
+export type CatalogueOrder = keyof typeof catalogueOrders;

@@ -1,0 +1,80 @@
+-- GET /contributor/random
+select
+  octet_length(text),
+  case
+    when octet_length(text) <= 60000 then text
+  end
+from
+  (
+    select
+      cast(body as text) as text
+    from
+      (
+        select
+          to_json(slug) as body
+        from
+          (
+            select
+              slug
+            from
+              (
+                select
+                  random() as start
+                offset
+                  0
+              ) as point
+              cross join (
+                values
+                  (0::bigint),
+                  (:1::bigint)
+              ) as scopes (scope)
+              cross join lateral (
+                (
+                  select
+                    slug,
+                    random_key,
+                    0 as lap
+                  from
+                    contributors as ahead
+                  where
+                    ahead.scope = scopes.scope
+                    and random_key >= start
+                    and public
+                  order by
+                    random_key
+                  limit
+                    16
+                )
+                union all
+                (
+                  select
+                    slug,
+                    random_key,
+                    1
+                  from
+                    contributors as behind
+                  where
+                    behind.scope = scopes.scope
+                    and random_key < start
+                    and public
+                  order by
+                    random_key
+                  limit
+                    16
+                )
+              ) as nearby
+            order by
+              lap,
+              random_key
+            limit
+              16
+          ) as candidates
+        order by
+          random()
+        limit
+          1
+      ) as record
+    offset
+      0
+  ) as answer;
+-- :1 = 1

@@ -1,0 +1,111 @@
+-- GET /contributor/slug/{slug}
+select
+  octet_length(text),
+  case
+    when octet_length(text) <= 60000 then text
+  end
+from
+  (
+    select
+      cast(body as text) as text
+    from
+      (
+        select
+          (
+            select
+              row_to_json(record)
+            from
+              (
+                select
+                  id,
+                  first_name,
+                  coalesce(last_name, '') as last_name,
+                  slug,
+                  :1::text || '/' || image as image,
+                  gender,
+                  array(
+                    select
+                      row_to_json(record)
+                    from
+                      (
+                        select
+                          url,
+                          domain
+                        from
+                          contributor_links
+                        where
+                          contributor_id = contributors.id
+                        order by
+                          position
+                      ) as record
+                  ) as links,
+                  array(
+                    select
+                      row_to_json(record)
+                    from
+                      (
+                        select
+                          id,
+                          description,
+                          language,
+                          source
+                        from
+                          contributor_descriptions
+                        where
+                          contributor_id = contributors.id
+                        order by
+                          id
+                      ) as record
+                  ) as descriptions,
+                  array(
+                    select
+                      row_to_json(record)
+                    from
+                      (
+                        select
+                          id,
+                          name
+                        from
+                          contributor_aliases
+                        where
+                          contributor_id = contributors.id
+                        order by
+                          id
+                      ) as record
+                  ) as aliases,
+                  array(
+                    select
+                      row_to_json(record)
+                    from
+                      (
+                        select
+                          relation.id,
+                          related.id as relation_id,
+                          relation.relation_type,
+                          concat_ws(' ', related.first_name, related.last_name) as name,
+                          related.first_name,
+                          coalesce(related.last_name, '') as last_name,
+                          related.slug
+                        from
+                          contributor_relations as relation
+                          join contributors as related on related.id = relation.relation_id
+                        where
+                          relation.contributor_id = contributors.id
+                          and related.public
+                        order by
+                          relation.id
+                      ) as record
+                  ) as relations
+              ) as record
+          ) as body
+        from
+          contributors
+        where
+          slug = :2::text
+          and public
+      ) as record
+    offset
+      0
+  ) as answer;
+-- :1 = 'http://localhost:3000/images'
+-- :2 = 'naoki-urasawa'
