@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { headerMappings, mappingTemplate } from "./mapping.ts";
 
 /**
  * A part of an OpenAPI document. What it says for people is ignored; an extension of API Gateway that this gateway does
@@ -12,8 +13,8 @@ const openApi = <const Shape extends z.ZodRawShape>(shape: Shape) =>
     }
   });
 
-const status = z.string().regex(/^[2-5]\d\d$/, "a status such as 204");
-const templates = z.record(z.string(), z.string());
+const status = z.string().regex(/^[2-5]\d\d$/, "not a status such as 204");
+const json = <Template extends z.ZodType>(template: Template) => z.strictObject({ "application/json": template });
 
 const functionUri =
   /:lambda:path\/[\d-]+\/functions\/(?:arn:[^/]*:function:)?([\w-]+)(?::[\w-]+)?\/(?:response-streaming-)?invocations$/;
@@ -22,9 +23,10 @@ const functionUri =
 const proxyIntegration = z.strictObject({
   type: z.literal("aws_proxy"),
   httpMethod: z.literal("POST", "Lambda functions are invoked by POST"),
+  /** Read as the function's name. */
   uri: z
     .string()
-    .regex(functionUri, "the URI of a Lambda function")
+    .regex(functionUri, "not the URI of a Lambda function")
     .transform((uri) => functionUri.exec(uri)?.[1] ?? ""),
   credentials: z.optional(z.string()),
   responseTransferMode: z.optional(z.enum(["BUFFERED", "STREAM"])),
@@ -35,27 +37,44 @@ const proxyIntegration = z.strictObject({
 const mockIntegration = z.strictObject({
   type: z.literal("mock"),
   passthroughBehavior: z.literal("never"),
-  requestTemplates: templates,
+  requestTemplates: z.record(z.string(), mappingTemplate),
   responses: z.strictObject({
     default: z.strictObject({
       statusCode: status,
-      responseParameters: z.optional(templates),
-      responseTemplates: z.strictObject({ "application/json": z.string() }),
+      responseParameters: headerMappings(
+        "method.response.header.",
+        z
+          .string()
+          .regex(/^'.*'$/, "not a 'constant'")
+          .transform((constant) => constant.slice(1, -1)),
+      ),
+      responseTemplates: json(mappingTemplate),
     }),
   }),
 });
 
 const operation = openApi({
-  responses: z.record(z.string(), openApi({ headers: z.optional(z.record(z.string(), z.unknown())) })),
+  responses: z.record(z.string(), z.object({ headers: z.optional(z.record(z.string(), z.unknown())) })),
   "x-amazon-apigateway-integration": z.discriminatedUnion("type", [proxyIntegration, mockIntegration], {
-    error: ({ input }) => `unknown integration type ${JSON.stringify((input as { type?: unknown } | undefined)?.type)}`,
+    error: ({ input }) => `unknown integration type ${JSON.stringify(Object(input).type)}`,
   }),
+}).check(({ value: { responses, "x-amazon-apigateway-integration": integration }, issues }) => {
+  if (issues.length > 0 || integration.type !== "mock") return;
+  const { statusCode, responseParameters } = integration.responses.default;
+  for (const [name] of responseParameters) {
+    if (Object.hasOwn(responses[statusCode]?.headers ?? {}, name)) continue;
+    // API Gateway would refuse to import it.
+    issues.push({ code: "custom", message: `the operation does not declare the header ${name}`, input: name });
+  }
 });
 
 const gatewayResponse = z.strictObject({
   statusCode: z.optional(status),
-  responseParameters: z.optional(templates),
-  responseTemplates: z.optional(z.strictObject({ "application/json": z.string() })),
+  responseParameters: headerMappings(
+    "gatewayresponse.header.",
+    z.string().regex(/^('.*'|method\.request\.header\.[\w-]+)$/, "neither a 'constant' nor method.request.header.NAME"),
+  ),
+  responseTemplates: z.optional(json(z.string())),
 });
 
 const methods = z.enum(["get", "head", "post", "put", "patch", "delete", "options"]);
@@ -63,18 +82,17 @@ const methods = z.enum(["get", "head", "post", "put", "patch", "delete", "option
 const documentSchema = openApi({
   openapi: z.string().regex(/^3\.0\./, "API Gateway imports version 3.0"),
   paths: z.record(
-    z.string().regex(/^(\/|(\/([^/{}]+|\{[\w-]+\}))+)$/, "a path of plain segments and {parameters}"),
+    z.string().regex(/^(\/|(\/([^/{}]+|\{[\w-]+\}))+)$/, "not a path of plain segments and {parameters}"),
     z.partialRecord(methods, operation),
   ),
-  "x-amazon-apigateway-gateway-responses": z.optional(z.record(z.string(), gatewayResponse)),
-  "x-amazon-apigateway-minimum-compression-size": z.optional(z.int()),
-  "x-amazon-apigateway-binary-media-types": z.optional(z.array(z.string())),
+  "x-amazon-apigateway-gateway-responses": z.record(z.string(), gatewayResponse).default({}),
+  "x-amazon-apigateway-minimum-compression-size": z.int().default(Number.MAX_SAFE_INTEGER),
+  "x-amazon-apigateway-binary-media-types": z.array(z.string()).default([]),
 });
 
-export type ProxyIntegration = z.infer<typeof proxyIntegration>;
 export type MockIntegration = z.infer<typeof mockIntegration>;
-export type Operation = z.infer<typeof operation>;
-export type GatewayResponseDefinitions = Readonly<Record<string, z.infer<typeof gatewayResponse>>>;
+export type Integration = z.infer<typeof operation>["x-amazon-apigateway-integration"];
+export type GatewayResponses = Readonly<Record<string, z.infer<typeof gatewayResponse>>>;
 
 /**
  * Reads the document of a REST API (API Gateway, "OpenAPI extensions for API Gateway").

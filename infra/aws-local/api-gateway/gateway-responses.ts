@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { GatewayResponseDefinitions } from "./document.ts";
-import { parameterMappings } from "./mapping.ts";
+import type { GatewayResponses } from "./document.ts";
 import type { ProxyResult } from "./proxy-result.ts";
 
 /** What API Gateway answers by itself where the document says nothing else ("Gateway response types"). */
@@ -30,46 +29,30 @@ export class GatewayError extends Error {
   }
 }
 
-export type GatewayResponses = (
-  type: GatewayResponseType,
-  requestId: string,
-  headers: IncomingHttpHeaders,
-) => ProxyResult;
-
 /**
- * The gateway responses of a document. A type that is not defined has the definition of DEFAULT_4XX or DEFAULT_5XX. Its
- * template knows variables of `$context` and nothing else of the template language.
+ * A gateway response. A type that the document does not define is answered as DEFAULT_4XX or DEFAULT_5XX. The template
+ * has the error's variables of `$context`, and nothing else of the template language.
  */
-export function gatewayResponses(definitions: GatewayResponseDefinitions = {}): GatewayResponses {
-  const prepared = new Map(
-    Object.entries<readonly [number, string]>(defaults).map(([type, [status, message]]) => {
-      const name = type in definitions ? type : status < 500 ? "DEFAULT_4XX" : "DEFAULT_5XX";
-      const { statusCode = status, responseParameters = {}, responseTemplates } = definitions[name] ?? {};
-      const template = responseTemplates?.["application/json"] ?? '{"message":$context.error.messageString}';
-      return [
-        type,
-        {
-          statusCode: Number(statusCode),
-          headersOf: parameterMappings(`gateway response ${name}`, "gatewayresponse.header.", responseParameters),
-          bodyOf: (requestId: string) => {
-            const variables: Readonly<Record<string, string>> = {
-              requestId,
-              "error.message": message,
-              "error.messageString": JSON.stringify(message),
-              "error.responseType": type,
-            };
-            return template.replace(/\$context\.([A-Za-z]+(?:\.[A-Za-z]+)*)/g, (_, name) => variables[name] ?? "");
-          },
-        },
-      ];
-    }),
-  );
-  return (type, requestId, headers) => {
-    const { statusCode, headersOf, bodyOf } = prepared.get(type) ?? raise(type);
-    return { statusCode, headers: headersOf(headers), body: Buffer.from(bodyOf(requestId)) };
+export function gatewayResponse(
+  definitions: GatewayResponses,
+  type: GatewayResponseType,
+  headers: IncomingHttpHeaders,
+): ProxyResult {
+  const [status, message] = defaults[type];
+  const definition = definitions[type] ?? definitions[status < 500 ? "DEFAULT_4XX" : "DEFAULT_5XX"];
+  const variables: Readonly<Record<string, string>> = {
+    message,
+    messageString: JSON.stringify(message),
+    responseType: type,
   };
-}
-
-function raise(type: string): never {
-  throw new Error(`There is no gateway response ${type}`);
+  const template = definition?.responseTemplates?.["application/json"] ?? '{"message":$context.error.messageString}';
+  return {
+    statusCode: Number(definition?.statusCode ?? status),
+    headers: (definition?.responseParameters ?? []).flatMap(([name, value]) => {
+      const [, constant, header = ""] = /^(?:'(.*)'|method\.request\.header\.(.+))$/.exec(value) ?? [];
+      const mapped = constant ?? headers[header.toLowerCase()];
+      return mapped === undefined ? [] : [[name, String(mapped)] as const];
+    }),
+    body: Buffer.from(template.replace(/\$context\.error\.(\w+)/g, (_, name) => variables[name] ?? "")),
+  };
 }

@@ -32,7 +32,7 @@ export function proxyEvent(call: Call): APIGatewayProxyEvent {
   const single = singleValues(headers);
   const query = queryOf(search);
   const httpMethod = request.method ?? "GET";
-  const isBase64Encoded = body.length > 0 && isBinary(mediaTypeOf(single, "content-type"), binaryTypes);
+  const isBase64Encoded = body.length > 0 && isBinary(single, "content-type", binaryTypes);
   return {
     resource,
     path,
@@ -53,15 +53,16 @@ export function proxyEvent(call: Call): APIGatewayProxyEvent {
 /** The first media type of a header, whose name can have any case, without its parameters. */
 export function mediaTypeOf(headers: APIGatewayProxyEvent["headers"], name: string): string | undefined {
   const value = Object.entries(headers).find(([each]) => each.toLowerCase() === name)?.[1];
-  return value
-    ?.replace(/[,;].*$/s, "")
-    .trim()
-    .toLowerCase();
+  return /[^\s,;]+/.exec(value ?? "")?.[0].toLowerCase();
 }
 
-/** Whether the API sends and takes content of this type as bytes. */
-export const isBinary = (type: string | undefined, binaryTypes: readonly string[]): boolean =>
-  binaryTypes.includes("*/*") || (type !== undefined && binaryTypes.includes(type));
+/** Whether a header names one of the API's binary types, whose content it sends and takes as bytes. */
+export const isBinary = (
+  headers: APIGatewayProxyEvent["headers"],
+  name: "accept" | "content-type",
+  binaryTypes: readonly string[],
+): boolean =>
+  binaryTypes.includes("*/*") || (binaryTypes.length > 0 && binaryTypes.includes(mediaTypeOf(headers, name) ?? ""));
 
 function requestContext({ request, requestId, path }: Call) {
   const now = new Date();
@@ -111,25 +112,17 @@ function commonLogTime(time: Date): string {
 
 type Pair = readonly [name: string, value: string];
 
-/** Headers of the connection to the gateway, which the function does not get. */
-const hopByHop = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "keep-alive",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+/** Headers of the connection to the gateway, which the function does not get, and those that the gateway sets. */
+const ownHeaders =
+  /^(connection|content-length|expect|keep-alive|te|trailer|transfer-encoding|upgrade|x-forwarded-.*)$/i;
 
 function headersOf(request: IncomingMessage): Pair[] {
   const sent = request.rawHeaders.flatMap((name, index, all): Pair[] =>
-    index % 2 === 0 && !hopByHop.has(name.toLowerCase()) ? [[name, all[index + 1] ?? ""]] : [],
+    index % 2 === 0 && !ownHeaders.test(name) ? [[name, all[index + 1] ?? ""]] : [],
   );
   const forwarded = [request.headers["x-forwarded-for"], addressOf(request)].filter(Boolean).join(", ");
   return [
-    ...sent.filter(([name]) => !name.toLowerCase().startsWith("x-forwarded-")),
+    ...sent,
     ["X-Forwarded-For", forwarded],
     ["X-Forwarded-Port", String(request.socket.localPort)],
     ["X-Forwarded-Proto", "http"],

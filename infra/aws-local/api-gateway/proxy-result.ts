@@ -3,10 +3,9 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { Prelude } from "../lambda/stream.ts";
+import * as z from "zod";
 
 type Header = readonly [name: string, value: string | string[]];
-type Scalar = string | number | boolean;
 
 /** The head of a REST proxy result. */
 export interface ResultHead {
@@ -23,77 +22,61 @@ export interface StreamedResult extends ResultHead {
   readonly stream: Readable;
 }
 
+const scalar = z.union([z.string(), z.number(), z.boolean()]).transform(String);
+
+/** The head of a result, or the prelude of a stream, which may have cookies as well. */
+const headSchema = z.strictObject({
+  statusCode: z.union([z.number(), z.string().regex(/^\d+$/).transform(Number)]).pipe(z.int().min(200).max(599)),
+  headers: z.record(z.string(), scalar).nullish(),
+  multiValueHeaders: z.record(z.string(), z.array(scalar)).nullish(),
+  cookies: z.array(scalar).default([]),
+});
+
+const resultSchema = z.strictObject({
+  ...headSchema.shape,
+  body: z.string().nullish(),
+  isBase64Encoded: z.boolean().default(false),
+});
+
 /**
  * Reads a function's result, as strictly as API Gateway ("Output format of a Lambda function for proxy integration");
  * undefined means a "malformed Lambda proxy response".
  * @param acceptsBinary whether a Base64 body is decoded: only for a client that accepts a binary media type of the API
  */
 export function resultOf(given: unknown, acceptsBinary: boolean): ProxyResult | undefined {
-  if (!isRecord(given)) return undefined;
-  const { body = null, isBase64Encoded = false, ...rest } = given;
-  const head = headOf(rest);
-  if (!head || typeof isBase64Encoded !== "boolean" || (body !== null && typeof body !== "string")) return undefined;
-  return { ...head, body: Buffer.from(body ?? "", isBase64Encoded && acceptsBinary ? "base64" : "utf8") };
+  const { data } = resultSchema.safeParse(given);
+  const head = data && sendable(data);
+  return (
+    head && { ...head, body: Buffer.from(data.body ?? "", data.isBase64Encoded && acceptsBinary ? "base64" : "utf8") }
+  );
 }
 
-/** The head of a result, or the prelude of a stream, which may have cookies as well. */
-export function headOf(given: Prelude): ResultHead | undefined {
-  const { statusCode, headers, multiValueHeaders, cookies, ...others } = given;
-  const status = typeof statusCode === "string" && /^\d+$/.test(statusCode) ? Number(statusCode) : statusCode;
-  if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599) return undefined;
-  if (Object.keys(others).length > 0) return undefined;
-  const single = headers ?? {};
-  const multiple = multiValueHeaders ?? {};
-  if (!isRecordOf(single, isScalar) || !isRecordOf(multiple, isScalars)) return undefined;
-  const all = [...headerList(single), ...headerList(multiple), ...cookiesOf(cookies)];
-  return all.every(isSendable) ? { statusCode: status, headers: all } : undefined;
+/** Reads the prelude of a stream as strictly. */
+export function headOf(given: unknown): ResultHead | undefined {
+  const { data } = headSchema.safeParse(given);
+  return data && sendable(data);
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-const isScalar = (value: unknown): value is Scalar => ["string", "number", "boolean"].includes(typeof value);
-const isScalars = (value: unknown): value is Scalar[] => Array.isArray(value) && value.every(isScalar);
-
-function isRecordOf<Value>(
-  given: unknown,
-  isValue: (value: unknown) => value is Value,
-): given is Readonly<Record<string, Value>> {
-  return isRecord(given) && Object.values(given).every(isValue);
-}
-
-const headerList = (headers: Readonly<Record<string, Scalar | Scalar[]>>): Header[] =>
-  Object.entries(headers).map(([name, value]) => [
-    forwardedName(name),
-    Array.isArray(value) ? value.map(String) : `${value}`,
-  ]);
-
-/** Whether HTTP allows the header; line breaks, for example, are not allowed. */
-function isSendable([name, value]: Header): boolean {
-  try {
-    validateHeaderName(name);
-    for (const each of [value].flat()) validateHeaderValue(name, each);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-const cookiesOf = (cookies: unknown): Header[] => (isScalars(cookies) ? [["Set-Cookie", cookies.map(String)]] : []);
 
 /** API Gateway sets these headers itself and renames those of a function ("Important notes"). */
-const remapped = new Set([
-  "connection",
-  "content-length",
-  "date",
-  "host",
-  "server",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "www-authenticate",
-]);
+const remapped = /^(connection|content-length|date|host|server|trailer|transfer-encoding|upgrade|www-authenticate)$/i;
 
-const forwardedName = (name: string) => (remapped.has(name.toLowerCase()) ? `x-amzn-Remapped-${name}` : name);
+/** Undefined when HTTP does not allow a header; line breaks, for example, are not allowed. */
+function sendable({ statusCode, headers, multiValueHeaders, cookies }: z.infer<typeof headSchema>) {
+  const all = [
+    ...Object.entries(headers ?? {}),
+    ...Object.entries(multiValueHeaders ?? {}),
+    ...(cookies.length > 0 ? [["Set-Cookie", cookies] as const] : []),
+  ].map(([name, value]): Header => [remapped.test(name) ? `x-amzn-Remapped-${name}` : name, value]);
+  try {
+    for (const [name, value] of all) {
+      validateHeaderName(name);
+      for (const each of [value].flat()) validateHeaderValue(name, each);
+    }
+    return { statusCode, headers: all };
+  } catch {
+    return undefined;
+  }
+}
 
 const compress = promisify(gzip);
 

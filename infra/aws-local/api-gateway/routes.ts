@@ -7,9 +7,10 @@ export interface Match<Resource> {
 }
 
 interface Node<Resource> {
+  /** By segment. */
   readonly literals: Map<string, Node<Resource>>;
-  parameter?: { readonly name: string; readonly node: Node<Resource> };
-  end?: { readonly path: string; readonly resource: Resource };
+  parameter?: Node<Resource>;
+  end?: { readonly path: string; readonly names: readonly string[]; readonly resource: Resource };
 }
 
 /**
@@ -22,48 +23,41 @@ export function router<Resource>(
   resources: Iterable<readonly [string, Resource]>,
 ): (path: string) => Match<Resource> | undefined {
   const root: Node<Resource> = { literals: new Map() };
-  for (const [path, resource] of resources) addNode(root, path).end = { path, resource };
+  for (const [path, resource] of resources) {
+    const names: string[] = [];
+    const node = segmentsOf(path).reduce<Node<Resource>>((parent, segment) => {
+      const name = /^\{(.+)\}$/.exec(segment)?.[1];
+      if (name !== undefined) names.push(name);
+      const child = (name === undefined ? parent.literals.get(segment) : parent.parameter) ?? { literals: new Map() };
+      if (name === undefined) parent.literals.set(segment, child);
+      else parent.parameter = child;
+      return child;
+    }, root);
+    node.end = { path, names, resource };
+  }
   return (path) => {
-    const values: [string, string][] = [];
-    const end = findEnd(root, segmentsOf(path), 0, values);
-    return end && { ...end, pathParameters: values.length > 0 ? Object.fromEntries(values) : null };
+    const values: string[] = [];
+    const end = findEnd(root, segmentsOf(path), values);
+    if (!end) return undefined;
+    const parameters = end.names.map((name, index) => [name, values[index] ?? ""] as const);
+    return { ...end, pathParameters: parameters.length > 0 ? Object.fromEntries(parameters) : null };
   };
 }
 
 const segmentsOf = (path: string) => path.replace(/\/$/, "").split("/");
 
-function addNode<Resource>(root: Node<Resource>, path: string): Node<Resource> {
-  let node = root;
-  for (const segment of segmentsOf(path)) {
-    const name = /^\{(.+)\}$/.exec(segment)?.[1];
-    if (name === undefined) {
-      const next: Node<Resource> = node.literals.get(segment) ?? { literals: new Map() };
-      node.literals.set(segment, next);
-      node = next;
-    } else {
-      node.parameter ??= { name, node: { literals: new Map() } };
-      // API Gateway refuses to import such a document.
-      if (node.parameter.name !== name) throw new Error(`${path}: a sibling of {${name}} is {${node.parameter.name}}`);
-      node = node.parameter.node;
-    }
-  }
-  return node;
-}
-
-/** Collects the parameters on the way to the resource in `values`. */
+/** Collects the values of the parameters on the way to a resource. */
 function findEnd<Resource>(
-  node: Node<Resource>,
-  segments: readonly string[],
-  index: number,
-  values: [string, string][],
+  { literals, parameter, end }: Node<Resource>,
+  [segment, ...others]: readonly string[],
+  values: string[],
 ): Node<Resource>["end"] {
-  const segment = segments[index];
-  if (segment === undefined) return node.end;
-  const literal = node.literals.get(segment);
-  const end = literal && findEnd(literal, segments, index + 1, values);
-  if (end || !node.parameter || segment === "") return end;
-  values.push([node.parameter.name, segment]);
-  const found = findEnd(node.parameter.node, segments, index + 1, values);
-  if (!found) values.pop();
-  return found;
+  if (segment === undefined) return end;
+  const literal = literals.get(segment);
+  const found = literal && findEnd(literal, others, values);
+  if (found || !parameter || segment === "") return found;
+  values.push(segment);
+  const further = findEnd(parameter, others, values);
+  if (!further) values.pop();
+  return further;
 }

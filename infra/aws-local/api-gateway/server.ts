@@ -5,8 +5,8 @@ import { listen } from "../http/listen.ts";
 import { isForThisMachine } from "../http/loopback.ts";
 import { RequestTooLarge, TooManyRequests } from "../lambda/refusals.ts";
 import { readDocument } from "./document.ts";
-import { GatewayError, type GatewayResponseType, gatewayResponses } from "./gateway-responses.ts";
-import { BuildError, type IntegrationOptions, integrationOf } from "./integration.ts";
+import { GatewayError, type GatewayResponseType, gatewayResponse } from "./gateway-responses.ts";
+import { BuildError, type IntegrationOptions, integrate } from "./integration.ts";
 import { MalformedRequest, proxyEvent } from "./proxy-event.ts";
 import { type ProxyResult, type StreamedResult, sendResult, sendStream } from "./proxy-result.ts";
 import { receiveBody } from "./request-body.ts";
@@ -54,20 +54,19 @@ export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGa
   const { lambda, pages = [] } = options;
   const limits = { ...quotas, ...options.limits };
   const document = readDocument(options.document);
-  const binaryTypes = document["x-amazon-apigateway-binary-media-types"] ?? [];
-  const compressedBytesMin = document["x-amazon-apigateway-minimum-compression-size"] ?? Number.POSITIVE_INFINITY;
-  const responseOf = gatewayResponses(document["x-amazon-apigateway-gateway-responses"]);
-  const integrationOptions = {
-    lambda,
-    timeoutInMilliseconds: limits.timeoutInMilliseconds,
-    binaryTypes,
-  };
+  const binaryTypes = document["x-amazon-apigateway-binary-media-types"];
+  const compressedBytesMin = document["x-amazon-apigateway-minimum-compression-size"];
+  const definitions = document["x-amazon-apigateway-gateway-responses"];
   const find = router(
     Object.entries(document.paths).map(([path, operations]) => {
-      const integrations = Object.entries(operations).map(([name, operation]) => {
-        const method = name.toUpperCase();
-        return [method, integrationOf(`${method} ${path}`, operation, integrationOptions)] as const;
-      });
+      const integrations = Object.entries(operations).map(
+        ([name, { "x-amazon-apigateway-integration": integration }]) => {
+          const method = name.toUpperCase();
+          if (integration.type === "aws_proxy" && !lambda.names.has(integration.uri))
+            throw new Error(`${method} ${path}: there is no function ${integration.uri}`);
+          return [method, integration] as const;
+        },
+      );
       return [path, new Map(integrations)] as const;
     }),
   );
@@ -76,13 +75,12 @@ export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGa
     // The path is compared as it was sent; a URL object would resolve `..` and `//`.
     const [path = "", search = ""] = (request.url ?? "").split(/\?(.*)/s);
     const match = find(path);
-    const integrate = match?.resource.get(request.method ?? "");
-    if (!match || !integrate) throw new GatewayError("MISSING_AUTHENTICATION_TOKEN");
+    const integration = match?.resource.get(request.method ?? "");
+    if (!match || !integration) throw new GatewayError("MISSING_AUTHENTICATION_TOKEN");
     const body = await receiveBody(request, limits.bodyBytes);
     const { path: resource, pathParameters } = match;
-    return await integrate(
-      proxyEvent({ request, requestId, path, search, body, binaryTypes, resource, pathParameters }),
-    );
+    const event = proxyEvent({ request, requestId, path, search, body, binaryTypes, resource, pathParameters });
+    return await integrate(integration, event, { lambda, binaryTypes, ...limits });
   };
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -100,7 +98,7 @@ export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGa
       const result =
         error instanceof BuildError
           ? { statusCode: 500, headers: [], body: Buffer.from(JSON.stringify({ message: error.message })) }
-          : responseOf(responseTypeOf(error), requestId, request.headers);
+          : gatewayResponse(definitions, responseTypeOf(error), request.headers);
       await sendResult(request, response, result, compressedBytesMin);
     }
   };
@@ -114,7 +112,7 @@ export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGa
         response.destroy();
       });
     },
-    clientError: (error, socket) => answerMalformed(error, socket, responseOf("DEFAULT_4XX", randomUUID(), {})),
+    clientError: (error, socket) => answerMalformed(error, socket, gatewayResponse(definitions, "DEFAULT_4XX", {})),
   });
 }
 
