@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { type Pages, startApiGateway } from "../aws-local/api-gateway/server.ts";
+import { type PageHandler, startApiGateway } from "../aws-local/api-gateway/server.ts";
 import type { DataApiOptions } from "../aws-local/data-api/server.ts";
 import { isFree } from "../aws-local/free-port.ts";
 import { type Key, newKey } from "../aws-local/http/signature.ts";
@@ -120,7 +120,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
  * Says once of each origin that its pages are refused on administrative paths, and what would allow them. It never
  * answers.
  */
-function reportForeignOrigins(allowedOrigins: readonly string[], report: (line: string) => void): Pages {
+function reportForeignOrigins(allowedOrigins: readonly string[], report: (line: string) => void): PageHandler {
   const known = new Set(allowedOrigins);
   return ({ headers: { origin }, url = "" }) => {
     if (origin === undefined || known.has(origin) || !isAdministrative(url)) return false;

@@ -19,12 +19,12 @@ export interface ApiGatewayOptions {
   /** Functions are found by the names in the integrations' URIs. */
   readonly lambda: IntegrationOptions["lambda"];
   /** Other pages of this server, asked one after another before all routes. */
-  readonly pages?: readonly Pages[];
+  readonly pages?: readonly PageHandler[];
   readonly limits?: Partial<ApiGatewayLimits>;
 }
 
 /** Returns whether it has answered. */
-export type Pages = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
+export type PageHandler = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
 
 export interface ApiGatewayLimits {
   readonly bodyBytes: number;
@@ -83,7 +83,7 @@ export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGa
     return await integrate(integration, event, { lambda, binaryTypes, ...limits });
   };
 
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const requestId = randomUUID();
     try {
       if (!isForThisMachine(request)) throw new GatewayError("ACCESS_DENIED");
@@ -107,7 +107,7 @@ export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGa
     port: options.port ?? 0,
     headerBytesMax: limits.headerBytes,
     answer: (request, response) => {
-      answer(request, response).catch((error: unknown) => {
+      handle(request, response).catch((error: unknown) => {
         console.error(error);
         response.destroy();
       });

@@ -1,25 +1,27 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { type ApiGateway, startApiGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
-import { newKey, signRequest } from "../../../../infra/aws-local/http/signature.ts";
-import { invokeApi } from "../../../../infra/aws-local/lambda/invoke-api.ts";
-import { type Lambda, startLambda } from "../../../../infra/aws-local/lambda/lambda.ts";
-import { restApi } from "../../../../infra/aws-local/test/rest-api.ts";
-import { key } from "../../../support/environment.ts";
-import { send, streaming, writeFunctions } from "../fixtures.ts";
+import { type ApiGateway, startApiGateway } from "../api-gateway/server.ts";
+import { newKey, signRequest } from "../http/signature.ts";
+import { streaming, writeFunctions } from "../test/functions.ts";
+import { restApi } from "../test/rest-api.ts";
+import { send } from "../test/send.ts";
+import { invokeApi } from "./invoke-api.ts";
+import { startLambda } from "./lambda.ts";
 
+const key = newKey();
 let built: Awaited<ReturnType<typeof writeFunctions>>;
 let gateway: ApiGateway;
-const start = (lambda: Lambda) => startApiGateway({ document: restApi({}), lambda, pages: [invokeApi(lambda, key)] });
 
 beforeAll(async () => {
   built = await writeFunctions({
     "ops/echo": "export const handler = async (event) => { tell(event); return { event }; };",
     "ops/fail": "export const handler = async () => { throw new RangeError('too far'); };",
     "ops/later": "export const handler = async () => { await gate(); tell('done'); };",
+    "ops/limited": "export const handler = async () => { tell('begun'); await gate(); };",
     "things/list": streaming(`start({ statusCode: 200, headers: { "X-Kind": "list" } }).write("[]"); stream.end();`),
   });
-  const lambda = await startLambda(built);
-  gateway = await start(lambda);
+  const limited = { reservedConcurrency: 1 };
+  const lambda = await startLambda({ ...built, settingsOf: (name) => (name === "ops-limited" ? limited : {}) });
+  gateway = await startApiGateway({ document: restApi({}), lambda, pages: [invokeApi(lambda, key)] });
 });
 
 afterAll(async () => {
@@ -53,44 +55,23 @@ describe("Lambda's Invoke API", () => {
     expect(headers["x-amz-executed-version"]).toBe("$LATEST");
   });
 
-  it("answers 429 while all of the function's reserved concurrency is in use", async () => {
-    const lambda = await startLambda({ ...built, settingsOf: () => ({ reservedConcurrency: 1 }) });
+  it("answers 429 while all of the function's reserved concurrency is in use, but runs an event later", async () => {
     const release = built.newGate();
-    const running = lambda.invoke("ops-later", {});
+    const running = invoke("ops-limited");
+    await expect.poll(() => built.seen()).toEqual(["begun"]);
 
-    const { url, close } = await start(lambda);
-    const headers = await signRequest("lambda", key, new URL(url + pathOf("ops-later")), "POST", Buffer.from("{}"));
-    const refused = await fetch(url + pathOf("ops-later"), { method: "POST", body: "{}", headers });
-    expect(refused.status).toBe(429);
-    expect(refused.headers.get("x-amzn-ErrorType")).toBe("TooManyRequestsException");
-    expect(await refused.json()).toEqual({
+    const { status, json, headers } = await invoke("ops-limited");
+    const accepted = await invoke("ops-limited", "{}", { "X-Amz-Invocation-Type": "Event" });
+    release();
+
+    expect([status, headers["x-amzn-errortype"]]).toEqual([429, "TooManyRequestsException"]);
+    expect(json).toEqual({
       Type: "User",
       message: "Rate Exceeded.",
       Reason: "ReservedFunctionConcurrentInvocationLimitExceeded",
     });
-
-    release();
-    await running;
-    await close();
-    await lambda.close();
-  });
-
-  it("answers 202 to an event that is throttled, and runs it later", async () => {
-    const lambda = await startLambda({ ...built, settingsOf: () => ({ reservedConcurrency: 1 }) });
-    const release = built.newGate();
-    const running = lambda.invoke("ops-later", {});
-
-    const { url, close } = await start(lambda);
-    const signature = await signRequest("lambda", key, new URL(url + pathOf("ops-later")), "POST", Buffer.from("{}"));
-    const headers = { ...signature, "X-Amz-Invocation-Type": "Event" };
-    const accepted = await fetch(url + pathOf("ops-later"), { method: "POST", body: "{}", headers });
-    release();
-
-    expect(accepted.status).toBe(202);
-    expect(await running).toHaveProperty("result");
-    await expect.poll(() => built.seen()).toEqual(["done", "done"]);
-    await close();
-    await lambda.close();
+    expect([accepted.status, (await running).status]).toEqual([202, 200]);
+    await expect.poll(() => built.seen()).toEqual(["begun", "begun"]);
   });
 
   it("answers 200 with the result of a function that streams, collected", async () => {
