@@ -3,7 +3,7 @@ import { exposedHeaders } from "../../lib/contract/headers.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The headers by which browsers let pages of other origins read a response (README.md, "CORS"). */
+/** The headers by which browsers let pages of other origins read a response (lib/contract/README.md, "CORS"). */
 interface CorsHeaders {
   /** Those of every response. */
   readonly always: Headers;

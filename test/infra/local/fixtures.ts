@@ -1,9 +1,6 @@
 import { join } from "node:path";
 import { writeFunctions as writeAnywhere } from "../../../infra/aws-local/test/functions.ts";
 
-export { streaming } from "../../../infra/aws-local/test/functions.ts";
-export { send } from "../../../infra/aws-local/test/send.ts";
-
 /** Beneath node_modules, so that they find packages. */
 export const writeFunctions = (sources: Readonly<Record<string, string>>) =>
   writeAnywhere(sources, join(import.meta.dirname, "../../../node_modules/.cache"));

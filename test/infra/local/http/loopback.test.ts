@@ -1,8 +1,8 @@
 import { connect } from "node:net";
 import { networkInterfaces } from "node:os";
 import { describe, expect, inject, it } from "vitest";
+import { send } from "../../../../infra/aws-local/test/send.ts";
 import { useStack } from "../../../support/stack.ts";
-import { send } from "../fixtures.ts";
 
 const stack = useStack({ uploads: true });
 
