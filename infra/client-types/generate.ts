@@ -41,8 +41,7 @@ async function withDemo<Result>(use: (url: string) => Promise<Result>): Promise<
   const service = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const exit = once(service, "exit");
   try {
-    const welcome = Promise.race([untilItSays(service.stdout, "Try:"), exit.then(() => "")]);
-    if (!(await welcome)) throw new Error("npm start has ended");
+    if (!(await says(service.stdout, "Try:"))) throw new Error("npm start has ended");
     return await use(`http://localhost:${port}`);
   } finally {
     service.kill();
@@ -51,14 +50,17 @@ async function withDemo<Result>(use: (url: string) => Promise<Result>): Promise<
   }
 }
 
-async function untilItSays(output: Readable, words: string): Promise<string> {
+/** Whether it prints these words before it ends. */
+async function says(output: Readable, words: string): Promise<boolean> {
   let text = "";
   for await (const chunk of output.iterator({ destroyOnReturn: false })) {
     text += chunk;
-    if (text.includes(words)) break;
+    if (text.includes(words)) {
+      output.resume();
+      return true;
+    }
   }
-  output.resume();
-  return text;
+  return false;
 }
 
 const usage =

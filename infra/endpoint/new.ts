@@ -1,127 +1,151 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { basename, dirname, join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { stem } from "../../lib/contract/declare.ts";
 import { runCommand, UsageError } from "../command.ts";
-import {
-  changeTexts,
-  contractText,
-  eventText,
-  functionText,
-  type Plan,
-  queryImports,
-  queryText,
-  testText,
-} from "./templates.ts";
 
 const usage =
-  "npm run new -- GET|POST|DELETE /path/{id} [--permission view-users] [--list]\n" +
-  "  --permission  the permission that callers need; a change needs one\n" +
-  "  --list        a GET that answers a list";
+  "npm run new -- GET|POST|DELETE /path/{id} --like SIBLING\n" +
+  "  --like  the endpoint to copy, by its path in functions/, as publisher/random";
 
-/** The new endpoint. The rest is taken from the other endpoints of its resource. */
-export interface NewEndpoint {
+interface NewEndpoint {
   readonly method: string;
   readonly path: string;
-  readonly permission?: string | undefined;
-  /** Whether a GET returns a list. */
-  readonly list?: boolean;
+  readonly like: string;
 }
+
+type Replace = (text: string) => string;
 
 /**
- * Writes all files of an endpoint, with `FILL_IN` for every decision; `npm run check` fails as long as one of these is
- * left.
+ * Copies an endpoint under another path: declaration, function, event, query or change, and tests, each renamed. The
+ * copy works as its sibling does.
  * @returns the files that were written or extended
  */
-export async function writeEndpoint(root: string, endpoint: NewEndpoint): Promise<string[]> {
-  const plan = await planOf(root, endpoint);
-  const written: string[] = [];
+export async function copyEndpoint(root: string, { method, path, like }: NewEndpoint): Promise<string[]> {
+  const read = (file: string) => readFile(join(root, file), "utf8");
+  const touched = new Set<string>();
   const write = async (file: string, text: string) => {
+    touched.add(file);
     await mkdir(dirname(join(root, file)), { recursive: true });
-    await writeFile(join(root, file), text, { flag: "wx" });
-    written.push(file);
+    await writeFile(join(root, file), text);
   };
-  const edit = async (file: string, change: (text: string) => string) => {
-    await writeFile(join(root, file), change(await readFile(join(root, file), "utf8").catch(() => "")));
-    written.push(file);
-  };
-  await write(`functions/${plan.stem}.ts`, functionText(plan));
-  await write(`events/${plan.stem}.json`, eventText(plan));
-  await write(`test/functions/${plan.stem}.test.ts`, testText(plan));
-  await edit(plan.contract, (text) => text + contractText(plan));
-  if (plan.kind !== "change") await edit(plan.queries, (text) => importsOf(plan, text) + text + queryText(plan));
-  else {
-    const { file, text, importLine, entry } = changeTexts(plan);
-    await write(file, text);
-    await edit("lib/changes/all.ts", (all) =>
-      all.replace("\n\n", `\n${importLine}\n\n`).replace(/(?<=const changesAlone = \{\n)/, `${entry}\n`),
+  const edit = async (file: string, replace: Replace) => await write(file, replace(await read(file)));
+
+  if (!/^(\/[a-z-]+)+(\/\{\w+\})?$/.test(path)) throw new UsageError(`${path} is no path of an endpoint`);
+  if (!existsSync(join(root, `functions/${like}.ts`))) throw new UsageError(`There is no functions/${like}.ts to copy`);
+  const handler = await read(`functions/${like}.ts`);
+  const [, declared = "", contract = ""] =
+    /import \{ (\w+) \} from "[./]*\/(lib\/contract\/[\w-]+\.ts)"/.exec(handler) ?? [];
+  const declaration = chunkOf(await read(contract), declared);
+  const [, itsMethod, itsPath = ""] = /method: "(\w+)",\n\s+path: "([^"]+)"/.exec(declaration) ?? [];
+  if (method !== itsMethod) throw new UsageError(`${like} is a ${itsMethod}, not a ${method}`);
+  const parameterOf = (text: string) => /\{\w+\}/.exec(text)?.[0] ?? "no parameter";
+  if (parameterOf(path) !== parameterOf(itsPath))
+    throw new UsageError(`The path of ${like} has ${parameterOf(itsPath)}`);
+  const name = stem({ path: path as `/${string}` });
+  if (existsSync(join(root, `functions/${name}.ts`))) throw new UsageError(`There is functions/${name}.ts already`);
+
+  const newName = nameOf(name, method, declared);
+  const [fixed = "", itsFixed = ""] = [path, itsPath].map((each) => each.replace(/\/\{\w+\}$/, ""));
+  const renamed: Replace = (text) =>
+    text
+      .replaceAll(word(declared), newName)
+      .replaceAll(`"${like}"`, `"${name}"`)
+      .replaceAll(new RegExp(`(?<=["'\`} ])${itsFixed}(?=[/?"'\`. ])`, "g"), fixed)
+      .replaceAll(/"(\.\.\/)+/g, (up) => `"${"../".repeat(up.split("/").length - 1 + depthOf(name) - depthOf(like))}`);
+
+  await edit(contract, withCopy(declared, renamed));
+  let copiedHandler = renamed(handler);
+  const [, module = "", query = ""] = /\b(\w+)\.(\w+)\(/.exec(handler.slice(handler.indexOf("export "))) ?? [];
+  const [, queries] = new RegExp(`\\* as ${module} from "[./]*/(lib/queries/[\\w-]+\\.ts)"`).exec(handler) ?? [];
+  if (module && queries) {
+    const [last = [], all = []] = [name.split("/").at(-1)?.split("-"), name.split(/[/-]/)];
+    const isTaken = new RegExp(`\\b${camel(last)}\\b`).test(await read(queries));
+    const newQuery = camel(isTaken ? all : last);
+    await edit(
+      queries,
+      withCopy(query, (text) => text.replaceAll(word(query), newQuery)),
     );
+    copiedHandler = copiedHandler.replace(`${module}.${query}(`, `${module}.${newQuery}(`);
   }
-  await tidy(root, written);
-  return written;
-}
-
-/** The imports that a file of queries lacks. */
-const importsOf = (plan: Plan, text: string): string =>
-  queryImports(plan)
-    .filter(([names, module]) => {
-      const name = /\w+(?= \}|$)/.exec(names)?.[0];
-      return !new RegExp(`^import [^;]*\\b${name}\\b[^;]* from "${module}";$`, "m").test(text);
-    })
-    .map(([names, module]) => `import ${names} from "${module}";\n`)
-    .join("");
-
-/** Sorts and joins imports, and formats, as the check wants it. */
-async function tidy(root: string, files: readonly string[]): Promise<void> {
-  const flags = ["check", "--write", "--linter-enabled=false", "--vcs-enabled=false"];
-  const biome = join(root, "node_modules/@biomejs/biome/bin/biome");
-  await promisify(execFile)(process.execPath, [biome, ...flags, ...files], { cwd: root });
-}
-
-async function planOf(root: string, { method, path, permission, list = false }: NewEndpoint): Promise<Plan> {
-  if (!/^(GET|POST|DELETE)$/.test(method) || !/^(\/[a-z-]+)+(\/\{\w+\})?$/.test(path))
-    throw new UsageError(`${method} ${path} is no method and path of an endpoint`);
-  if (method !== "GET" && (!permission || list)) throw new UsageError("A change needs a --permission, and is no list");
-  const resource = path.split("/")[1] ?? "";
-  const contracts = await filesIn(join(root, "lib/contract"));
-  const declares = (text: string, prefix: string) => text.includes(`path: "/${prefix}`);
-  if (contracts.some(({ text }) => text.includes(`method: "${method}",\n  path: "${path}"`)))
-    throw new Error(`${method} ${path} is declared already`);
-  const contract = contracts.find(({ text }) => declares(text, `${resource}"`) || declares(text, `${resource}/`));
-  if (!contract) throw new Error(`No endpoint begins with /${resource}: see the README for new resources`);
-  const siblings = await filesIn(join(root, "functions", resource));
-  const queries = siblings.map(({ text }) => /lib\/queries\/([\w-]+)\.ts/.exec(text)?.[1]).find(Boolean) ?? resource;
-  const table = resource.replace(/^admin-/, "");
-  const recordFunction = `${table.replace(/s$/, "")}_record`;
-  const records = await readFile(join(root, "lib/changes/records.sql"), "utf8");
-  return {
-    method: method as Plan["method"],
-    path,
-    permission,
-    stem: stem({ path: path as `/${string}` }),
-    kind: method === "GET" ? (list ? "list" : "record") : "change",
-    contract: relative(root, contract.file),
-    queries: `lib/queries/${queries}.ts`,
-    table,
-    recordFunction: records.includes(`create function ${recordFunction}(`) ? recordFunction : "FILL_IN",
-  };
-}
-
-const filesIn = async (directory: string) =>
-  await Promise.all(
-    (await readdir(directory).catch(() => []))
-      .filter((name) => name.endsWith(".ts"))
-      .map(async (name) => ({
-        file: join(directory, basename(name)),
-        text: await readFile(join(directory, name), "utf8"),
-      })),
+  const changes = await readdir(join(root, "lib/changes"));
+  const change = [...handler.matchAll(/"(\w+)"/g)].find(([, each = ""]) =>
+    changes.includes(`${dashed(each)}.sql`),
+  )?.[1];
+  if (change) {
+    const newChange = newName.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    const forms = [(each: string) => each, dashed, (each: string) => camel(each.split("_"))];
+    const ofChange: Replace = (text) =>
+      forms.reduce((copy, form) => copy.replaceAll(word(form(change)), form(newChange)), text);
+    const definition = chunksOf(await read(`lib/changes/${dashed(change)}.sql`)).find((chunk) =>
+      chunk.includes(`create function ${change}(`),
+    );
+    await write(`lib/changes/${dashed(newChange)}.sql`, `${renamed(ofChange(definition ?? ""))}\n`);
+    await edit("lib/changes/all.ts", (text) =>
+      text.replaceAll(/.*\n/g, (line) => (ofChange(line) === line ? line : line + ofChange(line))),
+    );
+    copiedHandler = copiedHandler.replaceAll(`"${change}"`, `"${newChange}"`);
+  }
+  await write(`functions/${name}.ts`, copiedHandler);
+  await write(`test/functions/${name}.test.ts`, renamed(await read(`test/functions/${like}.test.ts`)));
+  const event = renamed(await read(`events/${like}.json`));
+  await write(
+    `events/${name}.json`,
+    event.replace(/(?<="requestId": ")[^"]*/, () => crypto.randomUUID()),
   );
+  await tidy(root, [...touched]);
+  return [...touched];
+}
+
+/** `publishers/countries` like `getRandomPublisher` is `getPublishersCountries`, and `POST admin-users/ban` is `banUser`. */
+function nameOf(name: string, method: string, declared: string): string {
+  const [resource = [], ...rest] = name
+    .replace(/^admin-/, "")
+    .split("/")
+    .map((each) => each.split("-"));
+  const [verb = ""] = /^[a-z]+/.exec(declared) ?? [];
+  return method === "GET"
+    ? camel([verb, ...resource, ...rest.flat()])
+    : camel([...rest.flat(), ...resource]).replace(/s$/, "");
+}
+
+const depthOf = (name: string) => name.split("/").length;
+const dashed = (name: string) => name.replaceAll("_", "-");
+const camel = ([first = "", ...rest]: readonly string[]) =>
+  first + rest.map((each) => each.charAt(0).toUpperCase() + each.slice(1)).join("");
+/** A name as a word of its own, which dashes belong to. */
+const word = (name: string) => new RegExp(`(?<![\\w-])${name}(?![\\w-])`, "g");
+
+/** The top-level statements of a formatted file: only these are preceded by an empty line and begin in column one. */
+const chunksOf = (text: string) => text.trimEnd().split(/\n\n(?=[^\s)\]}])/);
+const exports = (name: string) => (chunk: string) => new RegExp(`^export (const|function) ${name}\\b`, "m").test(chunk);
+const chunkOf = (text: string, name: string) => chunksOf(text).find(exports(name)) ?? "";
+
+/** A file with the copy of one of its exports behind the original. */
+const withCopy = (name: string, rename: Replace) => (text: string) =>
+  `${chunksOf(text)
+    .flatMap((chunk) => (exports(name)(chunk) ? [chunk, rename(chunk)] : [chunk]))
+    .join("\n\n")}\n`;
+
+/** Sorts imports, and formats, as the check wants it. */
+async function tidy(root: string, files: readonly string[]): Promise<void> {
+  const biome = join(root, "node_modules/@biomejs/biome/bin/biome");
+  const sources = files.filter((file) => !file.endsWith(".sql"));
+  const flags = ["check", "--write", "--linter-enabled=false", "--vcs-enabled=false"];
+  await promisify(execFile)(process.execPath, [biome, ...flags, ...sources], { cwd: root });
+}
 
 if (import.meta.main) {
-  const flags = { permission: { type: "string" }, list: { type: "boolean" } } as const;
-  await runCommand({ usage, flags, count: { min: 2, max: 2 } }, async (values, [method = "", path = ""]) => {
-    const written = await writeEndpoint(join(import.meta.dirname, "../.."), { method, path, ...values });
-    console.log(`${written.join("\n")}\n\nReplace each FILL_IN there; npm run check lists what is missing.`);
+  const flags = { like: { type: "string" } } as const;
+  await runCommand({ usage, flags, count: { min: 2, max: 2 } }, async ({ like }, [method = "", path = ""]) => {
+    if (!like) throw new UsageError("--like is missing");
+    const root = join(import.meta.dirname, "../..");
+    const files = await copyEndpoint(root, { method, path, like });
+    console.log(`${files.map((file) => relative(process.cwd(), join(root, file))).join("\n")}
+
+It answers as ${like} does. Now change what is different: the declaration (summary, permission, parameters, answers,
+errors), then query or change, event and tests. Then run npm run openapi, npm run check, and its tests.`);
   });
 }
