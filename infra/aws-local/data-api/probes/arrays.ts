@@ -1,9 +1,9 @@
 import {
   bound,
+  bySource,
   doubles,
   flag,
   flags,
-  from,
   long,
   longs,
   probe,
@@ -15,9 +15,8 @@ import {
 } from "./probe.ts";
 import * as source from "./sources.ts";
 
-export const arrays = [
-  ...from(
-    source.clientTests,
+export const arrays = bySource({
+  [source.clientTests]: [
     value("'{1,NULL,3}'::int4[]", longs(1, null, 3)),
     value("'{10,20,30}'::int2[]", longs(10, 20, 30)),
     value("'{1000000,2000000}'::int8[]", longs(1000000, 2000000)),
@@ -32,9 +31,8 @@ export const arrays = [
     bound("a literal", "select :p::text[]", { p: text('{a,"b c"}') }, row(texts("a", "b c"))),
     bound("string_to_array", "select string_to_array(:p, ',')::int[]", { p: text("1,2") }, row(longs(1, 2))),
     bound("a constructor", "select array[:a, :b]", { a: text("x"), b: text("y") }, row(texts("x", "y"))),
-  ),
-  ...from(
-    source.operations,
+  ],
+  [source.operations]: [
     value("'{t,f,NULL}'::bool[]", flags(true, false, null)),
     value("'{1.50}'::numeric[]", texts("1.50")),
     value("'{10:15:00.5}'::time[]", texts("10:15:00.500")),
@@ -43,27 +41,23 @@ export const arrays = [
     value("'{n}'::name[]", texts("n")),
     value("'{8c3f7f3a-2f5d-4c2e-9a39-3f1bb2c7e0a1}'::uuid[]", texts("8c3f7f3a-2f5d-4c2e-9a39-3f1bb2c7e0a1")),
     value(`array['{"a": 1}'::json]`, texts('{"a": 1}')),
-  ),
-  ...from(
-    source.postgres,
+  ],
+  [source.postgres]: [
     value("array['NULL', 'null']", texts("NULL", "null")),
     value("(select array_agg(n) from generate_series(1, 3) as n)", longs(1, 2, 3)),
     value("array_length(array[1, 2], 1)", long(2)),
-  ),
-  ...from(
-    source.proxyNotes,
+  ],
+  [source.proxyNotes]: [
     probe("two dimensions", "select '{{1,2}}'::int[]", unsupported("The result contains a multidimensional array")),
-  ),
-  ...from(source.differences, value("'{{1,2},{3,4}}'::int[]::text", text("{{1,2},{3,4}}"))),
-  ...from(
-    source.clientReadme,
+  ],
+  [source.differences]: [value("'{{1,2},{3,4}}'::int[]::text", text("{{1,2},{3,4}}"))],
+  [source.clientReadme]: [
     bound("JSON", "select array(select jsonb_array_elements_text(:p::jsonb))", { p: text('["x"]') }, row(texts("x"))),
     bound("any of a literal", "select 2 = any(:p::int[])", { p: text("{1,2}") }, row(flag(true))),
-  ),
-  ...from(
-    source.unproved,
+  ],
+  [source.unproved]: [
     value("'[0:1]={1,2}'::int8[]", longs(1, 2)),
     value("'{2024-01-15 12:34:56+09}'::timestamptz[]", texts("2024-01-15 03:34:56")),
     value("'{}'::text[]", texts()),
-  ),
-];
+  ],
+});

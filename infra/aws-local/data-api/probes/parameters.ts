@@ -1,12 +1,12 @@
 import {
   blob,
   bound,
+  bySource,
   column,
   databaseError,
   done,
   double,
   flag,
-  from,
   invalid,
   long,
   nothing,
@@ -35,9 +35,8 @@ const supplies = databaseError(
   /bind message supplies 0 parameters, but prepared statement.* requires 1; SQLState: 08P01$/,
 );
 
-export const parameters = [
-  ...from(
-    source.clientTests,
+export const parameters = bySource({
+  [source.clientTests]: [
     bound("a name before a cast", "select :v::jsonb->>'a'", { v: text('{"a":1}') }, row(text("1"))),
     bound("a name twice", "select :p || :p", { p: text("day") }, row(text("dayday"))),
     typed("booleanValue is boolean", flag(false), "boolean"),
@@ -49,9 +48,8 @@ export const parameters = [
     bound("a long for an int4 column", "insert into probed.numbers values (:p)", { p: long(2) }, updated(1)),
     bound("a boolean in where", "select 1 where :p", { p: flag(true) }, row(long(1))),
     bound("NULL for a column", "insert into probed.numbers values (:p) returning n", { p: nothing }, row(nothing)),
-  ),
-  ...from(
-    source.proxySql,
+  ],
+  [source.proxySql]: [
     bound("a name in CAST", "select cast(:v as date)", { v: text("2026-11-21") }, row(text("2026-11-21"))),
     bound(
       "a name twice is no equal expression",
@@ -61,9 +59,8 @@ export const parameters = [
     ),
     bound("longs for limit and offset", "select 1 limit :p offset :p - 1", { p: long(1) }, column(long(1))),
     typed("stringValue is text", text("x"), "text"),
-  ),
-  ...from(
-    source.proxyNotes,
+  ],
+  [source.proxyNotes]: [
     probe("a name in a string, an identifier, comments", "select ':a' as \":b\" /* :c */ -- :d", row(text(":a"))),
     bound("a name after a comma", "select 1,:p", { p: long(2) }, row(long(1), long(2))),
     bound("a name in parentheses", "select (:p)", { p: long(2) }, row(long(2))),
@@ -74,37 +71,32 @@ export const parameters = [
       refused("42601", 'syntax error at or near "$1"; Position: 22'),
     ),
     bound("NULL by a cast", "select :p::int is null", { p: nothing }, row(flag(true))),
-  ),
-  ...from(
-    source.drizzle(3273),
+  ],
+  [source.drizzle(3273)]: [
     bound("a number for a name", "select :1::int4+1", { "1": long(2) }, row(long(3))),
     probe("a name without a value", "select :x::text", supplies),
-  ),
-  ...from(source.drizzleIntrospection, probe("a parameter of PostgreSQL's", "select $1::text", supplies)),
-  ...from(
-    source.dylanFindings,
+  ],
+  [source.drizzleIntrospection]: [probe("a parameter of PostgreSQL's", "select $1::text", supplies)],
+  [source.dylanFindings]: [
     bound("underscores and digits in a name", "select :a_b_1", { a_b_1: long(1) }, row(long(1))),
     probe("other characters in a name", "select :naïve", nameInvalid),
     probe("another character first in a name", "select :é", nameInvalid),
     bound("other characters in the name of a value", "select 1", { "a-b": long(1) }, nameInvalid),
-  ),
-  ...from(
-    source.dylanSkips,
+  ],
+  [source.dylanSkips]: [
     typed("longValue is bigint", long(1), "bigint"),
     bound("a long is no int4", "select 1::int4 << :p", { p: long(1) }, refused("42883")),
     bound("a long by a cast", "select 1::int4 << :p::int4", { p: long(1) }, row(long(2))),
-  ),
-  ...from(
-    source.dylanTypes,
+  ],
+  [source.dylanTypes]: [
     typed("TIME with microseconds", [text("10:15:00.123456"), "TIME"], "time without time zone"),
     typed(
       "TIMESTAMP with microseconds",
       [text("2026-11-21 10:15:00.123456"), "TIMESTAMP"],
       "timestamp without time zone",
     ),
-  ),
-  ...from(
-    source.sqlParameter,
+  ],
+  [source.sqlParameter]: [
     typed("DATE", [text("2026-11-21"), "DATE"], "date"),
     typed("TIME", [text("10:15:00"), "TIME"], "time without time zone"),
     typed("TIMESTAMP", [text("2026-11-21 10:15:00"), "TIMESTAMP"], "timestamp without time zone"),
@@ -120,13 +112,11 @@ export const parameters = [
       { p: [text("2026-01-01 00:00:00"), "TIMESTAMP"] },
       updated(1),
     ),
-  ),
-  ...from(
-    source.proxyErrors,
+  ],
+  [source.proxyErrors]: [
     bound("a text is no integer", "select 1 from probed.numbers where n = :p", { p: text("1") }, refused("42883")),
-  ),
-  ...from(
-    source.drizzle(2232),
+  ],
+  [source.drizzle(2232)]: [
     bound(
       "a text for a timestamp column",
       "insert into probed.moments values (:p)",
@@ -136,18 +126,15 @@ export const parameters = [
         'column "at" is of type timestamp without time zone but expression is of type text; Hint: You will need to rewrite or cast the expression.; Position: 36',
       ),
     ),
-  ),
-  ...from(
-    source.clientReadme,
+  ],
+  [source.clientReadme]: [
     wrong("an array", { arrayValue: { longValues: [1, 2] } }, /^Array parameters are not supported$/),
-  ),
-  ...from(
-    source.operations,
+  ],
+  [source.operations]: [
     back("a text", text("ü 'quoted' \"x\" \\ 😀")),
     back("a negative long", long(-9007199254740991)),
-  ),
-  ...from(
-    source.postgres,
+  ],
+  [source.postgres]: [
     noInput("UUID that is none", [text("x"), "UUID"]),
     noInput("JSON that is none", [text("{"), "JSON"]),
     noInput("DECIMAL that is none", [text("x"), "DECIMAL"]),
@@ -160,14 +147,13 @@ export const parameters = [
     ),
     bound("a NUL character in a text", "select :p", { p: text("a\0b") }, nul),
     probe("a NUL character in a statement", "select 'a\0b'", nul),
-  ),
-  ...from(
-    source.unproved,
+  ],
+  [source.unproved]: [
     typed("doubleValue is float8", double(0.5), "double precision"),
     bound("names differ by case", "select :a, :A", { a: long(1), A: long(2) }, row(long(1), long(2))),
     bound("a value without a name", "select 1", { x: long(1) }, row(long(1))),
     bound("NULL with a hint", "select :p::uuid", { p: [nothing, "UUID"] }, row(nothing)),
     probe(":= is left alone", "do 'declare n int; begin n := 1; end'", done),
     probe(":= in a dollar-quoted text", "do $$ declare n int; begin n := 1; end $$", done),
-  ),
-];
+  ],
+});

@@ -77,9 +77,9 @@ export const bound = (name: string, sql: string, parameters: Parameters, expecte
 
 export const scenario = (name: string, ...steps: Step[]) => ({ name, steps });
 
-/** Probes whose expectations come from one source. */
-export const from = (source: string, ...probes: Omit<Probe, "source">[]): Probe[] =>
-  probes.map((probe) => ({ ...probe, source }));
+/** Probes by the sources of their expectations. */
+export const bySource = (probes: Readonly<Record<string, readonly Omit<Probe, "source">[]>>): Probe[] =>
+  Object.entries(probes).flatMap(([source, those]) => those.map((probe) => ({ ...probe, source })));
 
 export const execute = (sql: string, expected: Expected = done, extra: object = {}): Step => ({
   call: "execute",

@@ -1,7 +1,7 @@
 import {
+  bySource,
   column,
   execute,
-  from,
   invalid,
   long,
   nothing,
@@ -32,9 +32,8 @@ const json = { formatRecordsAs: "JSON" };
 const formatted = (query: string, formattedRecords: string, extra: object = {}) =>
   probe(`JSON of ${query}`, `select ${query}`, { formattedRecords, records: undefined }, { ...json, ...extra });
 
-export const results = [
-  ...from(
-    source.executeStatement,
+export const results = bySource({
+  [source.executeStatement]: [
     probe("no rows", "select * from probed.shelf where false", { records: [], columnMetadata: undefined }),
     probe("columns that share a label", "select 1 as a, 2 as a", row(long(1), long(2))),
     probe("rows in order", "select generate_series(3, 1, -1)", column(long(3), long(2), long(1))),
@@ -52,15 +51,13 @@ export const results = [
     probe("a common table expression", "with n as (select 1 as id) select * from n", row(long(1))),
     probe("show", "show server_encoding", row(text("UTF8"))),
     probe("explain", "explain (costs off) select 1", column(text("Result"))),
-  ),
-  ...from(source.flociTests, probe("a select updates none", "select 1", { numberOfRecordsUpdated: 0 })),
-  ...from(
-    source.proxyErrors,
+  ],
+  [source.flociTests]: [probe("a select updates none", "select 1", { numberOfRecordsUpdated: 0 })],
+  [source.proxyErrors]: [
     probe("columns of no rows", "select * from probed.shelf where false", { columnMetadata: [{}, {}] }, metadata),
     probe("no columns of a delete", "delete from probed.empty", { columnMetadata: undefined }, metadata),
-  ),
-  ...from(
-    source.proxyRun,
+  ],
+  [source.proxyRun]: [
     described("title as heading from probed.typed", { label: "heading", name: "title" }),
     scenario(
       "columns of a changed table",
@@ -76,17 +73,15 @@ export const results = [
       execute("select a as x from probed.altered", { columnMetadata: [{ name: "a" }] }, metadata),
     ),
     described("1 as one", { label: "one", name: "one", tableName: "" }),
-  ),
-  ...from(
-    source.columnMetadata,
+  ],
+  [source.columnMetadata]: [
     described("title, tags from probed.typed", { tableName: "typed", nullable: 0 }, { schemaName: "", nullable: 1 }),
     described("price, title, code from probed.typed", { precision: 8, scale: 2 }, { precision: 40 }, { precision: 3 }),
     described("1", { isSigned: true, isCaseSensitive: false, isCurrency: false, isAutoIncrement: false, nullable: 2 }),
     described("'a'::text", { isSigned: false, isCaseSensitive: true, arrayBaseColumnType: 0 }),
     described("array[1]", { typeName: "_int4", type: 2003, arrayBaseColumnType: 4 }),
-  ),
-  ...from(
-    source.proxyTypes,
+  ],
+  [source.proxyTypes]: [
     typed("1::int2", "int2", 5),
     typed("1", "int4", 4),
     typed("1::int8", "int8", -5),
@@ -112,9 +107,8 @@ export const results = [
       { typeName: "smallserial" },
     ),
     described("number, id + 1 from probed.typed", { typeName: "serial", isAutoIncrement: true }, { typeName: "int8" }),
-  ),
-  ...from(
-    source.resultSetOptions,
+  ],
+  [source.resultSetOptions]: [
     option("9007199254740993", longAsText, text("9007199254740993")),
     option("1::int4", longAsText, long(1)),
     option("array[9007199254740993]", longAsText, texts("9007199254740993")),
@@ -122,9 +116,8 @@ export const results = [
     option("20::numeric", decimalAsNumber, long(20)),
     option("1.50", { decimalReturnType: "STRING" }, text("1.50")),
     option("7::int8", { longReturnType: "LONG" }, long(7)),
-  ),
-  ...from(
-    source.jsonFormat,
+  ],
+  [source.jsonFormat]: [
     formatted("1 as id, true as yes, null as nothing", '[{"id":1,"yes":true,"nothing":null}]'),
     formatted("1.50 as price, 0.5::float8 as half", '[{"price":"1.50","half":0.5}]'),
     formatted(`'a "b"' || E'\\n\\t' as name`, '[{"name":"a \\"b\\"\\n\\t"}]'),
@@ -140,6 +133,6 @@ export const results = [
     probe("no metadata beside JSON", "select 1", { columnMetadata: undefined }, { ...json, ...metadata }),
     probe("labels of JSON that are not unique", "select 1 as a, 2 as a", invalid(/./), json),
     probe("no JSON of an insert", "insert into probed.plain values (-2) returning id", row(long(-2)), json),
-  ),
-  ...from(source.unproved, formatted(`'{"a": 1}'::jsonb as doc`, '[{"doc":"{\\"a\\":1}"}]')),
-];
+  ],
+  [source.unproved]: [formatted(`'{"a": 1}'::jsonb as doc`, '[{"doc":"{\\"a\\":1}"}]')],
+});

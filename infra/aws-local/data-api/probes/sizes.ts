@@ -1,4 +1,4 @@
-import { bound, from, invalid, long, probe, row, text, transaction, unsupported } from "./probe.ts";
+import { bound, bySource, invalid, long, probe, row, text, transaction, unsupported } from "./probe.ts";
 import * as source from "./sources.ts";
 
 const tooLarge = unsupported("The result exceeds the size limit 1 MB.");
@@ -10,17 +10,15 @@ const accents = "select repeat('é', 1000) from generate_series(1, :n)";
 const statement = (characters: number) => `select '${"😀".repeat(characters - 17)}' is null`;
 const sqlTooLong = "failed to satisfy constraint: Member must have length less than or equal to 65536";
 
-export const sizes = [
-  ...from(
-    source.ez4,
+export const sizes = bySource({
+  [source.ez4]: [
     probe("1 MiB of values, 4 bytes a column and 2 a row", uuids(rowsMax), { records: `${rowsMax} rows` }),
     probe("one row more", uuids(rowsMax + 1), tooLarge),
     bound("1 MiB in characters of two bytes", accents, { n: long(522) }, { records: "522 rows" }),
     bound("more of them", accents, { n: long(523) }, tooLarge),
-  ),
-  ...from(source.jsonFormat, probe("more than 1 MiB for JSON", uuids(25_000), tooLarge, { formatRecordsAs: "JSON" })),
-  ...from(
-    source.proxyNotes,
+  ],
+  [source.jsonFormat]: [probe("more than 1 MiB for JSON", uuids(25_000), tooLarge, { formatRecordsAs: "JSON" })],
+  [source.proxyNotes]: [
     transaction("after too large a result", [uuids(30_000), tooLarge], ["select 1", row(long(1))]),
     transaction(
       "a large result by a cursor",
@@ -28,14 +26,12 @@ export const sizes = [
       ["fetch 20000 from large", { records: "20000 rows" }],
       ["fetch 20000 from large", { records: "10000 rows" }],
     ),
-  ),
-  ...from(
-    source.limitations,
+  ],
+  [source.limitations]: [
     probe("a row of 64 KiB", "select repeat('x', 65530)", row(text("65530 characters"))),
     probe("a row of more", "select repeat('x', 65531)", unsupported("Packet for query is too large")),
-  ),
-  ...from(
-    source.model,
+  ],
+  [source.model]: [
     probe("a statement of 65,536 characters", statement(65_536), row({ booleanValue: false })),
     probe(
       "a statement of one more",
@@ -49,5 +45,5 @@ export const sizes = [
       row(long(4 * mebibyte - 5000)),
     ),
     bound("a request of more", "select length(:p)", { p: text("x".repeat(4 * mebibyte)) }, { status: 413 }),
-  ),
-];
+  ],
+});

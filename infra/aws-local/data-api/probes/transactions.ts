@@ -3,12 +3,12 @@ import {
   after,
   batch,
   begin,
+  bySource,
   column,
   commit,
   databaseError,
   done,
   execute,
-  from,
   invalid,
   long,
   meanwhile,
@@ -41,16 +41,14 @@ const serializable = (name: string) => [
   within(execute("select count(*) from probed.serial"), name),
 ];
 
-export const transactions = [
-  ...from(
-    source.beginTransaction,
+export const transactions = bySource({
+  [source.beginTransaction]: [
     scenario("an id of at most 192 characters", begin({ transactionId: /^[\w+/=-]{20,192}$/ })),
     transaction("a commit", note("kept"), noted("kept", 0), commit(committed), noted("kept", 1)),
     transaction("a rollback", note("undone"), rollback(rolledBack), noted("undone", 0)),
     transaction("two", begin(done, "u"), note("own"), within(noted("own", 0), "u"), within(noted("own", 1))),
-  ),
-  ...from(
-    source.vump,
+  ],
+  [source.vump]: [
     transaction(
       "a new table",
       "create table probed.passing ()",
@@ -64,14 +62,12 @@ export const transactions = [
       rollback(),
       execute("select a from probed.altered", column()),
     ),
-  ),
-  ...from(
-    source.troubleshooting,
+  ],
+  [source.troubleshooting]: [
     transaction("after its commit", commit(), ["select 1", gone], commit(gone), rollback(gone)),
     transaction("after its rollback", rollback(), ["select 1", gone], commit(gone), rollback(gone)),
-  ),
-  ...from(
-    source.differences,
+  ],
+  [source.differences]: [
     transaction(
       "a second call at the same time",
       meanwhile(within(execute("select pg_sleep(1.5)::text"))),
@@ -79,9 +75,8 @@ export const transactions = [
       commit(busy),
       after(1_600, rollback(rolledBack)),
     ),
-  ),
-  ...from(
-    source.proxyErrors,
+  ],
+  [source.proxyErrors]: [
     transaction(
       "after an error",
       note("lost"),
@@ -90,9 +85,8 @@ export const transactions = [
       rollback(rolledBack),
       noted("lost", 0),
     ),
-  ),
-  ...from(
-    source.pythonClient,
+  ],
+  [source.pythonClient]: [
     transaction(
       "a commit after an error",
       note("failed"),
@@ -100,9 +94,8 @@ export const transactions = [
       commit(),
       noted("failed", 0),
     ),
-  ),
-  ...from(
-    source.proxyNotes,
+  ],
+  [source.proxyNotes]: [
     transaction(
       "savepoints",
       "savepoint here",
@@ -128,9 +121,8 @@ export const transactions = [
       "select '2024-01-01 01:00:00Z'::timestamptz",
       row(text("2024-01-01 01:00:00")),
     ]),
-  ),
-  ...from(
-    source.blocks,
+  ],
+  [source.blocks]: [
     scenario(
       "a serialization failure at the commit",
       ...serializable("t"),
@@ -143,9 +135,8 @@ export const transactions = [
         "u",
       ),
     ),
-  ),
-  ...from(
-    source.postgres,
+  ],
+  [source.postgres]: [
     transaction("read only", "set transaction read only", [
       note("never"),
       refused("25006", "cannot execute INSERT in a read-only transaction"),
@@ -154,27 +145,24 @@ export const transactions = [
       "select 'a'::probed.own",
       row(text("a")),
     ]),
-  ),
-];
+  ],
+});
 
 const insert = "insert into probed.note values (:text)";
 const notes = (...texts: string[]) => texts.map((each) => ({ text: text(each) }));
 const none = { generatedFields: [] };
 
-export const batches = [
-  ...from(
-    source.differences,
+export const batches = bySource({
+  [source.differences]: [
     scenario("three sets", batch(insert, notes("x", "y", "z"), { updateResults: [none, none, none] }), noted("z", 1)),
     scenario("returning", batch(`${insert} returning *`, notes("r"), { updateResults: [none] }), noted("r", 1)),
     scenario("two statements", batch("select 1; select 2", [{}], invalid("Multistatements aren't supported."))),
-  ),
-  ...from(
-    source.batchStatement,
+  ],
+  [source.batchStatement]: [
     transaction("in a transaction", within(batch(insert, notes("mine"))), rollback(), noted("mine", 0)),
     scenario("no values", batch("select 1", [{}, {}], { updateResults: [none, none] })),
-  ),
-  ...from(
-    source.clientTests,
+  ],
+  [source.clientTests]: [
     scenario(
       "updates",
       execute("insert into probed.counts values (1, 0), (2, 0)"),
@@ -184,12 +172,11 @@ export const batches = [
       ]),
       execute("select n from probed.counts order by id", column(long(5), nothing)),
     ),
-  ),
-  ...from(
-    source.unproved,
+  ],
+  [source.unproved]: [
     scenario("all or nothing", batch(insert, notes("b1", "b2", "b1"), refused("23505")), noted("b2", 0)),
-  ),
-];
+  ],
+});
 
 /** Each takes a little more than the limit that it is about. */
 export const timeOuts = ({
@@ -197,9 +184,8 @@ export const timeOuts = ({
   transactionIdleInMilliseconds: idle,
 }: Limits) => {
   const sleep = `select pg_sleep(${(statement * 1.5) / 1000})::text`;
-  return [
-    ...from(
-      source.executeStatement,
+  return bySource({
+    [source.executeStatement]: [
       probe("a statement", sleep, timedOut),
       transaction("a statement in a transaction", [sleep, timedOut]),
       scenario(
@@ -207,15 +193,14 @@ export const timeOuts = ({
         execute(`insert into probed.late ${sleep}`, timedOut, { continueAfterTimeout: true }),
         after(statement, execute("select count(*) from probed.late", row(long(1)))),
       ),
-    ),
-    ...from(
-      source.beginTransaction,
+    ],
+    [source.beginTransaction]: [
       transaction(
         "too long idle",
         note("idle"),
         after(idle * 1.2, within(execute("select 1", gone))),
         noted("idle", 0),
       ),
-    ),
-  ];
+    ],
+  });
 };

@@ -1,13 +1,24 @@
-import { blob, double, flag, from, internalFailure, long, nothing, probe, text, unsupported, value } from "./probe.ts";
+import {
+  blob,
+  bySource,
+  double,
+  flag,
+  internalFailure,
+  long,
+  nothing,
+  probe,
+  text,
+  unsupported,
+  value,
+} from "./probe.ts";
 import * as source from "./sources.ts";
 
 const unreadable = (expression: string, type: string) =>
   probe(expression, `select 1, ${expression}`, unsupported(`The result contains the unsupported data type ${type}.`));
 const fails = (expression: string) => probe(expression, `select ${expression}`, internalFailure);
 
-export const types = [
-  ...from(
-    source.operations,
+export const types = bySource({
+  [source.operations]: [
     value("7::int2", long(7)),
     value("-7", long(-7)),
     value("1::int8", long(1)),
@@ -16,9 +27,8 @@ export const types = [
     value("'a'::char(3)", text("a  ")),
     value("'n'::name", text("n")),
     value("'cross'::probed.mood", text("cross")),
-  ),
-  ...from(
-    source.clientTests,
+  ],
+  [source.clientTests]: [
     value("32767::int2", long(32767)),
     value("2147483647", long(2147483647)),
     value("9007199254740991", long(9007199254740991)),
@@ -39,65 +49,56 @@ export const types = [
     value("'[1,)'::int4range", text("[1,)")),
     value("'[0.0,1.0)'::numrange", text("[0.0,1.0)")),
     value("'\\x00ff10'::bytea", blob("AP8Q")),
-  ),
-  ...from(
-    source.pythonClient,
+  ],
+  [source.pythonClient]: [
     value(`'{"y": "0", "x": 0}'::jsonb`, text('{"x":0,"y":"0"}')),
     value(`'{"a, b": "c: d", "e": "\\", "}'::jsonb`, text('{"e":"\\", ","a, b":"c: d"}')),
     value("'[1, [2, null], true]'::jsonb", text("[1,[2,null],true]")),
     value(`'"a: b"'::jsonb`, text('"a: b"')),
-  ),
-  ...from(
-    source.executeStatement,
+  ],
+  [source.executeStatement]: [
     value("20::numeric", text("20")),
     value("12345678901234567890.123", text("12345678901234567890.123")),
     value("null::int", nothing),
     value("null::int[]", nothing),
     value("null::jsonb", nothing),
-  ),
-  ...from(
-    source.postgres,
+  ],
+  [source.postgres]: [
     value("(select sum(n) from (values (1), (2)) as v (n))", long(3)),
     value("(select avg(n) from (values (1), (2)) as v (n))", text("1.5000000000000000")),
     value("'null'::jsonb", text("null")),
     value("'1.50'::jsonb", text("1.50")),
     value("null", nothing),
-  ),
-  ...from(
-    source.proxyTypes,
+  ],
+  [source.proxyTypes]: [
     value("26::oid", long(26)),
     value("0.5::float4", double(0.5)),
     value("0.1::float4", double(0.10000000149011612)),
-  ),
-  ...from(
-    source.kyselyClient,
+  ],
+  [source.kyselyClient]: [
     probe("void", "select probed.void()", { records: [[{}]] }),
     probe("an advisory lock", "select pg_advisory_xact_lock(3853314791062309107)", { records: [[{}]] }),
-  ),
-  ...from(source.dylanSkips, fails("'NaN'::float8"), fails("'Infinity'::float8"), fails("'-Infinity'::float4")),
-  ...from(
-    source.flociTypes,
+  ],
+  [source.dylanSkips]: [fails("'NaN'::float8"), fails("'Infinity'::float8"), fails("'-Infinity'::float4")],
+  [source.flociTypes]: [
     value("'2026-11-21'::date", text("2026-11-21")),
     value("'10:15:00'::time", text("10:15:00")),
     value("'10:15:00.5'::time", text("10:15:00.500")),
     value("'2026-11-21 10:15:00'::timestamp", text("2026-11-21 10:15:00")),
-  ),
-  ...from(
-    source.ez4,
+  ],
+  [source.ez4]: [
     value("'10:15:00.00012'::time", text("10:15:00.000120")),
     value("'2026-11-21 10:15:00.5'::timestamp", text("2026-11-21 10:15:00.500")),
     value("'2026-11-21 10:15:00.1234'::timestamp", text("2026-11-21 10:15:00.123400")),
     value("'2024-01-15 00:00:00.000001Z'::timestamptz", text("2024-01-15 00:00:00.000001")),
     unreadable("'1 day'::interval", "INTERVAL"),
     unreadable("'10:00+02'::timetz", "TIMETZ"),
-  ),
-  ...from(
-    source.dylanTypes,
+  ],
+  [source.dylanTypes]: [
     value("'2024-01-15 12:34:56.25-03:30'::timestamptz", text("2024-01-15 16:04:56.250")),
     value("current_setting('TimeZone')", text("UTC")),
-  ),
-  ...from(
-    source.proxyNotes,
+  ],
+  [source.proxyNotes]: [
     value("'2024-01-15 12:34:56+09'::timestamptz", text("2024-01-15 03:34:56")),
     fails("'infinity'::timestamp"),
     fails("'-infinity'::timestamp"),
@@ -106,17 +107,15 @@ export const types = [
     unreadable("array['int4'::regtype]", "regtype[]"),
     unreadable("'1 2'::int2vector", "int2vector"),
     unreadable("'{[1,2)}'::int4multirange", "int4multirange"),
-  ),
-  ...from(source.drizzle(5308), fails("'infinity'::timestamptz")),
-  ...from(
-    source.drizzleIntrospection,
+  ],
+  [source.drizzle(5308)]: [fails("'infinity'::timestamptz")],
+  [source.drizzleIntrospection]: [
     unreadable(`'a'::"char"`, '"CHAR"'),
     unreadable("'pg_class'::regclass", "regclass"),
     value("'pg_class'::regclass::text", text("pg_class")),
     value(`'a'::"char"::text`, text("a")),
-  ),
-  ...from(
-    source.flociTests,
+  ],
+  [source.flociTests]: [
     unreadable("'(1,2)'::point", "POINT"),
     unreadable("'(1,2),(3,4)'::box", "BOX"),
     unreadable("'<(1,2),3>'::circle", "CIRCLE"),
@@ -125,16 +124,14 @@ export const types = [
     unreadable("'((1,2),(3,4))'::path", "PATH"),
     unreadable("'((1,2),(3,4))'::polygon", "POLYGON"),
     unreadable("'1'::money", "MONEY"),
-  ),
-  ...from(source.dylanFindings, unreadable("'08:00:2b:01:02:03'::macaddr", "MACADDR")),
-  ...from(
-    source.clientReadme,
+  ],
+  [source.dylanFindings]: [unreadable("'08:00:2b:01:02:03'::macaddr", "MACADDR")],
+  [source.clientReadme]: [
     unreadable("row(1, 2)", "RECORD"),
     unreadable("p from (values (1)) v left join probed.plain p on true", "plain"),
-  ),
-  ...from(source.differences, value("'1 day'::interval::text", text("1 day"))),
-  ...from(
-    source.unproved,
+  ],
+  [source.differences]: [value("'1 day'::interval::text", text("1 day"))],
+  [source.unproved]: [
     value("1::probed.positive", long(1)),
     value("'NaN'::numeric", text("NaN")),
     value("2::float8", double(2)),
@@ -145,5 +142,5 @@ export const types = [
     unreadable("array['calm'::probed.mood]", "mood[]"),
     unreadable("null::interval", "INTERVAL"),
     probe("an unsupported type without a row", "select '1 day'::interval where false", { records: [] }),
-  ),
-];
+  ],
+});
