@@ -79,6 +79,7 @@ function sendable({ statusCode, headers, multiValueHeaders, cookies }: z.infer<t
 }
 
 const compress = promisify(gzip);
+const gzipAccepted = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
 
 /** Sends a buffered result, compressed from this size on where the client accepts it. */
 export async function sendResult(
@@ -89,7 +90,9 @@ export async function sendResult(
 ): Promise<void> {
   startResponse(response, { statusCode, headers });
   const isCompressed =
-    body.length >= compressedBytesMin && acceptsGzip(request) && !response.hasHeader("Content-Encoding");
+    body.length >= compressedBytesMin &&
+    gzipAccepted.test(`${request.headers["accept-encoding"]}`) &&
+    !response.hasHeader("Content-Encoding");
   if (isCompressed) response.setHeader("Content-Encoding", "gzip");
   const content = isCompressed ? await compress(body) : body;
   // A HEAD response has no Content-Length: the length of a GET's body is not known.
@@ -113,6 +116,3 @@ function startResponse(response: ServerResponse, { statusCode, headers }: Result
   response.setHeader("Content-Type", "application/json");
   for (const [name, value] of headers) response.setHeader(name, value);
 }
-
-const acceptsGzip = ({ headers }: IncomingMessage) =>
-  /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(String(headers["accept-encoding"] ?? ""));
