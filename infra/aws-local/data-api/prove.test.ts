@@ -58,8 +58,9 @@ describe("npm run prove", () => {
 
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(/^0 of 3\d\d probes differ \(\d+ calls, \d+ s; all answers: .*\)\n$/);
-    const written = JSON.parse(await readFile(answers(), "utf8"));
-    expect(written).toContainEqual({
+    const { version, probes } = JSON.parse(await readFile(answers(), "utf8"));
+    expect(version).toMatch(/^PostgreSQL 18/);
+    expect(probes).toContainEqual({
       theme: "types",
       name: "7::int2",
       source: expect.stringContaining("data-api-operations"),
@@ -97,6 +98,11 @@ describe("npm run prove", () => {
   it.each([
     ["an unknown flag", { colour: "red" }, /^Unknown option '--colour'.*npm run prove -- --cluster ARN/],
     ["no ARN of a cluster", { cluster: "here" }, /^--cluster with an ARN, --secret and --database are needed/],
+    [
+      "a file that cannot be written",
+      { answers: "/nowhere/answers.json" },
+      /^Error: ENOENT: .*'\/nowhere\/answers.json'/,
+    ],
     ["no credentials", { unsigned: "" }, /^CredentialsProviderError: Could not load credentials/],
     ["a secret that is not there", { secret: "arn:aws:secretsmanager:nowhere" }, /^SecretsErrorException: /],
     ["a database that is not there", { database: "nowhere" }, /^DatabaseErrorException: .*"nowhere" does not exist/],

@@ -48,15 +48,18 @@ async function prove(options: ReturnType<typeof readOptions>, stop: AbortSignal)
       new ExecuteStatementCommand({ resourceArn, secretArn, database, sql, continueAfterTimeout: true }),
     );
 
-  const found = await execute(`select 1 from pg_namespace where nspname = '${schema}'`).catch(refuse);
-  if (found.records?.length) throw new Refusal(`There is a schema "${schema}" already in the database ${database}`);
+  const { records } = await execute(`select version(), to_regnamespace('${schema}') is not null`).catch(refuse);
+  const [version, exists] = records?.[0] ?? [];
+  if (exists?.booleanValue) throw new Refusal(`There is a schema "${schema}" already in the database ${database}`);
+  await writeFile(options.answers, "").catch(refuse);
   const [createSchema = "", ...rest] = fixture;
   await execute(createSchema).catch(refuse);
   const startedAt = Date.now();
   try {
     for (const sql of rest) await execute(sql);
     const proven = await runAll(target, options["without-waiting"], stop);
-    await writeFile(options.answers, JSON.stringify(proven, writeRegularExpression, 2));
+    const all = { version: version?.stringValue, startedAt: new Date(startedAt), probes: proven };
+    await writeFile(options.answers, JSON.stringify(all, writeRegularExpression, 2));
     return report(proven, Date.now() - startedAt, options.answers);
   } finally {
     await execute(`drop schema ${schema} cascade`).catch(({ message }) =>

@@ -17,18 +17,17 @@ export const batchStatement = reference("API_BatchExecuteStatement");
 export const beginTransaction = reference("API_BeginTransaction");
 export const resultSetOptions = reference("API_ResultSetOptions");
 export const columnMetadata = reference("API_ColumnMetadata");
+/** The lengths are the model's, the texts those of AWS's services of this protocol. */
 export const model = "AWS, https://github.com/boto/botocore/tree/1.43.107/botocore/data/rds-data/2018-08-01";
 
 const live = (repository: string, file: string) => `recorded, https://github.com/${repository} ${file}`;
-/** Aurora PostgreSQL 17.9, 2026. */
-const proxy = (file: string) => live("tmokmss/aurora-data-api-proxy", file);
+const proxy = (file: string) => live("tmokmss/aurora-data-api-proxy", `${file} (Aurora PostgreSQL 17.9, 2026)`);
 export const proxyNotes = proxy("COMPATIBILITY.md");
 export const proxyTypes = proxy("src/types.rs");
 export const proxyErrors = proxy("src/dataapi.rs");
 export const proxySql = proxy("src/sql.rs");
 export const proxyRun = proxy("src/exec.rs");
-/** Aurora PostgreSQL 16, 2026-06. */
-const dylan = (file: string) => live("dylanmoring/aurora-data-api", file);
+const dylan = (file: string) => live("dylanmoring/aurora-data-api", `${file} (Aurora PostgreSQL 16, 2026-06)`);
 export const dylanFindings = dylan("test/BASELINE-FINDINGS.md");
 export const dylanTypes = dylan("test/test_types.py");
 export const dylanSkips = dylan("the inventory of skipped tests");
@@ -39,7 +38,8 @@ export const kyselyClient = live("sst/kysely-data-api", "test");
 export const flociTests = live("floci-io/floci", "RdsDataServiceTest (Aurora PostgreSQL 17.7, 2026-09-13)");
 export const flociTypes = live("floci-io/floci", "RdsDataFieldMapper.java");
 export const ez4 = live("sbalmt/ez4", "the tests of its Data API client");
-export const blocks = live("aws-devtools-labs/aws-blocks", "packages/bb-data");
+/** Whether these were recorded is not said there. */
+export const blocks = "AWS, fixtures of https://github.com/aws-devtools-labs/aws-blocks packages/bb-data";
 export const drizzle = (issue: number) => `recorded, https://github.com/drizzle-team/drizzle-orm/issues/${issue}`;
 export const drizzleIntrospection = `${drizzle(2982)} and its reproduction (Aurora PostgreSQL 15.12)`;
 export const vump = "recorded, ADR 46 of VUMP";
