@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import postgres from "postgres";
 import { type DataApi, startDataApi } from "../../infra/aws-local/data-api/server.ts";
 import { type Lambda, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
@@ -10,6 +9,7 @@ import { loadDemo } from "../../infra/local/demo/load.ts";
 import { scale, scaleUsers } from "../../infra/local/demo/scale.ts";
 import { settingsOf } from "../../infra/local/functions.ts";
 import { newSecrets } from "../../infra/local/secrets.ts";
+import { openDatabase } from "../support/database.ts";
 import { key, useDatabase } from "../support/environment.ts";
 
 export interface Stage {
@@ -108,7 +108,7 @@ async function startCountingPostgres(directory: string): Promise<Postgres> {
 }
 
 async function execute(server: Postgres, statement: string): Promise<void> {
-  const sql = postgres(`${server.url}/postgres`, { max: 1 });
-  await sql.unsafe(statement);
+  const sql = openDatabase(`${server.url}/postgres`, { max: 1 });
+  await sql.query(statement);
   await sql.end();
 }

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import postgres, { type Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { publicReads } from "../../infra/api/public-reads.ts";
 import { type ApiGateway, startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
@@ -13,6 +12,7 @@ import { settingsOf } from "../../infra/local/functions.ts";
 import { newSecrets } from "../../infra/local/secrets.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor, addClients, aPublisher, aSeries } from "../support/catalogue.ts";
+import { openDatabase, type Sql } from "../support/database.ts";
 import { copyEmptyCluster } from "../support/empty-cluster.ts";
 import { key, panelOrigin, useDatabase } from "../support/environment.ts";
 import { anAdministrator } from "../support/people.ts";
@@ -50,7 +50,7 @@ beforeAll(async () => {
   });
   gateway = await startApiGateway({ lambda, document: localDocument({ allowedOrigins: [panelOrigin] }) });
   cache = await startSharedCache(gateway.url, publicReads(endpoints));
-  sql = postgres(`${server.url}/postgres`, { max: 1, onnotice: () => {} });
+  sql = openDatabase(`${server.url}/postgres`, { max: 1 });
   await addClients(sql);
   token = (await anAdministrator(sql)).token;
 });
@@ -111,7 +111,7 @@ describe.skipIf(!hasSharedCache)("While the database is stopped", () => {
 
   it("later changes are visible when it runs again", async () => {
     server = await start(Number(new URL(server.url).port));
-    sql = postgres(`${server.url}/postgres`, { max: 1, onnotice: () => {} });
+    sql = openDatabase(`${server.url}/postgres`, { max: 1 });
     await aContributor(sql, { first_name: "Afterwards" });
 
     expect(await cache.send("/contributors?client=1")).toMatchObject({

@@ -46,7 +46,7 @@ const stack = useStack();
 const tokens = new Map<number, string>();
 
 beforeAll(async () => {
-  await stack.sql`delete from permissions where key <> all(${[...keys] as string[]})`;
+  await stack.sql`delete from permissions where key <> all(${[...keys]})`;
 });
 
 const minus = (pairs: readonly Pair[], others: readonly Pair[]) =>
@@ -116,7 +116,7 @@ async function create(roles: readonly (readonly (typeof keys)[number][])[], user
   const { sql } = stack;
   await sql`delete from users`;
   await sql`delete from roles where key is null`;
-  await sql`insert into permissions (key, name) select key, key from unnest(${[...keys] as string[]}::text[]) as key on conflict do nothing`;
+  await sql`insert into permissions (key, name) select key, key from unnest(${[...keys]}::text[]) as key on conflict do nothing`;
   const [administrator = { id: 0 }] = await sql<{ id: number }[]>`select id from roles where key = 'administrator'`;
   await sql`
     insert into role_permissions (role_id, permission_id) select ${administrator.id}, id from permissions

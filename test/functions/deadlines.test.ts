@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { Sql, TransactionSql } from "postgres";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { identifier, type Sql } from "../support/database.ts";
 import { envelope, forbidden, unauthorized } from "../support/envelope.ts";
 import { anAdministrator, holderOf, type Person } from "../support/people.ts";
 import { type Reply, useStack } from "../support/stack.ts";
@@ -23,13 +23,12 @@ beforeEach(() => () => stack.dataApi.intercept(undefined));
 const name = () => `late-${randomUUID()}`;
 const add = (role: string, as = administrator.token) =>
   stack.call("admin-roles/add", { as, body: { name: role, description: "d" } });
-const countOf = async (...roles: string[]) =>
-  (await stack.sql`select from roles where name in ${stack.sql(roles)}`).length;
+const countOf = async (...roles: string[]) => (await stack.sql`select from roles where name = any(${roles})`).length;
 const bodies = (replies: readonly Reply[]) => replies.map(({ body }) => body);
 
 /** Holds the lock of all changes until the work is done. */
 const whileLocked = <Result>(work: () => Promise<Result>) =>
-  stack.sql.begin(async (sql: TransactionSql) => {
+  stack.sql.begin(async (sql: Sql) => {
     await sql`lock table change_lock in exclusive mode`;
     return await work();
   }) as Promise<Result>;
@@ -111,7 +110,7 @@ describe("A change by a function whose clock has been set a year ahead", () => {
     };
 
     const outcomes = await stack.sql`
-      select status from ${stack.sql(schema)}.make_change('add_role', ${JSON.stringify(request)}::text::json)
+      select status from ${identifier(schema)}.make_change('add_role', ${JSON.stringify(request)}::text::json)
     `;
 
     expect(outcomes).toEqual([{ status: 200 }]);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor, type Entry } from "../support/catalogue.ts";
+import { identifier } from "../support/database.ts";
 import { anAdministrator, aUser, type Person } from "../support/people.ts";
 import { dataUrl, plain } from "../support/pictures.ts";
 import { aPermission, aRole, defaultRoleId, give, type Named, permissionId } from "../support/records.ts";
@@ -95,7 +96,7 @@ const change = async (name: string, request: Omit<Request, "as">): Promise<Row> 
 };
 
 const elementsOf = (table: string, { id }: { id: number }) =>
-  stack.sql<{ id: number }[]>`select * from ${stack.sql(table)} where contributor_id = ${id} order by id`;
+  stack.sql<{ id: number }[]>`select * from ${identifier(table)} where contributor_id = ${id} order by id`;
 const linksOf = async ({ id }: { id: number }) =>
   (await stack.sql`select url from contributor_links where contributor_id = ${id} order by position`).map(
     ({ url }) => url,
@@ -103,7 +104,7 @@ const linksOf = async ({ id }: { id: number }) =>
 const namesOf = async ({ id }: { id: number }) =>
   (await stack.sql`select first_name, last_name, public from contributors where id = ${id}`)[0];
 const versionOf = async (table: string, { id }: { id: number }) =>
-  (await stack.sql`select version from ${stack.sql(table)} where id = ${id}`)[0]?.version;
+  (await stack.sql`select version from ${identifier(table)} where id = ${id}`)[0]?.version;
 
 describe("A request adds to the ledger at most 4 KB and three times its body", () => {
   let contributor: Entry;
@@ -403,8 +404,8 @@ describe("An edit that changes nothing", () => {
     expect(await latest()).toMatchObject({ asked: null, before: null });
 
     expect((await edit(other)).status).toBe(200);
-    const changed = await stack.sql`select * from ${stack.sql(table)} where id = ${id}`;
+    const changed = await stack.sql`select * from ${identifier(table)} where id = ${id}`;
     expect((await edit(body, { headers })).status).toBe(200);
-    expect(await stack.sql`select * from ${stack.sql(table)} where id = ${id}`).toEqual(changed);
+    expect(await stack.sql`select * from ${identifier(table)} where id = ${id}`).toEqual(changed);
   });
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { aContributor } from "../support/catalogue.ts";
+import { identifier } from "../support/database.ts";
 import { envelope, forbidden, invalidParameter, unauthorized } from "../support/envelope.ts";
 import { anAdministrator, aSession, holderOf, type Person } from "../support/people.ts";
 import { dataUrl, plain } from "../support/pictures.ts";
@@ -240,12 +241,12 @@ describe("A function whose release is not installed", () => {
   it("answers 500 and says in the log what to run", async () => {
     const [{ schema } = {}] = await stack.sql`select schema from releases`;
     const log = vi.spyOn(console, "log");
-    await stack.sql`alter schema ${stack.sql(schema)} rename to put_aside`;
+    await stack.sql`alter schema ${identifier(schema)} rename to put_aside`;
 
     const { body } = await unchanged(stack, () => addRole({ name: name() }, {}));
     const reading = await stack.call("admin-users/id", { as: administrator.token, path: { id: administrator.id } });
 
-    await stack.sql`alter schema put_aside rename to ${stack.sql(schema)}`;
+    await stack.sql`alter schema put_aside rename to ${identifier(schema)}`;
     expect([body, reading.body]).toEqual(Array(2).fill(envelope(500, "Internal server error")));
     const hint = `no schema ${schema}: run the ops-migrate`;
     expect(log.mock.calls.filter(([line]) => String(line).includes(hint))).toHaveLength(2);

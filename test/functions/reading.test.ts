@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import postgres, { type Sql } from "postgres";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from "vitest";
 import { type Declaration, functionName, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor } from "../support/catalogue.ts";
+import { identifier, openDatabase, row, type Sql } from "../support/database.ts";
 import { anAdministrator, aUser, type Person } from "../support/people.ts";
 import { useStack } from "../support/stack.ts";
 
@@ -56,15 +56,15 @@ const kinds = [
 const stuck = kinds.flatMap(([resource, make, table, locks, reference]) =>
   (
     [
-      ["the record", ({ sql, id }: Rows) => sql`delete from ${sql(table)} where id = ${id}`],
+      ["the record", ({ sql, id }: Rows) => sql`delete from ${identifier(table)} where id = ${id}`],
       ["the caller", ({ sql, caller }: Rows) => sql`select from users where id = ${caller.id} for update`],
       [
         "the edit lock",
         ({ sql, id, caller }: Rows) =>
-          sql`insert into ${sql(locks)} ${sql({ [reference]: id, holder_id: caller.id, expires_at: new Date() })}`,
+          sql`insert into ${identifier(locks)} ${row({ [reference]: id, holder_id: caller.id, expires_at: new Date() })}`,
       ],
     ] as const
-  ).map(([row, hold]) => [resource, row, make, hold] as const),
+  ).map(([what, hold]) => [resource, what, make, hold] as const),
 );
 
 describe("A detail is shown without an edit lock, and the log warns", () => {
@@ -74,7 +74,7 @@ describe("A detail is shown without an edit lock, and the log warns", () => {
     const open = () => stack.call(`${resource}/id`, { as: caller.token, path: { id } });
 
     const { status, body, headers } = await stack.sql.begin(async (sql) => {
-      await hold({ sql: sql as unknown as Sql, id, caller });
+      await hold({ sql: sql, id, caller });
       return open();
     });
 
@@ -113,7 +113,7 @@ describe("While as many changes as there are sessions for them do not end", () =
   `;
 
   beforeAll(async () => {
-    superuser = postgres(`${inject("databaseUrl")}/${await databaseName()}`, { max: 1, onnotice: () => {} });
+    superuser = openDatabase(`${inject("databaseUrl")}/${await databaseName()}`, { max: 1 });
     await superuser`
       create function linger() returns trigger language plpgsql as $$ begin perform pg_sleep(600); return new; end $$
     `;
@@ -143,7 +143,7 @@ describe("While as many changes as there are sessions for them do not end", () =
 describe("On a database that can only be read", () => {
   beforeAll(async () => {
     const name = await databaseName();
-    await stack.sql`alter database ${stack.sql(name)} set default_transaction_read_only = on`;
+    await stack.sql`alter database ${identifier(name)} set default_transaction_read_only = on`;
     await stack.dataApi.closeDatabase(name);
   });
 

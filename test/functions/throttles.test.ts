@@ -1,5 +1,5 @@
-import type { TransactionSql } from "postgres";
 import { beforeAll, describe, expect, it } from "vitest";
+import type { Sql } from "../support/database.ts";
 import { anAdministrator, type Person } from "../support/people.ts";
 import { type Reply, useStack } from "../support/stack.ts";
 
@@ -22,7 +22,7 @@ describe("Changes that wait for an environment while another one waits for a loc
   it("are answered 503 within the time of one, and are not made later", async () => {
     const names = Array.from({ length: 6 }, (_, number) => `waiting ${number}`);
 
-    const replies = (await stack.sql.begin(async (sql: TransactionSql) => {
+    const replies = (await stack.sql.begin(async (sql: Sql) => {
       await sql`lock table change_lock in exclusive mode`;
       return await Promise.all(names.map(add));
     })) as Reply[];
@@ -30,6 +30,6 @@ describe("Changes that wait for an environment while another one waits for a loc
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([503]));
     // The function has one environment, so no earlier change goes on once this one has been made.
     expect((await add("the last")).status).toBe(200);
-    expect(await stack.sql`select from roles where name in ${stack.sql(names)}`).toEqual([]);
+    expect(await stack.sql`select from roles where name = any(${names})`).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Sql } from "postgres";
+import { identifier, row, type Sql } from "./database.ts";
 
 export interface Entry {
   readonly id: number;
@@ -9,9 +9,9 @@ export interface Entry {
 type Columns = Readonly<Record<string, string | number | boolean | null>>;
 
 const insert = async (sql: Sql, table: string, columns: Columns): Promise<Entry> => {
-  const [row] = await sql<Entry[]>`insert into ${sql(table)} ${sql(columns)} returning id, slug`;
-  if (!row) throw new Error(`Nothing was added to ${table}`);
-  return row;
+  const [entry] = await sql<Entry[]>`insert into ${identifier(table)} ${row(columns)} returning id, slug`;
+  if (!entry) throw new Error(`Nothing was added to ${table}`);
+  return entry;
 };
 
 /** A published contributor, by default in the scope of all clients. */

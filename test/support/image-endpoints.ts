@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Sql } from "postgres";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { base64LengthMax } from "../../lib/images/source.ts";
 import { aContributor } from "./catalogue.ts";
+import type { Sql } from "./database.ts";
 import { envelope, forbidden, invalidParameter, missingParameters, unauthorized } from "./envelope.ts";
 import { aUser, holderOf, type Person } from "./people.ts";
 import { blackPng, dataUrl, pixelAt, plain, sizeOf } from "./pictures.ts";

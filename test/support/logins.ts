@@ -1,20 +1,23 @@
-import postgres, { type Sql } from "postgres";
 import { inject } from "vitest";
 import type { DatabaseRole } from "../../infra/build/database-role.ts";
 import { secretArns } from "../../infra/local/secrets.ts";
+import { openDatabase, type Sql } from "./database.ts";
 
 /**
  * A connection to a test's database with a role's own password, as somebody has it who has found that out.
- * @param connection settings; they would not leave those of the role as they are
+ * @param settings of the connection; they would not leave those of the role as they are
  */
-export function logIn(role: DatabaseRole, connection: object = { default_transaction_read_only: "off" }): Sql {
+export function logIn(
+  role: DatabaseRole,
+  settings: Readonly<Record<string, string>> = { default_transaction_read_only: "off" },
+): Sql {
   const credentials = inject("secrets")[secretArns[role]];
   const url = new URL(`${inject("databaseUrl")}/${process.env.DATABASE_NAME}`);
-  return postgres(Object.assign(url, credentials).href, { max: 1, onnotice: () => {}, connection }) as unknown as Sql;
+  return openDatabase(Object.assign(url, credentials).href, { max: 1, settings });
 }
 
 /** PostgreSQL's word on a statement: whether the role may, whatever else is wrong. */
 export async function attempt(sql: Sql, statement: string): Promise<"may" | "may not"> {
-  const error: unknown = await sql.unsafe(statement).catch((error) => error);
+  const error: unknown = await sql.query(statement).catch((error) => error);
   return error instanceof Error && "code" in error && error.code === "42501" ? "may not" : "may";
 }

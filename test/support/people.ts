@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { Sql } from "postgres";
 import type { Permission } from "../../lib/contract/permissions.ts";
+import type { Sql } from "./database.ts";
 
 export interface Person {
   readonly id: number;
@@ -15,7 +15,7 @@ export async function holderOf(sql: Sql, ...permissions: readonly Permission[]):
   const [role] = await sql<{ id: number }[]>`insert into roles (name) values (${`role ${randomUUID()}`}) returning id`;
   await sql`
     insert into role_permissions (role_id, permission_id)
-    select ${role?.id ?? 0}, id from permissions where key = any(${permissions as string[]})
+    select ${role?.id ?? 0}, id from permissions where key = any(${permissions})
   `;
   await sql`insert into user_roles (user_id, role_id) values (${person.id}, ${role?.id ?? 0})`;
   return person;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Sql } from "postgres";
 import type { Permission } from "../../lib/contract/permissions.ts";
+import type { Sql } from "./database.ts";
 
 export interface Named {
   readonly id: number;
@@ -13,7 +13,7 @@ export async function aRole(sql: Sql, ...permissions: readonly Permission[]): Pr
   const id = idOf(await sql`insert into roles (name, description) values (${name}, 'Made for a test') returning id`);
   await sql`
     insert into role_permissions (role_id, permission_id)
-    select ${id}, id from permissions where key = any(${permissions as string[]})
+    select ${id}, id from permissions where key = any(${permissions})
   `;
   return { id, name };
 }

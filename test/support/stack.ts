@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import postgres, { type Sql } from "postgres";
 import { afterAll, beforeAll, inject } from "vitest";
 import { startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { type DataApi, type DataApiOptions, startDataApi } from "../../infra/aws-local/data-api/server.ts";
@@ -16,6 +15,7 @@ import { imageBucket } from "../../infra/local/image-bucket.ts";
 import { imagePages } from "../../infra/local/images.ts";
 import { setBucketVariables } from "../../infra/local/variables.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
+import { identifier, openDatabase, type Sql } from "./database.ts";
 import { key, panelOrigin, useDatabase } from "./environment.ts";
 
 export interface Request {
@@ -80,9 +80,9 @@ export async function startStack({
 }: StackOptions = {}): Promise<Stack> {
   const ownerUrl = inject("ownerUrl");
   const database = `test_${randomUUID().replaceAll("-", "")}`;
-  const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
-  await admin`create database ${admin(database)} template ${admin(from)} owner ${admin(owner)}`;
-  const sql = postgres(`${ownerUrl}/${database}`, { max: 4, onnotice: () => {}, types: { bigint: integers } });
+  const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
+  await admin`create database ${identifier(database)} template ${identifier(from)} owner ${identifier(owner)}`;
+  const sql = openDatabase(`${ownerUrl}/${database}`);
   const dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets: inject("secrets"), key, ...options });
   useDatabase(database, dataApi.url, allowedOrigins);
   delete process.env.IMAGE_BUCKET;
@@ -100,7 +100,7 @@ export async function startStack({
   process.env.API_URL = gateway.url;
   return {
     url: gateway.url,
-    sql: sql as unknown as Sql,
+    sql: sql,
     dataApi,
     lambda,
     s3: files?.s3,
@@ -111,7 +111,7 @@ export async function startStack({
       await files?.close();
       await dataApi.close();
       await sql.end();
-      await admin`drop database ${admin(database)} with (force)`;
+      await admin`drop database ${identifier(database)} with (force)`;
       await admin.end();
     },
   };
@@ -129,9 +129,6 @@ async function startFileService() {
     },
   };
 }
-
-/** Reads ids as numbers, as in the interface. */
-const integers = { to: 20, from: [20], parse: Number, serialize: String };
 
 async function call(
   url: string,

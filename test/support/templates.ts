@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import postgres from "postgres";
 import { startDataApi } from "../../infra/aws-local/data-api/server.ts";
 import { createOwnedDatabase, owner } from "../../infra/aws-local/postgres/owner.ts";
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
@@ -9,6 +8,7 @@ import type { Secrets } from "../../infra/aws-local/secrets-manager/secrets-mana
 import { cachedFolder } from "../../infra/build/cached-folder.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
 import { newSecrets } from "../../infra/local/secrets.ts";
+import { identifier, openDatabase } from "./database.ts";
 import { copyCluster } from "./empty-cluster.ts";
 import { key, useDatabase } from "./environment.ts";
 
@@ -63,8 +63,8 @@ async function openServer(server: Postgres): Promise<Templates> {
 
 async function makeTemplates(templates: Templates, outdir: string): Promise<void> {
   await migrate("blank", templates, outdir);
-  const sql = postgres(`${templates.server.url}/postgres`, { max: 1 });
-  await sql`create database demo template blank owner ${sql(owner)}`;
+  const sql = openDatabase(`${templates.server.url}/postgres`, { max: 1 });
+  await sql`create database demo template blank owner ${identifier(owner)}`;
   await sql.end();
   await loadDemo(`${templates.ownerUrl}/demo`);
 }

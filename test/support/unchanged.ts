@@ -1,5 +1,5 @@
-import type { Sql } from "postgres";
 import { expect } from "vitest";
+import { identifier, type Sql } from "./database.ts";
 import type { Reply, Stack } from "./stack.ts";
 
 const tables = [
@@ -35,7 +35,7 @@ export async function unchanged({ sql }: Stack, call: () => Promise<Reply>): Pro
 
 async function contents(sql: Sql): Promise<Record<string, unknown>> {
   const entries = tables.map(async (table) => {
-    const rows = await sql`select to_jsonb(${sql(table)})::text as row from ${sql(table)} order by 1`;
+    const rows = await sql`select to_jsonb(${identifier(table)})::text as row from ${identifier(table)} order by 1`;
     return [table, rows.map(({ row }) => row)] as const;
   });
   return Object.fromEntries(await Promise.all(entries));

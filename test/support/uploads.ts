@@ -2,6 +2,7 @@ import { GetObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/clien
 import { expect } from "vitest";
 import type { S3 } from "../../infra/aws-local/s3/server.ts";
 import { imageBucket } from "../../infra/local/image-bucket.ts";
+import { identifier } from "./database.ts";
 import { key } from "./environment.ts";
 import { type Stack, type StackOptions, startStack } from "./stack.ts";
 
@@ -70,4 +71,5 @@ export const pairOf = (key: string | null): string[] => (key ? [key, key.replace
 
 /** The key that a record refers to. */
 export const imageOf = async ({ sql }: Stack, table: "users" | "contributors", record: { id: number }) =>
-  (await sql<{ image: string | null }[]>`select image from ${sql(table)} where id = ${record.id}`)[0]?.image ?? null;
+  (await sql<{ image: string | null }[]>`select image from ${identifier(table)} where id = ${record.id}`)[0]?.image ??
+  null;

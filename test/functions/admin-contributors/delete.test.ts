@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { aContributor, aSeries } from "../../support/catalogue.ts";
+import { identifier } from "../../support/database.ts";
 import { envelope, missingParameters } from "../../support/envelope.ts";
 import { holderOf, type Person } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
@@ -30,7 +31,7 @@ describe("DELETE /admin-contributors/delete/{id}", () => {
 
     expect([status, body]).toEqual([200, envelope(200, "Contributor deleted")]);
     for (const table of ["links", "aliases", "descriptions", "relations", "locks"]) {
-      expect([table, ...(await sql`select * from ${sql(`contributor_${table}`)}`)]).toEqual([table]);
+      expect([table, ...(await sql`select * from ${identifier(`contributor_${table}`)}`)]).toEqual([table]);
     }
     expect(await sql`select from series_contributors`).toHaveLength(0);
     expect((await sql`select key from images_to_remove where remove_after <= now()`).map(({ key }) => key)).toEqual([

@@ -1,4 +1,6 @@
+import { raw } from "sql-template-tag";
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import { identifier } from "../../support/database.ts";
 import { invalidParameter } from "../../support/envelope.ts";
 import { imageBaseUrl } from "../../support/environment.ts";
 import { aUser, holderOf, type Person } from "../../support/people.ts";
@@ -128,14 +130,13 @@ describe("GET /admin-users", () => {
     const [early, late] = [await aUser(stack.sql, "Meanwhile a"), await aUser(stack.sql, "Meanwhile b")];
     await give(stack.sql, late, role);
 
-    const renaming = await stack.sql.reserve();
-    await renaming`begin`;
-    await renaming`update users set username = 'Meanwhile c' where id = ${early.id}`;
-    const [{ id: pid } = { id: 0 }] = await renaming<{ id: number }[]>`select pg_backend_pid() as id`;
-    const given = give(stack.sql, early, role).execute();
-    await waitingFor(pid);
-    await renaming`commit`;
-    renaming.release();
+    const { given } = await stack.sql.begin(async (renaming) => {
+      await renaming`update users set username = 'Meanwhile c' where id = ${early.id}`;
+      const [{ id: pid } = { id: 0 }] = await renaming<{ id: number }[]>`select pg_backend_pid() as id`;
+      const given = give(stack.sql, early, role);
+      await waitingFor(pid);
+      return { given };
+    });
     await given;
 
     expect(namesOf(await list({ role: role.id }))).toEqual(["Meanwhile b", "Meanwhile c"]);
@@ -193,8 +194,8 @@ describe("GET /admin-users, longer than one page", () => {
       const { users, max, to } = await list({ order, search: "crowd" });
 
       expect([max, to, new Set(users.map(({ id }: Person) => id)).size]).toEqual([crowd, crowd, crowd]);
-      const direction = order.endsWith("asc") ? stack.sql`asc` : stack.sql`desc`;
-      const column = order.startsWith("name") ? stack.sql`username_key` : stack.sql`registered`;
+      const direction = raw(order.endsWith("asc") ? "asc" : "desc");
+      const column = identifier(order.startsWith("name") ? "username_key" : "registered");
       const expected = await stack.sql<Person[]>`
         select id from users where slug like 'crowd-%' order by ${column} ${direction}, id ${direction}
       `;
@@ -212,8 +213,8 @@ describe("GET /admin-users, longer than one page", () => {
         insert into user_roles (user_id, role_id)
         select id, ${role.id} from users where slug like 'crowd-%' order by md5(slug) limit ${holders}
       `;
-      const direction = order.endsWith("asc") ? stack.sql`asc` : stack.sql`desc`;
-      const column = order.startsWith("name") ? stack.sql`username_key` : stack.sql`registered`;
+      const direction = raw(order.endsWith("asc") ? "asc" : "desc");
+      const column = identifier(order.startsWith("name") ? "username_key" : "registered");
       const expected = await stack.sql<{ id: number; username: string }[]>`
         select id, username
         from users

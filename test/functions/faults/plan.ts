@@ -1,4 +1,4 @@
-import type { Sql } from "postgres";
+import { identifier, type Sql } from "../../support/database.ts";
 
 /** The records and the image that requests refer to. */
 export interface Scene {
@@ -68,7 +68,7 @@ const withImages = (table: "contributors" | "users", prepare: NonNullable<Kind["
   async function prepared(sql: Sql, number: number) {
     const made = await prepare(sql, number);
     await sql`
-      update ${sql(table)} set image = 'avatars/old-' || ${table} || id || '.webp'
+      update ${identifier(table)} set image = 'avatars/old-' || ${table} || id || '.webp'
       where id = any(${made.map(({ id }) => id)})
     `;
     return made;

@@ -1,8 +1,8 @@
 import { PutObjectCommand, paginateListObjectsV2, S3Client } from "@aws-sdk/client-s3";
-import type { Sql } from "postgres";
 import { imageBucket } from "../../../infra/local/image-bucket.ts";
 import { stem } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
+import type { Sql } from "../../support/database.ts";
 import { key } from "../../support/environment.ts";
 import { anAdministrator } from "../../support/people.ts";
 import { dataUrl, plain } from "../../support/pictures.ts";
@@ -141,7 +141,7 @@ interface Task {
 
 /** Each write has its own mark and its own record, so no other write can change what is found for it. */
 async function makePlan(sql: Sql, requests: number, random: () => number): Promise<Task[]> {
-  await sql.unsafe(`
+  await sql.query(`
     create schema bench;
     create table bench.plan (number int primary key, stem text, target bigint, mark text);
     create table bench.objects (key text primary key);
@@ -160,7 +160,7 @@ async function makePlan(sql: Sql, requests: number, random: () => number): Promi
   await sql`
     insert into bench.plan (number, stem, target, mark)
     select number, stem, target, mark
-    from jsonb_to_recordset(${sql.json(rows)}) as plan (number int, stem text, target bigint, mark text)
+    from jsonb_to_recordset(${JSON.stringify(rows)}) as plan (number int, stem text, target bigint, mark text)
   `;
   return plan
     .map((task) => ({ task, place: random() }))
@@ -195,7 +195,7 @@ const referredKeys = async (sql: Sql): Promise<string[]> =>
  * transactions, even if the second one changes nothing.
  */
 async function watch(sql: Sql): Promise<void> {
-  await sql.unsafe(`
+  await sql.query(`
     create table bench.runs (sign text, transaction xid8 default pg_current_xact_id());
     create function bench.note() returns trigger language plpgsql security definer as $$
       begin
@@ -213,14 +213,14 @@ async function watch(sql: Sql): Promise<void> {
   `);
   const marks = { contributors: "first_name", users: "username", roles: "name", permissions: "name" };
   for (const [table, mark] of Object.entries(marks)) {
-    await sql.unsafe(`
+    await sql.query(`
       create trigger bench_mark after insert or update of ${mark} on ${table}
         for each row execute function bench.note('${mark}');
       create trigger bench_gone after delete on ${table} for each row execute function bench.note();
     `);
   }
   for (const table of ["contributors", "users"]) {
-    await sql.unsafe(`
+    await sql.query(`
       create trigger bench_image after update of image on ${table} for each row execute function bench.note('image')
     `);
   }
@@ -264,7 +264,7 @@ async function evaluate({ sql, s3 }: Service, replies: readonly Reply[]): Promis
   const found = new Map<number, readonly number[]>();
   for (const { stem: name, parts } of kinds) {
     if (!parts) continue;
-    const rows = await sql.unsafe<{ number: number; parts: number[] }[]>(
+    const rows = await sql.query<{ number: number; parts: number[] }[]>(
       `select number, array[${parts.join()}]::int[] as parts from bench.plan where stem = '${name}'`,
     );
     for (const row of rows) found.set(row.number, row.parts);

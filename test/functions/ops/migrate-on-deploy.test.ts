@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
-import postgres, { type Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { handler as Handler } from "../../../functions/ops/migrate-on-deploy.ts";
 import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
@@ -14,6 +13,7 @@ import { createOwnedDatabase } from "../../../infra/aws-local/postgres/owner.ts"
 import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
 import { newSecrets, secretArns } from "../../../infra/local/secrets.ts";
+import { openDatabase, type Sql } from "../../support/database.ts";
 import { startEmptyPostgres } from "../../support/empty-cluster.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 
@@ -43,7 +43,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-deployment-"));
   cluster = await startEmptyPostgres({ directory: join(directory, "postgres"), durable: false });
   ownerUrl = await createOwnedDatabase(cluster.url, "colophon");
-  sql = postgres(`${ownerUrl}/colophon`, { max: 1 }) as unknown as Sql;
+  sql = openDatabase(`${ownerUrl}/colophon`, { max: 1 });
   await useNewSecrets();
   ({ handler } = await import(join(inject("outdir"), "ops/migrate-on-deploy/index.mjs")));
   await new Promise<void>((resolve) => cloudFormation.listen(0, "127.0.0.1", resolve));

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { identifier } from "../../support/database.ts";
 import { anAdministrator, aSession, type Person } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
 
@@ -211,15 +212,15 @@ describe("ops-tidy and releases", () => {
 
   afterEach(async () => {
     for (const schema of await releases())
-      if (schema !== running) await stack.sql`drop schema ${stack.sql(schema)} cascade`;
+      if (schema !== running) await stack.sql`drop schema ${identifier(schema)} cascade`;
     await stack.sql`delete from releases where schema <> ${running}`;
   });
 
   /** A release of so many days ago, with a function. */
   async function release(number: number, days: number): Promise<string> {
     const schema = `changes_${number.toString(16).padStart(12, "0")}`;
-    await stack.sql`create schema ${stack.sql(schema)}`;
-    await stack.sql.unsafe(`create function ${schema}.nothing() returns integer language sql as 'select 1'`);
+    await stack.sql`create schema ${identifier(schema)}`;
+    await stack.sql.query(`create function ${schema}.nothing() returns integer language sql as 'select 1'`);
     await stack.sql`
       insert into releases (schema, installed_at) values (${schema}, now() - make_interval(days => ${days}))
     `;

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
+import { openDatabase } from "../../support/database.ts";
 import { startEmptyPostgres } from "../../support/empty-cluster.ts";
 import { startProcess } from "../../support/service-process.ts";
 
@@ -25,7 +25,7 @@ const startOver = (name: string, ...flags: string[]) =>
   startProcess({ flags: ["--empty", ...flags], env: { COLOPHON_DATABASE_URL: `${server.url}/${name}` } });
 
 async function databases(): Promise<string[]> {
-  const sql = postgres(`${server.url}/postgres`, { max: 1 });
+  const sql = openDatabase(`${server.url}/postgres`, { max: 1 });
   const rows = await sql<{ datname: string }[]>`select datname from pg_database`;
   await sql.end();
   return rows.map(({ datname }) => datname);

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { readable } from "../../../infra/aws-local/log.ts";
 import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
+import { openDatabase } from "../../support/database.ts";
 import { startEmptyPostgres } from "../../support/empty-cluster.ts";
 import { startProcess } from "../../support/service-process.ts";
 
@@ -92,7 +92,7 @@ describe("npm start, when a request fails", () => {
       env: { COLOPHON_DATABASE_URL: databaseUrl, ...env },
     });
     try {
-      const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+      const sql = openDatabase(databaseUrl, { max: 1 });
       await sql`drop table publishers cascade`;
       await sql.end();
       service.forget();

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { runningPostgres } from "../../../infra/aws-local/postgres/cluster.ts";
+import { openDatabase } from "../../support/database.ts";
 import { type ServiceProcess, startProcess } from "../../support/service-process.ts";
 
 // Each start is a process, a build and a PostgreSQL; other tests use the machine as well.
@@ -32,7 +32,7 @@ beforeAll(async () => {
   const first = await startProcess();
   services.push(first);
   serverUrl = await runningPostgres(join(first.directory, "postgres"));
-  const sql = postgres(`${serverUrl}/postgres`, { max: 1 });
+  const sql = openDatabase(`${serverUrl}/postgres`, { max: 1 });
   await sql`create role second superuser login password 'second'`;
   await sql.end();
 });

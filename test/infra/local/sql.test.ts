@@ -2,10 +2,10 @@ import { type ChildProcess, execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { planOf } from "../../../infra/local/plan.ts";
 import { eventOf, readable, startRecorder } from "../../../infra/local/sql.ts";
+import { identifier, openDatabase } from "../../support/database.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const functions = readdirSync(join(root, "functions"), { recursive: true, encoding: "utf8" })
@@ -18,18 +18,18 @@ const asksDatabase = (name: string) =>
 
 const database = `sql_${randomUUID().replaceAll("-", "")}`;
 const databaseUrl = `${inject("databaseUrl")}/${database}`;
-const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
+const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
 let recorder: Awaited<ReturnType<typeof startRecorder>>;
 
 beforeAll(async () => {
   vi.spyOn(console, "error").mockImplementation(() => {});
-  await admin`create database ${admin(database)} template demo`;
+  await admin`create database ${identifier(database)} template demo`;
   recorder = await startRecorder(inject("outdir"));
 });
 
 afterAll(async () => {
   await recorder.close();
-  await admin`drop database ${admin(database)} with (force)`;
+  await admin`drop database ${identifier(database)} with (force)`;
   await admin.end();
 });
 
@@ -88,7 +88,7 @@ describe("A payload", () => {
 
 describe("A plan", () => {
   it("of a change comes with those of its statements, and changes nothing", async () => {
-    const sql = postgres(databaseUrl, { max: 1 });
+    const sql = openDatabase(databaseUrl, { max: 1 });
     const contents = () => sql`select roles.*, (select count(*) from changes) from roles order by id`;
     const before = await contents();
 
@@ -102,11 +102,11 @@ describe("A plan", () => {
 
   it("is shown to users that are no superusers, too", async () => {
     const user = `reader_${randomUUID()}`;
-    await admin`create role ${admin(user)} login password 'reads' in role colophon_reader`;
+    await admin`create role ${identifier(user)} login password 'reads' in role colophon_reader`;
     const url = Object.assign(new URL(databaseUrl), { username: user, password: "reads" });
 
     expect(await planOf(await statementOf("admin-roles/list"), url.href)).toMatch(/\nExecution Time: .*$/);
-    await admin`drop role ${admin(user)}`;
+    await admin`drop role ${identifier(user)}`;
   });
 });
 

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { identifier, openDatabase } from "../../support/database.ts";
 import { type ServiceProcess, startProcess } from "../../support/service-process.ts";
 
 // Each start is a process, a build and a PostgreSQL; other tests use the machine as well.
@@ -19,8 +19,8 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const service of services) await service.stop();
-  const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
-  await admin`drop database if exists ${admin(database)} with (force)`;
+  const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
+  await admin`drop database if exists ${identifier(database)} with (force)`;
   await admin.end();
 });
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { Sql } from "postgres";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type LimitedRole, limitedRoles } from "../../../infra/build/database-role.ts";
 import { digestOf } from "../../../lib/token.ts";
+import type { Sql } from "../../support/database.ts";
 import { attempt, logIn } from "../../support/logins.ts";
 import { anAdministrator, type Person } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
@@ -147,8 +147,8 @@ describe.each(limitedRoles)("Whoever has the password of %s", (role) => {
     await as(role, async (sql) => {
       await sql.begin(async (transaction) => {
         for (const setting of ["statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout"])
-          await transaction.unsafe(`set ${setting} = 0`);
-        for (const key of keys) await transaction.unsafe(`select pg_advisory_lock(${key})`);
+          await transaction.query(`set ${setting} = 0`);
+        for (const key of keys) await transaction.query(`select pg_advisory_lock(${key})`);
         await transaction`select lo_from_bytea(0, 'mine')`;
 
         const added = await stack.call("admin-contributors/add", {
@@ -189,10 +189,10 @@ describe("Whoever has the password of reader", () => {
     await as("reader", async (sql) => {
       await sql`set search_path = pg_temp, pg_catalog`;
 
-      const [known] = await sql.unsafe(
+      const [known] = await sql.query(
         `select status from ${schema}.caller('${digestOf(administrator.token)}', 'view-users', 401)`,
       );
-      const [unknown] = await sql.unsafe(
+      const [unknown] = await sql.query(
         `select status from ${schema}.caller('${digestOf("guessed")}', 'view-users', 401)`,
       );
 
@@ -212,7 +212,7 @@ describe("Whoever has the password of operator", () => {
         input,
         ...more,
       };
-      const [row] = await sql.unsafe(
+      const [row] = await sql.query(
         `select * from ${schema}.make_operator_change('${change}', '${JSON.stringify(request)}')`,
       );
       return row;

@@ -1,29 +1,29 @@
 import { randomUUID } from "node:crypto";
-import postgres, { type Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { identifier, openDatabase, type Sql } from "../../support/database.ts";
 import { aRole } from "../../support/records.ts";
 
 const database = `roles_${randomUUID().replaceAll("-", "")}`;
 const url = `${inject("databaseUrl")}/${database}`;
-const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
+const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
 let sql: Sql;
 
 beforeAll(async () => {
-  await admin`create database ${admin(database)} template blank`;
-  sql = postgres(url, { max: 1 });
+  await admin`create database ${identifier(database)} template blank`;
+  sql = openDatabase(url, { max: 1 });
 });
 
 afterAll(async () => {
   await sql.end();
-  await admin`drop database ${admin(database)} with (force)`;
+  await admin`drop database ${identifier(database)} with (force)`;
   await admin.end();
 });
 
 /** Does something, and gives the plans of all its statements with the rows that they read. */
 async function plansOf(work: (sql: Sql) => Promise<unknown>): Promise<string[]> {
   const plans: string[] = [];
-  const observed = postgres(url, { max: 1, onnotice: ({ message = "" }) => plans.push(message) });
-  await observed.unsafe(`
+  const observed = openDatabase(url, { max: 1, onNotice: (message) => plans.push(message) });
+  await observed.query(`
     load 'auto_explain';
     set auto_explain.log_min_duration = 0;
     set auto_explain.log_nested_statements = on;

@@ -2,7 +2,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import postgres, { type Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { type ApiGateway, startApiGateway } from "../../../infra/aws-local/api-gateway/server.ts";
 import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
@@ -12,6 +11,7 @@ import { localDocument } from "../../../infra/local/document.ts";
 import { settingsOf } from "../../../infra/local/functions.ts";
 import { newSecrets } from "../../../infra/local/secrets.ts";
 import { addClients } from "../../support/catalogue.ts";
+import { openDatabase, type Sql } from "../../support/database.ts";
 import { copyEmptyCluster } from "../../support/empty-cluster.ts";
 import { key, panelOrigin, useDatabase } from "../../support/environment.ts";
 import { anAdministrator } from "../../support/people.ts";
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const lambda = await startLambda({ outdir: inject("outdir"), settingsOf });
   await lambda.invoke("ops-migrate", {});
   gateway = await startApiGateway({ lambda, document: localDocument({ allowedOrigins: [panelOrigin] }) });
-  sql = postgres(`${server.url}/postgres`, { max: 1, onnotice: () => {} });
+  sql = openDatabase(`${server.url}/postgres`, { max: 1 });
   await addClients(sql);
   token = (await anAdministrator(sql)).token;
 });
@@ -128,5 +128,5 @@ describe("Reads and writes", () => {
 /** PostgreSQL ends all sessions when one is killed, since nobody knows what it did to the memory they share. */
 async function killSession(): Promise<void> {
   const sessions = "select pid from pg_stat_activity where application_name = 'data-api' limit 1";
-  process.kill((await sql.unsafe(sessions))[0]?.pid, "SIGKILL");
+  process.kill((await sql.query(sessions))[0]?.pid, "SIGKILL");
 }

@@ -1,11 +1,11 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
 import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { owner } from "../../../infra/aws-local/postgres/owner.ts";
 import { settingsOf } from "../../../infra/local/functions.ts";
+import { identifier, openDatabase } from "../../support/database.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 
 const migrations = (await readdir(join(import.meta.dirname, "../../../lib/migrations/tables")))
@@ -16,11 +16,11 @@ const migrations = (await readdir(join(import.meta.dirname, "../../../lib/migrat
 let dataApi: DataApi;
 let lambda: Lambda;
 const database = `migrations_${process.pid}`;
-const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
-const sql = postgres(`${inject("databaseUrl")}/${database}`, { max: 2, onnotice: () => {} });
+const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
+const sql = openDatabase(`${inject("databaseUrl")}/${database}`, { max: 2 });
 
 beforeAll(async () => {
-  await admin`create database ${admin(database)} owner ${admin(owner)}`;
+  await admin`create database ${identifier(database)} owner ${identifier(owner)}`;
   dataApi = await startDataApi({ databaseUrl: inject("ownerUrl"), secrets: inject("secrets"), key });
   useDatabase(database, dataApi.url);
   lambda = await startLambda({ outdir: inject("outdir"), settingsOf });
@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await dataApi.close();
   await sql.end();
-  await admin`drop database ${admin(database)} with (force)`;
+  await admin`drop database ${identifier(database)} with (force)`;
   await admin.end();
 });
 
@@ -225,8 +225,8 @@ describe("ops-migrate", () => {
 
   it("grants and revokes no rights to what others have created in the schema", async () => {
     const stranger = `stranger_${process.pid}`;
-    await admin`create role ${admin(stranger)}`;
-    await sql.unsafe(`
+    await admin`create role ${identifier(stranger)}`;
+    await sql.query(`
       create table closed (id int);
       create table open (id int);
       create table ours (id int);
@@ -254,7 +254,7 @@ describe("ops-migrate", () => {
     expect(await rights()).toEqual(before);
     await sql`drop table closed, open, ours`;
     await sql`drop function closed, ours`;
-    await admin`drop role ${admin(stranger)}`;
+    await admin`drop role ${identifier(stranger)}`;
   });
 
   it("fails when an applied migration was changed", async () => {

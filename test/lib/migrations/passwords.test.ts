@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
-import postgres, { type Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
 import { type Invocation, type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
@@ -15,6 +14,7 @@ import { errorOf } from "../../../infra/aws-local/test/emulator.ts";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
 import { settingsOf } from "../../../infra/local/functions.ts";
 import { newSecrets, secretArns } from "../../../infra/local/secrets.ts";
+import { identifier, openDatabase, type Sql } from "../../support/database.ts";
 import { startEmptyPostgres } from "../../support/empty-cluster.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 
@@ -69,10 +69,10 @@ const succeeded = { result: expect.anything() };
 
 /** A connection to PostgreSQL itself. */
 const connect = (login: object) =>
-  postgres(Object.assign(new URL(ownerUrl), { pathname: "/colophon", ...login }).href, { max: 1, onnotice: () => {} });
+  openDatabase(Object.assign(new URL(ownerUrl), { pathname: "/colophon", ...login }).href, { max: 1 });
 
 async function connectAsSuperuser<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
-  const sql = postgres(`${server.url}/postgres`, { max: 1 }) as unknown as Sql;
+  const sql = openDatabase(`${server.url}/postgres`, { max: 1 });
   try {
     return await work(sql);
   } finally {
@@ -96,7 +96,7 @@ describe("The passwords of the roles", () => {
     await useSecrets(former);
     expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
     await close();
-    await connectAsSuperuser((sql) => sql`create database other owner ${sql(owner)}`);
+    await connectAsSuperuser((sql) => sql`create database other owner ${identifier(owner)}`);
 
     await useSecrets(newSecrets(ownerUrl, randomUUID()), ownerUrl, "other");
     const refused = await migrate();
@@ -152,7 +152,7 @@ describe("The passwords of the roles", () => {
   it("open no other database of a server that is the service's own", async () => {
     await useSecrets();
     await connectAsSuperuser(async (sql) => {
-      await sql`create database beside owner ${sql(owner)}`;
+      await sql`create database beside owner ${identifier(owner)}`;
       await sql`create database foreign_to_us`;
     });
     expect(await migrate({ setPasswords: true, closeOtherDatabases: true })).toMatchObject(succeeded);
@@ -229,7 +229,7 @@ describe("ops-rotate-password", () => {
 
   const logIn = (password: string) => {
     const url = Object.assign(new URL(server.url), { username: "colophon_public", password, pathname: "/colophon" });
-    const sql = postgres(url.href, { max: 1 });
+    const sql = openDatabase(url.href, { max: 1 });
     return sql`select 1`.then(() => "in", String).finally(() => sql.end());
   };
 

@@ -1,6 +1,6 @@
-import type { Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DatabaseRole, limitedRoles } from "../../../infra/build/database-role.ts";
+import type { Sql } from "../../support/database.ts";
 import { attempt, logIn } from "../../support/logins.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 
@@ -195,7 +195,7 @@ describe("The database", () => {
   ] as const)("limits what a session of %s may do by mistake", async (role, settings, connections) => {
     const sql = logIn(role, {});
     for (const [name, value] of Object.entries({ ...settings, idle_in_transaction_session_timeout: "10s" }))
-      expect(await sql.unsafe(`show ${name}`)).toEqual([{ [name]: value }]);
+      expect(await sql.query(`show ${name}`)).toEqual([{ [name]: value }]);
     await sql.end();
     expect(await stack.sql`select rolconnlimit from pg_roles where rolname = ${`colophon_${role}`}`).toEqual([
       { rolconnlimit: connections },

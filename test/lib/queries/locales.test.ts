@@ -1,7 +1,6 @@
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { startDataApi } from "../../../infra/aws-local/data-api/server.ts";
 import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
@@ -9,6 +8,7 @@ import { startPostgres } from "../../../infra/aws-local/postgres/server.ts";
 import { loadDemo } from "../../../infra/local/demo/load.ts";
 import { settingsOf } from "../../../infra/local/functions.ts";
 import { newSecrets } from "../../../infra/local/secrets.ts";
+import { openDatabase } from "../../support/database.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 
@@ -24,7 +24,7 @@ async function startSwedish(): Promise<Lambda> {
   closing.push(() => server.stop());
   const dataApi = await startDataApi({ databaseUrl: server.url, secrets: newSecrets(server.url), key });
   closing.push(() => dataApi.close());
-  const admin = postgres(`${server.url}/postgres`, { max: 1 });
+  const admin = openDatabase(`${server.url}/postgres`, { max: 1 });
   await admin`create database swedish`;
   await admin.end();
   // Bundles read their environment when they are loaded, so this cluster needs its own.

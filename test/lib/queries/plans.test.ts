@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";
-import postgres from "postgres";
 import sql, { empty, type Sql } from "sql-template-tag";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import * as z from "zod/mini";
@@ -12,13 +11,14 @@ import * as contributors from "../../../lib/queries/contributors.ts";
 import { isSelective } from "../../../lib/queries/fragments/search.ts";
 import * as publishers from "../../../lib/queries/publishers.ts";
 import * as users from "../../../lib/queries/users.ts";
+import { identifier, openDatabase } from "../../support/database.ts";
 
 const database = `plans_${randomUUID().replaceAll("-", "")}`;
-const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
-const db = postgres(`${inject("databaseUrl")}/${database}`, { max: 1 });
+const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
+const db = openDatabase(`${inject("databaseUrl")}/${database}`, { max: 1 });
 
 beforeAll(async () => {
-  await admin`create database ${admin(database)} template demo`;
+  await admin`create database ${identifier(database)} template demo`;
   await scale(`${inject("databaseUrl")}/${database}`, 30_000, () => undefined);
   await scaleUsers(`${inject("databaseUrl")}/${database}`, 3_000, 20);
   await db`
@@ -31,19 +31,19 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await db.end();
-  await admin`drop database ${admin(database)} with (force)`;
+  await admin`drop database ${identifier(database)} with (force)`;
   await admin.end();
 });
 
 /** The plan PostgreSQL makes for a statement with its parameters. */
 async function planOf(statement: Sql): Promise<string> {
-  const rows = await db.unsafe(`explain ${statement.text}`, statement.values as string[]);
+  const rows = await db.query(`explain ${statement.text}`, statement.values as string[]);
   return rows.map((row) => row["QUERY PLAN"]).join("\n");
 }
 
 /** The plan for any parameters, which PostgreSQL may keep for a statement that is often sent. */
 async function genericPlanOf({ text }: Sql): Promise<string> {
-  const rows = await db.unsafe(`explain (generic_plan) ${text}`).simple();
+  const rows = await db.query(`explain (generic_plan) ${text}`);
   return rows.map((row) => row["QUERY PLAN"]).join("\n");
 }
 

@@ -1,22 +1,22 @@
-import postgres, { type Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { loadDemo } from "../../../../infra/local/demo/load.ts";
 import { validTokens } from "../../../../infra/local/demo/tokens.ts";
+import { identifier, openDatabase, type Sql } from "../../../support/database.ts";
 
 const name = `demo_${process.pid}`;
 const url = `${inject("databaseUrl")}/${name}`;
-const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
+const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
 let sql: Sql;
 
 beforeAll(async () => {
-  await admin`create database ${admin(name)} template blank`;
-  sql = postgres(url, { max: 1 });
+  await admin`create database ${identifier(name)} template blank`;
+  sql = openDatabase(url, { max: 1 });
   await loadDemo(url, { users: false });
 });
 
 afterAll(async () => {
   await sql.end();
-  await admin`drop database ${admin(name)}`;
+  await admin`drop database ${identifier(name)}`;
   await admin.end();
 });
 

@@ -1,20 +1,20 @@
 import { randomUUID } from "node:crypto";
-import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { scale } from "../../../../infra/local/demo/scale.ts";
+import { identifier, openDatabase } from "../../../support/database.ts";
 
 const database = `scale_${randomUUID().replaceAll("-", "")}`;
 const url = `${inject("databaseUrl")}/${database}`;
-const admin = postgres(`${inject("databaseUrl")}/postgres`, { max: 1 });
-const db = postgres(url, { max: 1 });
+const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
+const db = openDatabase(url, { max: 1 });
 
 beforeAll(async () => {
-  await admin`create database ${admin(database)} template demo`;
+  await admin`create database ${identifier(database)} template demo`;
 });
 
 afterAll(async () => {
   await db.end();
-  await admin`drop database ${admin(database)} with (force)`;
+  await admin`drop database ${identifier(database)} with (force)`;
   await admin.end();
 });
 
@@ -28,7 +28,7 @@ const structure = () => db`
   order by definition
 `;
 
-const countOf = async (table: string) => Number((await db`select count(*) from ${db(table)}`)[0]?.count);
+const countOf = async (table: string) => Number((await db`select count(*) from ${identifier(table)}`)[0]?.count);
 
 describe("scale", () => {
   it("adds the given number each time, and keeps indexes and constraints", async () => {
@@ -45,7 +45,7 @@ describe("scale", () => {
     const [taker] = await db`insert into contributors (first_name, slug) values ('Taker', 'taker') returning id`;
     await scale(url, 10, () => undefined);
     const [made] = await db`delete from contributors where id > ${taker?.id} returning first_name, last_name`;
-    await db`update contributors set ${db({ ...made })} where id = ${taker?.id}`;
+    await db`update contributors set first_name = ${made?.first_name}, last_name = ${made?.last_name} where id = ${taker?.id}`;
     const before = await countOf("contributors");
 
     await scale(url, 2_000, () => undefined);

@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import postgres, { type Sql } from "postgres";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Postgres } from "../../../../infra/aws-local/postgres/server.ts";
+import { openDatabase, type Sql } from "../../../support/database.ts";
 import { startEmptyPostgres } from "../../../support/empty-cluster.ts";
 import { useSynthesis } from "../synthesis.ts";
 
@@ -19,9 +19,9 @@ let sql: Sql;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), "colophon-log-"));
   server = await startEmptyPostgres({ directory: join(home, "postgres"), durable: false });
-  sql = postgres(`${server.url}/postgres`, { max: 2, onnotice: () => {} });
+  sql = openDatabase(`${server.url}/postgres`, { max: 2 });
   const { Parameters } = synthesis.template("colophon-prod-database").one("RDS::DBClusterParameterGroup").Properties;
-  for (const [name, value] of Object.entries(Parameters)) await sql.unsafe(`alter system set ${name} = '${value}'`);
+  for (const [name, value] of Object.entries(Parameters)) await sql.query(`alter system set ${name} = '${value}'`);
   await sql`select pg_reload_conf()`;
   await sql`create table people (name text unique)`;
   await sql`insert into people values (${secret})`;
@@ -46,7 +46,7 @@ describe("PostgreSQL's log", () => {
   it("contains waits for a lock", async () => {
     const second = await sql.begin(async (holder) => {
       await holder`update people set name = name`;
-      const waiting = sql`update people set name = name where name = ${secret}`.execute();
+      const waiting = sql`update people set name = name where name = ${secret}`;
       await logged(/still waiting for ShareLock/);
       return { waiting };
     });
