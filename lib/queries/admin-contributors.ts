@@ -2,7 +2,7 @@ import sql from "sql-template-tag";
 import type { Answer } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
-import { aliasesOf, descriptionsOf, linksOf, nameMatches, relationsOf, sharedAndOwn } from "./contributors.ts";
+import { aliasesOf, candidates, descriptionsOf, linksOf, nameMatches, relationsOf } from "./contributors.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
@@ -38,7 +38,7 @@ export function list({ client, search, order }: ListInput): ListQuery<Answer<"Ad
       from
         (
           select id, key
-          from ${sharedAndOwn(client, catalogueOrders[order], batch)} as page
+          from ${candidates(search, client, catalogueOrders[order], batch)} as candidates
           order by ${by}
           limit ${batch.limit}::bigint
           offset ${batch.offset}::bigint

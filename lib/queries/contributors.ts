@@ -46,7 +46,7 @@ export function list({ client, search, order }: ListInput): ListQuery<Answer<"Co
       from
         (
           select id, key
-          from ${sharedAndOwn(client, catalogueOrders[order], batch)} as page
+          from ${candidates(search, client, catalogueOrders[order], batch)} as candidates
           order by ${by}
           limit ${batch.limit}::bigint
           offset ${batch.offset}::bigint
@@ -74,10 +74,12 @@ export const nameMatches = (search: string | undefined, client: number): Sql => 
 `;
 
 /**
- * The shared and the own contributors of a client among those that are found, as many as a page may need of each. An
- * index-only scan reads each kind in order, and the two are merged; by one select PostgreSQL would read and sort all.
+ * Those that are found, as many as a batch may need: all, if they are few. Otherwise an index-only scan reads the shared
+ * and the client's own ones in order, and the two are merged; by one select PostgreSQL would read and sort all.
  */
-export function sharedAndOwn(client: number, { by, isAfter }: Order, { after, offset, limit, limitMax }: Batch): Sql {
+export function candidates(search: string | undefined, client: number, { by, isAfter }: Order, batch: Batch): Sql {
+  const { after, offset, limit, limitMax } = batch;
+  if (isSelective(search)) return sql`(select id, key from found where ${isAfter(after)})`;
   const ofScope = (scope: Sql) => sql`
     (
       select id, key

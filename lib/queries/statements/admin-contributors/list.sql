@@ -118,7 +118,7 @@ from
                           limit
                             100
                         )
-                      ) as page
+                      ) as candidates
                     order by
                       key asc,
                       id asc
@@ -241,45 +241,21 @@ from
                       key
                     from
                       (
-                        (
-                          select
-                            id,
-                            key
-                          from
-                            found
-                          where
-                            scope = 0
-                            and true
-                          order by
-                            key asc,
-                            id asc
-                          limit
-                            100
-                        )
-                        union all
-                        (
-                          select
-                            id,
-                            key
-                          from
-                            found
-                          where
-                            scope = :8::bigint
-                            and true
-                          order by
-                            key asc,
-                            id asc
-                          limit
-                            100
-                        )
-                      ) as page
+                        select
+                          id,
+                          key
+                        from
+                          found
+                        where
+                          true
+                      ) as candidates
                     order by
                       key asc,
                       id asc
                     limit
-                      :9::bigint
+                      :8::bigint
                     offset
-                      :10::bigint
+                      :9::bigint
                   ) as page
                   join contributors using (id)
                 order by
@@ -300,9 +276,8 @@ from
 -- :5 = 'Takahashi'
 -- :6 = 1
 -- :7 = 'http://localhost:3000/images'
--- :8 = 1
--- :9 = 50
--- :10 = 0
+-- :8 = 50
+-- :9 = 0
 
 -- The next page of a list that exceeds a result of the Data API
 select
@@ -429,7 +404,7 @@ from
                                   limit
                                     2000
                                 )
-                              ) as page
+                              ) as candidates
                             order by
                               key asc,
                               id asc

@@ -101,7 +101,7 @@ from
                   limit
                     100
                 )
-              ) as page
+              ) as candidates
             order by
               key asc,
               id asc
@@ -215,45 +215,21 @@ from
               key
             from
               (
-                (
-                  select
-                    id,
-                    key
-                  from
-                    found
-                  where
-                    scope = 0
-                    and true
-                  order by
-                    key asc,
-                    id asc
-                  limit
-                    100
-                )
-                union all
-                (
-                  select
-                    id,
-                    key
-                  from
-                    found
-                  where
-                    scope = :5::bigint
-                    and true
-                  order by
-                    key asc,
-                    id asc
-                  limit
-                    100
-                )
-              ) as page
+                select
+                  id,
+                  key
+                from
+                  found
+                where
+                  true
+              ) as candidates
             order by
               key asc,
               id asc
             limit
-              :6::bigint
+              :5::bigint
             offset
-              :7::bigint
+              :6::bigint
           ) as page
           join contributors using (id)
           cross join lateral (
@@ -267,7 +243,7 @@ from
                   join series on series.id = link.series_id
                 where
                   link.contributor_id = page.id
-                  and series.scope in (0, :8::bigint)
+                  and series.scope in (0, :7::bigint)
               ) as ids
             offset
               0
@@ -281,10 +257,9 @@ from
 -- :2 = 'Takahashi'
 -- :3 = 1
 -- :4 = 'http://localhost:3000/images'
--- :5 = 1
--- :6 = 20
--- :7 = 0
--- :8 = 1
+-- :5 = 20
+-- :6 = 0
+-- :7 = 1
 
 -- The next page of a list that exceeds a result of the Data API
 select
@@ -394,7 +369,7 @@ from
                           limit
                             2000
                         )
-                      ) as page
+                      ) as candidates
                     order by
                       key asc,
                       id asc
