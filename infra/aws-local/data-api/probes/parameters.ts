@@ -30,6 +30,10 @@ const wrong = (name: string, p: Parameters[string], message: RegExp) =>
 const noInput = (name: string, p: Parameters[string]) => bound(name, "select :p", { p }, refused("22P02"));
 
 const nameInvalid = invalid("Named parameter syntax is invalid");
+const noOperator = refused(
+  "42883",
+  "operator does not exist: integer = text; Hint: No operator matches the given name and argument types. You might need to add explicit type casts.; Position: 38",
+);
 const nul = databaseError(/^ERROR: invalid byte sequence for encoding "UTF8": 0x00/);
 const supplies = databaseError(
   /bind message supplies 0 parameters, but prepared statement.* requires 1; SQLState: 08P01$/,
@@ -114,7 +118,7 @@ export const parameters = bySource({
     ),
   ],
   [source.proxyErrors]: [
-    bound("a text is no integer", "select 1 from probed.numbers where n = :p", { p: text("1") }, refused("42883")),
+    bound("a text is no integer", "select 1 from probed.numbers where n = :p", { p: text("1") }, noOperator),
   ],
   [source.drizzle(2232)]: [
     bound(

@@ -51,12 +51,10 @@ export const updated = (numberOfRecordsUpdated: number) => ({ numberOfRecordsUpd
 export const done: Expected = { error: undefined };
 
 const failing = (error: string, status: number) => (message: string | RegExp) => ({ error, status, message });
-const databaseErrorOf = failing("DatabaseErrorException", 400);
+export const databaseError = failing("DatabaseErrorException", 400);
 /** An error of PostgreSQL: its SQLSTATE, and its text where a probe is about that. */
 export const refused = (state: string, message?: string) =>
-  databaseErrorOf(message ? `ERROR: ${message}; SQLState: ${state}` : new RegExp(`^ERROR: [^]*; SQLState: ${state}$`));
-/** An error of the database that the service words by itself. */
-export const databaseError = (message: string | RegExp) => databaseErrorOf(message);
+  databaseError(message ? `ERROR: ${message}; SQLState: ${state}` : new RegExp(`^ERROR: [^]*; SQLState: ${state}$`));
 export const invalid = failing("ValidationException", 400);
 export const unsupported = failing("UnsupportedResultException", 400);
 export const notFound = failing("TransactionNotFoundException", 404);
@@ -99,6 +97,7 @@ export const begin = step("begin");
 export const commit = step("commit");
 export const rollback = step("rollback");
 
+/** A step of a transaction. */
 export const within = (step: Step, transaction = "t"): Step => ({ ...step, transaction });
 /** A transaction that is rolled back at the end of the probe unless it is committed; texts are its statements. */
 export const transaction = (name: string, ...steps: (Step | string | readonly [sql: string, Expected])[]) =>
