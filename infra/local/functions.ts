@@ -1,7 +1,8 @@
 import { functionName } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { clusterArn } from "../aws-local/arns.ts";
 import type { FunctionSettings } from "../aws-local/lambda/settings.ts";
-import { databaseRoleOf } from "../build/database-role.ts";
+import { databaseRoleOf, secretVariables } from "../build/database-role.ts";
 import { secretArns } from "./secrets.ts";
 
 const named = (isRight: (endpoint: (typeof endpoints)[number]) => unknown) =>
@@ -31,3 +32,25 @@ export function settingsOf(name: string, given: Partial<Timeouts> = {}): Functio
     imports: imaging.has(name) ? [import.meta.resolve("./shared-sharp.ts")] : [],
   };
 }
+
+/** The bucket of images on this machine. */
+export const imageBucket = "images";
+
+export interface Stage {
+  /** The name of the database. */
+  readonly database: string;
+  readonly allowedOrigins: readonly string[];
+  readonly imageBaseUrl: string;
+  readonly uploads: boolean;
+}
+
+/** The environment variables of all functions, beside those of the SDK; all but migrations get another secret. */
+export const variablesOf = (stage: Stage): Readonly<Record<string, string>> => ({
+  DATABASE_CLUSTER_ARN: clusterArn,
+  DATABASE_SECRET_ARN: secretArns.master,
+  ...secretVariables(secretArns),
+  DATABASE_NAME: stage.database,
+  ALLOWED_ORIGINS: stage.allowedOrigins.join(),
+  IMAGE_BASE_URL: stage.imageBaseUrl,
+  ...(stage.uploads && { IMAGE_BUCKET: imageBucket }),
+});

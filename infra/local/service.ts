@@ -1,18 +1,13 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { type PageHandler, startApiGateway } from "../aws-local/api-gateway/server.ts";
-import type { DataApiOptions } from "../aws-local/data-api/server.ts";
+import type { PageHandler } from "../aws-local/api-gateway/server.ts";
 import { isFree } from "../aws-local/free-port.ts";
-import { type Key, newKey } from "../aws-local/http/signature.ts";
-import { isDebugged } from "../aws-local/lambda/environment.ts";
-import { invokeApi } from "../aws-local/lambda/invoke-api.ts";
-import { type Lambda, startLambda } from "../aws-local/lambda/lambda.ts";
-import type { S3Options } from "../aws-local/s3/server.ts";
-import { inThread } from "../aws-local/thread.ts";
+import type { Lambda } from "../aws-local/lambda/lambda.ts";
+import { startAwsLocal } from "../aws-local/start.ts";
 import { buildOrReuse } from "../build/cached-build.ts";
 import { writeCredentials } from "./credentials.ts";
-import { type DatabaseOptions, isEmpty, isLoopback, startDatabase } from "./database.ts";
+import { type DatabaseOptions, findDatabase, isEmpty, isLoopback } from "./database.ts";
 import { coverPages } from "./demo/covers.ts";
 import { loadDemo, readDemo } from "./demo/load.ts";
 import { scale } from "./demo/scale.ts";
@@ -21,10 +16,9 @@ import type { Series } from "./demo/types.ts";
 import { docs } from "./docs.ts";
 import { localDocument } from "./document.ts";
 import { openEdits } from "./edits.ts";
-import { settingsOf } from "./functions.ts";
-import { imageBucket } from "./image-bucket.ts";
+import { imageBucket, settingsOf, variablesOf } from "./functions.ts";
 import { imagePages } from "./images.ts";
-import { setBucketVariables, setVariables } from "./variables.ts";
+import { newSecrets } from "./secrets.ts";
 
 export interface ServiceOptions extends DatabaseOptions {
   readonly port: number;
@@ -37,6 +31,9 @@ export interface ServiceOptions extends DatabaseOptions {
   readonly scale: number;
   /** Sets the passwords of roles that exist on the server with others. */
   readonly setPasswords: boolean;
+  readonly report: (line: string) => void;
+  /** Called with the reason when a server has ended for good. */
+  readonly onExit: (reason: string) => void;
 }
 
 export interface LocalService {
@@ -51,69 +48,60 @@ export const builds = join(import.meta.dirname, "../../node_modules/.cache/colop
 /** Where a panel runs while it is developed. */
 const viteOrigin = "http://localhost:5173";
 
-type Closers = (() => Promise<void>)[];
-
-/** Starts the whole service on this machine: database, Data API, the built functions and the gateway. */
+/** Starts the whole service on this machine, as `infra/aws-local` runs any service: with its data, edits and schedules. */
 export async function startService(options: ServiceOptions): Promise<LocalService> {
-  const { port, directory } = options;
+  const { port, directory, uploads, report } = options;
   // Before anything else: if another local service has the port, its files are in use.
-  await expectFree(port);
+  if (!(await isFree(port))) throw new Error(`Port ${port} is taken; try npm start -- --port ${port + 1}`);
   await mkdir(directory, { recursive: true });
   const outdir = join(builds, String(port));
-  const key = newKey();
-  const closers: Closers = [];
-  const close = async () => {
-    for (const each of closers.splice(0).reverse()) await each();
-  };
-  try {
-    const [{ serverUrl, name, isOwn, dataApiUrl }, files, built] = await Promise.all([
-      startDataApi(options, key, closers),
-      options.uploads ? startFileService(options, key, closers) : undefined,
-      buildOrReuse({ outdir }),
-    ]);
-    const url = `http://localhost:${port}`;
-    const allowedOrigins = [url, `http://127.0.0.1:${port}`, viteOrigin, ...options.origins];
-    setVariables({ database: name, dataApiUrl, key, allowedOrigins, imageBaseUrl: `${url}/images` });
-    // `ops-smoke` asks it.
-    process.env.API_URL = url;
-    if (files) setBucketVariables(files.url);
-    await writeCredentials(directory, key);
-    const edits = openEdits({
-      outdir,
-      stems: new Map(built.map((each) => [each.name, each.stem])),
-      report: options.report,
-    });
-    const lambda = await startLambda({ outdir, settingsOf, prepare: edits.prepare });
-    closers.push(lambda.close);
-    const databaseUrl = `${serverUrl}/${encodeURIComponent(name)}`;
-    await migrate(lambda, isOwn || options.setPasswords);
-    options.report("The database is up to date");
-    await loadData(databaseUrl, options);
-    const tokens = await validTokens(databaseUrl);
-    const covers = coverPages(options.empty ? [] : await readDemo<Series>("series"));
-    const gateway = await startApiGateway({
-      port,
-      document: localDocument({ allowedOrigins, uploads: options.uploads }),
-      lambda,
-      pages: [
-        reportForeignOrigins(allowedOrigins, options.report),
+  const built = await buildOrReuse({ outdir });
+  const database = await findDatabase(options);
+  const url = `http://localhost:${port}`;
+  const allowedOrigins = [url, `http://127.0.0.1:${port}`, viteOrigin, ...options.origins];
+  const stage = { database: database.name, allowedOrigins, imageBaseUrl: `${url}/images`, uploads };
+  const edits = openEdits({ outdir, stems: new Map(built.map(({ name, stem }) => [name, stem])), report });
+  let tokens: readonly string[] = [];
+
+  const aws = await startAwsLocal({
+    port,
+    document: localDocument({ allowedOrigins, uploads }),
+    // `ops-smoke` asks the API.
+    functions: { outdir, settingsOf, prepare: edits.prepare, variables: { ...variablesOf(stage), API_URL: url } },
+    database,
+    // The owner has a new password at each start, the superuser always the same.
+    secrets: ({ serverUrl, adminUrl }) => newSecrets(serverUrl, decodeURIComponent(new URL(adminUrl).password)),
+    ...(uploads && { s3: { directory: join(directory, "s3"), buckets: [imageBucket] } }),
+    report,
+    onExit: options.onExit,
+    async beforeOpen({ key, database: { serverUrl, name }, lambda, s3Url }) {
+      await writeCredentials(directory, key);
+      await migrate(lambda, options.databaseUrl === undefined || options.setPasswords);
+      report("The database is up to date");
+      const databaseUrl = `${serverUrl}/${encodeURIComponent(name)}`;
+      await loadData(databaseUrl, options);
+      tokens = await validTokens(databaseUrl);
+      return [
+        reportForeignOrigins(allowedOrigins, report),
         docs(tokens),
-        covers,
-        ...(files ? [imagePages(files.url, key)] : []),
-        invokeApi(lambda, key),
-      ],
-      ...(isDebugged && { limits: { timeoutInMilliseconds: hour } }),
-    });
-    closers.push(gateway.close);
-    edits.follow(lambda);
-    closers.push(async () => edits.close());
-    closers.push(schedule(lambda, "ops-tidy", day));
-    if (files) closers.push(schedule(lambda, "ops-remove-images", 10 * minute));
-    return { url, tokens, close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+        coverPages(options.empty ? [] : await readDemo<Series>("series")),
+        ...(s3Url ? [imagePages(s3Url, key)] : []),
+      ];
+    },
+  });
+
+  edits.follow(aws.lambda);
+  const schedules = [schedule(aws.lambda, "ops-tidy", day)];
+  if (uploads) schedules.push(schedule(aws.lambda, "ops-remove-images", 10 * minute));
+  return {
+    url,
+    tokens,
+    async close() {
+      for (const end of schedules) end();
+      edits.close();
+      await aws.close();
+    },
+  };
 }
 
 /**
@@ -140,52 +128,18 @@ const administrativeResources = new Set(
 );
 const isAdministrative = (url: string) => administrativeResources.has(resourceOf(url));
 
-/** The closers stop the database even if the Data API does not start. */
-async function startDataApi(options: ServiceOptions, key: Key, closers: Closers) {
-  const { stop, secrets, ...database } = await startDatabase(options);
-  closers.push(stop);
-  const dataApi = await inThread<DataApiOptions>(
-    {
-      module: import.meta.resolve("../aws-local/data-api/server.ts"),
-      start: "startDataApi",
-      options: { databaseUrl: database.serverUrl, secrets, key },
-    },
-    (reason) => options.onExit(`The Data API has ended: ${reason}`),
-  );
-  closers.push(dataApi.close);
-  return { ...database, dataApiUrl: dataApi.url };
-}
-
-async function startFileService({ directory, onExit }: ServiceOptions, key: Key, closers: Closers) {
-  const s3 = await inThread<S3Options>(
-    {
-      module: import.meta.resolve("../aws-local/s3/server.ts"),
-      start: "startS3",
-      options: { directory: join(directory, "s3"), buckets: [imageBucket], key },
-    },
-    (reason) => onExit(`The file service has ended: ${reason}`),
-  );
-  closers.push(s3.close);
-  return s3;
-}
-
 const minute = 60_000;
-const hour = 60 * minute;
-const day = 24 * hour;
+const day = 24 * 60 * minute;
 
 /** Runs a function as the schedules of a deployed stage do: a minute after the start, and then regularly. */
-function schedule(lambda: Lambda, name: string, everyInMilliseconds: number): () => Promise<void> {
+function schedule(lambda: Lambda, name: string, everyInMilliseconds: number): () => void {
   const run = () => void lambda.send(name, {});
   const first = setTimeout(run, minute);
   const timer = setInterval(run, everyInMilliseconds);
-  return async () => {
+  return () => {
     clearTimeout(first);
     clearInterval(timer);
   };
-}
-
-async function expectFree(port: number): Promise<void> {
-  if (!(await isFree(port))) throw new Error(`Port ${port} is taken; try npm start -- --port ${port + 1}`);
 }
 
 async function migrate(lambda: Lambda, setPasswords: boolean): Promise<void> {

@@ -8,6 +8,7 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
 import { escapeLiteral } from "pg";
 import { format } from "sql-formatter";
 import * as z from "zod/mini";
+import { clientVariables } from "../aws-local/client-variables.ts";
 import { newKey } from "../aws-local/http/signature.ts";
 import { startLambda } from "../aws-local/lambda/lambda.ts";
 import { runningPostgres } from "../aws-local/postgres/cluster.ts";
@@ -16,11 +17,10 @@ import { buildOrReuse } from "../build/cached-build.ts";
 import { runCommand } from "../command.ts";
 import { defaultName } from "./database.ts";
 import { databaseUrlFrom } from "./database-url.ts";
-import { settingsOf } from "./functions.ts";
+import { settingsOf, variablesOf } from "./functions.ts";
 import { planOf, type Statement } from "./plan.ts";
 import { newSecrets } from "./secrets.ts";
 import { builds } from "./service.ts";
-import { setVariables } from "./variables.ts";
 
 const usage =
   "npm run sql -- NAME [payload] [--explain] [--data DIR] [--database postgres://…]\n" +
@@ -83,14 +83,11 @@ export async function startRecorder(outdir: string) {
     response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(answer));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  setVariables({
-    database: defaultName,
-    dataApiUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    key: newKey(),
-    allowedOrigins: ["http://localhost:3000"],
-    imageBaseUrl: "http://localhost:3000/images",
-  });
-  const lambda = await startLambda({ outdir, settingsOf });
+  const dataApiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = "http://localhost:3000";
+  const stage = { database: defaultName, allowedOrigins: [url], imageBaseUrl: `${url}/images`, uploads: false };
+  const variables = { ...clientVariables(newKey(), { dataApiUrl }), ...variablesOf(stage) };
+  const lambda = await startLambda({ outdir, settingsOf, variables });
   return {
     /** The statements that the function sends until one is answered by an error. Others are answered by these rows. */
     async statementsOf(name: string, event: unknown, answers: typeof rows = []): Promise<[Statement, ...Statement[]]> {

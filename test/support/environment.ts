@@ -1,5 +1,6 @@
+import { clientVariables } from "../../infra/aws-local/client-variables.ts";
 import { newKey } from "../../infra/aws-local/http/signature.ts";
-import { setVariables } from "../../infra/local/variables.ts";
+import { imageBucket, variablesOf } from "../../infra/local/functions.ts";
 
 /** The key by which functions sign requests in this process. */
 export const key = newKey();
@@ -13,5 +14,11 @@ export function useDatabase(
   dataApiUrl: string,
   allowedOrigins: readonly string[] = [panelOrigin],
 ): void {
-  setVariables({ database, dataApiUrl, key, allowedOrigins, imageBaseUrl });
+  const stage = { database, allowedOrigins, imageBaseUrl, uploads: false };
+  Object.assign(process.env, clientVariables(key, { dataApiUrl }), variablesOf(stage));
+}
+
+/** Sets the variables of a stage with uploads. */
+export function useBucket(s3Url: string): void {
+  Object.assign(process.env, { AWS_ENDPOINT_URL_S3: s3Url, IMAGE_BUCKET: imageBucket });
 }

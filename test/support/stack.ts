@@ -7,16 +7,14 @@ import { startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { type DataApi, type DataApiOptions, startDataApi } from "../../infra/aws-local/data-api/server.ts";
 import { invokeApi } from "../../infra/aws-local/lambda/invoke-api.ts";
 import { type Lambda, type LambdaLimits, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
-import { owner } from "../../infra/aws-local/postgres/owner.ts";
 import { type S3, startS3 } from "../../infra/aws-local/s3/server.ts";
+import { defaultName as owner } from "../../infra/local/database.ts";
 import { localDocument } from "../../infra/local/document.ts";
-import { settingsOf, type Timeouts } from "../../infra/local/functions.ts";
-import { imageBucket } from "../../infra/local/image-bucket.ts";
+import { imageBucket, settingsOf, type Timeouts } from "../../infra/local/functions.ts";
 import { imagePages } from "../../infra/local/images.ts";
-import { setBucketVariables } from "../../infra/local/variables.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
 import { identifier, openDatabase, type Sql } from "./database.ts";
-import { key, panelOrigin, useDatabase } from "./environment.ts";
+import { key, panelOrigin, useBucket, useDatabase } from "./environment.ts";
 
 export interface Request {
   /** The refresh token to send as cookie. */
@@ -120,7 +118,7 @@ export async function startStack({
 async function startFileService() {
   const directory = await mkdtemp(join(tmpdir(), "colophon-s3-"));
   const s3 = await startS3({ directory, buckets: [imageBucket], key });
-  setBucketVariables(s3.url);
+  useBucket(s3.url);
   return {
     s3,
     async close() {

@@ -2,10 +2,11 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { startDataApi } from "../../infra/aws-local/data-api/server.ts";
-import { createOwnedDatabase, owner } from "../../infra/aws-local/postgres/owner.ts";
+import { createOwnedDatabase } from "../../infra/aws-local/postgres/owner.ts";
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
 import type { Secrets } from "../../infra/aws-local/secrets-manager/secrets-manager.ts";
 import { cachedFolder } from "../../infra/build/cached-folder.ts";
+import { defaultName as owner } from "../../infra/local/database.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
 import { newSecrets } from "../../infra/local/secrets.ts";
 import { identifier, openDatabase } from "./database.ts";
@@ -56,7 +57,7 @@ export async function startTemplates(directory: string, outdir: string): Promise
 }
 
 async function openServer(server: Postgres): Promise<Templates> {
-  const ownerUrl = await createOwnedDatabase(server.url, "blank");
+  const ownerUrl = await createOwnedDatabase(server.url, "blank", owner);
   // The passwords of the roles are derived from the superuser's.
   return { server, ownerUrl, secrets: newSecrets(ownerUrl, new URL(server.url).password) };
 }

@@ -66,12 +66,15 @@ export function openEnvironment(
   variables: Variables,
   { memoryInMegabytes = memoryInMegabytesDefault, imports = [], ...settings }: FunctionSettings,
 ): Environment {
+  const { NODE_COMPILE_CACHE: compileCache } = process.env;
   const { port1: port, port2 } = new MessageChannel();
   const sent = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(new URL("runtime.ts", import.meta.url), {
     workerData: { port: port2, sent, isDebugged, name, file, imports, memoryInMegabytes } satisfies Start,
     transferList: [port2],
     env: {
+      // By it Node keeps what it compiles, if this process has it.
+      ...(compileCache && { NODE_COMPILE_CACHE: compileCache }),
       ...variables,
       ...settings.variables,
       AWS_LAMBDA_FUNCTION_NAME: name,

@@ -34,7 +34,7 @@ async function run(serverUrl: string, database: string, ...statements: string[])
 
 describe("The database's owner", () => {
   it("can make what migrations make, roles included, and is no superuser", async () => {
-    const url = await createOwnedDatabase(server.url, "fresh");
+    const url = await createOwnedDatabase(server.url, "fresh", "colophon");
 
     const role = await run(
       url,
@@ -51,7 +51,7 @@ describe("The database's owner", () => {
   });
 
   it("reaches neither programs nor files", async () => {
-    const url = await createOwnedDatabase(server.url, "shut");
+    const url = await createOwnedDatabase(server.url, "shut", "colophon");
 
     for (const statement of [
       "copy (select 1) to program 'true'",
@@ -80,7 +80,7 @@ describe("The database's owner", () => {
       "insert into things (name) values ('kept')",
     );
 
-    const url = await createOwnedDatabase(server.url, "before");
+    const url = await createOwnedDatabase(server.url, "before", "colophon");
 
     const names = await run(
       url,
@@ -97,8 +97,8 @@ describe("The database's owner", () => {
   });
 
   it("has a new password at each start", async () => {
-    const earlier = await createOwnedDatabase(server.url, "again");
-    const now = await createOwnedDatabase(server.url, "again");
+    const earlier = await createOwnedDatabase(server.url, "again", "colophon");
+    const now = await createOwnedDatabase(server.url, "again", "colophon");
 
     expect(await run(now, "again", "select 1 as one")).toEqual([{ one: 1 }]);
     await expect(run(earlier, "again", "select 1")).rejects.toThrow("password authentication failed");

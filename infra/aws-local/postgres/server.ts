@@ -91,7 +91,8 @@ async function start({ run }: Programs, directory: string, fixedPort: number | u
 
 /** The error in a server's log, in one line. */
 const reasonIn = (log: string): string =>
-  Array.from(log.matchAll(/(?:FATAL|DETAIL): +(.*)/g), ([, text]) => text).join("; ");
+  Array.from(log.matchAll(/(?:FATAL|DETAIL): +(.*)/g), ([, text]) => text).join("; ") ||
+  log.trim().replaceAll("\n", " ");
 
 /** Fast, and if that takes too long immediate, after which the next start recovers. */
 async function stop({ run }: Programs, directory: string): Promise<void> {

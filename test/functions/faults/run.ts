@@ -1,5 +1,5 @@
 import { PutObjectCommand, paginateListObjectsV2, S3Client } from "@aws-sdk/client-s3";
-import { imageBucket } from "../../../infra/local/image-bucket.ts";
+import { imageBucket } from "../../../infra/local/functions.ts";
 import { stem } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import type { Sql } from "../../support/database.ts";

@@ -1,6 +1,6 @@
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { imageBucket } from "../../../infra/local/image-bucket.ts";
+import { imageBucket } from "../../../infra/local/functions.ts";
 import { key } from "../../support/environment.ts";
 import { notedKeys, pairOf, startUploads, type UploadStack } from "../../support/uploads.ts";
 

@@ -11,7 +11,7 @@ import { lambdaOf, restApi } from "../../../infra/aws-local/test/rest-api.ts";
 import { coverPages } from "../../../infra/local/demo/covers.ts";
 import { readDemo } from "../../../infra/local/demo/load.ts";
 import type { Series } from "../../../infra/local/demo/types.ts";
-import { imageBucket } from "../../../infra/local/image-bucket.ts";
+import { imageBucket } from "../../../infra/local/functions.ts";
 import { imagePages } from "../../../infra/local/images.ts";
 import { key } from "../../support/environment.ts";
 

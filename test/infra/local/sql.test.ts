@@ -95,7 +95,7 @@ describe("A plan", () => {
     const plan = await planOf(await statementOf("admin-roles/edit"), databaseUrl);
 
     expect(plan).toMatch(/^duration: .* plan:\nQuery Text: /);
-    expect(plan).toMatch(/update roles\n.*Update on roles [^\n]*actual/s);
+    expect(plan).toMatch(/update roles\s.*Update on roles [^\n]*actual/s);
     expect(await contents()).toEqual(before);
     await sql.end();
   });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
 import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
-import { owner } from "../../../infra/aws-local/postgres/owner.ts";
+import { defaultName as owner } from "../../../infra/local/database.ts";
 import { settingsOf } from "../../../infra/local/functions.ts";
 import { identifier, openDatabase } from "../../support/database.ts";
 import { key, useDatabase } from "../../support/environment.ts";

@@ -1,0 +1,18 @@
+import { region } from "./arns.ts";
+import type { Key } from "./http/signature.ts";
+
+export interface Endpoints {
+  /** Of the Data API and of Secrets Manager. */
+  readonly dataApiUrl: string;
+  readonly s3Url?: string | undefined;
+}
+
+/** The environment variables by which the SDK and every tool of AWS find the services of this machine. */
+export const clientVariables = (key: Key, { dataApiUrl, s3Url }: Endpoints): Readonly<Record<string, string>> => ({
+  AWS_REGION: region,
+  AWS_ACCESS_KEY_ID: key.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
+  AWS_ENDPOINT_URL_RDS_DATA: dataApiUrl,
+  AWS_ENDPOINT_URL_SECRETS_MANAGER: dataApiUrl,
+  ...(s3Url === undefined ? {} : { AWS_ENDPOINT_URL_S3: s3Url }),
+});

@@ -1,0 +1,180 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "./free-port.ts";
+import { startPostgres } from "./postgres/server.ts";
+import { buffered } from "./test/functions.ts";
+
+const command = join(import.meta.dirname, "command.ts");
+let directory: string;
+/** A folder for the temporary files of the commands. */
+let temporary: string;
+
+const integration = (name: string) => ({
+  type: "aws_proxy",
+  httpMethod: "POST",
+  uri: `arn:aws:apigateway:eu-central-1:lambda:path/2015-03-31/functions/${name}/invocations`,
+});
+const get = (integration: object) => ({
+  get: { responses: {}, "x-amazon-apigateway-integration": integration },
+});
+const write = (file: string, content: unknown) =>
+  writeFile(join(directory, file), typeof content === "string" ? content : JSON.stringify(content));
+const writeApi = (file: string, paths: object) => write(file, { openapi: "3.0.1", paths });
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "aws-local-test-"));
+  temporary = join(directory, "temporary");
+  for (const folder of ["temporary", "functions/greet", "misspelt"])
+    await mkdir(join(directory, folder), { recursive: true });
+  await write("functions/greet/index.mjs", buffered("return { statusCode: 200, body: process.env.GREETING };"));
+  await write("functions/settings.json", { "*": { variables: { GREETING: "hi" } }, greet: { memoryInMegabytes: 256 } });
+  await writeApi("api.json", { "/greeting": get(integration("greet")) });
+  await writeApi("nobody.json", { "/greeting": get(integration("nobody")) });
+  await writeApi("odd.json", { "/greeting": get({ type: "http_proxy", uri: "https://example.com" }) });
+  await write("broken.json", "{");
+  await write("misspelt/settings.json", { greet: { tmeout: 1 } });
+});
+
+afterAll(() => rm(directory, { recursive: true }));
+
+const surroundings = () => ({ cwd: directory, env: { ...process.env, TMPDIR: temporary } });
+
+/** Starts the command, and resolves with the variables that it prints, when it has printed the last one. */
+async function start(...words: string[]) {
+  const child = spawn(process.execPath, [command, ...words], surroundings());
+  let output = "";
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  child.stdout.on("data", (chunk) => {
+    output += chunk;
+    if (/^DATABASE_NAME=.*\n/m.test(output)) resolve();
+  });
+  child.once("exit", () => reject(new Error(output)));
+  await promise;
+  const variables = Object.fromEntries(
+    Array.from(output.matchAll(/^(\w+)=(.*)$/gm), ([, name, value]) => [name, value]),
+  );
+  return {
+    variables,
+    async stop() {
+      child.kill("SIGTERM");
+      await once(child, "exit");
+    },
+  };
+}
+
+async function fail(...words: string[]): Promise<string> {
+  const run = promisify(execFile)(process.execPath, [command, ...words], surroundings());
+  const { code, stderr } = await run.then(
+    () => ({ code: 0, stderr: "" }),
+    (error: { code: number; stderr: string }) => error,
+  );
+  expect(code).toBe(1);
+  return stderr.replace("PostgreSQL is up\n", "");
+}
+
+const api = ["--api", "api.json", "--functions", "functions"];
+
+describe("aws-local", () => {
+  it("runs an API with its functions, and leaves nothing behind", async () => {
+    const { variables, stop } = await start(...api, "--bucket", "pictures");
+
+    const response = await fetch(`${variables.API_URL}/greeting`);
+
+    expect([response.status, await response.text()]).toEqual([200, "hi"]);
+    expect(variables).toHaveProperty("AWS_ENDPOINT_URL_S3");
+    await stop();
+    expect(await readdir(temporary)).not.toContainEqual(expect.stringMatching(/^aws-local-\w{6}$/));
+  });
+
+  it.each([
+    [
+      "an integration that it does not know",
+      ["--api", "odd.json", "--functions", "functions"],
+      /^GET \/greeting: .*http_proxy/,
+    ],
+    ["a bundle that is missing", ["--api", "nobody.json", "--functions", "functions"], /^GET \/greeting: .*nobody/],
+    ["a document that is no JSON", ["--api", "broken.json", "--functions", "functions"], /^broken\.json: /],
+    ["a document that is not there", ["--api", "none.json", "--functions", "functions"], /ENOENT.*none\.json/],
+    ["no folder of functions", ["--api", "api.json", "--functions", "none"], /ENOENT.*none/],
+    [
+      "a setting that it does not know",
+      ["--api", "api.json", "--functions", "misspelt"],
+      /^misspelt\/settings\.json: .*tmeout/,
+    ],
+    ["an unknown command", ["s3"], /^Unknown command s3$/],
+    ["an unknown flag", ["--apis", "x"], /--apis/],
+    ["a port that is none", ["data-api", "--port", "none"], /^--port takes no none$/],
+  ])("tells in one line of %s, and ends", async (_, words, line) => {
+    const error = await fail(...words);
+
+    expect(error.trim()).toMatch(line);
+    expect(error.trim().split("\n")).toHaveLength(1);
+    expect(await readdir(temporary)).not.toContainEqual(expect.stringMatching(/^aws-local-\w{6}$/));
+  });
+
+  it("tells in one line of a port that is taken", async () => {
+    const port = await freePort();
+    const server = createServer().listen(port, "127.0.0.1");
+    await once(server, "listening");
+
+    expect(await fail(...api, "--port", String(port))).toBe(`Port ${port} is taken\n`);
+    server.close();
+  });
+});
+
+describe("aws-local data-api", () => {
+  const select = async (variables: Record<string, string | undefined>, sql: string) => {
+    const client = new RDSDataClient({
+      endpoint: variables.AWS_ENDPOINT_URL_RDS_DATA ?? "",
+      region: variables.AWS_REGION ?? "",
+      credentials: {
+        accessKeyId: variables.AWS_ACCESS_KEY_ID ?? "",
+        secretAccessKey: variables.AWS_SECRET_ACCESS_KEY ?? "",
+      },
+    });
+    const { records } = await client.send(
+      new ExecuteStatementCommand({
+        resourceArn: variables.DATABASE_CLUSTER_ARN,
+        secretArn: variables.DATABASE_SECRET_ARN,
+        database: variables.DATABASE_NAME,
+        sql,
+      }),
+    );
+    return records;
+  };
+
+  it("answers with what it prints, and keeps its data where it is told to", async () => {
+    const first = await start("data-api", "--data", "kept");
+    await select(first.variables, "create table things (name text)");
+    await first.stop();
+
+    const second = await start("data-api", "--data", "kept");
+    expect(await select(second.variables, "select * from things")).toEqual([]);
+    expect(await select(second.variables, "select rolsuper from pg_roles where rolname = current_user")).toEqual([
+      [{ booleanValue: false }],
+    ]);
+    await second.stop();
+
+    await write("kept/postgres/PG_VERSION", "17\n");
+    const error = await fail("data-api", "--data", "kept");
+    expect(error).toMatch(/^PostgreSQL does not start over \S+kept\/postgres: .*version 17.*\n$/);
+  });
+
+  it("uses another PostgreSQL, with its user and database", async () => {
+    const postgres = await startPostgres({ directory: join(directory, "another"), durable: false });
+    const { variables, stop } = await start("data-api", "--database", `${postgres.url}/template1`);
+
+    expect(await select(variables, "select current_database()::text as name")).toEqual([
+      [{ stringValue: "template1" }],
+    ]);
+    await stop();
+    await postgres.stop();
+  });
+});

@@ -1,0 +1,165 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import * as z from "zod";
+import { clusterArn, masterSecretArn } from "./arns.ts";
+import { clientVariables } from "./client-variables.ts";
+import { startDataApi } from "./data-api/server.ts";
+import { isFree } from "./free-port.ts";
+import { newKey } from "./http/signature.ts";
+import type { FunctionSettings } from "./lambda/settings.ts";
+import { openDatabase } from "./postgres/database.ts";
+import { masterSecret } from "./secrets-manager/secrets-manager.ts";
+import { startAwsLocal } from "./start.ts";
+
+const usage = `npx aws-local --api FILE --functions DIR [--port N] [--data DIR] [--database URL] [--secrets FILE] [--bucket NAME …]
+npx aws-local data-api [--port N] [--data DIR] [--database URL]
+  data-api     starts the Data API alone
+  --api        the OpenAPI document that API Gateway would import
+  --functions  the folder of bundles: DIR/NAME/index.mjs; DIR/settings.json has their settings
+  --port       of API Gateway, or of the Data API; default: a free one
+  --data       keeps PostgreSQL and the buckets from one start to the next; default: a temporary folder
+  --database   a PostgreSQL to use instead of the embedded one: postgres://user:password@host:port/name
+  --secrets    more users of the database, by the ARNs of their secrets: {"ARN": {"username": "…", "password": "…"}}
+  --bucket     the name of a bucket of S3; can come several times`;
+
+const flags = {
+  api: { type: "string", default: "" },
+  functions: { type: "string", default: "" },
+  port: { type: "string" },
+  data: { type: "string" },
+  database: { type: "string" },
+  secrets: { type: "string" },
+  bucket: { type: "string", multiple: true, default: [] as string[] },
+  help: { type: "boolean" },
+} as const;
+
+type Flags = ReturnType<typeof parseArgs<{ options: typeof flags }>>["values"];
+
+const closers: (() => Promise<unknown>)[] = [];
+let end = async (code: number, line?: string): Promise<void> => {
+  end = async () => {};
+  if (line) process.stderr.write(`${line}\n`);
+  for (const close of closers.reverse()) await close().catch((error: unknown) => console.error(lineOf(error)));
+  process.exit(code);
+};
+
+const lineOf = (error: unknown) => (error instanceof Error ? error.message : `${error}`).replaceAll(/\s*\n\s*/g, " ");
+
+const watch = {
+  report: (line: string) => void process.stderr.write(`${line}\n`),
+  onExit: (reason: string) => void end(1, reason),
+};
+
+/** Runs the command with the words behind its name; what goes wrong is told in one line, with the exit code 1. */
+export async function main(): Promise<void> {
+  const stop = () => void end(0);
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+  try {
+    const { values, positionals } = parseArgs({ options: flags, allowPositionals: true });
+    const [command] = positionals;
+    if (values.help) return void process.stdout.write(`${usage}\n`);
+    if (positionals.length > 1 || (command && command !== "data-api"))
+      throw new Error(`Unknown command ${positionals}`);
+    if (!command && !(values.api && values.functions)) throw new Error("--api and --functions are missing; see --help");
+    const variables = await (command ? startDataApiAlone(values) : startApi(values));
+    for (const [name, value] of Object.entries(variables)) process.stdout.write(`${name}=${value}\n`);
+  } catch (error) {
+    await end(1, lineOf(error));
+  }
+}
+
+async function startDataApiAlone(values: Flags): Promise<Record<string, string>> {
+  const port = await portOf(values);
+  const database = await openDatabase(databaseOf(values, await folderOf(values)), watch);
+  closers.push(database.stop);
+  const key = newKey();
+  const dataApi = await startDataApi({ databaseUrl: database.serverUrl, key, ...port });
+  closers.push(dataApi.close);
+  return { ...clientVariables(key, { dataApiUrl: dataApi.url }), ...databaseVariables(database) };
+}
+
+async function startApi(values: Flags): Promise<Record<string, string>> {
+  const more = values.secrets === undefined ? {} : await readJson(values.secrets, secretsFile);
+  const options = {
+    ...(await portOf(values)),
+    document: await readJson(values.api, z.unknown()),
+    functions: { outdir: values.functions, settingsOf: await readSettings(values.functions) },
+    secrets: ({ serverUrl }: { serverUrl: string }) => ({ ...masterSecret(serverUrl), ...more }),
+  };
+  const directory = await folderOf(values);
+  const aws = await startAwsLocal({
+    ...options,
+    database: databaseOf(values, directory),
+    ...(values.bucket.length > 0 && { s3: { directory: join(directory, "s3"), buckets: values.bucket } }),
+    ...watch,
+  });
+  closers.push(aws.close);
+  return { API_URL: aws.url, ...clientVariables(aws.key, aws), ...databaseVariables(aws.database) };
+}
+
+/** What a call of the Data API names. */
+const databaseVariables = ({ name }: { name: string }) => ({
+  DATABASE_CLUSTER_ARN: clusterArn,
+  DATABASE_SECRET_ARN: masterSecretArn,
+  DATABASE_NAME: name,
+});
+
+async function portOf({ port }: Flags): Promise<{ port?: number }> {
+  if (port === undefined) return {};
+  const number = Number(port);
+  if (!(Number.isInteger(number) && number > 0 && number < 65_536)) throw new Error(`--port takes no ${port}`);
+  if (!(await isFree(number))) throw new Error(`Port ${port} is taken`);
+  return { port: number };
+}
+
+/** A temporary folder is removed at the end. */
+async function folderOf({ data }: Flags): Promise<string> {
+  if (data !== undefined) return resolve(data);
+  const directory = await mkdtemp(join(tmpdir(), "aws-local-"));
+  closers.push(() => rm(directory, { recursive: true }));
+  return directory;
+}
+
+const databaseOf = ({ data, database }: Flags, directory: string) =>
+  database === undefined ? { directory: join(directory, "postgres"), durable: data !== undefined } : { url: database };
+
+const secretsFile = z.record(z.string(), z.strictObject({ username: z.string(), password: z.string() }));
+
+const settingsFile = z.record(
+  z.string(),
+  z.strictObject({
+    variables: z.record(z.string(), z.string()).default({}),
+    timeoutInMilliseconds: z.int().exactOptional(),
+    memoryInMegabytes: z.int().exactOptional(),
+    reservedConcurrency: z.int().exactOptional(),
+  }),
+);
+
+/** The settings in a folder of bundles, if any: of all functions under `*`, and of each under its name. */
+async function readSettings(directory: string): Promise<(name: string) => FunctionSettings> {
+  const file = join(directory, "settings.json");
+  const settings = await readJson(file, settingsFile, "{}");
+  const shared = settings["*"];
+  return (name) => {
+    const own = settings[name];
+    return { ...shared, ...own, variables: { ...shared?.variables, ...own?.variables } };
+  };
+}
+
+async function readJson<Schema extends z.ZodType>(
+  file: string,
+  schema: Schema,
+  ifMissing?: string,
+): Promise<z.output<Schema>> {
+  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" && ifMissing !== undefined) return ifMissing;
+    throw error;
+  });
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new Error(`${file}: ${cause instanceof z.ZodError ? z.prettifyError(cause) : lineOf(cause)}`, { cause });
+  }
+}

@@ -1,0 +1,99 @@
+import { type PageHandler, startApiGateway } from "./api-gateway/server.ts";
+import { clientVariables } from "./client-variables.ts";
+import type { DataApiOptions } from "./data-api/server.ts";
+import { freePort, isFree } from "./free-port.ts";
+import { type Key, newKey } from "./http/signature.ts";
+import { isDebugged } from "./lambda/environment.ts";
+import { invokeApi } from "./lambda/invoke-api.ts";
+import { type Lambda, type LambdaOptions, startLambda } from "./lambda/lambda.ts";
+import { type Database, type DatabaseOptions, openDatabase, type Watch } from "./postgres/database.ts";
+import { startS3 } from "./s3/server.ts";
+import { masterSecret, type Secrets } from "./secrets-manager/secrets-manager.ts";
+import { inThread } from "./thread.ts";
+
+export interface AwsLocalOptions extends Partial<Watch> {
+  /** Of API Gateway. Default: a free one. */
+  readonly port?: number;
+  /** The OpenAPI document that API Gateway would import. */
+  readonly document: unknown;
+  /** Beside their own variables functions get those by which the SDK finds the services here. */
+  readonly functions: LambdaOptions;
+  readonly database: DatabaseOptions;
+  /** The secrets of a database. Default: that of its owner, as `masterSecretArn`. */
+  readonly secrets?: (database: Database) => Secrets;
+  /** Default: no S3. */
+  readonly s3?: { readonly directory: string; readonly buckets: readonly string[] };
+  /** The key that requests to all services but the API must be signed with. Default: a new one. */
+  readonly key?: Key;
+  /**
+   * Runs before the API answers, for example to migrate.
+   * @returns other pages of the API's server, asked one after another before its routes
+   */
+  readonly beforeOpen?: (services: Services) => Promise<readonly PageHandler[]>;
+}
+
+/** What runs before the API does. */
+export interface Services {
+  readonly key: Key;
+  readonly database: Database;
+  readonly lambda: Lambda;
+  /** Of the Data API and of Secrets Manager. */
+  readonly dataApiUrl: string;
+  readonly s3Url: string | undefined;
+}
+
+export interface AwsLocal extends Services {
+  /** Of API Gateway, and of Lambda's Invoke API. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const hour = 60 * 60_000;
+
+/**
+ * Starts the services of AWS that run one API: PostgreSQL, Data API, Secrets Manager, S3, Lambda and API Gateway. When
+ * one of them does not start, the others are closed again.
+ */
+export async function startAwsLocal(options: AwsLocalOptions): Promise<AwsLocal> {
+  const { port = await freePort(), key = newKey(), report = () => {} } = options;
+  const { onExit = (reason) => report(reason), secrets = ({ serverUrl }) => masterSecret(serverUrl) } = options;
+  if (!(await isFree(port))) throw new Error(`Port ${port} is taken`);
+  const closers: (() => Promise<void>)[] = [];
+  const close = async () => {
+    for (const each of closers.splice(0).reverse()) await each();
+  };
+  try {
+    const database = await openDatabase(options.database, { report, onExit });
+    closers.push(database.stop);
+    const dataApi = await inThread<DataApiOptions>(
+      {
+        module: import.meta.resolve("./data-api/server.ts"),
+        start: "startDataApi",
+        options: { databaseUrl: database.serverUrl, secrets: secrets(database), key },
+      },
+      (reason) => onExit(`The Data API has ended: ${reason}`),
+    );
+    closers.push(dataApi.close);
+    const s3 = options.s3 && (await startS3({ ...options.s3, key }));
+    if (s3) closers.push(s3.close);
+    const endpoints = { dataApiUrl: dataApi.url, s3Url: s3?.url };
+    const variables = { ...clientVariables(key, endpoints), ...options.functions.variables };
+    const lambda = await startLambda({ ...options.functions, variables });
+    closers.push(lambda.close);
+    const services = { key, database, lambda, ...endpoints };
+    const pages = (await options.beforeOpen?.(services)) ?? [];
+    const gateway = await startApiGateway({
+      port,
+      document: options.document,
+      lambda,
+      pages: [...pages, invokeApi(lambda, key)],
+      // Somebody may look at a function that stands at a breakpoint.
+      ...(isDebugged && { limits: { timeoutInMilliseconds: hour } }),
+    });
+    closers.push(gateway.close);
+    return { ...services, url: gateway.url, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

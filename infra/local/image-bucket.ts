@@ -1,2 +1,0 @@
-/** The bucket of images on this machine. */
-export const imageBucket = "images";
