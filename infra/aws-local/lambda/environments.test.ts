@@ -20,13 +20,13 @@ const counting = (body: string) => `let count = 0; ${buffered(`count += 1; ${bod
 beforeAll(async () => {
   built = await writeFunctions({
     timer: `let fired; ${buffered(`
-      if (event.begin) fired = new Promise((done) => setTimeout(() => done(tell("fired")), 30));
+      if (event.begin) fired = new Promise((done) => setTimeout(() => done(tell("fired")), 100));
       else await fired;`)}`,
     promise: `let work; ${buffered(`
-      const pause = () => new Promise((done) => setTimeout(done, 10));
+      const pause = () => new Promise((done) => setTimeout(done, 50));
       if (event.begin) work = (async () => { for (let n = 0; n < 3; n++) { await pause(); tell(n); } })();
       else await work;`)}`,
-    "stream-timer": streaming("start(); stream.end(); setTimeout(() => tell('fired'), 30);"),
+    "stream-timer": streaming("start(); stream.end(); if (event.begin) setTimeout(() => tell('fired'), 100);"),
     count: counting("if (event.waits) await gate();"),
     throwing: counting("if (event.fails) throw new Error('no');"),
     exit: counting("if (event.code !== undefined) process.exit(event.code);"),
@@ -60,7 +60,7 @@ describe("An execution environment", () => {
     const lambda = await start();
 
     await lambda.invoke(name, { begin: true });
-    await sleep(150);
+    await sleep(250);
     expect(built.seen()).toEqual([]);
 
     await lambda.invoke(name, {});
