@@ -50,9 +50,9 @@ $$;
 -- get that, unless the change itself ended the session or took the permission.
 create function replayed(request request, caller caller) returns outcome language plpgsql as $$
   declare
-    recorded record;
+    recorded changes;
   begin
-    select fingerprint, answer into recorded
+    select * into recorded
     from changes
     where
       caller_id = caller.id
