@@ -52,7 +52,9 @@ $$;
 -- Whether these permissions include one of this service that the user does not hold.
 create function lacks_any(user_id bigint, permission_ids bigint[]) returns boolean language sql stable as $$
   select exists (
-    select from permissions where id = any(permission_ids) and key is not null and id <> all(service_permissions(user_id))
+    select
+    from permissions
+    where id = any(permission_ids) and key is not null and id <> all(service_permissions(user_id))
   )
 $$;
 
@@ -134,7 +136,10 @@ create function must_stay_administrator(target bigint, caller_id bigint, removed
   language sql stable as $$
   select
     exists (select from user_roles where role_id = role.id and user_id = target)
-    and not (is_administrator(caller_id) and exists (select from user_roles where role_id = role.id and user_id <> target))
+    and not (
+      is_administrator(caller_id)
+      and exists (select from user_roles where role_id = role.id and user_id <> target)
+    )
   from roles as role
   where key = 'administrator' and id = any(removed)
 $$;

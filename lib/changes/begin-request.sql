@@ -1,5 +1,5 @@
--- Waits for locks end at this time. Later ones fail at once. No attempt lasts longer than 8 s (lib/retry.ts), whatever a
--- clock that has been set says.
+-- Waits for locks end at this time. Later ones fail at once. No attempt lasts longer than 8 s (lib/retry.ts), whatever
+-- a clock that has been set says.
 create function end_waits_at(moment timestamptz) returns void language plpgsql as $$
   begin
     perform set_config(
@@ -15,8 +15,8 @@ $$;
 -- change has it exclusively, so that permissions cannot change during a change. Then come names, records by their ids,
 -- slugs and tallies (counters); only changes that share the second lock can wait for each other there.
 --
--- A request that comes too late is refused. It is looked at behind the request's own lock, so once its time is over, the
--- next attempt knows that an earlier one is done or never will be.
+-- A request that comes too late is refused. It is looked at behind the request's own lock, so once its time is over,
+-- the next attempt knows that an earlier one is done or never will be.
 create function take_locks(request request, is_shared boolean) returns outcome language plpgsql as $$
   begin
     perform end_waits_at(request.wait_until);
@@ -61,7 +61,10 @@ create function replayed(request request, caller caller) returns outcome languag
       and (
         caller.status is null
         or caller_status = caller.status
-        and (caller.status <> 401 or at = (select revoked_at from refresh_tokens where digest = decode(request.digest, 'hex')))
+        and (
+          caller.status <> 401
+          or at = (select revoked_at from refresh_tokens where digest = decode(request.digest, 'hex'))
+        )
       );
     if not found then
       return refused(caller.status);

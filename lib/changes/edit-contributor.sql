@@ -7,7 +7,8 @@ create function invalid_parameter(
     return case
       when not current @> removed then 'removed_' || kind
       when not current @> ids(modified) then 'modified_' || kind
-      when json_array_length(added) > 0 and json_array_length(added) + cardinality(current) - cardinality(removed) > max_count
+      when json_array_length(added) > 0
+        and json_array_length(added) + cardinality(current) - cardinality(removed) > max_count
         then 'added_' || kind
     end;
   end

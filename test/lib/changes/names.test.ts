@@ -40,7 +40,7 @@ function statementsOf(tree: unknown): string[] {
     if (!expression) return [];
     const { query, parseMode = 0 } = expression;
     if (parseMode === 0) return [query];
-    const [, target, value] = (parseMode > 2 && /^([\w.]+) :?= ([^]*)$/.exec(query)) || [];
+    const [, target, value] = (parseMode > 2 && /^([\w.]+) :?= (.*)$/s.exec(query)) || [];
     return [`select ${target === undefined ? query : `${target}, (${value})`}`];
   });
 }
@@ -60,7 +60,7 @@ it("All tables, columns and functions that database functions name exist, in bra
   let count = 0;
   await stack.sql.begin(async (sql) => {
     const [{ schema = "" } = {}] = await sql<{ schema: string }[]>`select schema from releases`;
-    await sql.unsafe(`set local search_path = ${schema}, public`);
+    await sql.query(`set local search_path = ${schema}, public`);
     const functions = await sql<{ name: string; text: string; parameters: Variable[]; transitions: Variable[] }[]>`
       select
         proname as name,
@@ -81,7 +81,7 @@ it("All tables, columns and functions that database functions name exist, in bra
       const tree = parsePlPgSQLSync(text);
       const rows = transitions.filter((each) => /^(new|old)$/.test(each.name));
       for (const table of transitions.filter((each) => !rows.includes(each)))
-        await sql.unsafe(
+        await sql.query(
           `drop table if exists pg_temp.${table.name}; create temp table ${table.name} (like ${table.type})`,
         );
       const known = new Map([...variablesOf(tree), ...rows, ...parameters].map((each) => [each.name, each.type]));
@@ -90,9 +90,11 @@ it("All tables, columns and functions that database functions name exist, in bra
         count++;
         // In pg_temp no statement finds it instead of the function itself.
         const definition = `create or replace function pg_temp.${name}(${list}) returns void language sql as $check$ ${statement} $check$`;
-        await sql
-          .savepoint((nested) => nested.unsafe(definition))
-          .catch((error) => problems.push(`${name}: ${error.message} in ${statement}`));
+        await sql`savepoint statement`;
+        await sql.query(definition).catch(async (error) => {
+          problems.push(`${name}: ${error.message} in ${statement}`);
+          await sql`rollback to savepoint statement`;
+        });
       }
     }
   });

@@ -1,0 +1,59 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { loadModule, parsePlPgSQLSync, parseSync } from "libpg-query";
+
+const root = join(import.meta.dirname, "../..");
+
+const lineLengthMax = 120;
+
+/** How our SQL is written. sql-formatter knows no PL/pgSQL and joins what stands in lines of its own. */
+const rules: readonly { readonly problem: string; readonly pattern: RegExp }[] = [
+  { problem: "white space at the end of a line", pattern: /[ \t]+$/ },
+  { problem: "no indentation by two spaces", pattern: /^(?: {2})* \S|\t/ },
+  {
+    problem: "a keyword in capitals",
+    pattern: /^[^'"]*\b(?:SELECT|FROM|WHERE|INSERT|UPDATE|DELETE|CREATE|AND|OR|NOT|NULL|BEGIN|END)\b/,
+  },
+  { problem: `more than ${lineLengthMax} characters`, pattern: new RegExp(`^.{${lineLengthMax + 1}}`) },
+];
+
+/** What is wrong with a file: its syntax, PL/pgSQL included, or how it is written. Landed migrations stay as they are. */
+export function problemsOf(path: string, text: string): string[] {
+  const isMigration = path.startsWith("lib/migrations/tables/");
+  const lines = text.split("\n").flatMap((line, index) => {
+    const code = line.replace(/--.*/, (comment) => comment.replaceAll(/[A-Z]/g, "x"));
+    return rules.flatMap(({ problem, pattern }) => (pattern.test(code) ? [`${path}:${index + 1}: ${problem}`] : []));
+  });
+  return [...(isMigration ? [] : lines), ...syntaxErrorsOf(path, text)];
+}
+
+function syntaxErrorsOf(path: string, text: string): string[] {
+  try {
+    const bytes = Buffer.from(text);
+    for (const { stmt, stmt_location: start = 0, stmt_len: length } of parseSync(text).stmts ?? []) {
+      const statement = bytes.subarray(start, length && start + length).toString();
+      if (stmt && "CreateFunctionStmt" in stmt && /\blanguage plpgsql\b/.test(statement)) parsePlPgSQLSync(statement);
+    }
+    return [];
+  } catch (error) {
+    return [`${path}: ${error instanceof Error ? error.message : error}`];
+  }
+}
+
+if (import.meta.main) {
+  await loadModule();
+  const files = (await readdir(join(root, "lib"), { recursive: true })).map(
+    (file) => `lib/${file.replaceAll("\\", "/")}`,
+  );
+  const problems = await Promise.all(
+    files
+      // What the queries make is written by a test (lib/queries/statements).
+      .filter((file) => file.endsWith(".sql") && !file.startsWith("lib/queries/"))
+      .sort()
+      .map(async (file) => problemsOf(file, await readFile(join(root, file), "utf8"))),
+  );
+  if (problems.flat().length > 0) {
+    console.error(problems.flat().join("\n"));
+    process.exitCode = 1;
+  }
+}
