@@ -104,7 +104,8 @@ export async function startRecorder(outdir: string) {
 }
 
 /** The body of an endpoint's answer, or the result of an operator's function. */
-const textOf = (result: unknown): string => (result as Partial<APIGatewayProxyResult>).body ?? JSON.stringify(result);
+const textOf = (result: unknown): string =>
+  (result as Partial<APIGatewayProxyResult> | null)?.body ?? JSON.stringify(result);
 
 export function readable({ sql, parameters }: Statement): string {
   const text = format(sql, { language: "postgresql", paramTypes: { numbered: [":"] } });

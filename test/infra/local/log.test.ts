@@ -110,7 +110,7 @@ describe("npm start, when a request fails", () => {
     expect(head).toMatch(
       /^\d\d:\d\d:\d\d error 500 publishers-list DatabaseErrorException: ERROR: relation "publishers" does not exist/,
     );
-    expect(below).toContainEqual(expect.stringMatching(/^ {4}at .*lib\/database\/client\.ts:\d+:\d+\)?$/));
+    expect(below).toContainEqual(expect.stringMatching(/^ {4}at .*lib\/data-api\/client\.ts:\d+:\d+\)?$/));
     expect(below.at(-1)).toMatch(/^\d\d:\d\d:\d\d 500 \/publishers [\d.]+ ms$/);
   });
 
