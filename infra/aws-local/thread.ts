@@ -14,7 +14,9 @@ interface Server {
 
 /** Starts a server in a thread of its own. When the thread ends before `close`, `onExit` gets the reason. */
 export async function inThread<Options>(given: Start<Options>, onExit: (reason: string) => void): Promise<Server> {
-  const worker = new Worker(new URL(import.meta.url), { workerData: given, execArgv: [] });
+  // The folder's name is the thread's, also for the operating system.
+  const [name = ""] = given.module.split("/").slice(-2);
+  const worker = new Worker(new URL(import.meta.url), { name, workerData: given, execArgv: [] });
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let isClosing = false;
   let reason = "";

@@ -1,3 +1,4 @@
+import { deepStrictEqual } from "node:assert";
 import { type ChildProcess, fork, spawn } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -5,48 +6,77 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../infra/aws-local/free-port.ts";
 import { builds } from "../../infra/local/service.ts";
 import { messageOf } from "./child.ts";
-import { comparison, type Server } from "./load.ts";
+import { installExpressPrisma } from "./express-prisma.ts";
+import { type Comparison, comparison, type Server } from "./load.ts";
 import type { Row } from "./measure.ts";
 import type { Size, Stage } from "./stage.ts";
-import { type Captured, capture } from "./statements.ts";
+import { capture } from "./statements.ts";
 
 const size = 20_000;
-const requested = ["contributors/list", "contributor/slug", "contributor/random", "admin-roles/list"];
+const slug = "contributor/slug";
+const requested = ["contributors/list", slug, "contributor/random", "admin-roles/list"];
 /** Milliseconds of Node's CPU: gateway, function and Data API together. */
 const slugProcessorMax = 1.5;
 
 /**
- * Compares the whole local service with the least that sends the same statements (floor.ts), in turns and with the same
- * PostgreSQL.
+ * Compares the whole local service with the least that sends the same statements (floor.ts), and for a slug with Express
+ * and Prisma, in turns and with the same PostgreSQL.
  */
 export async function http(stage: Stage): Promise<Row[]> {
+  const expressPrisma = await installExpressPrisma();
   const captured = (await capture(stage, size)).filter(({ name }) => requested.includes(name));
-  const ours = await startService(stage, size);
-  const floor = await startFloor(stage, captured);
+  const { database } = await stage.catalogue(size);
+  const databaseUrl = `${stage.databaseUrl}/${database}`;
+  const servers: Server[] = [];
+  const started = async (starting: Promise<Server>) => {
+    const server = await starting;
+    servers.push(server);
+    return server;
+  };
   const rows: Row[] = [];
   try {
+    const ours = await started(startService(stage, size));
+    const floor = await started(
+      startChild(join(import.meta.dirname, "floor.ts"), databaseUrl, JSON.stringify(captured)),
+    );
+    const imageBaseUrl = `${ours.url.replace("127.0.0.1", "localhost")}/images`;
+    const express = await started(startChild(expressPrisma, databaseUrl, imageBaseUrl));
     for (const { name, target: path, headers } of captured) {
       const load = { path, headers, postmaster: stage.postmaster };
       for (const connections of [16, 1]) {
-        const { ratio, text, node, processor, processorText, failed } = await comparison(
-          ours,
-          floor,
-          load,
-          connections,
-        );
-        const isBound = name === "contributor/slug" && connections > 1;
-        rows.push(
-          { what: `${name}, ${connections} connections (${text})`, value: ratio, unit: "x" },
-          { what: `  CPU a request (${processorText})`, value: processor, unit: "x" },
-          { what: "  Node's CPU a request", value: node, unit: "ms", ...(isBound && { bound: slugProcessorMax }) },
-        );
-        if (failed > 0) rows.push({ what: "  answers other than 2xx", value: failed, unit: "", bound: 0 });
+        const what = `${name}, ${connections} connections`;
+        rows.push(...rowsOf(what, await comparison(ours, floor, load, connections)));
+        if (name !== slug) continue;
+        await expectSameAnswer(ours, express, path);
+        const [ratio, ...others] = rowsOf(what, await comparison(ours, express, load, connections));
+        rows.push({ ...ratio, what: `${ratio.what}, compared with Express and Prisma` }, ...others);
       }
     }
   } finally {
-    await Promise.all([ours, floor].map((server) => server.close()));
+    await Promise.all(servers.map((server) => server.close()));
   }
   return rows;
+}
+
+function rowsOf(what: string, { ratio, text, node, processor, processorText, threadsText, failed }: Comparison) {
+  const isBound = what.startsWith(`${slug}, 16`);
+  const failures: Row = { what: "  answers other than 2xx", value: failed, unit: "", bound: 0 };
+  return [
+    { what: `${what} (${text})`, value: ratio, unit: "x" },
+    { what: `  CPU a request (${processorText})`, value: processor, unit: "x" },
+    {
+      what: `  Node's CPU a request (${threadsText})`,
+      value: node,
+      unit: "ms",
+      ...(isBound && { bound: slugProcessorMax }),
+    },
+    ...(failed > 0 ? [failures] : []),
+  ] satisfies [Row, ...Row[]];
+}
+
+async function expectSameAnswer(one: Server, other: Server, path: string): Promise<void> {
+  const [ours, theirs] = await Promise.all([one, other].map(async ({ url }) => (await fetch(`${url}${path}`)).json()));
+  deepStrictEqual(theirs, ours);
 }
 
 /** The service as `npm start` runs it. */
@@ -70,10 +100,8 @@ async function startService(stage: Stage, size: Size): Promise<Server> {
   };
 }
 
-async function startFloor(stage: Stage, captured: readonly Captured[]): Promise<Server> {
-  const { database } = await stage.catalogue(size);
-  const args = [`${stage.databaseUrl}/${database}`, JSON.stringify(captured)];
-  const child = fork(join(import.meta.dirname, "floor.ts"), args, { stdio: ["ignore", "ignore", "inherit", "ipc"] });
+async function startChild(file: string, ...args: string[]): Promise<Server> {
+  const child = fork(file, args, { stdio: ["ignore", "ignore", "inherit", "ipc"] });
   const url = `http://127.0.0.1:${await messageOf<number>(child)}`;
   return { url, processId: child.pid ?? 0, close: () => ended(child) };
 }

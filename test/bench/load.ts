@@ -1,6 +1,6 @@
 import autocannon from "autocannon";
 import { median } from "./measure.ts";
-import { postgresSeconds, processorSeconds } from "./processes.ts";
+import { postgresSeconds, processorSeconds, threadSeconds } from "./processes.ts";
 
 export interface Server {
   readonly url: string;
@@ -24,6 +24,8 @@ export interface Comparison {
   /** The ratio of CPU time per request. */
   readonly processor: number;
   readonly processorText: string;
+  /** The threads of ours that take more than a hundredth of it. */
+  readonly threadsText: string;
   readonly failed: number;
 }
 
@@ -32,7 +34,7 @@ const roundSeconds = 3;
 /** In this time V8 optimises the code, in all threads. */
 const warmUpSeconds = 6;
 
-/** Measures both servers under the same load, in turns. */
+/** Measures two servers under the same load, in turns. */
 export async function comparison(ours: Server, floor: Server, load: Load, connections: number): Promise<Comparison> {
   for (const server of [ours, floor]) await measure(server, load, connections, warmUpSeconds);
   const found: { ours: Measured; floor: Measured }[] = [];
@@ -61,8 +63,22 @@ export async function comparison(ours: Server, floor: Server, load: Load, connec
     processorText:
       `Node ${micro(node)}, PostgreSQL ${micro(postgres)}; ` +
       `load ${percent(generator.ours)} and ${percent(generator.floor)} of a core`,
+    threadsText: threadsOf(found.map(({ ours }) => ours)),
     failed: found.reduce((sum, { ours, floor }) => sum + ours.failed + floor.failed, 0),
   };
+}
+
+function threadsOf(measured: readonly Measured[]): string {
+  const names = new Set(measured.flatMap(({ threads }) => [...threads.keys()]));
+  const all = Array.from(
+    names,
+    (name) => [name, median(measured.map(({ threads }) => threads.get(name) ?? 0))] as const,
+  );
+  const total = all.reduce((sum, [, seconds]) => sum + seconds, 0);
+  return all
+    .filter(([, seconds]) => seconds > total / 100)
+    .map(([name, seconds]) => `${name} ${(1e6 * seconds).toFixed(0)} µs`)
+    .join(", ");
 }
 
 interface Measured {
@@ -70,6 +86,7 @@ interface Measured {
   readonly rate: number;
   /** CPU seconds per request. */
   readonly node: number;
+  readonly threads: ReadonlyMap<string, number>;
   readonly postgres: number;
   /** The share of a core that the load generator uses. */
   readonly generator: number;
@@ -79,6 +96,7 @@ interface Measured {
 async function measure(server: Server, load: Load, connections: number, duration: number): Promise<Measured> {
   const spent = async () => ({
     node: await processorSeconds(server.processId),
+    threads: await threadSeconds(server.processId),
     postgres: await postgresSeconds(load.postmaster),
     own: process.cpuUsage(),
     at: performance.now(),
@@ -93,6 +111,9 @@ async function measure(server: Server, load: Load, connections: number, duration
   return {
     rate: requests / seconds,
     node: (after.node - before.node) / requests,
+    threads: new Map(
+      Array.from(after.threads, ([name, seconds]) => [name, (seconds - (before.threads.get(name) ?? 0)) / requests]),
+    ),
     postgres: (after.postgres - before.postgres) / requests,
     generator: (own.user + own.system) / 1e6 / seconds,
     failed: result.non2xx + result.errors,

@@ -12,20 +12,32 @@ interface Process {
 
 /** CPU seconds of a process, the sum of all its threads. NaN without Linux's `/proc`. */
 export async function processorSeconds(processId: number): Promise<number> {
-  return (await read(processId))?.own ?? Number.NaN;
+  return (await read(`${processId}`))?.own ?? Number.NaN;
+}
+
+/** CPU seconds of the threads of a process, by the names of the threads. */
+export async function threadSeconds(processId: number): Promise<Map<string, number>> {
+  const tasks = `/proc/${processId}/task`;
+  const seconds = new Map<string, number>();
+  for (const id of await readdir(tasks).catch(() => [])) {
+    const name = (await readFile(`${tasks}/${id}/comm`, "utf8").catch(() => "")).trim();
+    seconds.set(name, (seconds.get(name) ?? 0) + ((await read(`${processId}/task/${id}`))?.own ?? 0));
+  }
+  return seconds;
 }
 
 /** CPU seconds of all backends of a PostgreSQL, including those that have ended. */
 export async function postgresSeconds(postmaster: number): Promise<number> {
-  const ids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number);
+  const ids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
   const all = await Promise.all(ids.map(read));
   const backends = all.filter((each) => each?.parent === postmaster);
-  const ended = (await read(postmaster))?.ended ?? Number.NaN;
+  const ended = (await read(`${postmaster}`))?.ended ?? Number.NaN;
   return backends.reduce((sum, each) => sum + (each?.own ?? 0), ended);
 }
 
-async function read(processId: number): Promise<Process | undefined> {
-  const text = await readFile(`/proc/${processId}/stat`, "utf8").catch(() => "");
+/** Reads a process, or a thread as `PROCESS/task/THREAD`. */
+async function read(id: string): Promise<Process | undefined> {
+  const text = await readFile(`/proc/${id}/stat`, "utf8").catch(() => "");
   // The second field is a name in brackets, which may itself contain spaces and brackets.
   const fields = text
     .slice(text.lastIndexOf(")") + 2)

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "./errors.ts";
-import type { Operation } from "./requests.ts";
+import type { Operation, Request } from "./requests.ts";
 
 /* What tests see of the calls, and how they break them. */
 
@@ -53,23 +53,15 @@ export async function runWith(
 const serviceErrorOf = ({ status, type, message }: { status: number; type: string; message?: string }) =>
   new ServiceError(status, type, message);
 
-const callsMax = 10_000;
+const callsMax = 2_000;
 
 /** The latest calls, in order. */
 export function recordCalls() {
   const calls: Call[] = [];
-  /** One copy of each statement's text, because the same few statements come many times. */
-  const texts = new Map<string, string>();
-  const shared = (sql: string) => {
-    if (texts.size > 1000) texts.clear();
-    if (!texts.has(sql)) texts.set(sql, sql);
-    return texts.get(sql) ?? sql;
-  };
-  const record = (operation: Operation, body: unknown, { headers }: IncomingMessage): Call => {
+  const record = (operation: Operation, { sql }: Request, { headers }: IncomingMessage): Call => {
     const number = (calls.at(-1)?.number ?? 0) + 1;
     const attempt = Number(/attempt=(\d+)/.exec(`${headers["amz-sdk-request"]}`)?.[1] ?? 1);
-    const sql = typeof body === "object" && body !== null && "sql" in body ? body.sql : undefined;
-    const call = { operation, number, attempt, ...(typeof sql === "string" ? { sql: shared(sql) } : {}) };
+    const call = { operation, number, attempt, ...(sql !== undefined && { sql }) };
     if (calls.push(call) > callsMax) calls.shift();
     return call;
   };

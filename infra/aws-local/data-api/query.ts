@@ -49,6 +49,18 @@ interface Exchange extends Submittable {
   handleCopyData(): void;
 }
 
+const ignore = () => {};
+const ignoring: Omit<Exchange, "handleReadyForQuery" | "handleError"> = {
+  submit: ignore,
+  handleRowDescription: ignore,
+  handleDataRow: ignore,
+  handleCommandComplete: ignore,
+  handleEmptyQuery: ignore,
+  handlePortalSuspended: ignore,
+  handleCopyInResponse: ignore,
+  handleCopyData: ignore,
+};
+
 /**
  * Runs a statement through the extended protocol with the types we choose.
  *
@@ -66,6 +78,7 @@ export function run(
   let bytes = 0;
   let copying: string | undefined;
   const exchange: Exchange = {
+    ...ignoring,
     submit: ({ stream }) => void stream.write(messagesOf(statement, framing)),
     handleRowDescription: ({ fields }) => {
       outcome.columns = fields;
@@ -84,8 +97,6 @@ export function run(
     },
     handleReadyForQuery: () => (copying ? reject(unexpected(copying)) : resolve(outcome)),
     handleError: (error) => reject(copying ? unexpected(copying) : error),
-    handleEmptyQuery: ignore,
-    handlePortalSuspended: ignore,
     handleCopyInResponse: ({ stream }) => {
       copying = "CopyInResponse";
       // PostgreSQL ignored the first Sync, because it waited for copied data.
@@ -103,22 +114,13 @@ export function run(
 export function receiveRest(client: Client): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const exchange: Exchange = {
-    submit: ignore,
-    handleRowDescription: ignore,
-    handleDataRow: ignore,
-    handleCommandComplete: ignore,
+    ...ignoring,
     handleReadyForQuery: () => resolve(true),
     handleError: () => resolve(false),
-    handleEmptyQuery: ignore,
-    handlePortalSuspended: ignore,
-    handleCopyInResponse: ignore,
-    handleCopyData: ignore,
   };
   client.query(exchange);
   return promise;
 }
-
-const ignore = () => {};
 
 /** All in one buffer, because each write costs as much as the work for a small statement. */
 function messagesOf({ text, types, values }: BoundStatement, framing: Framing): Buffer {

@@ -41,90 +41,78 @@ export interface Request {
   resultSetOptions?: { decimalReturnType?: "STRING" | "DOUBLE_OR_LONG"; longReturnType?: "LONG" | "STRING" };
 }
 
-const serialization = (message = "") => new ServiceError(400, "SerializationException", message);
+type Check = (value: unknown) => boolean;
 
-const types: Record<string, string> = {
-  resourceArn: "string",
-  secretArn: "string",
-  database: "string",
-  schema: "string",
-  transactionId: "string",
-  sql: "string",
-  includeResultMetadata: "boolean",
-  continueAfterTimeout: "boolean",
-  formatRecordsAs: "string",
+const isText: Check = (value) => typeof value === "string";
+const isTruth: Check = (value) => typeof value === "boolean";
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+
+/** The members of a parameter's value, of which it has one. */
+const values = new Map<string, Check>([
+  ["isNull", (content) => content === true],
+  ["stringValue", isText],
+  ["longValue", Number.isInteger],
+  ["doubleValue", (content) => typeof content === "number" || /^(NaN|-?Infinity)$/.test(String(content))],
+  ["booleanValue", isTruth],
+  ["blobValue", isText],
+  ["arrayValue", isRecord],
+]);
+
+const isParameter: Check = (parameter) => {
+  if (!isRecord(parameter) || !isText(parameter.name) || !isRecord(parameter.value)) return false;
+  const [member, ...others] = Object.entries(parameter.value).filter(([, content]) => content !== null);
+  return member !== undefined && others.length === 0 && values.get(member[0])?.(member[1]) === true;
 };
 
-/** Reads a request's body; lengths are those of the service's model (botocore, rds-data 2018-08-01). */
-export function parseRequest(operation: Operation, body: unknown, limits: Limits): Request {
-  const request = typed(body);
+const members: readonly [keyof Request, Check][] = [
+  ["resourceArn", isText],
+  ["secretArn", isText],
+  ["database", isText],
+  ["schema", isText],
+  ["transactionId", isText],
+  ["sql", isText],
+  ["parameters", listOf(isParameter)],
+  ["parameterSets", listOf(listOf(isParameter))],
+  ["includeResultMetadata", isTruth],
+  ["continueAfterTimeout", isTruth],
+  ["formatRecordsAs", isText],
+];
+
+/** A request's body, whose members have the types of the service's model (botocore, rds-data 2018-08-01). */
+export function typed(body: unknown): Request {
+  if (!isRecord(body)) throw new ServiceError(400, "SerializationException");
+  for (const [name, check] of members) {
+    if (body[name] === null) delete body[name];
+    if (body[name] !== undefined && !check(body[name]))
+      throw new ServiceError(400, "SerializationException", `${name} cannot be read`);
+  }
+  return body as unknown as Request;
+}
+
+/** Lengths are those of the service's model, too. */
+export function checkLengths(operation: Operation, request: Request, limits: Limits): void {
   length(request.resourceArn, "resourceArn", 11, 570);
   length(request.secretArn, "secretArn", 11, 570);
   if (request.schema !== undefined) throw validation("The schema parameter isn't supported");
   if (request.database !== undefined) length(request.database, "database", 0, 64);
-  if (request.transactionId !== undefined || isEnd(operation)) length(request.transactionId, "transactionId", 0, 192);
-  if (isStatement(operation)) length(request.sql, "sql", 0, limits.sqlCharacters);
-  parameters(request.parameters);
-  for (const set of list(request.parameterSets)) parameters(set);
-  return request;
+  if (request.transactionId !== undefined || /^(Commit|Rollback)/.test(operation))
+    length(request.transactionId, "transactionId", 0, 192);
+  if (/ExecuteStatement$/.test(operation)) length(request.sql, "sql", 0, limits.sqlCharacters);
 }
-
-const isStatement = (operation: Operation) => operation === "ExecuteStatement" || operation === "BatchExecuteStatement";
-
-const isEnd = (operation: Operation) => operation === "CommitTransaction" || operation === "RollbackTransaction";
-
-function typed(request: unknown): Request {
-  if (!isRecord(request)) throw serialization();
-  for (const [name, type] of Object.entries(types)) {
-    if (request[name] === null) delete request[name];
-    if (request[name] !== undefined && typeof request[name] !== type) throw serialization(`${name} must be a ${type}`);
-  }
-  return request as unknown as Request;
-}
-
-function parameters(given: unknown): void {
-  for (const parameter of list(given)) {
-    if (!isRecord(parameter) || typeof parameter.name !== "string" || !isRecord(parameter.value))
-      throw serialization("A parameter has a name and a value");
-    value(parameter.value);
-  }
-}
-
-function value(field: Record<string, unknown>): void {
-  const members = Object.entries(field).filter(([, content]) => content !== null && content !== undefined);
-  const [name, content] = members[0] ?? [];
-  if (members.length !== 1 || name === undefined || !valueTypes.get(name)?.(content))
-    throw serialization("A value has exactly one member of the Field union");
-}
-
-const valueTypes = new Map<string, (content: unknown) => boolean>([
-  ["isNull", (content) => content === true],
-  ["stringValue", (content) => typeof content === "string"],
-  ["longValue", (content) => Number.isInteger(content)],
-  ["doubleValue", (content) => typeof content === "number" || /^(NaN|-?Infinity)$/.test(String(content))],
-  ["booleanValue", (content) => typeof content === "boolean"],
-  ["blobValue", (content) => typeof content === "string"],
-  ["arrayValue", isRecord],
-]);
 
 function length(text: string | undefined, name: string, min: number, max: number): void {
-  if (text === undefined)
-    throw violation(`Value null at '${name}' failed to satisfy constraint: Member must not be null`);
-  if (text.length < min) throw violation(outOfRange(name, `greater than or equal to ${min}`));
+  const [is, bound] = [`Value at '${name}'`, "Member must have length"];
+  if (text === undefined) throw violation(`Value null at '${name}'`, "Member must not be null");
+  if (text.length < min) throw violation(is, `${bound} greater than or equal to ${min}`);
   // A character outside the basic plane counts once in the model, twice in JavaScript.
-  if (text.length > max && [...text].length > max) throw violation(outOfRange(name, `less than or equal to ${max}`));
+  if (text.length > max && [...text].length > max) throw violation(is, `${bound} less than or equal to ${max}`);
 }
 
-const outOfRange = (name: string, bound: string) =>
-  `Value at '${name}' failed to satisfy constraint: Member must have length ${bound}`;
-
-const violation = (message: string) => validation(`1 validation error detected: ${message}`);
-
-function list(given: unknown): unknown[] {
-  if (given === undefined || given === null) return [];
-  if (!Array.isArray(given)) throw serialization();
-  return given;
-}
+const violation = (what: string, constraint: string) =>
+  validation(`1 validation error detected: ${what} failed to satisfy constraint: ${constraint}`);
 
 function isRecord(given: unknown): given is Record<string, unknown> {
   return typeof given === "object" && given !== null && !Array.isArray(given);

@@ -9,7 +9,7 @@ import { ServiceError, translate } from "./errors.ts";
 import { type Call, type Intercept, idleConnectionsOf, recordCalls, runWith } from "./faults.ts";
 import { type Limits, serviceLimits } from "./limits.ts";
 import { operations, type Service } from "./operations.ts";
-import { type Operation, parseRequest } from "./requests.ts";
+import { checkLengths, type Operation, typed } from "./requests.ts";
 import { openSessions } from "./sessions.ts";
 import { openTransactions } from "./transactions.ts";
 
@@ -32,7 +32,7 @@ export interface DataApi {
   /** The endpoint of the Data API and of Secrets Manager. */
   url: string;
   secrets: Secrets;
-  /** The operations received since the start or since this was last emptied, in order; the latest 10,000 of them. */
+  /** The operations received since the start or since this was last emptied, in order; the latest 2,000 of them. */
   calls: Call[];
   /** Replaces `intercept` at run time. */
   intercept(next: Intercept | undefined): void;
@@ -97,11 +97,13 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
       return { status: 200, text: secretsManager.answer(secretsOperation, await bodyOf(request, "secretsmanager")) };
     const operation = operationOf(request);
     const body = await bodyOf(request, "rds-data");
-    const call = record(operation, body, request);
+    const input = typed(body);
+    const call = record(operation, input, request);
     const fault = await intercept?.(call);
-    const result = await runWith(fault, async () =>
-      operations[operation](service, parseRequest(operation, body, limits)),
-    );
+    const result = await runWith(fault, async () => {
+      checkLengths(operation, input, limits);
+      return await operations[operation](service, input);
+    });
     return result && { status: 200, ...result };
   };
 

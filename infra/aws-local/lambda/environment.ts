@@ -70,6 +70,7 @@ export function openEnvironment(
   const { port1: port, port2 } = new MessageChannel();
   const sent = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(new URL("runtime.ts", import.meta.url), {
+    name: "lambda",
     workerData: { port: port2, sent, isDebugged, name, file, imports, memoryInMegabytes } satisfies Start,
     transferList: [port2],
     env: {
