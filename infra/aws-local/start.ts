@@ -88,7 +88,7 @@ export async function startAwsLocal(options: AwsLocalOptions): Promise<AwsLocal>
       lambda,
       pages: [...pages, invokeApi(lambda, key)],
       // Somebody may look at a function that stands at a breakpoint.
-      ...(isDebugged && { limits: { timeoutInMilliseconds: hour } }),
+      ...(isDebugged && { timeoutInMilliseconds: hour }),
     });
     closers.push(gateway.close);
     return { ...services, url: gateway.url, close };

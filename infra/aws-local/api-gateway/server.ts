@@ -20,26 +20,18 @@ export interface ApiGatewayOptions {
   readonly lambda: IntegrationOptions["lambda"];
   /** Other pages of this server, asked one after another before all routes. */
   readonly pages?: readonly PageHandler[];
-  readonly limits?: Partial<ApiGatewayLimits>;
+  /** Of integrations that do not say how long they may take; default: 29 s. */
+  readonly timeoutInMilliseconds?: number;
 }
 
 /** Returns whether it has answered. */
 export type PageHandler = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
 
-export interface ApiGatewayLimits {
-  readonly bodyBytes: number;
-  /** Of integrations that do not say how long they may take. */
-  readonly timeoutInMilliseconds: number;
-  /** Of the request line and all headers together. */
-  readonly headerBytes: number;
-}
-
-/** API Gateway, "Quotas for configuring and running a REST API". */
-const quotas: ApiGatewayLimits = {
-  bodyBytes: 10 * 1_048_576,
-  timeoutInMilliseconds: 29_000,
-  headerBytes: 10_240,
-};
+/* API Gateway, "Quotas for configuring and running a REST API" */
+const bodyBytesMax = 10 * 1_048_576;
+const defaultTimeoutInMilliseconds = 29_000;
+/** Of the request line and all headers together. */
+const headerBytesMax = 10_240;
 
 export interface ApiGateway {
   readonly url: string;
@@ -51,8 +43,7 @@ export interface ApiGateway {
  * @throws {Error} when it cannot run all of it
  */
 export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGateway> {
-  const { lambda, pages = [] } = options;
-  const limits = { ...quotas, ...options.limits };
+  const { port = 0, lambda, pages = [], timeoutInMilliseconds = defaultTimeoutInMilliseconds } = options;
   const document = readDocument(options.document);
   const binaryTypes = document["x-amazon-apigateway-binary-media-types"];
   const compressedBytesMin = document["x-amazon-apigateway-minimum-compression-size"];
@@ -77,10 +68,10 @@ export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGa
     const match = find(path);
     const integration = match?.resource.get(request.method ?? "");
     if (!match || !integration) throw new GatewayError("MISSING_AUTHENTICATION_TOKEN");
-    const body = await receiveBody(request, limits.bodyBytes);
+    const body = await receiveBody(request, bodyBytesMax);
     const { path: resource, pathParameters } = match;
     const event = proxyEvent({ request, requestId, path, search, body, binaryTypes, resource, pathParameters });
-    return await integrate(integration, event, { lambda, binaryTypes, ...limits });
+    return await integrate(integration, event, { lambda, binaryTypes, timeoutInMilliseconds });
   };
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -104,8 +95,8 @@ export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGa
   };
 
   return await listen({
-    port: options.port ?? 0,
-    headerBytesMax: limits.headerBytes,
+    port,
+    headerBytesMax,
     answer: (request, response) => {
       handle(request, response).catch((error: unknown) => {
         console.error(error);

@@ -49,7 +49,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
         invokerArn: "arn:aws:iam::123456789012:role/invoker",
       }),
       lambda: lambdaOf(functions),
-      limits: { timeoutInMilliseconds: 500 },
+      timeoutInMilliseconds: 500,
     });
   });
 
