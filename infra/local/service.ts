@@ -18,6 +18,7 @@ import { localDocument } from "./document.ts";
 import { openEdits } from "./edits.ts";
 import { imageBucket, settingsOf, variablesOf } from "./functions.ts";
 import { imagePages } from "./images.ts";
+import { printLog } from "./log.ts";
 import { newSecrets } from "./secrets.ts";
 
 export interface ServiceOptions extends DatabaseOptions {
@@ -67,7 +68,13 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     port,
     document: localDocument({ allowedOrigins, uploads }),
     // `ops-smoke` asks the API.
-    functions: { outdir, settingsOf, prepare: edits.prepare, variables: { ...variablesOf(stage), API_URL: url } },
+    functions: {
+      outdir,
+      settingsOf,
+      prepare: edits.prepare,
+      print: printLog,
+      variables: { ...variablesOf(stage), API_URL: url },
+    },
     database,
     // The owner has a new password at each start, the superuser always the same.
     secrets: ({ serverUrl, adminUrl }) => newSecrets(serverUrl, decodeURIComponent(new URL(adminUrl).password)),

@@ -1,7 +1,6 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import type { Lambda, StreamedInvocation } from "../lambda/lambda.ts";
 import type { FunctionError } from "../lambda/messages.ts";
-import { printLog } from "../log.ts";
 import type { Integration, MockIntegration } from "./document.ts";
 import { GatewayError } from "./gateway-responses.ts";
 import { render } from "./mapping.ts";
@@ -88,7 +87,7 @@ function abandon(invocation: StreamedInvocation): void {
 }
 
 function malformed(name: string): never {
-  printLog("error", JSON.stringify({ level: "error", function: name, message: "Malformed Lambda proxy response" }));
+  console.error(`Malformed Lambda proxy response of ${name}`);
   throw new GatewayError("DEFAULT_5XX");
 }
 

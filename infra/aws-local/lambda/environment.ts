@@ -1,7 +1,6 @@
 import inspector from "node:inspector";
 import { Readable } from "node:stream";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
-import { printLog } from "../log.ts";
 import {
   type FromRuntime,
   type FunctionError,
@@ -9,6 +8,7 @@ import {
   type Handlers,
   handleMessage,
   type Invoke,
+  type LogLevel,
   type Message,
   type Start,
   type ToRuntime,
@@ -65,6 +65,7 @@ export function openEnvironment(
   file: string,
   variables: Variables,
   { memoryInMegabytes = memoryInMegabytesDefault, imports = [], ...settings }: FunctionSettings,
+  print: (level: LogLevel, text: string) => void,
 ): Environment {
   const { NODE_COMPILE_CACHE: compileCache } = process.env;
   const { port1: port, port2 } = new MessageChannel();
@@ -88,7 +89,7 @@ export function openEnvironment(
   let hasEnded = false;
   let cause: Error | undefined;
 
-  const log: Handlers<FromRuntime> = { log: ({ level, text }) => printLog(level, text) };
+  const log: Handlers<FromRuntime> = { log: ({ level, text }) => print(level, text) };
   const receive = (message: Message<FromRuntime>) => handleMessage({ ...log, ...work?.handlers }, message);
   const send = <Kind extends keyof ToRuntime>(kind: Kind, value: ToRuntime[Kind]) => port.postMessage({ kind, value });
 

@@ -5,11 +5,10 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { printLog } from "../log.ts";
 import { type Answer, Failure, openEnvironment } from "./environment.ts";
 import { type Environments, openEnvironments } from "./environments.ts";
 import { openLimiter } from "./limiter.ts";
-import type { FunctionError } from "./messages.ts";
+import type { FunctionError, LogLevel } from "./messages.ts";
 import { RequestTooLarge, TooManyRequests } from "./refusals.ts";
 import type { FunctionSettings, Variables } from "./settings.ts";
 import type { Prelude } from "./stream.ts";
@@ -21,9 +20,13 @@ export interface LambdaOptions {
   readonly variables?: Variables;
   readonly settingsOf?: (name: string) => FunctionSettings;
   readonly limits?: Partial<LambdaLimits>;
+  /** Prints a line that a function has logged, or Lambda about it. Default: as it is. */
+  readonly print?: Print;
   /** Runs before a function is loaded, for example to build it again. When it fails, the invocation fails. */
   readonly prepare?: (name: string) => Promise<void>;
 }
+
+export type Print = (level: LogLevel, text: string) => void;
 
 export interface LambdaLimits {
   /** Of an event, as JSON. */
@@ -87,6 +90,7 @@ export interface Lambda {
 /** Starts Lambda over built functions; each is loaded when it is first invoked. */
 export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   const limits = { ...lambdaLimits, ...options.limits };
+  const print: Print = options.print ?? ((level, text) => console[level](text));
   const settingsOf = options.settingsOf ?? ((): FunctionSettings => ({}));
   const files = await findBundles(options.outdir);
   const withMigrationLock = openLimiter(availableParallelism());
@@ -101,7 +105,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
           await options.prepare?.(name);
           for (const each of settingsOf(name).imports ?? []) await import(each);
         },
-        open: () => openEnvironment(name, file, options.variables ?? process.env, settingsOf(name)),
+        open: () => openEnvironment(name, file, options.variables ?? process.env, settingsOf(name), print),
       }),
     ]),
   );
@@ -146,7 +150,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     const sentAt = performance.now();
     const requestId = randomUUID();
     const log = (error: FunctionError) =>
-      printLog("error", JSON.stringify({ level: "error", function: name, requestId, ...error }));
+      print("error", JSON.stringify({ level: "error", function: name, requestId, ...error }));
     try {
       const pool = poolOf(name);
       const uncount = countInvocation(name);

@@ -1,9 +1,7 @@
-import type { LogLevel } from "./lambda/messages.ts";
+import type { Print } from "../aws-local/lambda/lambda.ts";
 
 /** Prints a line that a function has logged, or Lambda about it: in a terminal so that people can read it. */
-export function printLog(level: LogLevel, text: string): void {
-  console[level](process.stdout.isTTY ? readable(text) : text);
-}
+export const printLog: Print = (level, text) => console[level](process.stdout.isTTY ? readable(text) : text);
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
-import { freePort, isFree } from "../../../infra/aws-local/free-port.ts";
+import { freePort, isFree } from "./free-port.ts";
 
 describe("freePort", () => {
   it("is none of those that the system gives to connections and servers", async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { inThread } from "../../../infra/aws-local/thread.ts";
+import { inThread } from "./thread.ts";
 
 let directory: string;
 let module: string;
