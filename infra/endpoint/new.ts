@@ -82,7 +82,7 @@ export async function copyEndpoint(root: string, { method, path, like }: NewEndp
     const definition = chunksOf(await read(`lib/changes/${dashed(change)}.sql`)).find((chunk) =>
       chunk.includes(`create function ${change}(`),
     );
-    await write(`lib/changes/${dashed(newChange)}.sql`, `${renamed(ofChange(definition ?? ""))}\n`);
+    await write(`lib/changes/${dashed(newChange)}.sql`, `${wrapped(renamed(ofChange(definition ?? "")))}\n`);
     await edit("lib/changes/all.ts", (text) =>
       text.replaceAll(/.*\n/g, (line) => (ofChange(line) === line ? line : line + ofChange(line))),
     );
@@ -115,6 +115,14 @@ const depthOf = (name: string) => name.split("/").length;
 const dashed = (name: string) => name.replaceAll("_", "-");
 const camel = ([first = "", ...rest]: readonly string[]) =>
   first + rest.map((each) => each.charAt(0).toUpperCase() + each.slice(1)).join("");
+/** With the comment above a database function in lines of at most 120 columns. */
+const wrapped: Replace = (text) =>
+  text.replace(/^(-- .*\n)+/, (comment) =>
+    comment
+      .replaceAll(/^-- |\n(?:-- )?/g, " ")
+      .trim()
+      .replaceAll(/(.{1,117})(?:\s+|$)/g, "-- $1\n"),
+  );
 /** A name as a word of its own, which dashes belong to. */
 const word = (name: string) => new RegExp(`(?<![\\w-])${name}(?![\\w-])`, "g");
 
