@@ -9,7 +9,7 @@ const functionWith = (statement: string) =>
 
 it.each([
   ["a statement that is none", "selct 1;\n", /syntax error at or near "selct"/],
-  ["a PL/pgSQL function that is none", functionWith("if true loop end if;"), /syntax error/],
+  ["a PL/pgSQL function that is none", functionWith("if true loop end if;"), /missing "THEN"/],
   ["a keyword in capitals", "select 1\nFROM users;\n", /:2: a keyword in capitals/],
   ["white space at the end of a line", "select 1; \n", /:1: white space/],
   ["an odd indentation", "select\n   1;\n", /:2: no indentation/],

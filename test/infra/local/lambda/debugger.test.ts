@@ -109,7 +109,7 @@ it("stops a function at a line of its TypeScript, without a timeout", async () =
   expect(location.scriptId).toBe(message.params.scriptId);
   expect(place.originalSource).toContain(source);
   expect(place.originalLine).toBeGreaterThan(first);
-  expect(place.originalLine).toBeLessThan(code.indexOf("});", first));
+  expect(place.originalLine).toBeLessThan(code.indexOf("`;", first));
   debug.postTo(session, "Debugger.resume");
   expect((await answer).status).toBe(404);
 });
