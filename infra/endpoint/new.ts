@@ -53,7 +53,7 @@ export async function copyEndpoint(root: string, { method, path, like }: NewEndp
     text
       .replaceAll(word(declared), newName)
       .replaceAll(`"${like}"`, `"${name}"`)
-      .replaceAll(new RegExp(`(?<=["'\`} ])${itsFixed}(?=[/?"'\`. ])`, "g"), fixed)
+      .replaceAll(new RegExp(`(?<=["'\`} ])${itsFixed}(?=[/?"'\`.\\s])`, "g"), fixed)
       .replaceAll(/"(\.\.\/)+/g, (up) => `"${"../".repeat(up.split("/").length - 1 + depthOf(name) - depthOf(like))}`);
 
   await edit(contract, withCopy(declared, renamed));
@@ -74,11 +74,13 @@ export async function copyEndpoint(root: string, { method, path, like }: NewEndp
   const change = [...handler.matchAll(/"(\w+)"/g)].find(([, each = ""]) =>
     changes.includes(`${dashed(each)}.sql`),
   )?.[1];
+  const newChange = newName.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const ofChange: Replace = (text) =>
+    [(each: string) => each, dashed, (each: string) => camel(each.split("_"))].reduce(
+      (copy, form) => (change ? copy.replaceAll(word(form(change)), form(newChange)) : copy),
+      text,
+    );
   if (change) {
-    const newChange = newName.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    const forms = [(each: string) => each, dashed, (each: string) => camel(each.split("_"))];
-    const ofChange: Replace = (text) =>
-      forms.reduce((copy, form) => copy.replaceAll(word(form(change)), form(newChange)), text);
     const definition = chunksOf(await read(`lib/changes/${dashed(change)}.sql`)).find((chunk) =>
       chunk.includes(`create function ${change}(`),
     );
@@ -90,11 +92,13 @@ export async function copyEndpoint(root: string, { method, path, like }: NewEndp
   }
   await write(`functions/${name}.ts`, copiedHandler);
   await write(`test/functions/${name}.test.ts`, renamed(await read(`test/functions/${like}.test.ts`)));
-  const event = renamed(await read(`events/${like}.json`));
-  await write(
-    `events/${name}.json`,
-    event.replace(/(?<="requestId": ")[^"]*/, () => crypto.randomUUID()),
-  );
+  const event = await read(`events/${like}.json`);
+  const [request = ""] = /(?<="requestId": ")[^"]*/.exec(event) ?? [];
+  const newRequest = crypto.randomUUID();
+  const ofRequest: Replace = (text) => renamed(text).replaceAll(request, newRequest);
+  await write(`events/${name}.json`, ofRequest(event));
+  const statement = await read(`lib/queries/statements/${like}.sql`);
+  await write(`lib/queries/statements/${name}.sql`, ofChange(ofRequest(statement)));
   await tidy(root, [...touched]);
   return [...touched];
 }

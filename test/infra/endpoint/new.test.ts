@@ -44,6 +44,7 @@ describe("npm run new", () => {
       "functions/contributor/alias.ts",
       "lib/contract/contributors.ts",
       "lib/queries/contributors.ts",
+      "lib/queries/statements/contributor/alias.sql",
       "test/functions/contributor/alias.test.ts",
     ]);
     await copy("GET /publishers/newest/first --like publishers/list");
@@ -54,6 +55,7 @@ describe("npm run new", () => {
       "lib/changes/all.ts",
       "lib/changes/praise-role.sql",
       "lib/contract/admin-roles.ts",
+      "lib/queries/statements/admin-roles/praise.sql",
       "test/functions/admin-roles/praise.test.ts",
     ]);
     await copy("POST /admin-permissions/invent --like admin-permissions/add");
