@@ -32,7 +32,7 @@ export interface Framing {
   readonly columns?: Column[] | undefined;
   /** Names of prepared statements to close. */
   readonly closed?: readonly string[];
-  /** A query that runs behind the statement, whatever becomes of that. `receiveRest` must follow. */
+  /** Messages that run further statements in the same transaction, whose results are ignored. */
   readonly behind?: Buffer;
 }
 
@@ -49,18 +49,6 @@ interface Exchange extends Submittable {
   handleCopyData(): void;
 }
 
-const ignore = () => {};
-const ignoring: Omit<Exchange, "handleReadyForQuery" | "handleError"> = {
-  submit: ignore,
-  handleRowDescription: ignore,
-  handleDataRow: ignore,
-  handleCommandComplete: ignore,
-  handleEmptyQuery: ignore,
-  handlePortalSuspended: ignore,
-  handleCopyInResponse: ignore,
-  handleCopyData: ignore,
-};
-
 /**
  * Runs a statement through the extended protocol with the types we choose.
  *
@@ -76,14 +64,15 @@ export function run(
   const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
   const outcome: Outcome = { columns: framing.columns, rows: [], tag: "", exceeded: undefined };
   let bytes = 0;
+  let isComplete = false;
   let copying: string | undefined;
   const exchange: Exchange = {
-    ...ignoring,
     submit: ({ stream }) => void stream.write(messagesOf(statement, framing)),
     handleRowDescription: ({ fields }) => {
       outcome.columns = fields;
     },
     handleDataRow: ({ length, fields }) => {
+      if (isComplete) return;
       // `length` counts itself (4 bytes), the number of columns (2), and a length (4) before each value.
       const rowBytes = length - 4;
       bytes += rowBytes;
@@ -93,8 +82,13 @@ export function run(
       else outcome.rows.push(fields);
     },
     handleCommandComplete: ({ text }) => {
-      outcome.tag = text;
+      if (!isComplete) outcome.tag = text;
+      isComplete = true;
     },
+    handleEmptyQuery: () => {
+      isComplete = true;
+    },
+    handlePortalSuspended: () => {},
     handleReadyForQuery: () => (copying ? reject(unexpected(copying)) : resolve(outcome)),
     handleError: (error) => reject(copying ? unexpected(copying) : error),
     handleCopyInResponse: ({ stream }) => {
@@ -110,18 +104,6 @@ export function run(
   return promise;
 }
 
-/** Receives the answer to the SQL behind a statement. Fulfilled with whether it succeeded. */
-export function receiveRest(client: Client): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const exchange: Exchange = {
-    ...ignoring,
-    handleReadyForQuery: () => resolve(true),
-    handleError: () => resolve(false),
-  };
-  client.query(exchange);
-  return promise;
-}
-
 /** All in one buffer, because each write costs as much as the work for a small statement. */
 function messagesOf({ text, types, values }: BoundStatement, framing: Framing): Buffer {
   const { name = "", isPrepared = false, columns, closed = [], behind } = framing;
@@ -129,8 +111,9 @@ function messagesOf({ text, types, values }: BoundStatement, framing: Framing): 
   if (!isPrepared) messages.push(serialize.parse({ name, text, types }));
   messages.push(serialize.bind({ statement: name, values }));
   if (!columns) messages.push(serialize.describe({ type: "P" }));
-  messages.push(serialize.execute(), serialize.sync());
+  messages.push(serialize.execute());
   if (behind) messages.push(behind);
+  messages.push(serialize.sync());
   return Buffer.concat(messages);
 }
 

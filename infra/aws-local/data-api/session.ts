@@ -1,8 +1,9 @@
 import { Client, DatabaseError } from "pg";
 import { serialize } from "pg-protocol";
+import { sqlState } from "./errors.ts";
 import type { Limits } from "./limits.ts";
 import type { BoundStatement } from "./parameters.ts";
-import { type Column, type Framing, type Outcome, receiveRest, run } from "./query.ts";
+import { type Column, type Framing, type Outcome, run } from "./query.ts";
 
 /** The database and the user of a session. */
 export interface Login {
@@ -22,8 +23,10 @@ export interface Session {
   readonly outdated: string[];
   /** The statement that runs; after a timeout it may still run. */
   running: Promise<unknown> | undefined;
-  /** The reset behind the latest call, and whether it succeeds. */
-  reset: Promise<boolean> | undefined;
+  /** What is left to discard before the next call. */
+  left: "nothing" | "all but plans" | "all";
+  /** Whether the statements that discard it are prepared. */
+  canDiscard: boolean;
   ended: boolean;
 }
 
@@ -40,7 +43,14 @@ export async function openSession(databaseUrl: string, login: Login): Promise<Se
   // The service's sessions run in UTC; the other options give values the format that types.ts reads.
   const options = "-c TimeZone=UTC -c DateStyle=ISO -c bytea_output=hex -c extra_float_digits=1";
   const client = new Client({ connectionString: url.href, application_name: "data-api", options });
-  const state = { prepared: new Map(), outdated: [], running: undefined, reset: undefined, ended: false };
+  const state = {
+    prepared: new Map(),
+    outdated: [],
+    running: undefined,
+    left: "all" as const,
+    canDiscard: false,
+    ended: false,
+  };
   client.on("error", () => {
     session.ended = true;
   });
@@ -53,13 +63,31 @@ export async function openSession(databaseUrl: string, login: Login): Promise<Se
  * What `discard all` does, except that plans are kept. On the service each call may use another session, so a call must
  * leave nothing behind.
  */
-const discardAllButPlans = serialize.query(`
-  close all; set session authorization default; reset all; unlisten *; select pg_catalog.pg_advisory_unlock_all();
-  discard temp; discard sequences`);
+const discardAllButPlans = [
+  "close all",
+  "set session authorization default",
+  "reset all",
+  "unlisten *",
+  "select pg_catalog.pg_advisory_unlock_all()",
+  "discard temp",
+  "discard sequences",
+];
+
+/** The messages that run them prepared, and before that prepare them anew if a session has not yet done so. */
+const discardMessages = (isPrepared: boolean) =>
+  Buffer.concat(
+    discardAllButPlans.flatMap((text, index) => {
+      const name = `data_api_discard_${index}`;
+      const prepare = [serialize.close({ type: "S", name }), serialize.parse({ name, text })];
+      return [...(isPrepared ? [] : prepare), serialize.bind({ statement: name }), serialize.execute()];
+    }),
+  );
+const [discardFirst, discardAgain] = [discardMessages(false), discardMessages(true)];
 
 /** The command tags of statements that may prepare others, or drop the prepared ones. */
 const preparing = /^(PREPARE|DEALLOCATE|DISCARD|DO|CALL)\b/;
 
+const unknownStatement = "26000";
 const preparedMax = 100;
 let names = 0;
 
@@ -86,7 +114,6 @@ export async function runAlone(
     } catch (error) {
       outdated.push(name);
       if (!hasNotBegun(error)) throw error;
-      await session.reset;
     }
   }
   const name = `data_api_${++names}`;
@@ -103,41 +130,49 @@ export async function runAlone(
   return outcome;
 }
 
-/** The reset travels with the statement, and PostgreSQL does it while the answer is written. */
+/** The reset travels with the statement, in one transaction: that costs PostgreSQL and Node the least. */
 async function runAndReset(
   session: Session,
   statement: BoundStatement,
   limits: Limits,
   framing: Framing,
 ): Promise<Outcome> {
+  session.left = "all but plans";
+  const { client, canDiscard } = session;
   const closed = session.outdated.splice(0);
-  const running = run(session.client, statement, limits, { ...framing, closed, behind: discardAllButPlans });
-  session.reset = receiveRest(session.client);
-  const outcome = await running;
-  if (preparing.test(outcome.tag)) session.reset = undefined;
+  session.canDiscard = false;
+  const attempt = (behind: Buffer) => run(client, statement, limits, { ...framing, closed, behind });
+  const outcome = await attempt(canDiscard ? discardAgain : discardFirst).catch((error) => {
+    // The statement has dropped what was prepared, and was rolled back.
+    if (canDiscard && sqlState(error) === unknownStatement) return attempt(discardFirst);
+    throw error;
+  });
+  session.canDiscard = true;
+  session.left = preparing.test(outcome.tag) ? "all" : "nothing";
   return outcome;
 }
 
 /** The schema has changed so that the plan's columns are others, or the prepared statement was dropped. */
 const hasNotBegun = (error: unknown) =>
   error instanceof DatabaseError &&
-  ((error.code === "0A000" && error.routine === "RevalidateCachedQuery") || error.code === "26000");
+  (error.code === unknownStatement || (error.code === "0A000" && error.routine === "RevalidateCachedQuery"));
 
 /** Waits until a session is as new for the next call. False if it cannot be used any more. */
 export async function isAsNew(session: Session): Promise<boolean> {
   await session.running;
-  const { client } = session;
-  session.reset ??= discardAll(session);
-  const isReset = await session.reset;
-  session.reset = undefined;
+  const { client, prepared, left } = session;
+  session.left = "all";
+  if (session.ended) return false;
+  if (left === "all") {
+    prepared.clear();
+    session.canDiscard = false;
+  }
+  // In an open transaction it fails.
+  const isReset =
+    left === "nothing" ||
+    (await client.query(left === "all" ? "discard all" : discardAllButPlans.join("; ")).then(
+      () => true,
+      () => false,
+    ));
   return isReset && !session.ended && client.getTransactionStatus() === "I";
-}
-
-/** In an open transaction it fails. */
-async function discardAll({ client, prepared }: Session): Promise<boolean> {
-  prepared.clear();
-  return await client.query("discard all").then(
-    () => true,
-    () => false,
-  );
 }
