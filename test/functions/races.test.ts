@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import { type Permission, permissions } from "../../lib/contract/permissions.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { anAdministrator, aUser, holderOf, type Person } from "../support/people.ts";
-import { aRole, give, permissionId, roleIdsOf } from "../support/records.ts";
+import { aPermission, aRole, give, permissionId, roleIdsOf } from "../support/records.ts";
 import { rounds } from "../support/rounds.ts";
 import { type Reply, useStack } from "../support/stack.ts";
 
@@ -221,15 +221,25 @@ describe("Fifty at once", () => {
     await expectConsistency();
   });
 
-  it("take the same user name by edits, and one wins", async () => {
-    await ready("admin-users/edit");
-    const users = await times(() => aUser(stack.sql));
+  it.each([
+    ["admin-users", aUser],
+    ["admin-roles", aRole],
+    ["admin-permissions", aPermission],
+  ])("take the same name by edits of %s, and one wins; delete each once", async (resource, make) => {
+    await ready(`${resource}/edit`, `${resource}/delete`);
+    const records = await times((): Promise<{ id: number }> => make(stack.sql));
 
-    const replies = await Promise.all(users.map(({ id }) => post("admin-users/edit", id, { username: "Wanted" })));
+    const body = { username: "Wanted", name: "Wanted", description: "d" };
+    const edits = await Promise.all(records.map(({ id }) => post(`${resource}/edit`, id, body)));
+    const deletions = await times((number) => remove(`${resource}/delete`, records[number % 5]?.id ?? 0));
 
-    expect(statuses(replies)).toEqual([
+    expect(statuses(edits)).toEqual([
       [200, 1],
       [409, atOnce - 1],
+    ]);
+    expect(statuses(deletions)).toEqual([
+      [200, 5],
+      [404, atOnce - 5],
     ]);
   });
 

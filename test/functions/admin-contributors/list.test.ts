@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { aContributor, addClients } from "../../support/catalogue.ts";
-import { invalidParameter, missingParameters } from "../../support/envelope.ts";
+import { invalidParameter } from "../../support/envelope.ts";
 import { anAdministrator, aUser, type Person } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
 
@@ -50,6 +50,7 @@ describe("GET /admin-contributors", () => {
 
     expect(namesIn(await list())).toEqual(["Émile", "emma", "Zoë"]);
     expect(namesIn(await list({ order: "name-desc" }))).toEqual(["Zoë", "emma", "Émile"]);
+    expect((await list({ order: "added-asc" })).body).toEqual(invalidParameter("order"));
     expect((await list({ search: "EM" })).body).toMatchObject({ max: 2, to: 2 });
     expect((await list({ limit: 1, offset: 2 })).body).toMatchObject({
       contributors: [{ first_name: "Zoë" }],
@@ -74,11 +75,5 @@ describe("GET /admin-contributors", () => {
 
     expect(body.contributors[0].locked_by).toEqual({ id: other.id, username: other.username });
     expect(body.contributors.map((each: object) => "locked_by" in each)).toEqual([true, false, false]);
-  });
-
-  it("answers 400 without a client, and with the name of an invalid parameter", async () => {
-    expect((await stack.call("admin-contributors/list", { as: administrator.token })).body).toEqual(missingParameters);
-    expect((await list({ order: "added-asc" })).body).toEqual(invalidParameter("order"));
-    expect((await list({ limit: "x" })).body).toEqual(invalidParameter("limit"));
   });
 });

@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { envelope, invalidParameter, missingParameters } from "../../support/envelope.ts";
+import { envelope, invalidParameter } from "../../support/envelope.ts";
 import { holderOf, type Person } from "../../support/people.ts";
-import { aRole } from "../../support/records.ts";
 import { useStack } from "../../support/stack.ts";
-import { unchanged } from "../../support/unchanged.ts";
 
 const stack = useStack();
 let adder: Person;
@@ -44,39 +42,10 @@ describe("POST /admin-roles/add", () => {
     expect(await stack.sql`select from role_permissions where role_id = ${found?.id}`).toHaveLength(0);
   });
 
-  it.each([
-    {},
-    { name: "half" },
-    { description: "half" },
-    { name: " ", description: "d" },
-    { name: "n", description: " " },
-    { name: "n", description: null },
-    { name: ["n"], description: "d" },
-    [],
-    "name=n&description=d",
-  ])("answers 400 and adds nothing for the body %j", async (body) => {
-    expect((await unchanged(stack, () => add(body))).body).toEqual(missingParameters);
-  });
-
   it("answers 400 with the name of a parameter that is too long or cannot be stored", async () => {
     expect((await add({ ...role, name: "n".repeat(256) })).body).toEqual(invalidParameter("name"));
     expect((await add({ ...role, name: ` ${"n".repeat(255)}` })).body).toEqual(invalidParameter("name"));
     expect((await add({ ...role, description: "d".repeat(2_001) })).body).toEqual(invalidParameter("description"));
     expect((await add({ ...role, description: "\ud800" })).body).toEqual(invalidParameter("description"));
-  });
-
-  it("answers 409 and adds nothing for a taken name, whatever its case and space", async () => {
-    const { name } = await aRole(stack.sql);
-
-    const { body } = await unchanged(stack, () => add({ ...role, name: ` ${name.toUpperCase()} ` }));
-
-    expect(body).toEqual(envelope(409, "Role with the same name already exists"));
-  });
-
-  it("answers 409 to all but one of twenty who want the same name at once", async () => {
-    const replies = await Promise.all(Array.from({ length: 20 }, () => add({ ...role, name: "Popular" })));
-
-    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
-    expect(replies.filter(({ status }) => status === 409)).toHaveLength(19);
   });
 });

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
-import event from "../../../events/admin-roles/id.json" with { type: "json" };
 import { permissions } from "../../../lib/contract/permissions.ts";
-import { envelope, missingParameters } from "../../support/envelope.ts";
 import { holderOf } from "../../support/people.ts";
 import { aRole, defaultRoleId, permissionId } from "../../support/records.ts";
 import { useStack } from "../../support/stack.ts";
@@ -45,19 +43,4 @@ describe("GET /admin-roles/id/{id}", () => {
 
     expect((await show(id, token)).body).toMatchObject({ id, is_default: 1, description: "", permissions: [] });
   });
-
-  it("answers 400 without an id", async () => {
-    const invocation = await stack.lambda.invoke("admin-roles-id", { ...event, pathParameters: null });
-
-    expect(invocation).toMatchObject({ result: { statusCode: 400, body: JSON.stringify(missingParameters) } });
-  });
-
-  it.each(["999999", "0", "Reader", "1 or 1=1", "99999999999999999999"])(
-    "answers 404 for the id %s, which no role has",
-    async (id) => {
-      const { token } = await holderOf(stack.sql, "view-roles");
-
-      expect((await show(id, token)).body).toEqual(envelope(404, "Role not found"));
-    },
-  );
 });

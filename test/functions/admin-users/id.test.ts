@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import event from "../../../events/admin-users/id.json" with { type: "json" };
-import { envelope, missingParameters } from "../../support/envelope.ts";
+import { envelope } from "../../support/envelope.ts";
 import { imageBaseUrl } from "../../support/environment.ts";
 import { anAdministrator, aSession, aUser, holderOf } from "../../support/people.ts";
 import { aRole, give, lock, lockHolderOf } from "../../support/records.ts";
@@ -132,28 +131,6 @@ describe("GET /admin-users/id/{id}", () => {
 
     expect(replies.map(({ status }) => status)).toEqual(editors.map(() => 200));
     expect(editors.map(({ id }) => id)).toContain(await lockHolderOf(stack.sql, user));
-  });
-
-  it("answers 400 without an id", async () => {
-    const invocation = await stack.lambda.invoke("admin-users-id", { ...event, pathParameters: null });
-
-    expect(invocation).toMatchObject({ result: { statusCode: 400, body: JSON.stringify(missingParameters) } });
-  });
-
-  it.each(["999999", "0", "ada-whole", "1 or 1=1", "99999999999999999999"])(
-    "answers 404 for the id %s, which no user has",
-    async (id) => {
-      const editor = await holderOf(stack.sql, "view-users", "edit-users");
-
-      expect((await unchanged(stack, () => show(id, editor.token))).body).toEqual(missing);
-    },
-  );
-
-  it("answers 404 when the caller has been deleted", async () => {
-    const gone = await holderOf(stack.sql, "view-users");
-    await stack.sql`delete from users where id = ${gone.id}`;
-
-    expect((await show((await aUser(stack.sql)).id, gone.token)).body).toEqual(missing);
   });
 
   it("answers 404 when the user is deleted just before the lock is taken", async () => {

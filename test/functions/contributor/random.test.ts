@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { aContributor, addClients } from "../../support/catalogue.ts";
-import { envelope, missingParameters } from "../../support/envelope.ts";
+import { envelope } from "../../support/envelope.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
@@ -44,12 +44,6 @@ describe("GET /contributor/random", () => {
 
     expect(headers.get("cache-control")).toBe("no-store");
     expect(headers.get("etag")).toBeNull();
-  });
-
-  it("answers 400 without a client", async () => {
-    const { status, body } = await stack.call("contributor/random");
-
-    expect([status, body]).toEqual([400, missingParameters]);
   });
 
   it("answers 404 when the client has no published contributors", async () => {

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { aContributor, addClients, aSeries, type Entry } from "../../support/catalogue.ts";
-import { invalidParameter, missingParameters } from "../../support/envelope.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
@@ -184,37 +183,5 @@ describe("GET /contributor/works/{id}", () => {
     expect(await found("mighty")).toEqual([["Mighty Other", "Tetsuwan Atom"], 2]);
     expect(await found("mighty", { limit: 1, offset: 1 })).toEqual([["Tetsuwan Atom"], 2]);
     expect(await found("m%y")).toEqual([[], 0]);
-  });
-
-  it.each(["abc", "1 OR 1=1", "1.5", "1e3", "+1", " 1", "-"])("answers 400 to the id %j", async (id) => {
-    const { status, body } = await worksOf(id);
-
-    expect([status, body]).toEqual([400, missingParameters]);
-  });
-
-  it.each(["0", "-1", "-0", "9007199254740993", "99999999999999999999"])(
-    "answers 200 with an empty list for the id %s",
-    async (id) => {
-      const { status, body } = await worksOf(id);
-
-      expect([status, body]).toEqual([200, { works: [], max: 0, from: 0, to: 0 }]);
-    },
-  );
-
-  it("answers 400 without a client, also when another parameter is invalid", async () => {
-    const { status, body } = await stack.call("contributor/works", { path: { id: 1 }, query: { limit: -1 } });
-
-    expect([status, body]).toEqual([400, missingParameters]);
-  });
-
-  it.each([
-    ["order", "id"],
-    ["limit", "x"],
-    ["offset", "-5"],
-    ["user_lang", "\0"],
-  ])("answers 400 naming %s", async (name, value) => {
-    const { status, body } = await worksOf(1, { [name]: value });
-
-    expect([status, body]).toEqual([400, invalidParameter(name)]);
   });
 });

@@ -1,6 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { aContributor, addClients, aSeries } from "../../support/catalogue.ts";
-import { invalidParameter, missingParameters } from "../../support/envelope.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
@@ -199,36 +198,6 @@ describe("GET /contributors", () => {
     await list({ search: "a" });
 
     expect(stack.dataApi.calls.map(({ operation }) => operation)).toEqual(["ExecuteStatement"]);
-  });
-
-  it.each([
-    {},
-    { client: "" },
-    { client: "abc" },
-    { client: 0 },
-    { client: -1 },
-    { client: "1.5" },
-    { client: "99999999999999999999" },
-  ])("answers 400 to %o, which names no client", async (query) => {
-    const { status, body } = await stack.call("contributors/list", { query });
-
-    expect([status, body]).toEqual([400, missingParameters]);
-  });
-
-  it.each([
-    ["order", "foo"],
-    ["order", "name-asc; select 1"],
-    ["limit", "-1"],
-    ["limit", "1e30"],
-    ["limit", "NaN"],
-    ["offset", "abc"],
-    ["offset", "-1"],
-    ["search", "a".repeat(10_000)],
-    ["search", "\0"],
-  ])("answers 400 naming %s when it cannot be read", async (name, value) => {
-    const { status, body } = await list({ [name]: value });
-
-    expect([status, body]).toEqual([400, invalidParameter(name)]);
   });
 
   it("answers errors with no-store", async () => {

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { addClients, aPublisher, aSeries } from "../../support/catalogue.ts";
-import { invalidParameter, missingParameters } from "../../support/envelope.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
@@ -108,25 +107,5 @@ describe("GET /publisher/publications/{id}", () => {
     expect((await publicationsOf(publisher.id, { client: 2 })).body).toMatchObject({
       publications: [{ name: "Shared" }],
     });
-  });
-
-  it("answers 200 with an empty list for a missing publisher", async () => {
-    for (const id of [123_456_789, 0, -1, "9".repeat(20)])
-      expect((await publicationsOf(id)).body).toEqual({ publications: [], max: 0, from: 0, to: 0 });
-  });
-
-  it("answers 400 to an invalid id, and without a client", async () => {
-    expect((await publicationsOf("abc")).body).toEqual(missingParameters);
-    expect((await stack.call("publisher/publications", { path: { id: 1 } })).body).toEqual(missingParameters);
-  });
-
-  it.each([
-    ["order", "size"],
-    ["limit", "-2"],
-    ["offset", "z"],
-  ])("answers 400 naming %s", async (name, value) => {
-    const { status, body } = await publicationsOf(1, { [name]: value });
-
-    expect([status, body]).toEqual([400, invalidParameter(name)]);
   });
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { addClients, aPublisher } from "../../support/catalogue.ts";
-import { envelope, missingParameters } from "../../support/envelope.ts";
+import { envelope } from "../../support/envelope.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
@@ -31,11 +31,5 @@ describe("GET /publisher/random", () => {
 
     expect(drawn).toEqual(new Set(["shared", "own"]));
     expect((await draw(1)).headers.get("cache-control")).toBe("no-store");
-  });
-
-  it("answers 400 without a client", async () => {
-    const { status, body } = await stack.call("publisher/random");
-
-    expect([status, body]).toEqual([400, missingParameters]);
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { aPublisher } from "../../support/catalogue.ts";
-import { envelope } from "../../support/envelope.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
@@ -71,11 +70,5 @@ describe("GET /publisher/slug/{slug}", () => {
       aliases: [],
       relations: [],
     });
-  });
-
-  it.each(["none", "a'b", "%", "x".repeat(256), "\0"])("answers 404 to %s", async (slug) => {
-    const { status, body } = await lookUp(slug);
-
-    expect([status, body]).toEqual([404, envelope(404, "Publisher not found")]);
   });
 });
