@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser, startBrowser } from "../support/browser.ts";
-import { aContributor, addClients } from "../support/catalogue.ts";
+import { aContributor } from "../support/catalogue.ts";
 import { anAdministrator, type Person } from "../support/people.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 
@@ -34,7 +34,6 @@ beforeAll(async () => {
   stranger = await serveAPage();
   stack = await startStack({ allowedOrigins: [panel] });
   api = stack.url.replace("127.0.0.1", "localhost");
-  await addClients(stack.sql);
   administrator = await anAdministrator(stack.sql);
   browser = await startBrowser();
   context = await browser.newContext();

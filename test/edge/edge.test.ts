@@ -3,7 +3,7 @@ import { publicReads } from "../../infra/api/public-reads.ts";
 import { type ApiGateway, startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { localDocument } from "../../infra/local/document.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { aContributor, addClients } from "../support/catalogue.ts";
+import { aContributor } from "../support/catalogue.ts";
 import { panelOrigin } from "../support/environment.ts";
 import { anAdministrator, type Person } from "../support/people.ts";
 import { type Stack, startStack } from "../support/stack.ts";
@@ -19,7 +19,6 @@ let forwarded: { readonly url: string; readonly headers: string }[];
 beforeAll(async () => {
   if (!hasSharedCache) return;
   stack = await startStack();
-  await addClients(stack.sql);
   administrator = await anAdministrator(stack.sql);
   gateway = await startApiGateway({
     lambda: stack.lambda,

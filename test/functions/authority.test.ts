@@ -5,7 +5,7 @@ import { type Declaration, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { commonErrors } from "../../lib/contract/errors.ts";
 import { type Permission, permissions } from "../../lib/contract/permissions.ts";
-import { aContributor, addClients } from "../support/catalogue.ts";
+import { aContributor } from "../support/catalogue.ts";
 import { envelope, forbidden, unauthorized } from "../support/envelope.ts";
 import { anAdministrator, aSession, aUser, holderOf } from "../support/people.ts";
 import { aPermission, aRole } from "../support/records.ts";
@@ -19,7 +19,6 @@ const stack = useStack({ uploads: true });
 const holders = new Map<Permission, string>();
 
 beforeAll(async () => {
-  await addClients(stack.sql);
   for (const key of keys) holders.set(key, (await holderOf(stack.sql, key)).token);
 });
 

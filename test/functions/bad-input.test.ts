@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Declaration, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { aContributor, addClients } from "../support/catalogue.ts";
+import { aContributor } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
 import { envelope, invalidParameter, missingParameters } from "../support/envelope.ts";
 import { anAdministrator, aUser } from "../support/people.ts";
@@ -18,7 +18,6 @@ let as: string;
 beforeAll(async () => {
   as = (await anAdministrator(stack.sql)).token;
   await aUser(stack.sql, "Administrator");
-  await addClients(stack.sql);
 });
 
 type Table = "users" | "roles" | "permissions" | "contributors";

@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { envelope, missingParameters, unauthorized } from "../support/envelope.ts";
 import { anAdministrator } from "../support/people.ts";
-import { startUploads, type UploadStack } from "../support/uploads.ts";
+import { useUploads } from "../support/uploads.ts";
 
-let stack: UploadStack;
+const stack = useUploads();
 let as: string;
 
 beforeAll(async () => {
-  stack = await startUploads();
   as = (await anAdministrator(stack.sql)).token;
 });
-
-afterAll(() => stack.close());
 
 const megabyte = 1_048_576;
 const bodyOf = (bytes: number) => `{"unknown":"${"é".repeat((bytes - 14) / 2)}"}`;

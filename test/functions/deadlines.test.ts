@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { useAdministrator } from "../support/callers.ts";
 import { identifier, type Sql } from "../support/database.ts";
 import { envelope, forbidden, unauthorized } from "../support/envelope.ts";
-import { anAdministrator, holderOf, type Person } from "../support/people.ts";
+import { holderOf } from "../support/people.ts";
 import { type Reply, useStack } from "../support/stack.ts";
 
 const notDone = envelope(503, "Service unavailable, nothing was changed");
@@ -12,11 +13,7 @@ const conflict = envelope(409, "Role with the same name already exists");
 /** A request retries until 5 s before its function's time-out. */
 const limit = 11_000;
 const stack = useStack({ timeouts: { bufferedInMilliseconds: limit, longInMilliseconds: limit } });
-let administrator: Person;
-
-beforeAll(async () => {
-  administrator = await anAdministrator(stack.sql);
-});
+const administrator = useAdministrator(stack);
 
 beforeEach(() => () => stack.dataApi.intercept(undefined));
 

@@ -1,22 +1,19 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { useAdministrator } from "../support/callers.ts";
 import { envelope } from "../support/envelope.ts";
-import { anAdministrator, type Person } from "../support/people.ts";
+import type { Person } from "../support/people.ts";
 import { dataUrl, plain } from "../support/pictures.ts";
 import type { Request } from "../support/stack.ts";
-import { expectAgreement, startUploads, type UploadStack } from "../support/uploads.ts";
+import { expectAgreement, useUploads } from "../support/uploads.ts";
 
-let stack: UploadStack;
-let administrator: Person;
+const stack = useUploads();
+const administrator = useAdministrator(stack);
 let image: string;
 
 beforeAll(async () => {
-  stack = await startUploads();
-  administrator = await anAdministrator(stack.sql);
   image = dataUrl(await plain().png().toBuffer());
 });
-
-afterAll(() => stack.close());
 
 const call = (name: string, request: Omit<Request, "as">) => stack.call(name, { as: administrator.token, ...request });
 

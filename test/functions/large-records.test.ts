@@ -1,19 +1,16 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { useAdministrator } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { invalidParameter } from "../support/envelope.ts";
-import { anAdministrator, aUser, type Person } from "../support/people.ts";
+import { aUser } from "../support/people.ts";
 import { aPermission, aRole, give, type Named } from "../support/records.ts";
 import { useStack } from "../support/stack.ts";
 
 const stack = useStack();
-let administrator: Person;
+const administrator = useAdministrator(stack);
 
 /** What one description may hold. */
 const longest = "d".repeat(20_000);
-
-beforeAll(async () => {
-  administrator = await anAdministrator(stack.sql);
-});
 
 const call = (name: string, id?: number | string, body?: unknown) =>
   stack.call(name, {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import sample from "../../events/contributors/list.json" with { type: "json" };
-import { addClients, addLongContributors } from "../support/catalogue.ts";
+import { addLongContributors } from "../support/catalogue.ts";
 import { useStack } from "../support/stack.ts";
 
 const longInMilliseconds = 9_000;
@@ -10,7 +10,6 @@ const stack = useStack({ timeouts: { longInMilliseconds } });
 let lines: string[];
 
 beforeAll(async () => {
-  await addClients(stack.sql);
   // More than fits into the buffers on the way, compressed or not.
   await addLongContributors(stack.sql, 6_000);
 });

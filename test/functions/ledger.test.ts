@@ -1,26 +1,23 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { useAdministrator } from "../support/callers.ts";
 import { aContributor, type Entry } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
-import { anAdministrator, aUser, type Person } from "../support/people.ts";
+import { aUser, type Person } from "../support/people.ts";
 import { dataUrl, plain } from "../support/pictures.ts";
 import { aPermission, aRole, defaultRoleId, give, type Named, permissionId } from "../support/records.ts";
 import type { Request } from "../support/stack.ts";
-import { startUploads, type UploadStack } from "../support/uploads.ts";
+import { useUploads } from "../support/uploads.ts";
 
-let stack: UploadStack;
-let administrator: Person;
+const stack = useUploads();
+const administrator = useAdministrator(stack);
 let image: string;
 
 beforeAll(async () => {
-  stack = await startUploads();
-  administrator = await anAdministrator(stack.sql);
   image = dataUrl(await plain().png().toBuffer());
 });
-
-afterAll(() => stack.close());
 
 const longest = "漢".repeat(255);
 const permissionsMax = 500;

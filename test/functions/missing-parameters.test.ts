@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { type Declaration, routesOf } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { mismatchOf, refusingOperations } from "../contract/operations.ts";
@@ -6,19 +6,16 @@ import { forbidden, missingParameters, unauthorized } from "../support/envelope.
 import { panelOrigin } from "../support/environment.ts";
 import { anAdministrator } from "../support/people.ts";
 import { startStack } from "../support/stack.ts";
-import { startUploads, type UploadStack } from "../support/uploads.ts";
+import { useUploads } from "../support/uploads.ts";
 
 /* A path that ends before its parameter (lib/contract/README.md, "Bad input"). */
 
-let stack: UploadStack;
+const stack = useUploads();
 let administrator: string;
 
 beforeAll(async () => {
-  stack = await startUploads();
   administrator = (await anAdministrator(stack.sql)).token;
 });
-
-afterAll(() => stack.close());
 
 async function ask(url: string, { method }: Declaration, path: string, token?: string, origin = panelOrigin) {
   const headers = { Origin: origin, ...(token ? { Cookie: `refreshToken=${token}` } : {}) };

@@ -1,25 +1,19 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { useAdministrator } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
 import { envelope, forbidden, invalidParameter, unauthorized } from "../support/envelope.ts";
-import { anAdministrator, aSession, holderOf, type Person } from "../support/people.ts";
+import { aSession, holderOf, type Person } from "../support/people.ts";
 import { dataUrl, plain } from "../support/pictures.ts";
 import { aRole, give, permissionId, roleIdsOf } from "../support/records.ts";
 import { rounds } from "../support/rounds.ts";
 import type { Reply, Request } from "../support/stack.ts";
 import { unchanged } from "../support/unchanged.ts";
-import { expectAgreement, startUploads, type UploadStack } from "../support/uploads.ts";
+import { expectAgreement, useUploads } from "../support/uploads.ts";
 
-let stack: UploadStack;
-let administrator: Person;
-
-beforeAll(async () => {
-  stack = await startUploads();
-  administrator = await anAdministrator(stack.sql);
-});
-
-afterAll(() => stack.close());
+const stack = useUploads();
+const administrator = useAdministrator(stack);
 
 const name = () => `once-${randomUUID()}`;
 const keyed = (key: string) => ({ "Idempotency-Key": key });

@@ -9,8 +9,9 @@ import adminContributorsEvent from "../../events/admin-contributors/list.json" w
 import permissionsEvent from "../../events/admin-permissions/list.json" with { type: "json" };
 import rolesEvent from "../../events/admin-roles/list.json" with { type: "json" };
 import contributorsEvent from "../../events/contributors/list.json" with { type: "json" };
-import { addClients, addLongContributors } from "../support/catalogue.ts";
-import { anAdministrator, aUser, type Person } from "../support/people.ts";
+import { useAdministrator } from "../support/callers.ts";
+import { addLongContributors } from "../support/catalogue.ts";
+import { aUser } from "../support/people.ts";
 import { aRole, give } from "../support/records.ts";
 import { useStack } from "../support/stack.ts";
 
@@ -20,13 +21,11 @@ const roles = 60;
 const longest = "漢".repeat(20_000);
 
 const stack = useStack({ limits: { environments } });
-let administrator: Person;
+const administrator = useAdministrator(stack);
 const lines: string[] = [];
 
 beforeAll(async () => {
-  await addClients(stack.sql);
   await addLongContributors(stack.sql, contributors);
-  administrator = await anAdministrator(stack.sql);
   const all = await Promise.all(Array.from({ length: roles }, () => aRole(stack.sql)));
   await stack.sql`update roles set description = ${longest} where id = any(${all.map(({ id }) => id)})`;
   for (let users = 0; users < 4; users += 1) await give(stack.sql, await aUser(stack.sql), ...all);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from "vitest";
 import { type Declaration, functionName, stem } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { useAdministrator } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { identifier, openDatabase, row, type Sql } from "../support/database.ts";
 import { anAdministrator, aUser, type Person } from "../support/people.ts";
@@ -14,12 +15,8 @@ import { useStack } from "../support/stack.ts";
 const sessionsMax = 20;
 
 const stack = useStack({ from: "demo", limits: { environments: sessionsMax } });
-let administrator: Person;
+const administrator = useAdministrator(stack);
 let lines: string[];
-
-beforeAll(async () => {
-  administrator = await anAdministrator(stack.sql);
-});
 
 beforeEach(() => {
   lines = [];

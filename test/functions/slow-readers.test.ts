@@ -4,8 +4,9 @@ import { gunzipSync } from "node:zlib";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import usersEvent from "../../events/admin-users/list.json" with { type: "json" };
 import contributorsEvent from "../../events/contributors/list.json" with { type: "json" };
-import { addClients, addLongContributors } from "../support/catalogue.ts";
-import { anAdministrator, aUser, type Person } from "../support/people.ts";
+import { useAdministrator } from "../support/callers.ts";
+import { addLongContributors } from "../support/catalogue.ts";
+import { aUser } from "../support/people.ts";
 import { aRole, give } from "../support/records.ts";
 import { useStack } from "../support/stack.ts";
 
@@ -15,12 +16,10 @@ const rolesOfUser = 25;
 const longest = "漢".repeat(20_000);
 
 const stack = useStack();
-let administrator: Person;
+const administrator = useAdministrator(stack);
 
 beforeAll(async () => {
-  await addClients(stack.sql);
   await addLongContributors(stack.sql, contributors);
-  administrator = await anAdministrator(stack.sql);
   const roles = await Promise.all(Array.from({ length: rolesOfUser }, () => aRole(stack.sql)));
   await stack.sql`update roles set description = ${longest} where id = any(${roles.map(({ id }) => id)})`;
   for (let users = 0; users < 4; users += 1) await give(stack.sql, await aUser(stack.sql), ...roles);

@@ -1,13 +1,9 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { anAdministrator, type Person } from "../support/people.ts";
+import { describe, expect, it } from "vitest";
+import { useAdministrator } from "../support/callers.ts";
 import { useStack } from "../support/stack.ts";
 
 const stack = useStack();
-let administrator: Person;
-
-beforeAll(async () => {
-  administrator = await anAdministrator(stack.sql);
-});
+const administrator = useAdministrator(stack);
 
 async function slugOf(first_name: string): Promise<string> {
   const { status } = await stack.call("admin-contributors/add", { as: administrator.token, body: { first_name } });

@@ -1,6 +1,6 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { useAdministrator } from "../support/callers.ts";
 import type { Sql } from "../support/database.ts";
-import { anAdministrator, type Person } from "../support/people.ts";
 import { type Reply, useStack } from "../support/stack.ts";
 
 /** A request retries until 5 s before this. */
@@ -9,11 +9,7 @@ const stack = useStack({
   limits: { environments: 1, gatewayInMilliseconds: limit },
   timeouts: { bufferedInMilliseconds: limit },
 });
-let administrator: Person;
-
-beforeAll(async () => {
-  administrator = await anAdministrator(stack.sql);
-});
+const administrator = useAdministrator(stack);
 
 const add = (name: string) =>
   stack.call("admin-roles/add", { as: administrator.token, body: { name, description: "d" } });

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { useAdministrator } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { envelope, invalidParameter } from "../support/envelope.ts";
-import { anAdministrator, aUser, type Person } from "../support/people.ts";
+import { aUser } from "../support/people.ts";
 import { dataUrl, plain } from "../support/pictures.ts";
 import { aPermission, aRole } from "../support/records.ts";
 import { rounds } from "../support/rounds.ts";
@@ -9,11 +10,10 @@ import { type Request, useStack } from "../support/stack.ts";
 import { unchanged } from "../support/unchanged.ts";
 
 const stack = useStack({ uploads: true });
-let administrator: Person;
+const administrator = useAdministrator(stack);
 let image: string;
 
 beforeAll(async () => {
-  administrator = await anAdministrator(stack.sql);
   image = dataUrl(await plain().png().toBuffer());
 });
 

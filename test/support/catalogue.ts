@@ -6,7 +6,7 @@ export interface Entry {
   readonly slug: string;
 }
 
-type Columns = Readonly<Record<string, string | number | boolean | null>>;
+export type Columns = Readonly<Record<string, string | number | boolean | null>>;
 
 const insert = async (sql: Sql, table: string, columns: Columns): Promise<Entry> => {
   const [entry] = await sql<Entry[]>`insert into ${identifier(table)} ${row(columns)} returning id, slug`;

@@ -12,6 +12,7 @@ import { defaultName as owner } from "../../infra/local/database.ts";
 import { localDocument } from "../../infra/local/document.ts";
 import { imageBucket, settingsOf, type Timeouts } from "../../infra/local/functions.ts";
 import { imagePages } from "../../infra/local/images.ts";
+import { addClients } from "./catalogue.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
 import { identifier, openDatabase, type Sql } from "./database.ts";
 import { key, panelOrigin, useBucket, useDatabase } from "./environment.ts";
@@ -47,7 +48,7 @@ export interface Stack {
 }
 
 export interface StackOptions {
-  /** The template of the database: `blank` is migrated, `demo` also has the demo data. */
+  /** The template of the database: `blank` is migrated and has two clients, `demo` also has the demo data. */
   readonly from?: "blank" | "demo";
   readonly dataApi?: Partial<DataApiOptions>;
   /** Origins of the admin panel. */
@@ -81,6 +82,7 @@ export async function startStack({
   const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
   await admin`create database ${identifier(database)} template ${identifier(from)} owner ${identifier(owner)}`;
   const sql = openDatabase(`${ownerUrl}/${database}`);
+  if (from === "blank") await addClients(sql);
   const dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets: inject("secrets"), key, ...options });
   useDatabase(database, dataApi.url, allowedOrigins);
   delete process.env.IMAGE_BUCKET;

@@ -1,5 +1,5 @@
 import { GetObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
-import { expect } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import type { S3 } from "../../infra/aws-local/s3/server.ts";
 import { imageBucket } from "../../infra/local/functions.ts";
 import { identifier } from "./database.ts";
@@ -14,6 +14,14 @@ export interface UploadStack extends Stack {
   object(key: string): Promise<{ bytes: Buffer; type: string | undefined; cache: string | undefined }>;
   /** Runs the scheduled removal. */
   sweep(): Promise<{ removed: number; kept: number }>;
+}
+
+/** A stack with a file service for the tests of a file. */
+export function useUploads(): UploadStack {
+  const stack = {} as UploadStack;
+  beforeAll(async () => void Object.assign(stack, await startUploads()));
+  afterAll(() => stack.close?.());
+  return stack;
 }
 
 export async function startUploads(options: StackOptions = {}): Promise<UploadStack> {

@@ -1,20 +1,14 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { addClients } from "../../support/catalogue.ts";
+import { describe, expect, it } from "vitest";
+import { useHolder } from "../../support/callers.ts";
 import { envelope, invalidParameter } from "../../support/envelope.ts";
-import { holderOf, type Person } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
-let adder: Person;
+const adder = useHolder(stack, "add-contributors");
 
 const add = (body: unknown, query: Record<string, string | number> = {}) =>
   stack.call("admin-contributors/add", { as: adder.token, body, query });
 const taken = envelope(409, "Contributor with this Name exists already.");
-
-beforeAll(async () => {
-  await addClients(stack.sql);
-  adder = await holderOf(stack.sql, "add-contributors");
-});
 
 describe("POST /admin-contributors/add", () => {
   it("answers 200 and adds an unpublished contributor, shared or a client's own", async () => {

@@ -1,18 +1,14 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { useHolder } from "../../support/callers.ts";
 import { aContributor, aSeries } from "../../support/catalogue.ts";
 import { identifier } from "../../support/database.ts";
 import { envelope } from "../../support/envelope.ts";
-import { holderOf, type Person } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
-let deleter: Person;
+const deleter = useHolder(stack, "delete-contributors");
 
 const remove = (id: number | string) => stack.call("admin-contributors/delete", { as: deleter.token, path: { id } });
-
-beforeAll(async () => {
-  deleter = await holderOf(stack.sql, "delete-contributors");
-});
 
 describe("DELETE /admin-contributors/delete/{id}", () => {
   it("answers 200, removes all that belongs to the contributor and lists its avatar for removal", async () => {

@@ -1,22 +1,19 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { useHolder } from "../../support/callers.ts";
 import { aContributor, type Entry } from "../../support/catalogue.ts";
 import { envelope, invalidParameter } from "../../support/envelope.ts";
-import { anAdministrator, holderOf, type Person } from "../../support/people.ts";
+import { anAdministrator } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
 const stack = useStack();
-let editor: Person;
+const editor = useHolder(stack, "edit-contributors", "view-contributors");
 
 const edit = (id: number | string, body: unknown, as: string | undefined = editor.token) =>
   stack.call("admin-contributors/edit", { as, path: { id }, body });
 const detail = async ({ id }: Entry) =>
   (await stack.call("admin-contributors/id", { as: editor.token, path: { id } })).body;
 const name = () => `Name ${crypto.randomUUID()}`;
-
-beforeAll(async () => {
-  editor = await holderOf(stack.sql, "edit-contributors", "view-contributors");
-});
 
 /** A contributor with an alias, a description and a relation. */
 /** Somebody to be related to. */

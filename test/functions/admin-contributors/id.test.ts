@@ -1,20 +1,17 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { useHolder } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
-import { holderOf, type Person } from "../../support/people.ts";
+import { holderOf } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
-let viewer: Person;
+const viewer = useHolder(stack, "view-contributors");
 
 const detail = (id: number | string, as = viewer.token) => stack.call("admin-contributors/id", { as, path: { id } });
 const holders = async (id: number) =>
   (await stack.sql`select holder_id from contributor_locks where contributor_id = ${id} and expires_at > now()`).map(
     ({ holder_id }) => holder_id,
   );
-
-beforeAll(async () => {
-  viewer = await holderOf(stack.sql, "view-contributors");
-});
 
 describe("GET /admin-contributors/id/{id}", () => {
   it("answers 200 with every field, relations to unpublished contributors included", async () => {

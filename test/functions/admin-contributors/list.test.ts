@@ -1,21 +1,17 @@
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { aContributor, addClients } from "../../support/catalogue.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { useAdministrator } from "../../support/callers.ts";
+import { aContributor } from "../../support/catalogue.ts";
 import { invalidParameter } from "../../support/envelope.ts";
-import { anAdministrator, aUser, type Person } from "../../support/people.ts";
+import { aUser, type Person } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
-let administrator: Person;
+const administrator = useAdministrator(stack);
 
 const list = (query: Record<string, string | number> = {}, as = administrator.token) =>
   stack.call("admin-contributors/list", { as, query: { client: 1, ...query } });
 const namesIn = ({ body }: { body: { contributors: { first_name: string }[] } }) =>
   body.contributors.map(({ first_name }) => first_name);
-
-beforeAll(async () => {
-  await addClients(stack.sql);
-  administrator = await anAdministrator(stack.sql);
-});
 
 beforeEach(() => stack.sql`delete from contributors`);
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { useHolder } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { envelope, forbidden, invalidParameter } from "../../support/envelope.ts";
 import { anAdministrator, holderOf } from "../../support/people.ts";
@@ -7,16 +8,15 @@ import { useStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
 const stack = useStack();
+const adder = useHolder(stack, "add-permissions");
 
-const add = (as: string | undefined, body: unknown) => stack.call("admin-permissions/add", { as, body });
+const add = (body: unknown, as = adder.token) => stack.call("admin-permissions/add", { as, body });
 
 const taken = envelope(409, "Permission with the same name already exists");
 
 describe("POST /admin-permissions/add", () => {
   it("answers 200 and adds it, without surrounding space", async () => {
-    const { token } = await holderOf(stack.sql, "add-permissions");
-
-    const { body } = await add(token, { name: " moderate-comments ", description: "Hide comments" });
+    const { body } = await add({ name: " moderate-comments ", description: "Hide comments" });
 
     expect(body).toEqual(envelope(200, "Permission added"));
     expect(
@@ -25,9 +25,7 @@ describe("POST /admin-permissions/add", () => {
   });
 
   it("answers 200 and ignores an id and a key from the client", async () => {
-    const { token } = await holderOf(stack.sql, "add-permissions");
-
-    await add(token, { name: "own-key", description: "d", id: 1, key: "delete-users" });
+    await add({ name: "own-key", description: "d", id: 1, key: "delete-users" });
 
     expect(await stack.sql`select key, id > 15 as late from permissions where name = 'own-key'`).toEqual([
       { key: null, late: true },
@@ -39,7 +37,7 @@ describe("POST /admin-permissions/add", () => {
     const role = await aRole(stack.sql);
     await stack.sql`update permissions set name = 'renamed' where key = 'delete-roles'`;
 
-    await add(climber.token, { name: "delete-roles", description: "The old name" });
+    await add({ name: "delete-roles", description: "The old name" }, climber.token);
     await stack.sql`
       insert into role_permissions (role_id, permission_id)
       select role_id, permissions.id
@@ -60,20 +58,16 @@ describe("POST /admin-permissions/add", () => {
     const attempt = (as: string) => stack.call("admin-contributors/delete", { as, path: { id: contributor.id } });
     expect((await attempt(administrator.token)).status).toBe(403);
 
-    expect((await add(adder.token, { name: " Delete-Contributors", description: "Back" })).status).toBe(200);
+    expect((await add({ name: " Delete-Contributors", description: "Back" }, adder.token)).status).toBe(200);
 
     expect((await attempt(adder.token)).body).toEqual(forbidden);
     expect((await attempt(administrator.token)).status).toBe(200);
-    expect((await add(adder.token, { name: "delete-contributors", description: "Twice" })).body).toEqual(taken);
+    expect((await add({ name: "delete-contributors", description: "Twice" }, adder.token)).body).toEqual(taken);
   });
 
   it("answers 400 with the name of a parameter that is too long or cannot be stored", async () => {
-    const { token } = await holderOf(stack.sql, "add-permissions");
-
-    expect((await add(token, { name: "n".repeat(256), description: "d" })).body).toEqual(invalidParameter("name"));
-    expect((await add(token, { name: "n\0", description: "d" })).body).toEqual(invalidParameter("name"));
-    expect((await add(token, { name: "n", description: "d".repeat(2_001) })).body).toEqual(
-      invalidParameter("description"),
-    );
+    expect((await add({ name: "n".repeat(256), description: "d" })).body).toEqual(invalidParameter("name"));
+    expect((await add({ name: "n\0", description: "d" })).body).toEqual(invalidParameter("name"));
+    expect((await add({ name: "n", description: "d".repeat(2_001) })).body).toEqual(invalidParameter("description"));
   });
 });

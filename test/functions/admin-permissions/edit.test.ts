@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { useHolder } from "../../support/callers.ts";
 import { envelope, forbidden } from "../../support/envelope.ts";
 import { holderOf } from "../../support/people.ts";
 import { aPermission, permissionId } from "../../support/records.ts";
@@ -6,6 +7,7 @@ import { type Request, useStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
 const stack = useStack();
+const editor = useHolder(stack, "edit-permissions");
 
 const edit = (id: number | string, request: Request) =>
   stack.call("admin-permissions/edit", { ...request, path: { id } });
@@ -16,20 +18,18 @@ const body = { name: "New name", description: "New description" };
 
 describe("POST /admin-permissions/edit/{id}", () => {
   it("answers 200 and changes name and description", async () => {
-    const { token } = await holderOf(stack.sql, "edit-permissions");
     const { id } = await aPermission(stack.sql);
 
-    const reply = await edit(id, { as: token, body: { ...body, key: "delete-users" } });
+    const reply = await edit(id, { as: editor.token, body: { ...body, key: "delete-users" } });
 
     expect(reply.body).toEqual(envelope(200, "Permission updated"));
     expect(await rowOf(id)).toEqual({ key: null, ...body });
   });
 
   it("answers 200 when only the case of the name changes", async () => {
-    const { token } = await holderOf(stack.sql, "edit-permissions");
     const { id, name } = await aPermission(stack.sql);
 
-    const { status } = await edit(id, { as: token, body: { name: name.toUpperCase(), description: "d" } });
+    const { status } = await edit(id, { as: editor.token, body: { name: name.toUpperCase(), description: "d" } });
 
     expect(status).toBe(200);
     expect(await rowOf(id)).toMatchObject({ name: name.toUpperCase() });
@@ -51,11 +51,10 @@ describe("POST /admin-permissions/edit/{id}", () => {
   });
 
   it("answers 403 and changes nothing when the caller lacks the permission", async () => {
-    const { token } = await holderOf(stack.sql, "edit-permissions", "view-permissions");
     const id = await permissionId(stack.sql, "delete-users");
 
     const { body } = await unchanged(stack, () =>
-      edit(id, { as: token, body: { name: "harmless", description: "d" } }),
+      edit(id, { as: editor.token, body: { name: "harmless", description: "d" } }),
     );
 
     expect(body).toEqual(forbidden);

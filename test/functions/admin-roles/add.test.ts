@@ -1,14 +1,10 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { useHolder } from "../../support/callers.ts";
 import { envelope, invalidParameter } from "../../support/envelope.ts";
-import { holderOf, type Person } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
-let adder: Person;
-
-beforeAll(async () => {
-  adder = await holderOf(stack.sql, "add-roles");
-});
+const adder = useHolder(stack, "add-roles");
 
 const add = (body: unknown, as = adder.token) => stack.call("admin-roles/add", { as, body });
 const role = { name: "Proofreader", description: "Reads what others wrote" };

@@ -1,16 +1,13 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { useHolder } from "../../support/callers.ts";
 import { envelope, forbidden } from "../../support/envelope.ts";
-import { aUser, holderOf, type Person } from "../../support/people.ts";
+import { aUser, holderOf } from "../../support/people.ts";
 import { aRole, defaultRoleId, give, roleIdsOf } from "../../support/records.ts";
 import { useStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
 const stack = useStack();
-let remover: Person;
-
-beforeAll(async () => {
-  remover = await holderOf(stack.sql, "delete-roles");
-});
+const remover = useHolder(stack, "delete-roles");
 
 const remove = (id: number | string, as = remover.token) => stack.call("admin-roles/delete", { as, path: { id } });
 const exists = async ({ id }: { id: number }) => (await stack.sql`select from roles where id = ${id}`).length === 1;

@@ -1,17 +1,17 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { useHolder } from "../../support/callers.ts";
 import { envelope, forbidden, invalidParameter } from "../../support/envelope.ts";
-import { anAdministrator, holderOf, type Person } from "../../support/people.ts";
+import { anAdministrator } from "../../support/people.ts";
 import { aPermission, aRole, defaultRoleId, permissionId, permissionIdsOf, roleIdsOf } from "../../support/records.ts";
 import { useStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
 const stack = useStack();
-let editor: Person;
+const editor = useHolder(stack, "edit-roles", "view-users");
 let held: number;
 let lacked: number;
 
 beforeAll(async () => {
-  editor = await holderOf(stack.sql, "edit-roles", "view-users");
   held = await permissionId(stack.sql, "view-users");
   lacked = await permissionId(stack.sql, "delete-users");
 });

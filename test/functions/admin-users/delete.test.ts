@@ -1,16 +1,13 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { useHolder } from "../../support/callers.ts";
 import { envelope, forbidden } from "../../support/envelope.ts";
-import { anAdministrator, aUser, holderOf, type Person } from "../../support/people.ts";
+import { anAdministrator, aUser, holderOf } from "../../support/people.ts";
 import { aRole, give, lock, lockHolderOf, roleIdsOf } from "../../support/records.ts";
 import { useStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
 const stack = useStack();
-let remover: Person;
-
-beforeAll(async () => {
-  remover = await holderOf(stack.sql, "delete-users");
-});
+const remover = useHolder(stack, "delete-users");
 
 const remove = (id: number | string, as: string | undefined = remover.token) =>
   stack.call("admin-users/delete", { as, path: { id } });

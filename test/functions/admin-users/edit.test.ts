@@ -1,16 +1,13 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { useHolder } from "../../support/callers.ts";
 import { envelope, forbidden, invalidParameter } from "../../support/envelope.ts";
-import { anAdministrator, aUser, holderOf, type Person } from "../../support/people.ts";
+import { anAdministrator, aUser, holderOf } from "../../support/people.ts";
 import { aPermission, aRole, defaultRoleId, give, lock, lockHolderOf, roleIdsOf } from "../../support/records.ts";
 import { useStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
 const stack = useStack();
-let editor: Person;
-
-beforeAll(async () => {
-  editor = await holderOf(stack.sql, "edit-users");
-});
+const editor = useHolder(stack, "edit-users");
 
 const edit = (id: number | string, body: unknown, as: string | undefined = editor.token) =>
   stack.call("admin-users/edit", { as, path: { id }, body });

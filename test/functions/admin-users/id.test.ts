@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { useHolder } from "../../support/callers.ts";
 import { envelope } from "../../support/envelope.ts";
 import { imageBaseUrl } from "../../support/environment.ts";
 import { anAdministrator, aSession, aUser, holderOf } from "../../support/people.ts";
@@ -8,6 +9,8 @@ import { useStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
 const stack = useStack();
+const viewer = useHolder(stack, "view-users");
+const editor = useHolder(stack, "view-users", "edit-users");
 
 const show = (id: number | string, as?: string) => stack.call("admin-users/id", { as, path: { id } });
 const missing = envelope(404, "User not found");
@@ -22,7 +25,6 @@ const minutesLeft = async (user: { id: number }): Promise<number> =>
 
 describe("GET /admin-users/id/{id}", () => {
   it("answers 200 with the user", async () => {
-    const { token } = await holderOf(stack.sql, "view-users");
     const user = await aUser(stack.sql, "Ada Whole");
     const role = await aRole(stack.sql, "view-roles");
     await stack.sql`update roles set description = null where id = ${role.id}`;
@@ -33,7 +35,7 @@ describe("GET /admin-users/id/{id}", () => {
       where id = ${user.id}
     `;
 
-    const { body } = await show(user.id, token);
+    const { body } = await show(user.id, viewer.token);
 
     expect(body).toEqual({
       id: user.id,
@@ -48,15 +50,12 @@ describe("GET /admin-users/id/{id}", () => {
   });
 
   it("answers 200 with null for a user without an image", async () => {
-    const viewer = await holderOf(stack.sql, "view-users");
-
     expect((await show(viewer.id, viewer.token)).body.profile_image).toBeNull();
   });
 
   it("answers 200 with logged_in for a user with a session that is neither expired nor revoked", async () => {
-    const { token } = await holderOf(stack.sql, "view-users");
     const user = await aUser(stack.sql);
-    const loggedIn = async () => (await show(user.id, token)).body.logged_in;
+    const loggedIn = async () => (await show(user.id, viewer.token)).body.logged_in;
 
     expect(await loggedIn()).toBe(true);
     await stack.sql`update refresh_tokens set revoked_at = now() where user_id = ${user.id}`;
@@ -68,7 +67,6 @@ describe("GET /admin-users/id/{id}", () => {
   });
 
   it("answers 200 and takes the lock for 15 minutes when the caller may edit", async () => {
-    const editor = await holderOf(stack.sql, "view-users", "edit-users");
     const user = await aUser(stack.sql);
 
     await show(user.id, editor.token);
@@ -85,14 +83,12 @@ describe("GET /admin-users/id/{id}", () => {
   });
 
   it("answers 200 and takes no lock on a user who holds all permissions of the caller and more", async () => {
-    const editor = await holderOf(stack.sql, "view-users", "edit-users");
     const administrator = await anAdministrator(stack.sql);
 
     expect((await unchanged(stack, () => show(administrator.id, editor.token))).status).toBe(200);
   });
 
   it("answers 200 and leaves the lock to the person who has it", async () => {
-    const editor = await holderOf(stack.sql, "view-users", "edit-users");
     const first = await aUser(stack.sql);
     const user = await aUser(stack.sql);
     await lock(stack.sql, user, first);
@@ -101,7 +97,6 @@ describe("GET /admin-users/id/{id}", () => {
   });
 
   it("answers 200 and renews the caller's own lock", async () => {
-    const editor = await holderOf(stack.sql, "view-users", "edit-users");
     const user = await aUser(stack.sql);
     await lock(stack.sql, user, editor, 1);
 
@@ -111,7 +106,6 @@ describe("GET /admin-users/id/{id}", () => {
   });
 
   it("answers 200 and takes over a lock that has expired", async () => {
-    const editor = await holderOf(stack.sql, "view-users", "edit-users");
     const user = await aUser(stack.sql);
     await lock(stack.sql, user, await aUser(stack.sql), -1);
 
@@ -134,7 +128,6 @@ describe("GET /admin-users/id/{id}", () => {
   });
 
   it("answers 404 when the user is deleted just before the lock is taken", async () => {
-    const editor = await holderOf(stack.sql, "view-users", "edit-users");
     const user = await aUser(stack.sql);
 
     const { reply } = await stack.sql.begin(async (deletion) => {

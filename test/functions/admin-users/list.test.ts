@@ -1,5 +1,6 @@
 import { raw } from "sql-template-tag";
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import { useHolder } from "../../support/callers.ts";
 import { identifier } from "../../support/database.ts";
 import { imageBaseUrl } from "../../support/environment.ts";
 import { aUser, holderOf, type Person } from "../../support/people.ts";
@@ -7,11 +8,7 @@ import { aRole, give, lock } from "../../support/records.ts";
 import { type Request, useStack } from "../../support/stack.ts";
 
 const stack = useStack();
-let viewer: Person;
-
-beforeAll(async () => {
-  viewer = await holderOf(stack.sql, "view-users");
-});
+const viewer = useHolder(stack, "view-users");
 
 const list = async (query: Request["query"] = {}, as = viewer.token) =>
   (await stack.call("admin-users/list", { as, query })).body;

@@ -1,16 +1,13 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { useHolder } from "../../support/callers.ts";
 import { envelope, forbidden, unauthorized } from "../../support/envelope.ts";
-import { anAdministrator, aSession, aUser, holderOf, type Person } from "../../support/people.ts";
+import { anAdministrator, aSession, aUser, holderOf } from "../../support/people.ts";
 import { lock, lockHolderOf } from "../../support/records.ts";
 import { useStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
 const stack = useStack();
-let editor: Person;
-
-beforeAll(async () => {
-  editor = await holderOf(stack.sql, "edit-users", "view-users");
-});
+const editor = useHolder(stack, "edit-users", "view-users");
 
 const logOut = (id: number | string, as: string | undefined = editor.token) =>
   stack.call("admin-users/logout", { as, path: { id } });

@@ -1,5 +1,5 @@
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { aContributor, addClients } from "../../support/catalogue.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { aContributor } from "../../support/catalogue.ts";
 import { envelope } from "../../support/envelope.ts";
 import { useStack } from "../../support/stack.ts";
 
@@ -7,10 +7,6 @@ const stack = useStack();
 
 const draw = async (client: number): Promise<string> =>
   (await stack.call("contributor/random", { query: { client } })).body;
-
-beforeAll(async () => {
-  await addClients(stack.sql);
-});
 
 beforeEach(() => stack.sql`delete from contributors`);
 

@@ -1,5 +1,5 @@
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { aContributor, addClients, aSeries } from "../../support/catalogue.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { aContributor, aSeries } from "../../support/catalogue.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
@@ -8,10 +8,6 @@ const list = (query: Record<string, string | number> = {}) =>
   stack.call("contributors/list", { query: { client: 1, ...query } });
 const namesIn = ({ body }: { body: { contributors: { first_name: string }[] } }) =>
   body.contributors.map(({ first_name }) => first_name);
-
-beforeAll(async () => {
-  await addClients(stack.sql);
-});
 
 beforeEach(async () => {
   await stack.sql`delete from contributors`;

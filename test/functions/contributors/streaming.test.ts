@@ -1,14 +1,12 @@
 import { request } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
-import { addClients } from "../../support/catalogue.ts";
 import { useStack } from "../../support/stack.ts";
 
 const contributors = 5_000;
 const stack = useStack();
 
 beforeAll(async () => {
-  await addClients(stack.sql);
   await stack.sql`
     insert into contributors (first_name, last_name, slug, public)
     select 'Ann', lpad(n::text, 5, '0'), 'ann-' || n, true from generate_series(1, ${contributors}::int) as n

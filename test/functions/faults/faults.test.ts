@@ -1,14 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startUploads, type UploadStack } from "../../support/uploads.ts";
+import { describe, expect, it } from "vitest";
+import { useUploads } from "../../support/uploads.ts";
 import { runFaults } from "./run.ts";
 
-let stack: UploadStack;
-
-beforeAll(async () => {
-  stack = await startUploads();
-});
-
-afterAll(() => stack.close());
+const stack = useUploads();
 
 /** `COLOPHON_FAULT_REQUESTS=10000` for more; the same seed makes the same plan. */
 const requests = Number(process.env.COLOPHON_FAULT_REQUESTS ?? 400);

@@ -1,18 +1,14 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { useAdministrator, useHolder } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
-import { anAdministrator, holderOf, type Person } from "../../support/people.ts";
+import { holderOf } from "../../support/people.ts";
 import { dataUrl, plain } from "../../support/pictures.ts";
 import { aRole } from "../../support/records.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack({ uploads: true });
-let administrator: Person;
-let editor: Person;
-
-beforeAll(async () => {
-  administrator = await anAdministrator(stack.sql);
-  editor = await holderOf(stack.sql, "edit-contributors", "view-contributors");
-});
+const administrator = useAdministrator(stack);
+const editor = useHolder(stack, "edit-contributors", "view-contributors");
 
 interface Row {
   readonly id: number;

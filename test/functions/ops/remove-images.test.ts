@@ -1,14 +1,13 @@
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { imageBucket } from "../../../infra/local/functions.ts";
 import { key } from "../../support/environment.ts";
-import { notedKeys, pairOf, startUploads, type UploadStack } from "../../support/uploads.ts";
+import { notedKeys, pairOf, useUploads } from "../../support/uploads.ts";
 
-let stack: UploadStack;
+const stack = useUploads();
 let client: S3Client;
 
 beforeAll(async () => {
-  stack = await startUploads();
   client = new S3Client({ endpoint: stack.s3.url, credentials: key, forcePathStyle: true });
 });
 
@@ -18,8 +17,6 @@ beforeEach(async () => {
   stack.dataApi.calls.length = 0;
   stack.s3.requests.length = 0;
 });
-
-afterAll(() => stack.close());
 
 const put = (key: string) =>
   Promise.all(

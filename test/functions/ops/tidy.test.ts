@@ -1,15 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { useAdministrator } from "../../support/callers.ts";
 import { identifier } from "../../support/database.ts";
-import { anAdministrator, aSession, type Person } from "../../support/people.ts";
+import { aSession } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
-let administrator: Person;
-
-beforeAll(async () => {
-  administrator = await anAdministrator(stack.sql);
-});
+const administrator = useAdministrator(stack);
 
 beforeEach(async () => {
   await tidied({});

@@ -1,15 +1,12 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { addClients, aPublisher, aSeries } from "../../support/catalogue.ts";
+import { describe, expect, it } from "vitest";
+import { aPublisher, aSeries } from "../../support/catalogue.ts";
+import { itListsSeries } from "../../support/series-lists.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
 
 const publicationsOf = (id: number | string, query: Record<string, string | number> = {}) =>
   stack.call("publisher/publications", { path: { id }, query: { client: 1, ...query } });
-
-beforeAll(async () => {
-  await addClients(stack.sql);
-});
 
 describe("GET /publisher/publications/{id}", () => {
   it("answers 200 with every field of the interface, all aliases included", async () => {
@@ -68,44 +65,11 @@ describe("GET /publisher/publications/{id}", () => {
     expect(others.filter((each) => "volume" in each)).toEqual([]);
   });
 
-  it("answers 200 ordered, searched and paged, in the client's scope", async () => {
-    const publisher = await aPublisher(stack.sql);
-    for (const name of ["Berserk", "Akira", "Blame!"]) await aSeries(stack.sql, { from: publisher }, { name });
-    await aSeries(stack.sql, { from: publisher }, { name: "Foreign", client_id: 2 });
-    const names = async (query: Record<string, string | number>) =>
-      (await publicationsOf(publisher.id, query)).body.publications.map(({ name }: { name: string }) => name);
-
-    expect(await names({})).toEqual(["Akira", "Berserk", "Blame!"]);
-    expect(await names({ order: "added-desc" })).toEqual(["Blame!", "Akira", "Berserk"]);
-    expect(await names({ search: "b", order: "name-desc" })).toEqual(["Blame!", "Berserk"]);
-    expect((await publicationsOf(publisher.id, { limit: 1, offset: 2 })).body).toMatchObject({
-      max: 3,
-      from: 2,
-      to: 3,
-    });
-  });
-
-  it("finds a series by any of its aliases, too", async () => {
-    const publisher = await aPublisher(stack.sql);
-    const series = await aSeries(stack.sql, { from: publisher }, { name: "Tetsuwan Atom" });
-    await stack.sql`
-      insert into series_aliases (series_id, name, language)
-      values (${series.id}, 'Mighty Atom', 'English'), (${series.id}, 'Mighty Atom!', 'German')
-    `;
-    await aSeries(stack.sql, { from: publisher }, { name: "Another" });
-
-    const { body } = await publicationsOf(publisher.id, { search: "mighty atom" });
-
-    expect(body).toMatchObject({ publications: [{ id: series.id }], max: 1, from: 0, to: 1 });
-  });
-
-  it("answers 200 with an empty list for a publisher of another client", async () => {
-    const publisher = await aPublisher(stack.sql, { client_id: 2 });
-    await aSeries(stack.sql, { from: publisher }, { name: "Shared" });
-
-    expect((await publicationsOf(publisher.id)).body).toEqual({ publications: [], max: 0, from: 0, to: 0 });
-    expect((await publicationsOf(publisher.id, { client: 2 })).body).toMatchObject({
-      publications: [{ name: "Shared" }],
-    });
+  itListsSeries({
+    stack,
+    endpoint: "publisher/publications",
+    field: "publications",
+    relation: "from",
+    anOwner: (columns) => aPublisher(stack.sql, columns),
   });
 });

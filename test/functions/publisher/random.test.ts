@@ -1,15 +1,11 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { addClients, aPublisher } from "../../support/catalogue.ts";
+import { describe, expect, it } from "vitest";
+import { aPublisher } from "../../support/catalogue.ts";
 import { envelope } from "../../support/envelope.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
 
 const draw = (client: number) => stack.call("publisher/random", { query: { client } });
-
-beforeAll(async () => {
-  await addClients(stack.sql);
-});
 
 describe("GET /publisher/random", () => {
   it("answers 404 when there are no publishers", async () => {

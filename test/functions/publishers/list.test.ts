@@ -1,15 +1,11 @@
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { addClients, aPublisher, aSeries } from "../../support/catalogue.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { aPublisher, aSeries } from "../../support/catalogue.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
 
 const list = (query: Record<string, string | number> = {}) => stack.call("publishers/list", { query });
 const namesIn = ({ body }: { body: { publishers: { name: string }[] } }) => body.publishers.map(({ name }) => name);
-
-beforeAll(async () => {
-  await addClients(stack.sql);
-});
 
 beforeEach(() => stack.sql`delete from publishers`);
 

@@ -2,20 +2,19 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type LimitedRole, limitedRoles } from "../../../infra/build/database-role.ts";
 import { digestOf } from "../../../lib/token.ts";
+import { useAdministrator } from "../../support/callers.ts";
 import type { Sql } from "../../support/database.ts";
 import { attempt, logIn } from "../../support/logins.ts";
-import { anAdministrator, type Person } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
 
 /* What somebody tries who has found out the password of a role, and has a connection to the database. */
 
 const stack = useStack();
-let administrator: Person;
+const administrator = useAdministrator(stack);
 let schema: string;
 
 beforeAll(async () => {
   expect(await stack.lambda.invoke("ops-migrate", {})).toMatchObject({ result: {} });
-  administrator = await anAdministrator(stack.sql);
   const [release] = await stack.sql`select schema from releases`;
   schema = release?.schema;
 });

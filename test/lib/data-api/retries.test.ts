@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Fault } from "../../../infra/aws-local/data-api/faults.ts";
-import { addClients } from "../../support/catalogue.ts";
 import { envelope } from "../../support/envelope.ts";
 import { anAdministrator } from "../../support/people.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
@@ -69,7 +68,6 @@ beforeAll(async () => {
   // A function keeps 5 s of its time for itself.
   const limit = timeoutInMilliseconds + 5_000;
   stack = await startStack({ timeouts: { bufferedInMilliseconds: limit, longInMilliseconds: limit } });
-  await addClients(stack.sql);
   token = (await anAdministrator(stack.sql)).token;
 });
 
