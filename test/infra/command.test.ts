@@ -5,10 +5,12 @@ import manifest from "../../package.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "../..");
 
-/** The commands that run a program of this project: name, and file. */
+/** The commands that run a program of this project: name, and file. Those of aws-local have tests beside them. */
 const commands = Object.entries(manifest.scripts).flatMap(([name, script]) => {
   const [, file] = /^node (\S+)/.exec(script) ?? [];
-  return file ? [[name === "start" ? "npm start" : `npm run ${name}`, file] as const] : [];
+  return file && !file.startsWith("infra/aws-local/")
+    ? [[name === "start" ? "npm start" : `npm run ${name}`, file] as const]
+    : [];
 });
 
 /** Runs a program with these words. */

@@ -111,7 +111,8 @@ const writeRegularExpression = (_: string, value: unknown) => (value instanceof 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
 try {
-  process.exitCode = (await prove(readOptions(), stop.signal)) ? 0 : 1;
+  if (process.argv.includes("--help")) console.log(usage);
+  else process.exitCode = (await prove(readOptions(), stop.signal)) ? 0 : 1;
 } catch (error) {
   if (stop.signal.aborted) console.error("Interrupted");
   else console.error(error instanceof Refusal ? error.message : error);

@@ -130,13 +130,13 @@ describe("ops-migrate", () => {
 
     for (const name of ["میخواهم", "می\u200cخواهم", "葛城", "葛\u{e0101}城"]) {
       for (const insert of [
-        sql`insert into users (username, slug) values (${name}, 'user')`,
-        sql`insert into roles (name) values (${name})`,
-        sql`insert into permissions (name) values (${name})`,
-        sql`insert into contributors (first_name, last_name, slug) values ('A', ${name}, 'contributor')`,
-        sql`insert into contributors (first_name, slug) values (${name}, 'contributor')`,
+        () => sql`insert into users (username, slug) values (${name}, 'user')`,
+        () => sql`insert into roles (name) values (${name})`,
+        () => sql`insert into permissions (name) values (${name})`,
+        () => sql`insert into contributors (first_name, last_name, slug) values ('A', ${name}, 'contributor')`,
+        () => sql`insert into contributors (first_name, slug) values (${name}, 'contributor')`,
       ]) {
-        await expect(insert).rejects.toThrow("duplicate key value violates unique constraint");
+        await expect(insert()).rejects.toThrow("duplicate key value violates unique constraint");
       }
     }
     expect(await sql`select username_key from users order by id`).toEqual(
