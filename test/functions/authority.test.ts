@@ -111,13 +111,6 @@ describe.each(byRoute(guarded))("%s", (_, declaration) => {
     const reply = await stack.call(name, { ...request, as: holders.get(declaration.permission ?? "view-users") });
     expect(isOpened(declaration, reply), JSON.stringify(reply.body)).toBe(true);
   });
-
-  it("answers with no-store and without an ETag", async () => {
-    const { headers } = await stack.call(name, { path: { id: 1 }, as: "junk" });
-
-    expect(headers.get("cache-control")).toBe("no-store");
-    expect(headers.get("etag")).toBeNull();
-  });
 });
 
 describe.each(byRoute(endpoints))("%s", (_, declaration) => {

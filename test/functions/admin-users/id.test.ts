@@ -66,53 +66,30 @@ describe("GET /admin-users/id/{id}", () => {
     expect(await loggedIn()).toBe(true);
   });
 
-  it("answers 200 and takes the lock for 15 minutes when the caller may edit", async () => {
+  it.each([
+    ["takes the lock for 15 minutes", undefined, 0, ["editor", 15]],
+    ["leaves the lock to the person who has it", "other", 5, ["other", 5]],
+    ["renews the caller's own lock", "editor", 1, ["editor", 15]],
+    ["takes over a lock that has expired", "other", -1, ["editor", 15]],
+  ] as const)("answers 200 and %s when the caller may edit", async (_, before, minutes, [after, left]) => {
     const user = await aUser(stack.sql);
+    const people = { editor, other: await aUser(stack.sql) };
+    if (before) await lock(stack.sql, user, people[before], minutes);
 
     await show(user.id, editor.token);
 
-    expect(await lockHolderOf(stack.sql, user)).toBe(editor.id);
-    expect(await minutesLeft(user)).toBe(15);
+    expect(await lockHolderOf(stack.sql, user)).toBe(people[after].id);
+    expect(await minutesLeft(user)).toBe(left);
   });
 
-  it("answers 200 and takes no lock when the caller may not edit", async () => {
-    const viewer = await holderOf(stack.sql, "view-users", "edit-roles");
-    const user = await aUser(stack.sql);
-
-    expect((await unchanged(stack, () => show(user.id, viewer.token))).status).toBe(200);
-  });
-
-  it("answers 200 and takes no lock on a user who holds all permissions of the caller and more", async () => {
+  it("answers 200 and takes no lock when the caller may not edit this user, or none", async () => {
     const administrator = await anAdministrator(stack.sql);
+    const other = await holderOf(stack.sql, "view-users", "edit-roles");
+    const user = await aUser(stack.sql);
 
+    // An administrator holds all permissions of the editor and more.
     expect((await unchanged(stack, () => show(administrator.id, editor.token))).status).toBe(200);
-  });
-
-  it("answers 200 and leaves the lock to the person who has it", async () => {
-    const first = await aUser(stack.sql);
-    const user = await aUser(stack.sql);
-    await lock(stack.sql, user, first);
-
-    expect((await unchanged(stack, () => show(user.id, editor.token))).status).toBe(200);
-  });
-
-  it("answers 200 and renews the caller's own lock", async () => {
-    const user = await aUser(stack.sql);
-    await lock(stack.sql, user, editor, 1);
-
-    await show(user.id, editor.token);
-
-    expect(await minutesLeft(user)).toBe(15);
-  });
-
-  it("answers 200 and takes over a lock that has expired", async () => {
-    const user = await aUser(stack.sql);
-    await lock(stack.sql, user, await aUser(stack.sql), -1);
-
-    await show(user.id, editor.token);
-
-    expect(await lockHolderOf(stack.sql, user)).toBe(editor.id);
-    expect(await minutesLeft(user)).toBe(15);
+    expect((await unchanged(stack, () => show(user.id, other.token))).status).toBe(200);
   });
 
   it("answers 200 to all who open it at once, and one of them has the lock", async () => {

@@ -24,29 +24,6 @@ describe("The first administrator", () => {
     expect(body).toMatchObject({ logged_in: true, roles: [{ name: "Administrator" }] });
   });
 
-  it("gets lost permissions back by ops-migrate", async () => {
-    const token = await tokenOf("Ada Lovelace");
-    const { body } = await stack.call("admin-permissions/list", { as: token });
-    const own = body.find(({ name }: { name: string }) => name === "view-users");
-    await stack.call("admin-permissions/delete", { as: token, path: { id: own.id } });
-    expect((await stack.call("admin-users/list", { as: token })).status).toBe(403);
-
-    await stack.lambda.invoke("ops-migrate", {});
-
-    expect((await stack.call("admin-users/list", { as: token })).status).toBe(200);
-  });
-
-  it("can restore a missing permission by adding it", async () => {
-    const token = await tokenOf("Ada Lovelace");
-    const { body } = await stack.call("admin-permissions/list", { as: token });
-    const own = body.find(({ name }: { name: string }) => name === "view-users");
-    await stack.call("admin-permissions/delete", { as: token, path: { id: own.id } });
-
-    await stack.call("admin-permissions/add", { as: token, body: { name: " View-Users", description: "Back again" } });
-
-    expect((await stack.call("admin-users/list", { as: token })).status).toBe(200);
-  });
-
   it("can be replaced by another after the role was deleted in the database", async () => {
     await stack.sql`delete from roles where key = 'administrator'`;
 

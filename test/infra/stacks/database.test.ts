@@ -61,13 +61,6 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     expect(new Set(zones).size).toBe(zones.length);
   });
 
-  it("has a key of its own, which outlives it where it is protected, for its snapshots are under it", () => {
-    const key = template.find(template.one("RDS::DBCluster").Properties.KmsKeyId);
-
-    expect(key).toMatchObject({ Type: "AWS::KMS::Key", Properties: { EnableKeyRotation: true } });
-    expect(key.DeletionPolicy).toBe(given.isProtected ? "RetainExceptOnCreate" : "Delete");
-  });
-
   it("ends statements that nobody waits for, and logs slow ones without what they are about", () => {
     const cluster = template.one("RDS::DBCluster").Properties;
 
@@ -162,15 +155,6 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     expect(Rules).toMatchObject([{ ExpirationInDays: given.trailRetentionDays, Status: "Enabled" }]);
   });
 
-  it("is encrypted, backed up, and its master's password rotated by RDS", () => {
-    expect(template.one("RDS::DBCluster").Properties).toMatchObject({
-      StorageEncrypted: true,
-      BackupRetentionPeriod: given.backupRetentionDays,
-      ManageMasterUserPassword: true,
-    });
-    expect(template.one("RDS::DBCluster").Properties).not.toHaveProperty("MasterUserPassword");
-  });
-
   it("has a secret for each role that functions log in as, as the Data API wants it", () => {
     const secrets = template.all("SecretsManager::Secret").map(({ Properties }) => Properties.GenerateSecretString);
 
@@ -208,18 +192,29 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     });
   });
 
-  it("is protected where its settings say so", () => {
-    const { Properties, DeletionPolicy } = template.one("RDS::DBCluster");
-    expect({ protection: Properties.DeletionProtection, DeletionPolicy }).toEqual(
-      given.isProtected
-        ? { protection: true, DeletionPolicy: "Snapshot" }
-        : { protection: false, DeletionPolicy: "Delete" },
-    );
+  it("is encrypted by a key of its own, backed up, and its master's password rotated by RDS", () => {
+    const { Properties } = template.one("RDS::DBCluster");
+
+    expect(Properties).toMatchObject({
+      StorageEncrypted: true,
+      BackupRetentionPeriod: given.backupRetentionDays,
+      ManageMasterUserPassword: true,
+    });
+    expect(Properties).not.toHaveProperty("MasterUserPassword");
+    expect(template.find(Properties.KmsKeyId)).toMatchObject({
+      Type: "AWS::KMS::Key",
+      Properties: { EnableKeyRotation: true },
+    });
   });
 
-  it("answers on when it is protected and a restored one takes its place", () => {
-    const kept = given.isProtected ? "Retain" : "Delete";
-    for (const each of template.all("RDS::DBInstance")) expect(each.UpdateReplacePolicy).toBe(kept);
+  it("is protected where its settings say so, with the key of its snapshots, and answers on when it is restored", () => {
+    const { Properties, DeletionPolicy } = template.one("RDS::DBCluster");
+    const policies = [DeletionPolicy, template.find(Properties.KmsKeyId).DeletionPolicy];
+
+    expect(Properties.DeletionProtection).toBe(given.isProtected);
+    expect(policies).toEqual(given.isProtected ? ["Snapshot", "RetainExceptOnCreate"] : ["Delete", "Delete"]);
+    for (const each of template.all("RDS::DBInstance"))
+      expect(each.UpdateReplacePolicy).toBe(given.isProtected ? "Retain" : "Delete");
   });
 
   it("is in a network without routes out", () => {

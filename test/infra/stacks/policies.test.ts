@@ -202,21 +202,6 @@ describe("The secret of a function", () => {
   });
 });
 
-describe("A public function", () => {
-  const isPublic = endpoints.filter(({ permission }) => !permission).map(functionName);
-
-  it.each(settings.stages.map(({ name }) => name))("of stage %s sees no bucket", (stage) => {
-    const template = synthesis.template(`colophon-${stage}`);
-    for (const name of isPublic) {
-      const lambda = template.all("Lambda::Function").find(({ Properties }) => {
-        return Properties.FunctionName === `colophon-${stage}-${name}`;
-      });
-      expect(Object.keys(lambda?.Properties.Environment.Variables)).not.toContain("IMAGE_BUCKET");
-      expect(Object.keys(lambda?.Properties.Environment.Variables)).toContain("DATABASE_CLUSTER_ARN");
-    }
-  });
-});
-
 describe("Every function that needs a variable", () => {
   it("gets it", () => {
     for (const stack of stacks) {

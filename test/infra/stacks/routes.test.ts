@@ -205,12 +205,12 @@ async function assetOf(template: Template, name: string): Promise<string[]> {
 }
 
 describe("A stage without uploads", () => {
-  it("has no bucket and no CDN, and schedules nothing for images", () => {
+  it("has no bucket, no CDN and no queue, and schedules nothing for images", () => {
     const template = synthesis.template("colophon-dev");
     const types = new Set(template.resources.map(({ Type }) => Type.split("::")[1]));
 
-    for (const type of ["S3", "CloudFront"]) expect(types).not.toContain(type);
-    expect(template.text).not.toMatch(/IMAGE_BUCKET|s3:/);
+    for (const type of ["S3", "CloudFront", "SQS"]) expect(types).not.toContain(type);
+    expect(template.text).not.toMatch(/IMAGE_BUCKET|s3:|ops-invalidate-images/);
   });
 
   it("ships no sharp", async () => {
@@ -234,23 +234,6 @@ describe("A stage with uploads", () => {
     expect(shipping.sort()).toEqual([
       ["admin-contributors-update-avatar", file],
       ["admin-users-update-image", file],
-    ]);
-  });
-
-  it("gives the bucket's name to those who make or remove images alone", () => {
-    const template = synthesis.template("colophon-prod");
-    const having = template
-      .all("Lambda::Function")
-      .filter((each) => each.Properties.Environment.Variables.IMAGE_BUCKET);
-
-    expect(having.map((each) => byName(each).replace("colophon-prod-", "")).sort()).toEqual([
-      "admin-contributors-delete",
-      "admin-contributors-delete-avatar",
-      "admin-contributors-update-avatar",
-      "admin-users-delete",
-      "admin-users-delete-image",
-      "admin-users-update-image",
-      "ops-remove-images",
     ]);
   });
 });

@@ -97,12 +97,3 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("What leaves the
     expect(template.resources.filter(({ Type }) => Type.startsWith("Custom::"))).toEqual([]);
   });
 });
-
-describe.each(settings.stages.filter(({ uploads }) => !uploads))("The stage $name, without uploads", (stage) => {
-  it("has nothing that waits for removals", () => {
-    const template = synthesis.template(`colophon-${stage.name}`);
-
-    expect(template.all("SQS::Queue")).toEqual([]);
-    expect(template.text).not.toContain(name);
-  });
-});
