@@ -8,6 +8,7 @@ import { type Permission, permissions } from "../../lib/contract/permissions.ts"
 import { aContributor } from "../support/catalogue.ts";
 import { envelope, forbidden, unauthorized } from "../support/envelope.ts";
 import { anAdministrator, aSession, aUser, holderOf } from "../support/people.ts";
+import { tinyImage } from "../support/pictures.ts";
 import { aPermission, aRole } from "../support/records.ts";
 import { type Reply, type Request, useStack } from "../support/stack.ts";
 import { unchanged, whileDatabaseFails } from "../support/unchanged.ts";
@@ -41,9 +42,6 @@ async function requestFor(declaration: Declaration): Promise<Request> {
       : {}),
   };
 }
-
-const tinyImage =
-  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /** Deleting an image that is not there is a 500 of the interface, given only to those who may. */
 const isOpened = ({ files, method }: Declaration, { status }: Reply) =>

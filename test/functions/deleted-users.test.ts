@@ -1,19 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { useAdministrator } from "../support/callers.ts";
 import { envelope } from "../support/envelope.ts";
 import type { Person } from "../support/people.ts";
-import { dataUrl, plain } from "../support/pictures.ts";
+import { tinyImage as image } from "../support/pictures.ts";
 import type { Request } from "../support/stack.ts";
 import { expectAgreement, useUploads } from "../support/uploads.ts";
 
 const stack = useUploads();
 const administrator = useAdministrator(stack);
-let image: string;
-
-beforeAll(async () => {
-  image = dataUrl(await plain().png().toBuffer());
-});
 
 const call = (name: string, request: Omit<Request, "as">) => stack.call(name, { as: administrator.token, ...request });
 

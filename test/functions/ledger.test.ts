@@ -6,18 +6,13 @@ import { useAdministrator } from "../support/callers.ts";
 import { aContributor, type Entry } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
 import { aUser, type Person } from "../support/people.ts";
-import { dataUrl, plain } from "../support/pictures.ts";
+import { tinyImage as image } from "../support/pictures.ts";
 import { aPermission, aRole, defaultRoleId, give, type Named, permissionId } from "../support/records.ts";
 import type { Request } from "../support/stack.ts";
 import { useUploads } from "../support/uploads.ts";
 
 const stack = useUploads();
 const administrator = useAdministrator(stack);
-let image: string;
-
-beforeAll(async () => {
-  image = dataUrl(await plain().png().toBuffer());
-});
 
 const longest = "漢".repeat(255);
 const permissionsMax = 500;

@@ -1,9 +1,9 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { useAdministrator } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { envelope, invalidParameter } from "../support/envelope.ts";
 import { aUser } from "../support/people.ts";
-import { dataUrl, plain } from "../support/pictures.ts";
+import { tinyImage as image } from "../support/pictures.ts";
 import { aPermission, aRole } from "../support/records.ts";
 import { rounds } from "../support/rounds.ts";
 import { type Request, useStack } from "../support/stack.ts";
@@ -11,11 +11,6 @@ import { unchanged } from "../support/unchanged.ts";
 
 const stack = useStack({ uploads: true });
 const administrator = useAdministrator(stack);
-let image: string;
-
-beforeAll(async () => {
-  image = dataUrl(await plain().png().toBuffer());
-});
 
 const call = (name: string, id: number, request: Partial<Request> = {}) =>
   stack.call(name, { as: administrator.token, path: { id }, ...request });

@@ -73,3 +73,7 @@ export const sizeOf = async (bytes: Buffer): Promise<[number, number]> => {
   const { width, height } = await sharp(bytes).metadata();
   return [width, height];
 };
+
+/** A PNG of one pixel as a data URL, where it does not matter which image it is. */
+export const tinyImage =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

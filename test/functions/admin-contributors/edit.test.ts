@@ -15,10 +15,10 @@ const detail = async ({ id }: Entry) =>
   (await stack.call("admin-contributors/id", { as: editor.token, path: { id } })).body;
 const name = () => `Name ${crypto.randomUUID()}`;
 
-/** A contributor with an alias, a description and a relation. */
 /** Somebody to be related to. */
 let other = 0;
 
+/** A contributor with an alias, a description and a relation. */
 async function furnished() {
   const { sql } = stack;
   const contributor = await aContributor(sql, { last_name: "Old", gender: "male", type: "author" });
