@@ -20,7 +20,10 @@ export default defineConfig({
     isolate: false,
     // Tests reach functions through their bundles, of which the test runner knows nothing.
     watchTriggerPatterns: [
-      { pattern: /\/functions\/(.+)\.ts$/, testsToRun: (_, [, stem]) => `test/functions/${stem}.test.ts` },
+      {
+        pattern: /\/functions\/(.+)\.ts$/,
+        testsToRun: (_, [, endpointPath]) => `test/functions/${endpointPath}.test.ts`,
+      },
       { pattern: /\/lib\/.+\.(ts|sql)$/, testsToRun: () => globSync("test/{functions,lib}/**/*.test.ts") },
     ],
     // Functions log a line a request, and faults that tests ask for; only failing tests show theirs.

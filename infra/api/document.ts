@@ -37,7 +37,7 @@ export const streamSecondsMax = ({ streams }: Pick<StageSettings, "streams">): n
 function operations(declarations: readonly Declaration[], props: ApiDocumentProps) {
   const { allowedOrigins, uploads } = props.settings;
   const operation = (each: Declaration) =>
-    each.files && !uploads
+    each.needsFileService && !uploads
       ? errorMock(each, noFileServiceResponse.status, envelopeOf(noFileServiceResponse), allowedOrigins)
       : proxy(each, props);
   return {
@@ -50,7 +50,7 @@ function operations(declarations: readonly Declaration[], props: ApiDocumentProp
 
 /** Lists can have any length, so they are streamed. A stream may take as long as the timeout of its function. */
 function proxy(declaration: Declaration, { settings, partition, region, functionArnOf, invokerArn }: ApiDocumentProps) {
-  const isStream = "list" in declaration.answers;
+  const isStream = "list" in declaration.response;
   const [version, action] = isStream ? ["2021-11-15", "response-streaming-invocations"] : ["2015-03-31", "invocations"];
   const functionArn = functionArnOf(functionName(declaration));
   return {

@@ -21,8 +21,8 @@ export interface PublicRead {
 export const publicReads = (endpoints: readonly Declaration[]): PublicRead[] =>
   endpoints
     .filter(({ method, permission }) => method === "GET" && !permission)
-    .map(({ path, query = {}, volatile }) => ({
+    .map(({ path, query = {}, notCacheable }) => ({
       pattern: path.replace(/\{\w+\}/g, "*"),
       parameters: Object.keys(query).sort(),
-      isCached: !volatile,
+      isCached: !notCacheable,
     }));

@@ -4,7 +4,7 @@ import { mkdir, readdir, rm } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { join, relative, resolve } from "node:path";
 import { type BuildFailure, type BuildOptions, build as bundle, formatMessages, type Metafile } from "esbuild";
-import { stem } from "../../lib/contract/declare.ts";
+import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { runCommand } from "../command.ts";
 
@@ -12,7 +12,7 @@ export interface BuiltFunction {
   /** The Lambda's name without a stack's prefix: `admin-roles-list`. */
   readonly name: string;
   /** `admin-roles/list` */
-  readonly stem: string;
+  readonly endpointPath: string;
   readonly file: string;
   readonly bytes: number;
   /** The project's own files in it: `lib/data-api/client.ts`. */
@@ -60,10 +60,13 @@ export const bundling = () =>
 
 const functions = join(root, "functions");
 
-/** esbuild's options for functions: each becomes `<outdir>/<stem>/index.mjs`, with its source map beside it. */
-const bundlingOf = (stems: readonly string[], outdir: string) =>
+/** esbuild's options for functions: each becomes `<outdir>/<path>/index.mjs`, with its source map beside it. */
+const bundlingOf = (endpointPaths: readonly string[], outdir: string) =>
   ({
-    entryPoints: stems.map((stem) => ({ in: join(functions, `${stem}.ts`), out: `${stem}/index` })),
+    entryPoints: endpointPaths.map((endpointPath) => ({
+      in: join(functions, `${endpointPath}.ts`),
+      out: `${endpointPath}/index`,
+    })),
     outdir: resolve(outdir),
     outExtension: { ".js": ".mjs" },
     absWorkingDir: root,
@@ -77,13 +80,18 @@ const bundlingOf = (stems: readonly string[], outdir: string) =>
 export async function build(options: { readonly outdir: string }): Promise<BuiltFunction[]> {
   const outdir = resolve(options.outdir);
   const entries = (await readdir(functions, { recursive: true })).filter((file) => file.endsWith(".ts")).sort();
-  const stems = entries.map((file) => file.replace(/\.ts$/, "").replaceAll("\\", "/"));
+  const endpointPaths = entries.map((file) => file.replace(/\.ts$/, "").replaceAll("\\", "/"));
   await rm(outdir, { recursive: true, force: true });
   await mkdir(outdir, { recursive: true });
-  const { metafile } = await bundle({ ...bundlingOf(stems, outdir), logLevel: "warning" });
-  return stems.map((stem) => {
-    const file = join(outdir, stem, "index.mjs");
-    return { name: stem.replaceAll("/", "-"), stem, file, ...contentOf(metafile.outputs[relative(root, file)]) };
+  const { metafile } = await bundle({ ...bundlingOf(endpointPaths, outdir), logLevel: "warning" });
+  return endpointPaths.map((endpointPath) => {
+    const file = join(outdir, endpointPath, "index.mjs");
+    return {
+      name: endpointPath.replaceAll("/", "-"),
+      endpointPath,
+      file,
+      ...contentOf(metafile.outputs[relative(root, file)]),
+    };
   });
 }
 
@@ -104,9 +112,9 @@ function contentOf(
  * Bundles one function.
  * @throws with esbuild's messages and the lines that they are about, when the code is broken
  */
-export async function buildAgain(stem: string, outdir: string): Promise<void> {
+export async function buildAgain(endpointPath: string, outdir: string): Promise<void> {
   try {
-    await bundle({ ...bundlingOf([stem], outdir), logLevel: "silent" });
+    await bundle({ ...bundlingOf([endpointPath], outdir), logLevel: "silent" });
   } catch (error) {
     const { errors } = error as Partial<BuildFailure>;
     if (!errors) throw error;
@@ -118,9 +126,12 @@ export async function buildAgain(stem: string, outdir: string): Promise<void> {
 const bytesMax = 360_000;
 const fileServiceBytesMax = 420_000;
 
-const fileService = new Set(endpoints.filter(({ files, removesImages }) => files || removesImages).map(stem));
+const fileService = new Set(
+  endpoints.filter(({ needsFileService, deletesImage }) => needsFileService || deletesImage).map(endpointPath),
+);
 
-const isTooLarge = (each: BuiltFunction) => each.bytes > (fileService.has(each.stem) ? fileServiceBytesMax : bytesMax);
+const isTooLarge = (each: BuiltFunction) =>
+  each.bytes > (fileService.has(each.endpointPath) ? fileServiceBytesMax : bytesMax);
 
 const usage = "npm run build\n  bundles every function to dist/, and fails when one is too large";
 

@@ -13,7 +13,7 @@ const inputs = ["functions", "lib", "infra/build", "package-lock.json", "tsconfi
 export async function buildOrReuse({ outdir }: { readonly outdir: string }): Promise<BuiltFunction[]> {
   const kept = await cachedFolder("bundles", inputs, async (folder) => {
     const built = await build({ outdir: folder });
-    const relative = built.map((each) => ({ ...each, file: `${each.stem}/index.mjs` }));
+    const relative = built.map((each) => ({ ...each, file: `${each.endpointPath}/index.mjs` }));
     await writeFile(join(folder, list), JSON.stringify(relative));
   });
   await rm(outdir, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { stem } from "../../lib/contract/declare.ts";
+import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { openApiText } from "../api/openapi/document.ts";
 import { documentFile } from "../api/openapi/file.ts";
@@ -14,7 +14,7 @@ const filesIn = async (folder: string) =>
 export async function gaps(): Promise<string[]> {
   const all = (await Promise.all(["functions", "events", "test/functions"].map(filesIn))).flat();
   const has = new Set(all);
-  const served = new Set(endpoints.map(stem));
+  const served = new Set(endpoints.map(endpointPath));
   const needed = all
     .filter((file) => /^functions\/.*\.ts$/.test(file))
     .map((file) => file.slice("functions/".length, -".ts".length));

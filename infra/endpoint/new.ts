@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
-import { stem } from "../../lib/contract/declare.ts";
+import { endpointPath } from "../../lib/contract/declare.ts";
 import { runCommand, UsageError } from "../command.ts";
 
 const usage =
@@ -44,7 +44,7 @@ export async function copyEndpoint(root: string, { method, path, like }: NewEndp
   const parameterOf = (text: string) => /\{\w+\}/.exec(text)?.[0] ?? "no parameter";
   if (parameterOf(path) !== parameterOf(itsPath))
     throw new UsageError(`The path of ${like} has ${parameterOf(itsPath)}`);
-  const name = stem({ path: path as `/${string}` });
+  const name = endpointPath({ path: path as `/${string}` });
   if (existsSync(join(root, `functions/${name}.ts`))) throw new UsageError(`There is functions/${name}.ts already`);
 
   const newName = nameOf(name, method, declared);
@@ -157,7 +157,7 @@ if (import.meta.main) {
     const files = await copyEndpoint(root, { method, path, like });
     console.log(`${files.map((file) => relative(process.cwd(), join(root, file))).join("\n")}
 
-It answers as ${like} does. Now change what is different: the declaration (summary, permission, parameters, answers,
+It answers as ${like} does. Now change what is different: the declaration (summary, permission, parameters, response,
 errors), then query or change, event and tests. Then run npm run openapi, npm run check, and its tests.`);
   });
 }

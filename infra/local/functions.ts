@@ -9,8 +9,8 @@ const named = (isRight: (endpoint: (typeof endpoints)[number]) => unknown) =>
   new Set(endpoints.filter(isRight).map(functionName));
 
 const all = named(() => true);
-const streaming = named(({ answers }) => "list" in answers);
-const imaging = named(({ files, method }) => files && method === "POST");
+const streaming = named(({ response }) => "list" in response);
+const imaging = named(({ needsFileService, method }) => needsFileService && method === "POST");
 
 export interface Timeouts {
   /** Of functions that answer API Gateway in one piece. */

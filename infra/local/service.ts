@@ -15,10 +15,10 @@ import { validTokens } from "./demo/tokens.ts";
 import type { Series } from "./demo/types.ts";
 import { docs } from "./docs.ts";
 import { localDocument } from "./document.ts";
-import { openEdits } from "./edits.ts";
 import { imageBucket, settingsOf, variablesOf } from "./functions.ts";
 import { imagePages } from "./images.ts";
 import { printLog } from "./log.ts";
+import { openEdits } from "./rebuild-on-edit.ts";
 import { newSecrets } from "./secrets.ts";
 
 export interface ServiceOptions extends DatabaseOptions {
@@ -61,7 +61,11 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const url = `http://localhost:${port}`;
   const allowedOrigins = [url, `http://127.0.0.1:${port}`, viteOrigin, ...options.origins];
   const stage = { database: database.name, allowedOrigins, imageBaseUrl: `${url}/images`, uploads };
-  const edits = openEdits({ outdir, stems: new Map(built.map(({ name, stem }) => [name, stem])), report });
+  const edits = openEdits({
+    outdir,
+    endpointPaths: new Map(built.map(({ name, endpointPath }) => [name, endpointPath])),
+    report,
+  });
   let tokens: readonly string[] = [];
 
   const aws = await startAwsLocal({

@@ -18,7 +18,7 @@ import { runCommand } from "../command.ts";
 import { defaultName } from "./database.ts";
 import { databaseUrlFrom } from "./database-url.ts";
 import { settingsOf, variablesOf } from "./functions.ts";
-import { planOf, type Statement } from "./plan.ts";
+import { planOf, type Statement } from "./query-plan.ts";
 import { newSecrets } from "./secrets.ts";
 import { builds } from "./service.ts";
 

@@ -47,7 +47,7 @@ export const checkRegions = ({ account, databases, stages }: Settings): Issue[] 
   }),
 ];
 
-const lists = endpoints.filter(({ answers }) => "list" in answers).length;
+const lists = endpoints.filter(({ response }) => "list" in response).length;
 /** Lambda keeps this much for functions without reserved concurrency ("Configuring reserved concurrency"). */
 const unreservedMin = 100;
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { stem } from "../../lib/contract/declare.ts";
+import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import type { SmokeRequest } from "../../lib/operators/smoke.ts";
 
@@ -13,11 +13,13 @@ const events = join(import.meta.dirname, "../../events");
  */
 export const smokeRequests = (whose: "public" | "all"): readonly SmokeRequest[] =>
   endpoints
-    .filter(({ method, locks, permission }) => method === "GET" && !locks && (whose === "all" || !permission))
+    .filter(
+      ({ method, takesEditLock, permission }) => method === "GET" && !takesEditLock && (whose === "all" || !permission),
+    )
     .map((declaration) => {
       const { path, queryStringParameters } = JSON.parse(
-        readFileSync(join(events, `${stem(declaration)}.json`), "utf8"),
+        readFileSync(join(events, `${endpointPath(declaration)}.json`), "utf8"),
       );
       const query = new URLSearchParams(queryStringParameters ?? {}).toString();
-      return { endpoint: stem(declaration), target: query ? `${path}?${query}` : path };
+      return { endpoint: endpointPath(declaration), target: query ? `${path}?${query}` : path };
     });

@@ -55,7 +55,7 @@ export class DatabaseStack extends Stack {
         new ServiceFunction(this, packaged.name, {
           ...shared,
           packaged,
-          description: `For operators: ${packaged.stem}`,
+          description: `For operators: ${packaged.endpointPath}`,
           resources: [
             databaseRoleOf(packaged.name) === "master"
               ? ownResource(cluster, packaged)
@@ -74,7 +74,7 @@ export class DatabaseStack extends Stack {
       new OperatorsTrail(this, "Trail", {
         database: settings.name,
         functions: functions.map(({ lambda }) => lambda),
-        keptDays: settings.trailRetentionDays,
+        retentionDays: settings.trailRetentionDays,
         logRetentionDays: settings.logRetentionDays,
         isProtected: settings.isProtected,
       });

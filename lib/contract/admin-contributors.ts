@@ -6,16 +6,16 @@ import { link } from "./links.ts";
 import {
   bodyId,
   flag,
-  id,
   image,
   limit,
   list,
   name,
-  numericId,
   offset,
-  optionalId,
   optionalName,
+  optionalQueryId,
   order,
+  pathInteger,
+  queryId,
   requiredText,
   search,
   source,
@@ -31,8 +31,8 @@ export const listAdminContributors = declare({
   method: "GET",
   path: "/admin-contributors",
   permission: "view-contributors",
-  query: { order: order("name-asc", "name-desc"), limit, offset, search, client: id },
-  answers: { list: "AdminContributorListItem", field: "contributors" },
+  query: { order: order("name-asc", "name-desc"), limit, offset, search, client: queryId },
+  response: { list: "AdminContributorListItem", field: "contributors" },
   errors: {},
 });
 
@@ -41,10 +41,10 @@ export const getAdminContributor = declare({
   method: "GET",
   path: "/admin-contributors/id/{id}",
   permission: "view-contributors",
-  parameters: { id: numericId },
-  answers: { record: "AdminContributor" },
+  parameters: { id: pathInteger },
+  response: { record: "AdminContributor" },
   errors: { 404: missing },
-  locks: true,
+  takesEditLock: true,
 });
 
 export const addContributor = declare({
@@ -52,9 +52,9 @@ export const addContributor = declare({
   method: "POST",
   path: "/admin-contributors/add",
   permission: "add-contributors",
-  query: { client: optionalId },
+  query: { client: optionalQueryId },
   body: { first_name: name, last_name: optionalName },
-  answers: { message: "Contributor added" },
+  response: { message: "Contributor added" },
   errors: { 409: taken, 500: "An error occurred while adding the contributor" },
 });
 
@@ -95,7 +95,7 @@ export const editContributor = declare({
   method: "POST",
   path: "/admin-contributors/edit/{id}",
   permission: "edit-contributors",
-  parameters: { id: numericId },
+  parameters: { id: pathInteger },
   body: {
     first_name: name,
     last_name: optionalName,
@@ -112,7 +112,7 @@ export const editContributor = declare({
     removed_relations: removed,
     modified_relations: list(modifiedRelation),
   },
-  answers: { message: "Contributor updated" },
+  response: { message: "Contributor updated" },
   errors: { 404: missing, 409: taken, 500: "An error occurred while updating the contributor" },
 });
 
@@ -121,10 +121,10 @@ export const deleteContributor = declare({
   method: "DELETE",
   path: "/admin-contributors/delete/{id}",
   permission: "delete-contributors",
-  parameters: { id: numericId },
-  answers: { message: "Contributor deleted" },
+  parameters: { id: pathInteger },
+  response: { message: "Contributor deleted" },
   errors: { 404: missing, 500: "An error occurred while deleting the contributor" },
-  removesImages: true,
+  deletesImage: true,
 });
 
 export const updateAvatar = declare({
@@ -132,11 +132,11 @@ export const updateAvatar = declare({
   method: "POST",
   path: "/admin-contributors/update-avatar/{id}",
   permission: "edit-contributors",
-  parameters: { id: numericId },
+  parameters: { id: pathInteger },
   body: { image },
-  answers: { message: "Contributor avatar updated" },
+  response: { message: "Contributor avatar updated" },
   errors: { 404: missing, 500: "An error occurred while updating the contributor avatar", 503: noFileService },
-  files: true,
+  needsFileService: true,
 });
 
 export const deleteAvatar = declare({
@@ -144,8 +144,8 @@ export const deleteAvatar = declare({
   method: "DELETE",
   path: "/admin-contributors/delete-avatar/{id}",
   permission: "edit-contributors",
-  parameters: { id: numericId },
-  answers: { message: "Contributor avatar deleted" },
+  parameters: { id: pathInteger },
+  response: { message: "Contributor avatar deleted" },
   errors: { 404: missing, 500: "An error occurred while deleting the contributor avatar", 503: noFileService },
-  files: true,
+  needsFileService: true,
 });

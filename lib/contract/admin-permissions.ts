@@ -1,5 +1,5 @@
 import { declare } from "./declare.ts";
-import { name, requiredShortText, textId } from "./parameters.ts";
+import { name, pathId, requiredShortText } from "./parameters.ts";
 
 /* Permissions (README.md, "Permissions"). */
 
@@ -13,7 +13,7 @@ export const listPermissions = declare({
   method: "GET",
   path: "/admin-permissions",
   permission: "view-permissions",
-  answers: { list: "Permission" },
+  response: { list: "Permission" },
   errors: {},
 });
 
@@ -22,8 +22,8 @@ export const getPermission = declare({
   method: "GET",
   path: "/admin-permissions/id/{id}",
   permission: "view-permissions",
-  parameters: { id: textId },
-  answers: { record: "Permission" },
+  parameters: { id: pathId },
+  response: { record: "Permission" },
   errors: { 404: missing },
 });
 
@@ -32,9 +32,9 @@ export const editPermission = declare({
   method: "POST",
   path: "/admin-permissions/edit/{id}",
   permission: "edit-permissions",
-  parameters: { id: textId },
+  parameters: { id: pathId },
   body: { name, description: requiredShortText },
-  answers: { message: "Permission updated" },
+  response: { message: "Permission updated" },
   errors: { 404: missing, 409: taken, 500: failed },
   forbids: { 1: lacking },
 });
@@ -45,7 +45,7 @@ export const addPermission = declare({
   path: "/admin-permissions/add",
   permission: "add-permissions",
   body: { name, description: requiredShortText },
-  answers: { message: "Permission added" },
+  response: { message: "Permission added" },
   errors: { 409: taken, 500: failed },
 });
 
@@ -54,8 +54,8 @@ export const deletePermission = declare({
   method: "DELETE",
   path: "/admin-permissions/delete/{id}",
   permission: "delete-permissions",
-  parameters: { id: textId },
-  answers: { message: "Permission deleted" },
+  parameters: { id: pathId },
+  response: { message: "Permission deleted" },
   errors: { 404: missing, 500: failed },
   forbids: {
     1: lacking,

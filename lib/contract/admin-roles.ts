@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
-import { bodyId, list, name, requiredShortText, shortText, textId } from "./parameters.ts";
+import { bodyId, list, name, pathId, requiredShortText, shortText } from "./parameters.ts";
 
 /* Roles (README.md, "Roles"). */
 
@@ -16,7 +16,7 @@ export const listRoles = declare({
   method: "GET",
   path: "/admin-roles",
   permission: "view-roles",
-  answers: { list: "RoleListItem" },
+  response: { list: "RoleListItem" },
   errors: {},
 });
 
@@ -25,8 +25,8 @@ export const getRole = declare({
   method: "GET",
   path: "/admin-roles/id/{id}",
   permission: "view-roles",
-  parameters: { id: textId },
-  answers: { record: "Role" },
+  parameters: { id: pathId },
+  response: { record: "Role" },
   errors: { 404: missing },
 });
 
@@ -35,14 +35,14 @@ export const editRole = declare({
   method: "POST",
   path: "/admin-roles/edit/{id}",
   permission: "edit-roles",
-  parameters: { id: textId },
+  parameters: { id: pathId },
   body: {
     name,
     description: z.optional(z.nullable(shortText)),
     added_permissions: permissions,
     removed_permissions: permissions,
   },
-  answers: { message: "Role updated" },
+  response: { message: "Role updated" },
   errors: { 404: missing, 409: taken, 500: failed },
   forbids: {
     1: "an added permission is one that the caller lacks",
@@ -57,7 +57,7 @@ export const addRole = declare({
   path: "/admin-roles/add",
   permission: "add-roles",
   body: { name, description: requiredShortText },
-  answers: { message: "Role added" },
+  response: { message: "Role added" },
   errors: { 409: taken, 500: failed },
 });
 
@@ -66,8 +66,8 @@ export const deleteRole = declare({
   method: "DELETE",
   path: "/admin-roles/delete/{id}",
   permission: "delete-roles",
-  parameters: { id: textId },
-  answers: { message: "Role deleted" },
+  parameters: { id: pathId },
+  response: { message: "Role deleted" },
   errors: { 404: missing, 405: "Cannot delete default role", 500: failed },
   forbids: {
     1: "users would get the default role, which has a permission that the caller lacks",

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import { noFileService } from "./errors.ts";
-import { bodyId, flag, image, limit, list, name, offset, order, search, textId } from "./parameters.ts";
+import { bodyId, flag, image, limit, list, name, offset, order, pathId, search } from "./parameters.ts";
 
 /* Users (README.md, "Users"). */
 
@@ -19,9 +19,9 @@ export const listUsers = declare({
     limit,
     offset,
     search,
-    role: z.optional(textId),
+    role: z.optional(pathId),
   },
-  answers: { list: "UserListItem", field: "users" },
+  response: { list: "UserListItem", field: "users" },
   errors: {},
 });
 
@@ -30,10 +30,10 @@ export const getUser = declare({
   method: "GET",
   path: "/admin-users/id/{id}",
   permission: "view-users",
-  parameters: { id: textId },
-  answers: { record: "User" },
+  parameters: { id: pathId },
+  response: { record: "User" },
   errors: missing,
-  locks: true,
+  takesEditLock: true,
 });
 
 export const editUser = declare({
@@ -41,9 +41,9 @@ export const editUser = declare({
   method: "POST",
   path: "/admin-users/edit/{id}",
   permission: "edit-users",
-  parameters: { id: textId },
+  parameters: { id: pathId },
   body: { username: name, age_verified: flag, added_roles: list(bodyId), removed_roles: list(bodyId) },
-  answers: { message: "User updated" },
+  response: { message: "User updated" },
   errors: { ...failing, 409: "Username already taken" },
   forbids: {
     1: "an added role, or the default role in place of the last one, has a permission that the caller lacks",
@@ -57,14 +57,14 @@ export const deleteUser = declare({
   method: "DELETE",
   path: "/admin-users/delete/{id}",
   permission: "delete-users",
-  parameters: { id: textId },
-  answers: { message: "User deleted" },
+  parameters: { id: pathId },
+  response: { message: "User deleted" },
   errors: failing,
   forbids: {
     2: outranked,
     3: "the user has the Administrator role, and the caller does not, or nobody else does",
   },
-  removesImages: true,
+  deletesImage: true,
 });
 
 export const logOutUser = declare({
@@ -72,8 +72,8 @@ export const logOutUser = declare({
   method: "POST",
   path: "/admin-users/logout/{id}",
   permission: "edit-users",
-  parameters: { id: textId },
-  answers: { message: "User logged out" },
+  parameters: { id: pathId },
+  response: { message: "User logged out" },
   errors: failing,
   forbids: { 2: outranked },
 });
@@ -83,12 +83,12 @@ export const updateUserImage = declare({
   method: "POST",
   path: "/admin-users/update-image/{id}",
   permission: "edit-users",
-  parameters: { id: textId },
+  parameters: { id: pathId },
   body: { image },
-  answers: { message: "Profile image updated" },
+  response: { message: "Profile image updated" },
   errors: { ...failing, 503: noFileService },
   forbids: { 2: outranked },
-  files: true,
+  needsFileService: true,
 });
 
 export const deleteUserImage = declare({
@@ -96,9 +96,9 @@ export const deleteUserImage = declare({
   method: "DELETE",
   path: "/admin-users/delete-image/{id}",
   permission: "edit-users",
-  parameters: { id: textId },
-  answers: { message: "Profile image deleted" },
+  parameters: { id: pathId },
+  response: { message: "Profile image deleted" },
   errors: { ...failing, 503: noFileService },
   forbids: { 2: outranked },
-  files: true,
+  needsFileService: true,
 });

@@ -1,5 +1,5 @@
 import { declare } from "./declare.ts";
-import { id, limit, numericId, offset, optionalText, order, search, slug, userLanguage } from "./parameters.ts";
+import { limit, offset, optionalText, order, pathInteger, queryId, search, slug, userLanguage } from "./parameters.ts";
 
 /* Public contributors (README.md, "Public contributors (no authentication)"). */
 
@@ -13,9 +13,9 @@ export const listContributors = declare({
     search,
     limit,
     offset,
-    client: id,
+    client: queryId,
   },
-  answers: { list: "ContributorListItem", field: "contributors" },
+  response: { list: "ContributorListItem", field: "contributors" },
   errors: {},
 });
 
@@ -24,7 +24,7 @@ export const getContributor = declare({
   method: "GET",
   path: "/contributor/slug/{slug}",
   parameters: { slug },
-  answers: { record: "Contributor" },
+  response: { record: "Contributor" },
   errors: { 404: "Contributor not found" },
 });
 
@@ -32,25 +32,25 @@ export const getRandomContributor = declare({
   summary: "Gives the slug of a random published contributor of a client",
   method: "GET",
   path: "/contributor/random",
-  query: { client: id },
-  answers: { record: "Slug" },
+  query: { client: queryId },
+  response: { record: "Slug" },
   errors: { 404: "No contributors found" },
-  volatile: true,
+  notCacheable: true,
 });
 
 export const listWorks = declare({
   summary: "Lists the works of a contributor",
   method: "GET",
   path: "/contributor/works/{id}",
-  parameters: { id: numericId },
+  parameters: { id: pathInteger },
   query: {
     limit,
     offset,
     search,
     order: order("name-asc", "name-desc", "added-asc", "added-desc"),
     user_lang: userLanguage,
-    client: id,
+    client: queryId,
   },
-  answers: { list: "Work", field: "works" },
+  response: { list: "Work", field: "works" },
   errors: {},
 });

@@ -1,20 +1,20 @@
 import type * as z from "zod/mini";
-import type * as answers from "./answers.ts";
 import type { Permission } from "./permissions.ts";
+import type * as responses from "./responses.ts";
 
-/** Names of the answer schemas in answers.ts; the OpenAPI document uses the same names for its components. */
-export type AnswerName = keyof typeof answers;
+/** Names of the response schemas in responses.ts; the OpenAPI document uses the same names for its components. */
+export type ResponseName = keyof typeof responses;
 /** The TypeScript type of an answer. Functions import only the type, so no bundle contains the schemas. */
-export type Answer<Name extends AnswerName> = z.infer<(typeof answers)[Name]>;
+export type ResponseBody<Name extends ResponseName> = z.infer<(typeof responses)[Name]>;
 
 type Parameters = Readonly<Record<string, z.ZodMiniType>>;
 
 /** How an endpoint answers 200. */
-export type Answers =
+export type ResponseKind =
   /** one record, or one value */
-  | { readonly record: AnswerName }
+  | { readonly record: ResponseName }
   /** `{[field]: [item, …], max, from, to}`; an array if there is no field; `count` after `to` if it is true */
-  | { readonly list: AnswerName; readonly field?: string; readonly count?: true }
+  | { readonly list: ResponseName; readonly field?: string; readonly count?: true }
   /** the response envelope with this message */
   | { readonly message: string };
 
@@ -33,19 +33,19 @@ export interface Declaration {
   readonly parameters?: Parameters;
   readonly query?: Parameters;
   readonly body?: Parameters;
-  readonly answers: Answers;
+  readonly response: ResponseKind;
   /** Messages by status, beside the common ones in errors.ts. */
   readonly errors: Readonly<Partial<Record<404 | 405 | 409 | 500 | 503, string>>>;
   /** When a caller with the permission gets 403, by the rules in README.md, "Who may do what". */
   readonly forbids?: Readonly<Partial<Record<1 | 2 | 3, string>>>;
   /** The GET takes an edit lock, so it changes something. */
-  readonly locks?: true;
+  readonly takesEditLock?: true;
   /** Works only on instances with a file service. */
-  readonly files?: true;
+  readonly needsFileService?: true;
   /** Deletes a record that may have an image: an instance with a file service deletes its objects, too. */
-  readonly removesImages?: true;
+  readonly deletesImage?: true;
   /** The answer differs from call to call, so it must not be cached. */
-  readonly volatile?: true;
+  readonly notCacheable?: true;
 }
 
 /** Declares an endpoint; the types of its input and answer are inferred. */
@@ -77,12 +77,12 @@ export function byRoute<D extends Pick<Declaration, "path">>(declarations: reado
  * The path of an endpoint's files in `functions/`, `events/` and `test/functions/`, without extension:
  * `admin-roles/edit`.
  */
-export function stem({ path }: Pick<Declaration, "path">): string {
+export function endpointPath({ path }: Pick<Declaration, "path">): string {
   const segments = path.split("/").filter((segment) => segment !== "" && !segment.startsWith("{"));
   return segments.length === 1 ? `${segments[0]}/list` : segments.join("/");
 }
 
 /** The name of the endpoint's Lambda function, without a stack's prefix: `admin-roles-edit`. */
 export function functionName(declaration: Pick<Declaration, "path">): string {
-  return stem(declaration).replaceAll("/", "-");
+  return endpointPath(declaration).replaceAll("/", "-");
 }

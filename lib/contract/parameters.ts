@@ -57,20 +57,20 @@ const digits = z.string().check(z.regex(/^\d{1,16}$/));
 const wholeNumber = z.pipe(digits, z.pipe(z.transform(Number), z.int().check(z.nonnegative())));
 
 /** An id in a query: a positive integer. */
-export const id = z.pipe(digits, z.pipe(z.transform(Number), z.int().check(z.positive())));
+export const queryId = z.pipe(digits, z.pipe(z.transform(Number), z.int().check(z.positive())));
 
 /** A value that no record can have becomes null. So it is not found, as the id of a missing record is not. */
 const orNull = <const S extends z.ZodMiniType>(schema: S) =>
   z.transform((value: string): z.output<S> | null => schema.safeParse(value).data ?? null);
 
 /** An id that is a string in the interface (users, roles, permissions). */
-export const textId = z.pipe(z.string().check(z.minLength(1)), orNull(id));
+export const pathId = z.pipe(z.string().check(z.minLength(1)), orNull(queryId));
 
 /** An id in a path that is a number in the interface (contributors, publishers): any integer. */
-export const numericId = z.pipe(z.string().check(z.regex(/^-?\d+$/)), orNull(id));
+export const pathInteger = z.pipe(z.string().check(z.regex(/^-?\d+$/)), orNull(queryId));
 
 /** An id in a JSON body: a number, or a string of digits. */
-export const bodyId = z.union([z.int().check(z.positive()), id]);
+export const bodyId = z.union([z.int().check(z.positive()), queryId]);
 
 /** An array in a request body; the default is an empty one. */
 export const list = <S extends z.ZodMiniType>(element: S, max = elementsMax) =>
@@ -95,7 +95,7 @@ export const search = z.optional(
 );
 export const limit = z._default(wholeNumber, Number.MAX_SAFE_INTEGER);
 export const offset = z._default(wholeNumber, 0);
-export const optionalId = z.optional(id);
+export const optionalQueryId = z.optional(queryId);
 export const optionalText = z.optional(z.string().check(z.maxLength(nameLengthMax), storable));
 /** The orders of a list; the first is the default. */
 export const order = <const Orders extends readonly [string, ...string[]]>(...orders: Orders) =>

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
-import { id, limit, numericId, offset, optionalText, order, search, slug, userLanguage } from "./parameters.ts";
+import { limit, offset, optionalText, order, pathInteger, queryId, search, slug, userLanguage } from "./parameters.ts";
 
 /* Public publishers (README.md, "Public publishers (no authentication)"). */
 
@@ -15,7 +15,7 @@ export const listPublishers = declare({
     limit,
     offset,
   },
-  answers: { list: "PublisherListItem", field: "publishers", count: true },
+  response: { list: "PublisherListItem", field: "publishers", count: true },
   errors: {},
 });
 
@@ -24,7 +24,7 @@ export const getPublisher = declare({
   method: "GET",
   path: "/publisher/slug/{slug}",
   parameters: { slug },
-  answers: { record: "Publisher" },
+  response: { record: "Publisher" },
   errors: { 404: "Publisher not found" },
 });
 
@@ -32,25 +32,25 @@ export const getRandomPublisher = declare({
   summary: "Gives the slug of a random publisher of a client",
   method: "GET",
   path: "/publisher/random",
-  query: { client: id },
-  answers: { record: "Slug" },
+  query: { client: queryId },
+  response: { record: "Slug" },
   errors: { 404: "Publisher not found" },
-  volatile: true,
+  notCacheable: true,
 });
 
 export const listPublications = declare({
   summary: "Lists the series a publisher published",
   method: "GET",
   path: "/publisher/publications/{id}",
-  parameters: { id: numericId },
+  parameters: { id: pathInteger },
   query: {
     limit,
     offset,
     search,
     order: order("name-asc", "name-desc", "added-asc", "added-desc"),
-    client: id,
+    client: queryId,
     user_lang: userLanguage,
   },
-  answers: { list: "Publication", field: "publications" },
+  response: { list: "Publication", field: "publications" },
   errors: {},
 });

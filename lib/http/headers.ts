@@ -36,19 +36,19 @@ const uncacheable = { ...security, "Cache-Control": "no-store" };
  * headers of the answer to GET, and no body.
  */
 export function responseHeaders(declaration: Declaration): Middleware {
-  const isCacheable = !declaration.permission && !declaration.volatile;
+  const isCacheable = !declaration.permission && !declaration.notCacheable;
   const setHeaders = ({ event, response }: Exchange) => {
     if (!response) return;
     const mayCache = isCacheable && response.statusCode === 200;
     Object.assign(response.headers, mayCache ? cacheable : uncacheable);
-    if (mayCache && "record" in declaration.answers) answerUnchanged(event, response);
+    if (mayCache && "record" in declaration.response) respondNotModified(event, response);
     if (event.httpMethod === "HEAD") response.body = "";
   };
   return { after: setHeaders, onError: setHeaders };
 }
 
 /** Sets a weak ETag, since API Gateway may compress the answer, and answers 304 if the client has it. */
-function answerUnchanged(event: APIGatewayProxyEvent, response: Response): void {
+function respondNotModified(event: APIGatewayProxyEvent, response: Response): void {
   if (typeof response.body !== "string") return;
   const tag = `W/"${hash("sha1", response.body, "base64url")}"`;
   response.headers.ETag = tag;

@@ -70,9 +70,9 @@ const bodyBytesMax = 1_048_576;
  * The JSON value of the body. It is undefined, which no schema accepts, for an array and for anything but JSON.
  * @throws {ContractError} 413 for a body of more than 1 MB, unless it may hold an image
  */
-function bodyOf({ body, isBase64Encoded }: APIGatewayProxyEvent, { files }: Declaration): unknown {
+function bodyOf({ body, isBase64Encoded }: APIGatewayProxyEvent, { needsFileService }: Declaration): unknown {
   const content = Buffer.from(body ?? "", isBase64Encoded ? "base64" : "utf8");
-  if (content.length > bodyBytesMax && !files) throw new ContractError(413);
+  if (content.length > bodyBytesMax && !needsFileService) throw new ContractError(413);
   try {
     const value: unknown = JSON.parse(content.toString());
     return Array.isArray(value) ? undefined : value;

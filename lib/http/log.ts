@@ -36,8 +36,8 @@ export function serializeError(error: unknown): Fields {
  */
 export function logRequests(declaration: Declaration): Middleware {
   const endpoint = functionName(declaration);
-  const streamed = "list" in declaration.answers ? { streamed: true } : {};
-  const logAnswer = ({ event, response }: Exchange) => {
+  const streamed = "list" in declaration.response ? { streamed: true } : {};
+  const logResponse = ({ event, response }: Exchange) => {
     const now = performance.now();
     const { startedAt = now } = requests.get(event) ?? {};
     log(event, "info", {
@@ -53,7 +53,7 @@ export function logRequests(declaration: Declaration): Middleware {
     before: ({ event }) => {
       requests.set(event, { startedAt: performance.now(), common: { endpoint } });
     },
-    after: logAnswer,
-    onError: logAnswer,
+    after: logResponse,
+    onError: logResponse,
   };
 }

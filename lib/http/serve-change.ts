@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import middy from "@middy/core";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import type { ChangeName } from "../changes/all.ts";
-import { type Declaration, stem } from "../contract/declare.ts";
+import { type Declaration, endpointPath } from "../contract/declare.ts";
 import { invalidParameter } from "../contract/errors.ts";
 import type { Permission } from "../contract/permissions.ts";
 import { change } from "../data-api/change.ts";
@@ -18,7 +18,7 @@ import { guardOf } from "./session.ts";
 type ChangeDeclaration = Declaration & {
   readonly method: "POST" | "DELETE";
   readonly permission: Permission;
-  readonly answers: { readonly message: string };
+  readonly response: { readonly message: string };
 };
 
 export interface ChangeContext {
@@ -39,7 +39,7 @@ export function serveChange<const D extends ChangeDeclaration>(
   handle: (input: Input<D> & ChangeContext) => Promise<unknown>,
 ) {
   const parse = inputParser(declaration);
-  const endpoint = stem(declaration);
+  const endpoint = endpointPath(declaration);
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     const deadline = deadlineOf(context);
     const guard = guardOf(declaration, event);
@@ -64,7 +64,7 @@ export function serveChange<const D extends ChangeDeclaration>(
       },
       warn: (fields) => log(event, "warn", fields),
     });
-    return envelope(200, declaration.answers.message);
+    return envelope(200, declaration.response.message);
   };
   return middy<APIGatewayProxyEvent, Response>(handler, withoutTimeout).use(pipeline(declaration));
 }

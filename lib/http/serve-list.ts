@@ -3,7 +3,7 @@ import { constants, createGzip } from "node:zlib";
 import middy from "@middy/core";
 import { executionModeStreamifyResponse } from "@middy/core/StreamifyResponse";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
-import type { Answer, AnswerName, Declaration } from "../contract/declare.ts";
+import type { Declaration, ResponseBody, ResponseName } from "../contract/declare.ts";
 import { type Cursor, type ListQuery, type PageResult, readFirstPage, readPage } from "../data-api/list.ts";
 import { deadlineFromNow, deadlineOf } from "../retry.ts";
 import { deliver } from "./deliver.ts";
@@ -15,9 +15,9 @@ import { pipeline, withoutTimeout } from "./pipeline.ts";
 import { json, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
 
-type ListDeclaration = Declaration & { readonly answers: ListAnswers };
+type ListDeclaration = Declaration & { readonly response: ListAnswers };
 
-type ListAnswers = Extract<Declaration["answers"], { list: AnswerName }>;
+type ListAnswers = Extract<Declaration["response"], { list: ResponseName }>;
 
 interface Range {
   readonly limit: number;
@@ -41,7 +41,7 @@ const compressed = { ...uncompressed, "Content-Encoding": "gzip" } as const;
  */
 export function serveList<const D extends ListDeclaration>(
   declaration: D,
-  toQuery: (input: Input<D>) => ListQuery<Answer<D["answers"]["list"]>>,
+  toQuery: (input: Input<D>) => ListQuery<ResponseBody<D["response"]["list"]>>,
 ) {
   const parse = inputParser(declaration);
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
@@ -59,7 +59,7 @@ export function serveList<const D extends ListDeclaration>(
     // A client that reads on is still waiting, so each page has its own deadline.
     const next: NextPage = (after, limit) =>
       readPage(query, { after, limit }, { guard, deadline: Math.min(deadlineFromNow(), deadline) });
-    const list = Readable.from(textsOf(declaration.answers, range, first, next));
+    const list = Readable.from(textsOf(declaration.response, range, first, next));
     const isCompressed = acceptsGzip(event) && first.text.length >= compressedBytesMin;
     return {
       statusCode: 200,

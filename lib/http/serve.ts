@@ -1,6 +1,6 @@
 import middy from "@middy/core";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
-import type { Answer, AnswerName, Declaration } from "../contract/declare.ts";
+import type { Declaration, ResponseBody, ResponseName } from "../contract/declare.ts";
 import { type RecordQuery, readRecord } from "../data-api/query.ts";
 import { deadlineOf } from "../retry.ts";
 import { entityTagOf } from "./conditions.ts";
@@ -11,15 +11,15 @@ import { pipeline, withoutTimeout } from "./pipeline.ts";
 import { json, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
 
-type RecordDeclaration = Declaration & { readonly answers: { readonly record: AnswerName } };
+type RecordDeclaration = Declaration & { readonly response: { readonly record: ResponseName } };
 
 /** Makes the Lambda handler of an endpoint that shows one record. */
 export function serve<const D extends RecordDeclaration>(
   declaration: D,
-  toQuery: (input: Input<D>) => RecordQuery<Answer<D["answers"]["record"]>>,
+  toQuery: (input: Input<D>) => RecordQuery<ResponseBody<D["response"]["record"]>>,
 ) {
   const parse = inputParser(declaration);
-  const takesLock = declaration.locks === true;
+  const takesLock = declaration.takesEditLock === true;
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     const deadline = deadlineOf(context);
     const guard = guardOf(declaration, event);

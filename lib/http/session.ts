@@ -29,10 +29,10 @@ const tokenLengthMax = 512;
  * The SHA-256 of the refresh token, hexadecimal. The token comes only from the cookie `refreshToken`.
  * @throws {ContractError} 401 without the cookie; 403 if a page of a foreign origin sends the request
  */
-function sessionDigest(event: APIGatewayProxyEvent, { method, locks }: Declaration): string {
+function sessionDigest(event: APIGatewayProxyEvent, { method, takesEditLock }: Declaration): string {
   const token = parseCookie(cookiesOf(event)).refreshToken;
   if (!token || token.length > tokenLengthMax) throw new ContractError(401);
-  if ((method !== "GET" || locks) && isForeign(event)) throw new ContractError(403);
+  if ((method !== "GET" || takesEditLock) && isForeign(event)) throw new ContractError(403);
   return digestOf(token);
 }
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
-import { answerSchema } from "../contract/answer-schema.ts";
-import { type Declaration, stem } from "../contract/declare.ts";
+import { type Declaration, endpointPath } from "../contract/declare.ts";
 import { endpoints } from "../contract/endpoints.ts";
+import { responseSchema } from "../contract/response-schema.ts";
 import { messageOf } from "../http/errors.ts";
 
 /** A GET that a smoke test sends. */
@@ -36,7 +36,7 @@ export async function smoke(url: string, requests: readonly SmokeRequest[], toke
 }
 
 async function check(url: string, request: SmokeRequest, token: string | undefined): Promise<SmokeResult> {
-  const declaration = endpoints.find((each) => stem(each) === request.endpoint);
+  const declaration = endpoints.find((each) => endpointPath(each) === request.endpoint);
   if (declaration?.method !== "GET") throw new TypeError(`There is no GET ${request.endpoint}`);
   const cookie = declaration.permission && token !== undefined ? { Cookie: `refreshToken=${token}` } : undefined;
   const expected = expectedOf(declaration, cookie !== undefined);
@@ -61,7 +61,7 @@ const shownMax = 200;
 function problemOf(declaration: Declaration, status: number, text: string): string | undefined {
   const schema =
     status === 200
-      ? answerSchema(declaration)
+      ? responseSchema(declaration)
       : z.strictObject({ data: z.literal(messageOf(declaration, status)), code: z.literal(status) });
   try {
     const [issue] = z.safeParse(schema, JSON.parse(text)).error?.issues ?? [];
@@ -71,7 +71,7 @@ function problemOf(declaration: Declaration, status: number, text: string): stri
   }
 }
 
-interface Answer {
+interface SmokeResponse {
   readonly status: number | undefined;
   /** The body, or why there is no answer. */
   readonly text: string;
@@ -84,7 +84,7 @@ const attemptTimeoutInMilliseconds = 35_000;
 const timeoutInMilliseconds = 60_000;
 
 /** Sends again after `Retry-After`, as long as a database may take to resume. Follows no redirect with the token. */
-async function get(url: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
+async function get(url: string, headers: Readonly<Record<string, string>>): Promise<SmokeResponse> {
   const deadline = performance.now() + timeoutInMilliseconds;
   for (;;) {
     const started = performance.now();

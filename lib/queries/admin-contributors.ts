@@ -1,5 +1,5 @@
 import sql from "sql-template-tag";
-import type { Answer } from "../contract/declare.ts";
+import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
 import { aliasesOf, candidates, descriptionsOf, linksOf, nameMatches, relationsOf } from "./contributors.ts";
@@ -17,7 +17,7 @@ interface ListInput {
 }
 
 /** Contributors, unpublished ones included. */
-export function list({ client, search, order }: ListInput): ListQuery<Answer<"AdminContributorListItem">> {
+export function list({ client, search, order }: ListInput): ListQuery<ResponseBody<"AdminContributorListItem">> {
   const { column, by } = catalogueOrders[order];
   return {
     found: sql`
@@ -50,7 +50,7 @@ export function list({ client, search, order }: ListInput): ListQuery<Answer<"Ad
 }
 
 /** A contributor; it takes the edit lock. */
-export const find = (id: number | null): RecordQuery<Answer<"AdminContributor">> => sql`
+export const find = (id: number | null): RecordQuery<ResponseBody<"AdminContributor">> => sql`
   select version, warning, ${record(sql`
     id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
     coalesce(gender, '') as gender,

@@ -1,5 +1,5 @@
 import sql, { empty, type Sql } from "sql-template-tag";
-import type { Answer } from "../contract/declare.ts";
+import type { ResponseBody } from "../contract/declare.ts";
 import type { Batch, ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
 import { imageUrl } from "./fragments/images.ts";
@@ -17,7 +17,7 @@ interface ListInput {
 }
 
 /** Published contributors. */
-export function list({ client, search, order }: ListInput): ListQuery<Answer<"ContributorListItem">> {
+export function list({ client, search, order }: ListInput): ListQuery<ResponseBody<"ContributorListItem">> {
   const { column, by } = catalogueOrders[order];
   return {
     found: sql`
@@ -93,7 +93,7 @@ export function candidates(search: string | undefined, client: number, { by, isA
 }
 
 /** A published contributor, without relations to unpublished ones. A null slug finds none. */
-export const find = (slug: string | null): RecordQuery<Answer<"Contributor">> => sql`
+export const find = (slug: string | null): RecordQuery<ResponseBody<"Contributor">> => sql`
   select ${record(sql`
     id, first_name, coalesce(last_name, '') as last_name, slug, ${imageUrl(sql`image`)} as image, gender,
     ${linksOf(sql`contributors.id`)} as links,
@@ -105,11 +105,11 @@ export const find = (slug: string | null): RecordQuery<Answer<"Contributor">> =>
   where slug = ${slug}::text and public
 `;
 
-export const random = (client: number): RecordQuery<Answer<"Slug">> =>
+export const random = (client: number): RecordQuery<ResponseBody<"Slug">> =>
   randomSlug(sql`contributors`, client, sql`public`);
 
 /** Works of a contributor; none if it is unpublished. */
-export const works = (contributor: number | null, input: WorksInput): ListQuery<Answer<"Work">> =>
+export const works = (contributor: number | null, input: WorksInput): ListQuery<ResponseBody<"Work">> =>
   relatedWorks(
     sql`contributors as maker join series_contributors as link on link.contributor_id = maker.id and maker.public`,
     contributor,

@@ -1,12 +1,12 @@
 import sql from "sql-template-tag";
-import type { Answer } from "../contract/declare.ts";
+import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
 import { record } from "./fragments/json.ts";
 
 type Id = number | null;
 
-export const list = (): ListQuery<Answer<"Permission">> => ({
+export const list = (): ListQuery<ResponseBody<"Permission">> => ({
   page: ({ after, limit }) => sql`
     select id, name, description
     from permissions
@@ -16,7 +16,7 @@ export const list = (): ListQuery<Answer<"Permission">> => ({
   `,
 });
 
-export const find = (id: Id): RecordQuery<Answer<"Permission">> => sql`
+export const find = (id: Id): RecordQuery<ResponseBody<"Permission">> => sql`
   select version, ${record(sql`id, name, description`)} as body
   from permissions
   where id = ${id}::bigint

@@ -1,5 +1,5 @@
 import sql from "sql-template-tag";
-import type { Answer } from "../contract/declare.ts";
+import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
 import { imageUrl } from "./fragments/images.ts";
@@ -16,7 +16,7 @@ interface ListInput {
 }
 
 /** Publishers of all clients; by default in the order in which they were added. */
-export function list({ search, order = "added-asc" }: ListInput): ListQuery<Answer<"PublisherListItem">> {
+export function list({ search, order = "added-asc" }: ListInput): ListQuery<ResponseBody<"PublisherListItem">> {
   const { column, by, isAfter } = catalogueOrders[order];
   return {
     found: sql`select *, ${column} as key from publishers where ${nameContains(sql`name_key`, search)}`,
@@ -42,7 +42,7 @@ export function list({ search, order = "added-asc" }: ListInput): ListQuery<Answ
   };
 }
 
-export const find = (slug: string | null): RecordQuery<Answer<"Publisher">> => sql`
+export const find = (slug: string | null): RecordQuery<ResponseBody<"Publisher">> => sql`
   select ${record(sql`
     id, name, slug, coalesce(${imageUrl(sql`image`)}, '') as image, coalesce(website, '') as website,
     coalesce(domain, '') as domain, coalesce(country, '') as country,
@@ -52,9 +52,10 @@ export const find = (slug: string | null): RecordQuery<Answer<"Publisher">> => s
   where slug = ${slug}::text
 `;
 
-export const random = (client: number): RecordQuery<Answer<"Slug">> => randomSlug(sql`publishers`, client, sql`true`);
+export const random = (client: number): RecordQuery<ResponseBody<"Slug">> =>
+  randomSlug(sql`publishers`, client, sql`true`);
 
-export const publications = (publisher: number | null, input: WorksInput): ListQuery<Answer<"Publication">> =>
+export const publications = (publisher: number | null, input: WorksInput): ListQuery<ResponseBody<"Publication">> =>
   relatedWorks(
     sql`publishers as maker join series_publishers as link on link.publisher_id = maker.id`,
     publisher,

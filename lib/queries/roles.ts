@@ -1,12 +1,12 @@
 import sql from "sql-template-tag";
-import type { Answer } from "../contract/declare.ts";
+import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
 import { record, records } from "./fragments/json.ts";
 
 type Id = number | null;
 
-export const list = (): ListQuery<Answer<"RoleListItem">> => ({
+export const list = (): ListQuery<ResponseBody<"RoleListItem">> => ({
   page: ({ after, limit }) => sql`
     select id, name, description, coalesce(permissions, 0) as permission_count, coalesce(tally, 0) as user_count
     from
@@ -21,7 +21,7 @@ export const list = (): ListQuery<Answer<"RoleListItem">> => ({
   `,
 });
 
-export const find = (id: Id): RecordQuery<Answer<"Role">> => sql`
+export const find = (id: Id): RecordQuery<ResponseBody<"Role">> => sql`
   select version, ${record(sql`
     id, name, coalesce(description, '') as description, is_default, ${permissions} as permissions
   `)} as body

@@ -1,5 +1,5 @@
 import sql, { type Sql } from "sql-template-tag";
-import type { Answer } from "../contract/declare.ts";
+import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
 import { imageUrl } from "./fragments/images.ts";
@@ -26,7 +26,7 @@ interface ListInput {
 }
 
 /** An index gives the ids of the page; other columns are read only for these users. */
-export function list({ order, search, role }: ListInput): ListQuery<Answer<"UserListItem">> {
+export function list({ order, search, role }: ListInput): ListQuery<ResponseBody<"UserListItem">> {
   const { column, by, isAfter } = orders[order];
   const count = role === undefined ? tally("users", sql`0`) : tally("users of role", sql`${role}::bigint`);
   return {
@@ -76,7 +76,7 @@ const rolesOf = (user: Sql, description: Sql): Sql =>
   `);
 
 /** A user; it takes the edit lock. */
-export const find = (id: Id): RecordQuery<Answer<"User">> => sql`
+export const find = (id: Id): RecordQuery<ResponseBody<"User">> => sql`
   select version, warning, ${record(sql`
     id, slug, username, ${imageUrl(sql`image`)} as profile_image, ${instant(sql`registered`)} as registered, age_verified,
     exists (

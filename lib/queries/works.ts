@@ -1,5 +1,5 @@
 import sql, { empty, type Sql } from "sql-template-tag";
-import type { Answer } from "../contract/declare.ts";
+import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
@@ -25,7 +25,7 @@ export function relatedWorks(
   id: number | null,
   { client, search, order, user_lang: language }: WorksInput,
   moreFields: Sql = empty,
-): ListQuery<Answer<"Work"> & Answer<"Publication">> {
+): ListQuery<ResponseBody<"Work"> & ResponseBody<"Publication">> {
   const { column, by, isAfter } = catalogueOrders[order];
   return {
     found: sql`

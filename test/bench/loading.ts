@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { build as bundle } from "esbuild";
 import { build, bundling } from "../../infra/build/build.ts";
-import { stem } from "../../lib/contract/declare.ts";
+import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { type Row, sideBySide } from "./measure.ts";
 
@@ -21,9 +21,9 @@ export async function loading(): Promise<Row[]> {
 
 async function measure(outdir: string): Promise<Row[]> {
   const built = await build({ outdir });
-  const publicPaths = endpoints.filter(({ permission }) => !permission).map(stem);
+  const publicPaths = endpoints.filter(({ permission }) => !permission).map(endpointPath);
   const sizes = built
-    .filter((each) => publicPaths.includes(each.stem))
+    .filter((each) => publicPaths.includes(each.endpointPath))
     .map(
       (each): Row => ({ what: `size of ${each.name}`, value: each.bytes / 1000, unit: "kB", bound: bytesMax / 1000 }),
     );
@@ -47,8 +47,8 @@ async function measure(outdir: string): Promise<Row[]> {
   );
   const start = (file: string) => () =>
     run(process.execPath, [starter, file], { env: { ...process.env, AWS_REGION: "eu-central-1" } });
-  const stems = ["contributors/list", "contributor/slug", "contributor/random"];
-  const files = [whole, trimmed, ...stems.map((each) => join(outdir, each, "index.mjs"))];
+  const endpointPaths = ["contributors/list", "contributor/slug", "contributor/random"];
+  const files = [whole, trimmed, ...endpointPaths.map((each) => join(outdir, each, "index.mjs"))];
   const [sdk = 0, small = 0, ...ours] = await sideBySide(files.map(start), rounds);
   return [
     ...sizes,
@@ -58,7 +58,7 @@ async function measure(outdir: string): Promise<Row[]> {
       unit: "x",
     },
     ...ours.map((time, index) => ({
-      what: `${stems[index]} ready (${time.toFixed(0)} ms)`,
+      what: `${endpointPaths[index]} ready (${time.toFixed(0)} ms)`,
       value: time / sdk,
       unit: "x",
       bound: 1.15,

@@ -4,8 +4,8 @@ import { Client } from "pg";
 import { bind } from "../../infra/aws-local/data-api/parameters.ts";
 import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { settingsOf } from "../../infra/local/functions.ts";
-import type { Statement } from "../../infra/local/plan.ts";
-import { functionName, stem } from "../../lib/contract/declare.ts";
+import type { Statement } from "../../infra/local/query-plan.ts";
+import { endpointPath, functionName } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { useDatabase } from "../support/environment.ts";
 import { type Row, sideBySide } from "./measure.ts";
@@ -55,8 +55,10 @@ export async function capture(stage: Stage, size: Size): Promise<Captured[]> {
   const lambda = await startLambda({ outdir, settingsOf, variables: { ...process.env } });
   const captured: Captured[] = [];
   try {
-    for (const declaration of endpoints.filter(({ method, files }) => method === "GET" && !files)) {
-      const name = stem(declaration);
+    for (const declaration of endpoints.filter(
+      ({ method, needsFileService }) => method === "GET" && !needsFileService,
+    )) {
+      const name = endpointPath(declaration);
       const event = JSON.parse(await readFile(join(import.meta.dirname, "../../events", `${name}.json`), "utf8"));
       const { path, queryStringParameters, headers } = event;
       const invocation = await lambda.invoke(functionName(declaration), event);

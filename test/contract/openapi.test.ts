@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { openApiDocument, openApiText } from "../../infra/api/openapi/document.ts";
 import { documentFile } from "../../infra/api/openapi/file.ts";
 import { clientTypes, typesFile } from "../../infra/client-types/generate.ts";
-import { type Declaration, stem } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints, resources } from "../../lib/contract/endpoints.ts";
 import { nothingChanged } from "../../lib/contract/errors.ts";
 import { errorsOf } from "../support/contract.ts";
@@ -94,7 +94,7 @@ describe("The OpenAPI document", () => {
         expect(operation?.responses[403]?.description).toContain(`- Rule ${rule}: ${text}`);
     }
     const ruled = endpoints.filter(({ forbids }: Declaration) => forbids);
-    expect(ruled.map(stem).sort()).toEqual([
+    expect(ruled.map(endpointPath).sort()).toEqual([
       "admin-permissions/delete",
       "admin-permissions/edit",
       "admin-roles/delete",

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { type Declaration, stem } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { commonErrors } from "../../lib/contract/errors.ts";
 import { type Permission, permissions } from "../../lib/contract/permissions.ts";
@@ -26,7 +26,7 @@ beforeAll(async () => {
 /** A request that does something when its caller may. */
 async function requestFor(declaration: Declaration): Promise<Request> {
   const { sql } = stack;
-  const [resource = ""] = stem(declaration).split("/");
+  const [resource = ""] = endpointPath(declaration).split("/");
   const name = `Fit ${crypto.randomUUID()}`;
   const targets: Record<string, () => Promise<{ id: number }>> = {
     "admin-users": () => aUser(sql),
@@ -44,14 +44,14 @@ async function requestFor(declaration: Declaration): Promise<Request> {
 }
 
 /** Deleting an image that is not there is a 500 of the interface, given only to those who may. */
-const isOpened = ({ files, method }: Declaration, { status }: Reply) =>
-  status === 200 || (files === true && method === "DELETE" && status === 500);
+const isOpened = ({ needsFileService, method }: Declaration, { status }: Reply) =>
+  status === 200 || (needsFileService === true && method === "DELETE" && status === 500);
 
 const byRoute = (declarations: readonly Declaration[]) =>
   declarations.map((each) => [`${each.method} ${each.path}`, each] as const);
 
 describe.each(byRoute(guarded))("%s", (_, declaration) => {
-  const name = stem(declaration);
+  const name = endpointPath(declaration);
 
   it("answers 401 without the cookie, before validation and without a statement", async () => {
     stack.dataApi.calls.length = 0;
@@ -88,11 +88,11 @@ describe.each(byRoute(guarded))("%s", (_, declaration) => {
   });
 
   it("answers a deleted user with 404 or 401, as documented, and changes nothing", async () => {
-    const ghost = await anAdministrator(stack.sql);
-    await stack.sql`delete from users where id = ${ghost.id}`;
+    const deleted = await anAdministrator(stack.sql);
+    await stack.sql`delete from users where id = ${deleted.id}`;
     const request = await requestFor(declaration);
 
-    const { status, body } = await unchanged(stack, () => stack.call(name, { ...request, as: ghost.token }));
+    const { status, body } = await unchanged(stack, () => stack.call(name, { ...request, as: deleted.token }));
 
     const named = declaration.path.startsWith("/admin-users/");
     expect([status, body]).toEqual(named ? [404, { data: "User not found", code: 404 }] : [401, unauthorized]);
@@ -117,7 +117,7 @@ describe.each(byRoute(endpoints))("%s", (_, declaration) => {
     const request = { ...(await requestFor(declaration)), as };
 
     const { status, body } = await unchanged(stack, () =>
-      whileDatabaseFails(stack, () => stack.call(stem(declaration), request)),
+      whileDatabaseFails(stack, () => stack.call(endpointPath(declaration), request)),
     );
 
     expect([status, body]).toEqual([500, envelope(500, { ...commonErrors, ...declaration.errors }[500])]);
@@ -125,7 +125,7 @@ describe.each(byRoute(endpoints))("%s", (_, declaration) => {
 });
 
 describe.each(byRoute(guarded.filter(({ parameters }) => parameters)))("%s", (_, declaration) => {
-  const name = stem(declaration);
+  const name = endpointPath(declaration);
 
   it("answers 403 the same whether the record exists or not", async () => {
     const as = (await aUser(stack.sql)).token;
@@ -139,8 +139,8 @@ describe.each(byRoute(guarded.filter(({ parameters }) => parameters)))("%s", (_,
   });
 });
 
-describe.each(byRoute(guarded.filter(({ files }) => !files)))("%s", (_, declaration) => {
-  const name = stem(declaration);
+describe.each(byRoute(guarded.filter(({ needsFileService }) => !needsFileService)))("%s", (_, declaration) => {
+  const name = endpointPath(declaration);
 
   it("takes one statement, also for 401 and 403", async () => {
     for (const as of ["junk", (await aUser(stack.sql)).token, holders.get(declaration.permission ?? "view-users")]) {
@@ -153,7 +153,7 @@ describe.each(byRoute(guarded.filter(({ files }) => !files)))("%s", (_, declarat
 });
 
 describe.each(byRoute(guarded.filter(({ method }) => method !== "GET")))("%s", (_, declaration) => {
-  const name = stem(declaration);
+  const name = endpointPath(declaration);
 
   it("answers 403 to a page of a foreign origin, and changes nothing", async () => {
     const as = (await anAdministrator(stack.sql)).token;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Declaration, stem } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
@@ -33,7 +33,9 @@ const tableOf = (name: string) => /^admin-(\w+)/.exec(name)?.[1] as Table;
 const bodyOf = (name: string) => ({ username: name, first_name: name, name, description: "d" });
 
 const some = (condition: (declaration: Declaration) => unknown) =>
-  endpoints.filter((each) => !each.files && condition(each)).map((each) => [stem(each), each] as const);
+  endpoints
+    .filter((each) => !each.needsFileService && condition(each))
+    .map((each) => [endpointPath(each), each] as const);
 
 /** Sends one request for each value, and expects this answer to each, and that none of them changes anything. */
 async function expectEach<Value>(
@@ -65,7 +67,7 @@ describe.each(some(({ parameters }) => parameters && "id" in parameters))("The i
   const noInteger = ["abc", "administrator", "1.5", "1.0", "1e3", "+1", " 1", "-", "1;drop", "1 or 1=1"];
 
   it("that no record has, or can have, finds nothing; one that cannot be read is 400", async () => {
-    const field = "field" in declaration.answers ? declaration.answers.field : undefined;
+    const field = "field" in declaration.response ? declaration.response.field : undefined;
     const answer = field
       ? { [field]: [], max: 0, from: 0, to: 0 }
       : envelope(404, `${noun[0]?.toUpperCase()}${noun.slice(1)} not found`);

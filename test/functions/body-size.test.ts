@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { stem } from "../../lib/contract/declare.ts";
+import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { envelope, missingParameters, unauthorized } from "../support/envelope.ts";
 import { anAdministrator } from "../support/people.ts";
@@ -15,8 +15,8 @@ beforeAll(async () => {
 const megabyte = 1_048_576;
 const bodyOf = (bytes: number) => `{"unknown":"${"é".repeat((bytes - 14) / 2)}"}`;
 
-const withBody = endpoints.filter(({ body, files }) => body && !files).map(stem);
-const withImage = endpoints.filter(({ body, files }) => body && files).map(stem);
+const withBody = endpoints.filter(({ body, needsFileService }) => body && !needsFileService).map(endpointPath);
+const withImage = endpoints.filter(({ body, needsFileService }) => body && needsFileService).map(endpointPath);
 
 describe("A body", () => {
   it.each(withBody)("without an image has at most 1 MB: %s", async (name) => {

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { gaps } from "../../infra/endpoint/complete.ts";
-import { type Declaration, functionName, stem } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, functionName } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { expectDeclared } from "../support/contract.ts";
 import { useStack } from "../support/stack.ts";
@@ -18,23 +18,22 @@ it("Every endpoint has its function, its event and its test, and nothing waits t
 });
 
 /** What is deleted comes last, so that others find it: images that were set, then records. */
-const last = ({ method, files }: Declaration) => (method === "DELETE" ? (files ? 1 : 2) : 0);
+const last = ({ method, needsFileService }: Declaration) => (method === "DELETE" ? (needsFileService ? 1 : 2) : 0);
 
-describe.each(endpoints.toSorted((one, other) => last(one) - last(other)).map((each) => [stem(each), each] as const))(
-  "events/%s.json",
-  (name, declaration) => {
-    it("succeeds unchanged on the demo data", async () => {
-      const event = JSON.parse(await readFile(join(root, `events/${name}.json`), "utf8"));
+describe.each(
+  endpoints.toSorted((one, other) => last(one) - last(other)).map((each) => [endpointPath(each), each] as const),
+)("events/%s.json", (name, declaration) => {
+  it("succeeds unchanged on the demo data", async () => {
+    const event = JSON.parse(await readFile(join(root, `events/${name}.json`), "utf8"));
 
-      const invocation = await stack.lambda.invoke(functionName(declaration), event);
+    const invocation = await stack.lambda.invoke(functionName(declaration), event);
 
-      expect(invocation).toMatchObject({ result: { statusCode: 200 } });
-      const { body } = (invocation as { result: { body: string } }).result;
-      expectDeclared(declaration, 200, JSON.parse(body));
-      expect(event).toMatchObject({ resource: declaration.path, httpMethod: declaration.method });
-    });
-  },
-);
+    expect(invocation).toMatchObject({ result: { statusCode: 200 } });
+    const { body } = (invocation as { result: { body: string } }).result;
+    expectDeclared(declaration, 200, JSON.parse(body));
+    expect(event).toMatchObject({ resource: declaration.path, httpMethod: declaration.method });
+  });
+});
 
 describe("events/ops", () => {
   it.each(operators)("%s.json succeeds unchanged on the demo data", async (name) => {

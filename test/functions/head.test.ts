@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Declaration, routesOf, stem } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, routesOf } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { anAdministrator } from "../support/people.ts";
 import { useStack } from "../support/stack.ts";
@@ -21,7 +21,7 @@ const describing = (headers: Headers) => Object.fromEntries([...headers].filter(
 
 /** The URL of an endpoint's sample event. */
 async function sampleOf(declaration: Declaration): Promise<string> {
-  const file = join(import.meta.dirname, "../../events", `${stem(declaration)}.json`);
+  const file = join(import.meta.dirname, "../../events", `${endpointPath(declaration)}.json`);
   const { path, queryStringParameters } = JSON.parse(await readFile(file, "utf8"));
   return `${path}?${new URLSearchParams(queryStringParameters ?? {})}`;
 }
@@ -58,19 +58,18 @@ describe.each(open.map((each) => [each.path, each] as const))("HEAD %s", (_, dec
 });
 
 describe("HEAD of a record", () => {
-  it.each(open.filter((each) => "record" in each.answers && !each.volatile).map((each) => [each.path, each] as const))(
-    "answers 304 to whoever has it already: %s",
-    async (_, declaration) => {
-      const path = await sampleOf(declaration);
-      const { headers } = await ask("HEAD", path);
+  it.each(
+    open.filter((each) => "record" in each.response && !each.notCacheable).map((each) => [each.path, each] as const),
+  )("answers 304 to whoever has it already: %s", async (_, declaration) => {
+    const path = await sampleOf(declaration);
+    const { headers } = await ask("HEAD", path);
 
-      expect(await ask("HEAD", path, { "If-None-Match": headers.etag ?? "" })).toMatchObject({ status: 304, body: "" });
-    },
-  );
+    expect(await ask("HEAD", path, { "If-None-Match": headers.etag ?? "" })).toMatchObject({ status: 304, body: "" });
+  });
 });
 
 describe("HEAD of a list", () => {
-  it.each(open.filter((each) => "list" in each.answers).map((each) => [each.path, each] as const))(
+  it.each(open.filter((each) => "list" in each.response).map((each) => [each.path, each] as const))(
     "reads nothing: %s",
     async (_, declaration) => {
       const path = await sampleOf(declaration);

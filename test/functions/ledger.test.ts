@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import { stem } from "../../lib/contract/declare.ts";
+import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { useAdministrator } from "../support/callers.ts";
 import { aContributor, type Entry } from "../support/catalogue.ts";
@@ -133,7 +133,7 @@ describe("A request adds to the ledger at most 4 KB and three times its body", (
   const whole = ["admin-roles/delete", "admin-permissions/delete", "admin-contributors/delete"];
 
   it("is tested for every endpoint but deletions, which record what they delete", () => {
-    const changing = endpoints.filter(({ method }) => method !== "GET").map(stem);
+    const changing = endpoints.filter(({ method }) => method !== "GET").map(endpointPath);
 
     expect(Object.keys(requests).toSorted()).toEqual(changing.filter((each) => !whole.includes(each)).toSorted());
   });

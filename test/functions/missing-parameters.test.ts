@@ -50,7 +50,9 @@ describe("A path without its parameter", () => {
     });
   });
 
-  const changing = shorter.filter(([method, , { permission, locks }]) => permission && (method !== "GET" || locks));
+  const changing = shorter.filter(
+    ([method, , { permission, takesEditLock }]) => permission && (method !== "GET" || takesEditLock),
+  );
 
   it.each(changing)("is 403 for a page of another origin, as documented: %s %s", async (_, path, declaration) => {
     const { status, body } = await ask(stack.url, declaration, path, administrator, "https://other.example.com");
@@ -80,7 +82,7 @@ describe("A slash at the end", () => {
 describe("An instance without a file service", () => {
   it("answers 503 with and without the parameter", async () => {
     const without = await startStack();
-    for (const [, path, declaration] of shorter.filter(([, , { files }]) => files))
+    for (const [, path, declaration] of shorter.filter(([, , { needsFileService }]) => needsFileService))
       expect(await ask(without.url, declaration, path)).toMatchObject({
         status: 503,
         body: { data: "This service is not handling file uploads.", code: 503 },

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from "vitest";
-import { type Declaration, functionName, stem } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, functionName } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { useAdministrator } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
@@ -34,7 +34,7 @@ const warnings = () =>
 
 /** The URL of an endpoint's sample event. */
 async function sampleOf(declaration: Declaration): Promise<string> {
-  const file = join(import.meta.dirname, "../../events", `${stem(declaration)}.json`);
+  const file = join(import.meta.dirname, "../../events", `${endpointPath(declaration)}.json`);
   const { path, queryStringParameters } = JSON.parse(await readFile(file, "utf8"));
   return `${path}?${new URLSearchParams(queryStringParameters ?? {})}`;
 }
@@ -148,6 +148,6 @@ describe("On a database that can only be read", () => {
     const { status, requestId } = await read(declaration);
 
     expect(status).toBe(200);
-    expect(warnings()).toEqual(declaration.locks ? [[functionName(declaration), requestId]] : []);
+    expect(warnings()).toEqual(declaration.takesEditLock ? [[functionName(declaration), requestId]] : []);
   });
 });

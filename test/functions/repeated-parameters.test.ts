@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod/mini";
-import { stem } from "../../lib/contract/declare.ts";
+import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { expectDeclared } from "../support/contract.ts";
 import { invalidParameter, missingParameters } from "../support/envelope.ts";
@@ -27,7 +27,7 @@ const parameters = endpoints.flatMap((declaration) =>
 
 describe("A query parameter that comes twice", () => {
   it.each(parameters)("cannot be read: %s, %s", async (_, name, declaration, schema) => {
-    const file = join(import.meta.dirname, `../../events/${stem(declaration)}.json`);
+    const file = join(import.meta.dirname, `../../events/${endpointPath(declaration)}.json`);
     const { path, queryStringParameters, headers, body: sample = null } = JSON.parse(await readFile(file, "utf8"));
     const { [name]: value = name === "order" ? "name-asc" : "1", ...others } = queryStringParameters ?? {};
     const query = new URLSearchParams(others);

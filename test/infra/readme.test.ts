@@ -51,7 +51,9 @@ describe("The operators' README", () => {
 
 describe("Every function", () => {
   it("has an event that it can be invoked with", () => {
-    const without = synthesis.functions.filter(({ stem }) => !existsSync(join(root, "events", `${stem}.json`)));
+    const without = synthesis.functions.filter(
+      ({ endpointPath }) => !existsSync(join(root, "events", `${endpointPath}.json`)),
+    );
 
     expect(without).toEqual([]);
   });
@@ -59,6 +61,8 @@ describe("Every function", () => {
   it("has the name that the README makes of its event", () => {
     const names = new Set(named("Lambda::Function", "FunctionName").map((each) => each.replace(/^colophon-\w+-/, "")));
 
-    expect([...names].sort()).toEqual(synthesis.functions.map(({ stem }) => stem.replaceAll("/", "-")).sort());
+    expect([...names].sort()).toEqual(
+      synthesis.functions.map(({ endpointPath }) => endpointPath.replaceAll("/", "-")).sort(),
+    );
   });
 });

@@ -1,14 +1,14 @@
 import { expect } from "vitest";
 import * as z from "zod/mini";
-import { answerSchema } from "../../lib/contract/answer-schema.ts";
-import { type Declaration, stem } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { commonErrors, invalidParameter, nothingChanged } from "../../lib/contract/errors.ts";
 import { headersOf, isRepeatable } from "../../lib/contract/headers.ts";
+import { responseSchema } from "../../lib/contract/response-schema.ts";
 
-/** The declaration of an endpoint by its stem: `admin-roles/edit`. */
+/** The declaration of an endpoint by its path in `functions/`: `admin-roles/edit`. */
 export function declarationOf(name: string): Declaration {
-  const declaration = endpoints.find((each) => stem(each) === name);
+  const declaration = endpoints.find((each) => endpointPath(each) === name);
   if (!declaration) throw new Error(`There is no endpoint ${name}`);
   return declaration;
 }
@@ -23,8 +23,8 @@ export function expectDeclared(declaration: Declaration, status: number, body: u
     ).toContainEqual(body);
     return;
   }
-  expect(z.safeParse(answerSchema(declaration), body).error?.issues, text).toBeUndefined();
-  if ("field" in declaration.answers) expectCounts(declaration.answers.field, body);
+  expect(z.safeParse(responseSchema(declaration), body).error?.issues, text).toBeUndefined();
+  if ("field" in declaration.response) expectCounts(declaration.response.field, body);
 }
 
 /** Fails unless `to - from` and `count` are the number of records. */
@@ -39,15 +39,15 @@ const publicCaching = "public, max-age=60, stale-while-revalidate=600, stale-if-
 
 /** Fails unless Content-Type, Cache-Control and ETag are right, and 304 comes only from a cacheable endpoint. */
 export function expectHeaders(declaration: Declaration, status: number, headers: Headers): void {
-  const { method, permission, volatile, answers: given } = declaration;
-  const isPublic = method === "GET" && !permission && !volatile;
-  const isRecord = "record" in given;
+  const { method, permission, notCacheable, response } = declaration;
+  const isPublic = method === "GET" && !permission && !notCacheable;
+  const isRecord = "record" in response;
   const isGiven = status === 200 || status === 304;
   // Where there is no file service, API Gateway itself answers these POSTs and DELETEs, which no cache keeps.
-  if (!(declaration.files && status === 503))
+  if (!(declaration.needsFileService && status === 503))
     expect(headers.get("Cache-Control")).toBe(isPublic && isGiven ? publicCaching : "no-store");
   expect(headers.get("ETag") ?? "none").toMatch(
-    !isRecord || !isGiven || volatile ? /^none$/ : isPublic ? /^W\/"/ : /^"[1-9]\d*"$/,
+    !isRecord || !isGiven || notCacheable ? /^none$/ : isPublic ? /^W\/"/ : /^"[1-9]\d*"$/,
   );
   if (status === 304) expect({ isPublic, isRecord }).toEqual({ isPublic: true, isRecord: true });
   else expect(headers.get("Content-Type")).toBe("application/json");
@@ -56,7 +56,7 @@ export function expectHeaders(declaration: Declaration, status: number, headers:
 /** Every error envelope that an endpoint may answer. */
 export function errorsOf(declaration: Declaration): readonly { data: string; code: number }[] {
   const guardErrors = declaration.permission ? [401, 403] : [];
-  const bodyErrors = declaration.body && !declaration.files ? [413] : [];
+  const bodyErrors = declaration.body && !declaration.needsFileService ? [413] : [];
   const messages: Readonly<Record<number, string>> = { ...commonErrors, ...declaration.errors };
   const headers = headersOf(declaration);
   const headerErrors = headers.includes("If-Match") ? [412] : [];

@@ -42,7 +42,7 @@ export interface Stack {
   readonly lambda: Lambda;
   /** Undefined without uploads. */
   readonly s3: S3 | undefined;
-  /** Calls an endpoint by its stem (`admin-roles/edit`) and checks the answer against its declaration. */
+  /** Calls an endpoint by its path in `functions/` (`admin-roles/edit`) and checks the answer against its declaration. */
   call(name: string, request?: Request): Promise<Reply>;
   close(): Promise<void>;
 }

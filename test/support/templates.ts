@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { startDataApi } from "../../infra/aws-local/data-api/server.ts";
-import { createOwnedDatabase } from "../../infra/aws-local/postgres/owner.ts";
+import { createOwnedDatabase } from "../../infra/aws-local/postgres/database-owner.ts";
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
 import type { Secrets } from "../../infra/aws-local/secrets-manager/secrets-manager.ts";
 import { cachedFolder } from "../../infra/build/cached-folder.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Declaration, stem } from "../../../lib/contract/declare.ts";
+import { type Declaration, endpointPath } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 
 /** A record of the demo data for each kind of answer. */
@@ -20,22 +20,24 @@ const imageBaseUrl = "https://images.example.com";
  */
 export async function collectExamples(url: string): Promise<Examples> {
   const found: Record<string, unknown> = {};
-  const asked = endpoints.filter(({ method, volatile }) => method === "GET" && !volatile);
+  const asked = endpoints.filter(({ method, notCacheable }) => method === "GET" && !notCacheable);
   for (const declaration of asked.sort((one, other) => Number(isList(one)) - Number(isList(other)))) {
-    const { answers } = declaration;
+    const { response } = declaration;
     const body = await ask(url, declaration);
-    if ("record" in answers) found[answers.record] ??= body;
-    if ("list" in answers) found[answers.list] ??= fullest(answers.field ? body[answers.field] : body);
+    if ("record" in response) found[response.record] ??= body;
+    if ("list" in response) found[response.list] ??= fullest(response.field ? body[response.field] : body);
   }
   // Endpoints that answer nothing but a slug choose one at random.
   const { slug } = found.Contributor as { slug: string };
   return Object.fromEntries(Object.entries({ ...found, Slug: slug }).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-const isList = ({ answers }: Declaration) => "list" in answers;
+const isList = ({ response }: Declaration) => "list" in response;
 
 async function ask(url: string, declaration: Declaration) {
-  const { path, queryStringParameters } = JSON.parse(readFileSync(join(events, `${stem(declaration)}.json`), "utf8"));
+  const { path, queryStringParameters } = JSON.parse(
+    readFileSync(join(events, `${endpointPath(declaration)}.json`), "utf8"),
+  );
   const { limit: _, ...query } = queryStringParameters ?? {};
   const target = `${path}?${new URLSearchParams(query)}`;
   const user = declaration.permission === "view-contributors" && !isList(declaration) ? "editor" : "administrator";

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import type * as z from "zod/mini";
-import { type Declaration, stem } from "../../../lib/contract/declare.ts";
+import { type Declaration, endpointPath } from "../../../lib/contract/declare.ts";
 import { headersOf } from "../../../lib/contract/headers.ts";
 import { fieldSchema, isOptional, parameterSchema } from "./schemas.ts";
 
@@ -92,7 +92,9 @@ export function requestBodyOf(declaration: Declaration): object | undefined {
           ),
           required: fields.filter(([, schema]) => !isOptional(schema)).map(([name]) => name),
         },
-        example: declaration.files ? { image: imageExample } : JSON.parse(sampleEvent(declaration)?.body ?? "{}"),
+        example: declaration.needsFileService
+          ? { image: imageExample }
+          : JSON.parse(sampleEvent(declaration)?.body ?? "{}"),
       },
     },
   };
@@ -100,7 +102,7 @@ export function requestBodyOf(declaration: Declaration): object | undefined {
 
 /** The sample event. Those of the file service contain whole images, so they are not read. */
 function sampleEvent(declaration: Declaration): Partial<APIGatewayProxyEvent> | undefined {
-  if (declaration.files) return { pathParameters: { id: "5" } };
-  const file = join(events, `${stem(declaration)}.json`);
+  if (declaration.needsFileService) return { pathParameters: { id: "5" } };
+  const file = join(events, `${endpointPath(declaration)}.json`);
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
 }

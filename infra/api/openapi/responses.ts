@@ -1,4 +1,4 @@
-import type { AnswerName, Answers, Declaration } from "../../../lib/contract/declare.ts";
+import type { Declaration, ResponseKind, ResponseName } from "../../../lib/contract/declare.ts";
 import { commonErrors, invalidParameter, noFileService, nothingChanged } from "../../../lib/contract/errors.ts";
 import { headersOf, isRepeatable, isVersioned } from "../../../lib/contract/headers.ts";
 import { gatewayResponses } from "../gateway-responses.ts";
@@ -56,14 +56,14 @@ const forbidden = ({ permission, forbids = {} }: Declaration) => ({
 
 /** The responses of a path that ends before its parameter: all of them are errors. */
 export function errorResponsesOf(declaration: Declaration): Readonly<Record<string, unknown>> {
-  const { method, permission, locks, files, body } = declaration;
+  const { method, permission, takesEditLock, needsFileService, body } = declaration;
   return failures([
     [400, commonErrors[400]],
     ...(permission ? [[401, commonErrors[401]] satisfies Failure] : []),
     // What changes something is 403 for pages of other origins, with and without the parameter.
-    ...(permission && (method !== "GET" || locks) ? [[403, commonErrors[403]] satisfies Failure] : []),
+    ...(permission && (method !== "GET" || takesEditLock) ? [[403, commonErrors[403]] satisfies Failure] : []),
     [500, commonErrors[500]],
-    ...(files ? [[503, noFileService] satisfies Failure] : []),
+    ...(needsFileService ? [[503, noFileService] satisfies Failure] : []),
     [503, commonErrors[503]],
     ...gatewayFailures(body),
   ]);
@@ -86,12 +86,13 @@ function common(status: number, messages: readonly string[]) {
 }
 
 /** Whether clients may cache the answer and revalidate it. */
-const isCacheable = ({ permission, volatile, answers }: Declaration) => !permission && !volatile && "record" in answers;
+const isCacheable = ({ permission, notCacheable, response }: Declaration) =>
+  !permission && !notCacheable && "record" in response;
 
 function success(declaration: Declaration) {
-  const { schema, example } = content(declaration.answers);
+  const { schema, example } = content(declaration.response);
   return {
-    description: "message" in declaration.answers ? declaration.answers.message : "What was asked for",
+    description: "message" in declaration.response ? declaration.response.message : "What was asked for",
     headers: {
       "Cache-Control": header("CacheControl"),
       ...(isCacheable(declaration) ? { ETag: header("ETag") } : {}),
@@ -103,13 +104,13 @@ function success(declaration: Declaration) {
 
 const header = (name: string) => ({ $ref: `#/components/headers/${name}` });
 
-function content(answers: Answers): { schema: JsonSchema; example: unknown } {
-  if ("message" in answers) return envelope(200, [answers.message]);
-  if ("record" in answers) return { schema: reference(answers.record), example: exampleOf(answers.record) };
-  const items = { type: "array", items: reference(answers.list) };
-  const example = [exampleOf(answers.list)];
-  if (!answers.field) return { schema: items, example };
-  return page(answers.field, items, example, answers.count === true);
+function content(response: ResponseKind): { schema: JsonSchema; example: unknown } {
+  if ("message" in response) return envelope(200, [response.message]);
+  if ("record" in response) return { schema: reference(response.record), example: exampleOf(response.record) };
+  const items = { type: "array", items: reference(response.list) };
+  const example = [exampleOf(response.list)];
+  if (!response.field) return { schema: items, example };
+  return page(response.field, items, example, response.count === true);
 }
 
 function page(field: string, items: JsonSchema, example: unknown, hasCount: boolean) {
@@ -126,7 +127,7 @@ function page(field: string, items: JsonSchema, example: unknown, hasCount: bool
   };
 }
 
-const exampleOf = (name: AnswerName): unknown => (name === "Envelope" ? undefined : readExamples()[name]);
+const exampleOf = (name: ResponseName): unknown => (name === "Envelope" ? undefined : readExamples()[name]);
 
 /** The envelope with one of these messages. */
 function envelope(code: number, messages: readonly string[]) {

@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import * as answers from "../../../lib/contract/answers.ts";
 import { characters, joinersInPlace } from "../../../lib/contract/names.ts";
 import {
   bodyId,
@@ -7,9 +6,10 @@ import {
   name,
   nameLengthMax,
   nameOrEmpty,
-  numericId,
+  pathInteger,
   unfitForText,
 } from "../../../lib/contract/parameters.ts";
+import * as responses from "../../../lib/contract/responses.ts";
 
 /** JSON Schema 2020-12, as OpenAPI 3.1 uses it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /** The JSON Schemas of all answers, by name. */
 export function answerSchemas(): Record<string, JsonSchema> {
   return Object.fromEntries(
-    Object.entries(answers).map(([name, schema]) => [name, plain(z.toJSONSchema(schema, { override: simplify }))]),
+    Object.entries(responses).map(([name, schema]) => [name, plain(z.toJSONSchema(schema, { override: simplify }))]),
   );
 }
 
@@ -26,7 +26,7 @@ export function parameterSchema(schema: z.ZodMiniType): JsonSchema {
   return inputSchema(schema, (context) => {
     restrictText(context, "\\u0000");
     const { zodSchema, jsonSchema } = context;
-    if (zodSchema === numericId) return replace(jsonSchema, { type: "integer" });
+    if (zodSchema === pathInteger) return replace(jsonSchema, { type: "integer" });
     if (!isNumeric(zodSchema)) return;
     replace(jsonSchema, plain(z.toJSONSchema(zodSchema, { io: "output", override: simplify })));
   });

@@ -4,7 +4,7 @@ import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data
 import { themesOf } from "./probes/all.ts";
 import { fixture, schema } from "./probes/fixture.ts";
 import type { Probe } from "./probes/probe.ts";
-import { type Answer, runProbe, type Target } from "./probes/run.ts";
+import { type ProbeResult, runProbe, type Target } from "./probes/run.ts";
 
 const usage = "npm run prove -- --cluster ARN --secret ARN --database NAME [--answers FILE] [--without-waiting]";
 
@@ -12,7 +12,7 @@ interface Proven {
   theme: string;
   name: string;
   source: string;
-  answers: Answer[];
+  answers: ProbeResult[];
 }
 
 const sideBySide = 6;

@@ -50,7 +50,7 @@ const routes = new Map<string, Operation>([
   ["/RollbackTransaction", "RollbackTransaction"],
 ]);
 
-interface Answer {
+interface DataApiResponse {
   readonly status: number;
   readonly text: string;
   readonly errorType?: string;
@@ -91,7 +91,7 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   };
 
   /** Undefined where a fault breaks the connection instead. */
-  const answer = async (request: IncomingMessage): Promise<Answer | undefined> => {
+  const answer = async (request: IncomingMessage): Promise<DataApiResponse | undefined> => {
     const secretsOperation = secretsOperationOf(request);
     if (secretsOperation)
       return { status: 200, text: secretsManager.answer(secretsOperation, await bodyOf(request, "secretsmanager")) };
@@ -109,7 +109,7 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
 
   const server = createServer(async (request, response) => {
     if (connections.isReset(request.socket)) return void request.socket.resetAndDestroy();
-    const result = await answer(request).catch((error) => errorAnswer(translate(error)));
+    const result = await answer(request).catch((error) => errorResponse(translate(error)));
     if (!result) return response.destroy();
     if (options.latency) await sleep(options.latency);
     send(response, result);
@@ -156,12 +156,12 @@ function readJson(text: string): unknown {
   }
 }
 
-function errorAnswer({ status, type, message, members }: ServiceError): Answer {
+function errorResponse({ status, type, message, members }: ServiceError): DataApiResponse {
   const body = { __type: type, code: type, ...(message && { message }), ...members };
   return { status, text: JSON.stringify(body), errorType: type };
 }
 
-function send(response: ServerResponse, { status, text, errorType, isCut }: Answer): void {
+function send(response: ServerResponse, { status, text, errorType, isCut }: DataApiResponse): void {
   response.writeHead(status, {
     "content-type": "application/json",
     "content-length": Buffer.byteLength(text),

@@ -27,13 +27,13 @@ export interface Environment {
 
 export interface Run {
   /** Resolves when the function has given its result, or the head of its stream. @throws {Failure} */
-  readonly answer: Promise<Answer>;
+  readonly result: Promise<InvocationResult>;
   /** Resolves when the environment can run another invocation, or has ended. */
   readonly over: Promise<void>;
 }
 
 /** The result as JSON text, or a stream. */
-export type Answer = { readonly text: string } | { readonly head: Prelude; readonly body: Readable };
+export type InvocationResult = { readonly text: string } | { readonly head: Prelude; readonly body: Readable };
 
 /** A function has failed. */
 export class Failure extends Error {
@@ -139,7 +139,7 @@ export function openEnvironment(
     loaded: load(),
 
     run(invoke, logLate) {
-      const answer = Promise.withResolvers<Answer>();
+      const answer = Promise.withResolvers<InvocationResult>();
       const over = Promise.withResolvers<void>();
       const body = new Readable({
         read: () => send("pull", undefined),
@@ -181,7 +181,7 @@ export function openEnvironment(
       send("invoke", invoke);
       Atomics.add(sent, 0, 1);
       Atomics.notify(sent, 0);
-      return { answer: answer.promise, over: over.promise };
+      return { result: answer.promise, over: over.promise };
     },
 
     get hasEnded() {

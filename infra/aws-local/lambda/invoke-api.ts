@@ -24,7 +24,7 @@ export const invokeApi = (lambda: Lambda, key: Key) => {
   };
 };
 
-function send(response: ServerResponse, { status, body, headers }: Answer): void {
+function send(response: ServerResponse, { status, body, headers }: InvokeResponse): void {
   const text = body === undefined ? "" : JSON.stringify(body);
   response.writeHead(status, {
     "Content-Type": "application/json",
@@ -35,7 +35,7 @@ function send(response: ServerResponse, { status, body, headers }: Answer): void
   response.end(text);
 }
 
-interface Answer {
+interface InvokeResponse {
   readonly status: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -46,7 +46,7 @@ async function handle(
   name: string,
   request: IncomingMessage,
   signatureErrorOf: ReturnType<typeof verifier>,
-): Promise<Answer> {
+): Promise<InvokeResponse> {
   if (request.headers.origin !== undefined)
     return errorResponse(403, "AccessDeniedException", "Functions can be invoked from no web page");
   const body = await read(request, bodyBytesMax);
@@ -71,20 +71,20 @@ async function handle(
   }
 }
 
-const errorResponse = (status: number, type: string, message: string): Answer => ({
+const errorResponse = (status: number, type: string, message: string): InvokeResponse => ({
   status,
   body: { Type: "User", Message: message },
   headers: { "x-amzn-ErrorType": type },
 });
 
 /** This error's message begins with a small letter (Lambda API reference, "Invoke"). */
-const throttled = ({ name, message, reason }: TooManyRequests): Answer => ({
+const throttled = ({ name, message, reason }: TooManyRequests): InvokeResponse => ({
   status: 429,
   body: { Type: "User", message, Reason: reason },
   headers: { "x-amzn-ErrorType": name },
 });
 
-function resultResponse(invocation: Awaited<ReturnType<Lambda["invoke"]>>): Answer {
+function resultResponse(invocation: Awaited<ReturnType<Lambda["invoke"]>>): InvokeResponse {
   const headers = { "X-Amz-Executed-Version": "$LATEST" };
   return "error" in invocation
     ? { status: 200, body: invocation.error, headers: { ...headers, "X-Amz-Function-Error": "Unhandled" } }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Answer, Failure, openEnvironment } from "./environment.ts";
+import { Failure, type InvocationResult, openEnvironment } from "./environment.ts";
 import { type Environments, openEnvironments } from "./environments.ts";
 import { openLimiter } from "./limiter.ts";
 import type { FunctionError, LogLevel } from "./messages.ts";
@@ -144,7 +144,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   const invoke = async <Result>(
     name: string,
     event: unknown,
-    read: (answer: Answer) => Result | Promise<Result>,
+    read: (answer: InvocationResult) => Result | Promise<Result>,
   ): Promise<Result | { readonly error: FunctionError }> => {
     const text = textOf(event, limits.requestBytes);
     const sentAt = performance.now();
@@ -165,7 +165,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
         uncount();
         pool.release(environment);
       });
-      return await read(await run.answer);
+      return await read(await run.result);
     } catch (error) {
       if (error instanceof TooManyRequests)
         log({ errorType: error.name, errorMessage: `${error.message} (${error.reason})` });

@@ -1,4 +1,4 @@
-import { createOwnedDatabase } from "./owner.ts";
+import { createOwnedDatabase } from "./database-owner.ts";
 import { supervisePostgres } from "./supervise.ts";
 
 /** A PostgreSQL of our own over a directory, or one that runs already. */

@@ -1,7 +1,7 @@
 import { Pool } from "pg";
 import sql, { type Sql } from "sql-template-tag";
 import { inBulk } from "./bulk.ts";
-import { firstName, word } from "./made-up.ts";
+import { firstName, word } from "./generated-names.ts";
 
 type Report = (line: string) => void;
 /** Consecutive numbers or ids. */

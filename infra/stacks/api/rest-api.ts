@@ -167,10 +167,14 @@ function missing(name: string): never {
   throw new Error(`There is no function ${name}`);
 }
 
-function kindOf({ files, method, answers }: Declaration): Exclude<keyof StageSettings["throttles"], "preflights"> {
-  if (files) return "images";
+function kindOf({
+  needsFileService,
+  method,
+  response,
+}: Declaration): Exclude<keyof StageSettings["throttles"], "preflights"> {
+  if (needsFileService) return "images";
   if (method !== "GET") return "changes";
-  return "list" in answers ? "lists" : "records";
+  return "list" in response ? "lists" : "records";
 }
 
 /** The settings of a method replace all settings of the stage, so they are complete. */

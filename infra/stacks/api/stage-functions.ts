@@ -38,7 +38,7 @@ export class StageFunctions {
   /** The functions of these endpoints by name, without those that need the file service on a stage without uploads. */
   endpoints(declarations: readonly Declaration[]): ReadonlyMap<string, ServiceFunction> {
     const { uploads } = this.#props.settings;
-    const deployed = declarations.filter(({ files }) => uploads || !files);
+    const deployed = declarations.filter(({ needsFileService }) => uploads || !needsFileService);
     return new Map(deployed.map((each) => [functionName(each), this.#endpoint(each)]));
   }
 
@@ -46,9 +46,9 @@ export class StageFunctions {
     const { settings, cluster, images } = this.#props;
     const name = functionName(declaration);
     const packaged = this.find(name);
-    const hasImages = declaration.files || declaration.removesImages;
+    const hasImages = declaration.needsFileService || declaration.deletesImage;
     const imageResource = hasImages && images ? [images.resourceFor([ownerOf(declaration.path)], packaged)] : [];
-    const isStream = "list" in declaration.answers;
+    const isStream = "list" in declaration.response;
     const concurrent = isStream ? settings.streams?.concurrent : undefined;
     return new ServiceFunction(this.#stack, name, {
       ...this.#common(packaged),

@@ -81,7 +81,7 @@ export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraClu
         credentials: Credentials.fromUsername("colophon"),
       });
   cluster.node.addDependency(log);
-  if (isProtected) keepReplacedInstances(cluster);
+  if (isProtected) retainReplacedInstances(cluster);
   acknowledge(cluster, {
     "AwsSolutions-RDS6":
       "Nobody logs in to PostgreSQL over the network. The Data API asks IAM for every call (rds-data on this cluster) and takes the password from the secret that RDS rotates.",
@@ -137,7 +137,7 @@ const makeKey = (stack: Stack, { name, isProtected }: DatabaseSettings): IKey =>
   }) as IKey;
 
 /** Keeps the instances of a replaced cluster, which stages use until they are deployed. */
-function keepReplacedInstances(cluster: AuroraCluster): void {
+function retainReplacedInstances(cluster: AuroraCluster): void {
   for (const id of ["Writer", "Standby"]) {
     const instance = cluster.node.tryFindChild(id)?.node.defaultChild as CfnDBInstance | undefined;
     if (instance) instance.cfnOptions.updateReplacePolicy = CfnDeletionPolicy.RETAIN;

@@ -11,7 +11,7 @@ export interface OperatorsTrailProps extends LogSettings {
   /** The functions whose invocations are recorded, with the caller. Nothing else is recorded. */
   readonly functions: readonly IFunction[];
   /** For how long the bucket keeps the records. The log, which is easier to search, has its own retention. */
-  readonly keptDays: number;
+  readonly retentionDays: number;
 }
 
 /**
@@ -29,8 +29,8 @@ export class OperatorsTrail extends Construct {
       versioned: true,
       lifecycleRules: [
         {
-          expiration: Duration.days(props.keptDays),
-          noncurrentVersionExpiration: Duration.days(props.keptDays),
+          expiration: Duration.days(props.retentionDays),
+          noncurrentVersionExpiration: Duration.days(props.retentionDays),
         },
       ],
       removalPolicy: props.isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,

@@ -37,7 +37,7 @@ export class Firewall extends Construct {
       metricName: `${name}-${metric}`,
     });
     const trusted = this.makeIpSets(settings.trustedAddresses ?? []);
-    const visitors = edge ? [direct(trusted, edge), through(trusted, edge)] : [direct(trusted)];
+    const visitors = edge ? [viaApiGateway(trusted, edge), viaCloudFront(trusted, edge)] : [viaApiGateway(trusted)];
     const limits = [
       { name: "rate", limit: settings.requestsPerAddressIn5Minutes, counted: [] },
       {
@@ -126,7 +126,7 @@ interface Visitors {
 }
 
 /** Visitors who use API Gateway directly. */
-const direct = (trusted: readonly string[], edge?: EdgeHeaders): Visitors => ({
+const viaApiGateway = (trusted: readonly string[], edge?: EdgeHeaders): Visitors => ({
   suffix: "",
   aggregation: { aggregateKeyType: "IP" },
   counted: [
@@ -136,7 +136,7 @@ const direct = (trusted: readonly string[], edge?: EdgeHeaders): Visitors => ({
 });
 
 /** Visitors who use CloudFront. */
-function through(trusted: readonly string[], edge: EdgeHeaders): Visitors {
+function viaCloudFront(trusted: readonly string[], edge: EdgeHeaders): Visitors {
   // CloudFront always sends an address. With `MATCH` a request without one is blocked.
   const forwardedIp = { headerName: edge.addressHeader, fallbackBehavior: "MATCH" };
   const isIn = (arn: string): Statement => ({

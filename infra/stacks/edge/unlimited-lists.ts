@@ -13,7 +13,7 @@ const limitDigitsMax = 3;
  */
 export function unlimitedLists(endpoints: readonly Declaration[]): Statement {
   const paths = endpoints
-    .filter(({ answers, query }) => "list" in answers && query && "limit" in query)
+    .filter(({ response, query }) => "list" in response && query && "limit" in query)
     .map(({ path }) => path.slice(1).replace(/\{\w+\}/g, "[^/]+"));
   const isList = matches({ uriPath: {} }, `^(/[^/]+)?/(${paths.join("|")})/?$`);
   const isLimited = matches({ queryString: {} }, `(^|&)limit=0*[0-9]{1,${limitDigitsMax}}(&|$)`);

@@ -19,7 +19,7 @@ const name = () => `Name ${crypto.randomUUID()}`;
 let other = 0;
 
 /** A contributor with an alias, a description and a relation. */
-async function furnished() {
+async function aFullContributor() {
   const { sql } = stack;
   const contributor = await aContributor(sql, { last_name: "Old", gender: "male", type: "author" });
   const friend = await aContributor(sql);
@@ -43,8 +43,8 @@ async function furnished() {
 
 describe("POST /admin-contributors/edit/{id}", () => {
   it("answers 200 and changes all fourteen fields at once", async () => {
-    const contributor = await furnished();
-    const other = await furnished();
+    const contributor = await aFullContributor();
+    const other = await aFullContributor();
     const first_name = name();
 
     const { status, body } = await edit(contributor.id, {
@@ -91,7 +91,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
   });
 
   it("answers 200 and sets missing fields to their defaults", async () => {
-    const contributor = await furnished();
+    const contributor = await aFullContributor();
     await edit(contributor.id, { first_name: name(), links: ["https://example.com"], public: true });
     const first_name = name();
 
@@ -113,7 +113,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
   });
 
   it("answers 200 and removes elements that are both modified and removed, given by id or object", async () => {
-    const contributor = await furnished();
+    const contributor = await aFullContributor();
 
     await edit(contributor.id, {
       first_name: name(),
@@ -128,7 +128,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
   });
 
   it("answers 200 to saving the same name again, and releases the caller's lock only", async () => {
-    const contributor = await furnished();
+    const contributor = await aFullContributor();
     const other = await anAdministrator(stack.sql);
     const first_name = name();
     await edit(contributor.id, { first_name });
@@ -170,7 +170,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
     ["removed_relations", [{ id: 999_999_999 }]],
     ["modified_relations", [{ id: 999_999_999 }]],
   ])("answers 400 naming %s when it is %o, and changes nothing", async (parameter, value) => {
-    const contributor = await furnished();
+    const contributor = await aFullContributor();
     const good = { added_aliases: ["Good"], removed_descriptions: [contributor.description] };
 
     const reply = await unchanged(stack, () =>
@@ -181,7 +181,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
   });
 
   it("answers 200 to the maximum number of links and the maximum length of a source", async () => {
-    const contributor = await furnished();
+    const contributor = await aFullContributor();
     const links = Array.from({ length: 50 }, (_, number) => `https://example.com/${number}`);
     const source = "x".repeat(255);
     const added_descriptions = [{ description: "x".repeat(20_000), language: "English", source }];
@@ -193,8 +193,8 @@ describe("POST /admin-contributors/edit/{id}", () => {
   });
 
   it("answers 400 to elements of another contributor, and to a relation to itself", async () => {
-    const contributor = await furnished();
-    const other = await furnished();
+    const contributor = await aFullContributor();
+    const other = await aFullContributor();
 
     for (const [parameter, value] of [
       ["removed_aliases", [other.alias]],
@@ -215,7 +215,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
     ["aliases", 200, (number: number) => `Alias ${number}`],
     ["relations", 100, () => ({ relation_id: other, relation_type: "friend" })],
   ])("answers 400 to more %s than %i, and counts what is removed", async (kind, most, element) => {
-    const contributor = await furnished();
+    const contributor = await aFullContributor();
     other = (await aContributor(stack.sql)).id;
     const added = Array.from({ length: most }, (_, number) => element(number));
     const change = (fields: object) => edit(contributor.id, { first_name: name(), ...fields });
@@ -229,7 +229,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
   });
 
   it("answers 200 and stores the English names of languages, given by name or code", async () => {
-    const contributor = await furnished();
+    const contributor = await aFullContributor();
     await edit(contributor.id, { first_name: name(), added_descriptions: [{ description: "Neu", language: "de" }] });
     await edit(contributor.id, {
       first_name: name(),
@@ -243,7 +243,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
   it("answers 409 to another's name, whatever its case and space, and changes nothing", async () => {
     const taken = name();
     await aContributor(stack.sql, { first_name: taken });
-    const contributor = await furnished();
+    const contributor = await aFullContributor();
 
     for (const body of [{ first_name: taken }, { first_name: ` ${taken.toUpperCase()} `, last_name: "" }]) {
       const reply = await unchanged(stack, () => edit(contributor.id, { ...body, added_aliases: ["x"] }));

@@ -11,7 +11,7 @@ export interface Scene {
 }
 
 export interface Kind {
-  readonly stem: string;
+  readonly endpointPath: string;
   /** The number among a thousand requests. */
   readonly share: number;
   /** Makes one record for each request, and returns their ids. */
@@ -92,20 +92,20 @@ const byId = (id: number) => ({ path: { id } });
 
 /** Reads, writes and image updates, in the proportions of a busy day. */
 export const kinds: readonly Kind[] = [
-  { stem: "contributors/list", share: 120, request: () => ({ query: { client: "1", limit: "20" } }) },
-  { stem: "contributor/random", share: 80, request: () => ({ query: { client: "1" } }) },
-  { stem: "publishers/list", share: 40, request: () => ({ query: { limit: "20" } }) },
-  { stem: "admin-contributors/list", share: 60, request: () => ({ query: { client: "1", limit: "20" } }) },
-  { stem: "admin-roles/id", share: 60, request: (_, __, { roles: [id] }) => byId(id) },
-  { stem: "admin-users/list", share: 40, request: () => ({ query: { limit: "20" } }) },
+  { endpointPath: "contributors/list", share: 120, request: () => ({ query: { client: "1", limit: "20" } }) },
+  { endpointPath: "contributor/random", share: 80, request: () => ({ query: { client: "1" } }) },
+  { endpointPath: "publishers/list", share: 40, request: () => ({ query: { limit: "20" } }) },
+  { endpointPath: "admin-contributors/list", share: 60, request: () => ({ query: { client: "1", limit: "20" } }) },
+  { endpointPath: "admin-roles/id", share: 60, request: (_, __, { roles: [id] }) => byId(id) },
+  { endpointPath: "admin-users/list", share: 40, request: () => ({ query: { limit: "20" } }) },
   {
-    stem: "admin-contributors/add",
+    endpointPath: "admin-contributors/add",
     share: 60,
     request: (_, mark) => ({ body: { first_name: mark } }),
     parts: [count("contributors where first_name = mark"), times("mark")],
   },
   {
-    stem: "admin-contributors/edit",
+    endpointPath: "admin-contributors/edit",
     share: 80,
     prepare: contributors,
     request: (id, mark) => ({
@@ -130,14 +130,14 @@ export const kinds: readonly Kind[] = [
     ],
   },
   {
-    stem: "admin-contributors/delete",
+    endpointPath: "admin-contributors/delete",
     share: 40,
     prepare: contributors,
     request: byId,
     parts: [absent("contributors where id = target"), times("'contributors gone ' || target")],
   },
   {
-    stem: "admin-users/edit",
+    endpointPath: "admin-users/edit",
     share: 90,
     prepare: users,
     request: (id, mark, scene) => ({
@@ -159,14 +159,14 @@ export const kinds: readonly Kind[] = [
     ],
   },
   {
-    stem: "admin-users/delete",
+    endpointPath: "admin-users/delete",
     share: 30,
     prepare: users,
     request: byId,
     parts: [absent("users where id = target"), times("'users gone ' || target")],
   },
   {
-    stem: "admin-users/logout",
+    endpointPath: "admin-users/logout",
     share: 40,
     prepare: users,
     request: byId,
@@ -176,13 +176,13 @@ export const kinds: readonly Kind[] = [
     ],
   },
   {
-    stem: "admin-roles/add",
+    endpointPath: "admin-roles/add",
     share: 30,
     request: (_, mark) => ({ body: { name: mark, description: "Made by the bench" } }),
     parts: [count("roles where name = mark"), times("mark")],
   },
   {
-    stem: "admin-roles/edit",
+    endpointPath: "admin-roles/edit",
     share: 40,
     prepare: roles,
     request: (id, mark, { permission }) => ({
@@ -196,55 +196,55 @@ export const kinds: readonly Kind[] = [
     ],
   },
   {
-    stem: "admin-roles/delete",
+    endpointPath: "admin-roles/delete",
     share: 20,
     prepare: roles,
     request: byId,
     parts: [absent("roles where id = target"), times("'roles gone ' || target")],
   },
   {
-    stem: "admin-permissions/add",
+    endpointPath: "admin-permissions/add",
     share: 20,
     request: (_, mark) => ({ body: { name: mark, description: "Made by the bench" } }),
     parts: [count("permissions where name = mark"), times("mark")],
   },
   {
-    stem: "admin-permissions/edit",
+    endpointPath: "admin-permissions/edit",
     share: 30,
     prepare: permissions,
     request: (id, mark) => ({ path: { id }, body: { name: mark, description: mark } }),
     parts: [count("permissions where id = target and name = mark and description = mark"), times("mark")],
   },
   {
-    stem: "admin-permissions/delete",
+    endpointPath: "admin-permissions/delete",
     share: 20,
     prepare: permissions,
     request: byId,
     parts: [absent("permissions where id = target"), times("'permissions gone ' || target")],
   },
   {
-    stem: "admin-contributors/update-avatar",
+    endpointPath: "admin-contributors/update-avatar",
     share: 30,
     prepare: withImages("contributors", contributors),
     request: (id, _, { image }) => ({ path: { id }, body: { image } }),
     parts: swapped("contributors"),
   },
   {
-    stem: "admin-users/update-image",
+    endpointPath: "admin-users/update-image",
     share: 30,
     prepare: withImages("users", users),
     request: (id, _, { image }) => ({ path: { id }, body: { image } }),
     parts: swapped("users"),
   },
   {
-    stem: "admin-contributors/delete-avatar",
+    endpointPath: "admin-contributors/delete-avatar",
     share: 20,
     prepare: withImages("contributors", contributors),
     request: byId,
     parts: cleared("contributors"),
   },
   {
-    stem: "admin-users/delete-image",
+    endpointPath: "admin-users/delete-image",
     share: 20,
     prepare: withImages("users", users),
     request: byId,

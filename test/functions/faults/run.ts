@@ -1,6 +1,6 @@
 import { PutObjectCommand, paginateListObjectsV2, S3Client } from "@aws-sdk/client-s3";
 import { imageBucket } from "../../../infra/local/functions.ts";
-import { stem } from "../../../lib/contract/declare.ts";
+import { endpointPath } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import type { Sql } from "../../support/database.ts";
 import { key } from "../../support/environment.ts";
@@ -143,7 +143,7 @@ interface Task {
 async function makePlan(sql: Sql, requests: number, random: () => number): Promise<Task[]> {
   await sql.query(`
     create schema bench;
-    create table bench.plan (number int primary key, stem text, target bigint, mark text);
+    create table bench.plan (number int primary key, endpointPath text, target bigint, mark text);
     create table bench.objects (key text primary key);
   `);
   const shares = kinds.reduce((total, { share }) => total + share, 0);
@@ -156,11 +156,16 @@ async function makePlan(sql: Sql, requests: number, random: () => number): Promi
       plan.push({ kind, number, mark: `Mark ${number}`, target: Number(targets[place]?.id ?? 0) });
     }
   }
-  const rows = plan.map(({ kind, number, mark, target }) => ({ number, stem: kind.stem, target, mark }));
+  const rows = plan.map(({ kind, number, mark, target }) => ({
+    number,
+    endpointPath: kind.endpointPath,
+    target,
+    mark,
+  }));
   await sql`
-    insert into bench.plan (number, stem, target, mark)
-    select number, stem, target, mark
-    from jsonb_to_recordset(${JSON.stringify(rows)}) as plan (number int, stem text, target bigint, mark text)
+    insert into bench.plan (number, endpointPath, target, mark)
+    select number, endpointPath, target, mark
+    from jsonb_to_recordset(${JSON.stringify(rows)}) as plan (number int, endpointPath text, target bigint, mark text)
   `;
   return plan
     .map((task) => ({ task, place: random() }))
@@ -235,7 +240,7 @@ interface Reply {
 async function send(base: string, token: string, task: Task, scene: Scene): Promise<Reply> {
   const { kind, target, mark } = task;
   const start = performance.now();
-  const response = await fetch(...requestOf(base, token, kind.stem, kind.request(target, mark, scene)));
+  const response = await fetch(...requestOf(base, token, kind.endpointPath, kind.request(target, mark, scene)));
   await response.json();
   const { status, headers } = response;
   const milliseconds = performance.now() - start;
@@ -244,7 +249,7 @@ async function send(base: string, token: string, task: Task, scene: Scene): Prom
 }
 
 function requestOf(base: string, token: string, name: string, { path = {}, query = {}, body }: Request) {
-  const declaration = endpoints.find((each) => stem(each) === name);
+  const declaration = endpoints.find((each) => endpointPath(each) === name);
   if (!declaration) throw new Error(`There is no endpoint ${name}`);
   const place = declaration.path.replace(/\{(\w+)\}/g, (_, key) => encodeURIComponent(path[key] ?? ""));
   return [
@@ -262,10 +267,10 @@ async function evaluate({ sql, s3 }: Service, replies: readonly Reply[]): Promis
   const objects = await listObjects(s3.url);
   await sql`insert into bench.objects select unnest(${objects}::text[])`;
   const found = new Map<number, readonly number[]>();
-  for (const { stem: name, parts } of kinds) {
+  for (const { endpointPath: name, parts } of kinds) {
     if (!parts) continue;
     const rows = await sql.query<{ number: number; parts: number[] }[]>(
-      `select number, array[${parts.join()}]::int[] as parts from bench.plan where stem = '${name}'`,
+      `select number, array[${parts.join()}]::int[] as parts from bench.plan where endpointPath = '${name}'`,
     );
     for (const row of rows) found.set(row.number, row.parts);
   }
@@ -274,7 +279,8 @@ async function evaluate({ sql, s3 }: Service, replies: readonly Reply[]): Promis
     const wrong = replies
       .map((reply) => ({ reply, parts: found.get(reply.task.number) ?? [] }))
       .filter(({ reply, parts }) => isWrong(reply, parts));
-    for (const { reply, parts } of wrong) examples.push(`${reply.task.kind.stem}: ${reply.status}, ${parts.join(" ")}`);
+    for (const { reply, parts } of wrong)
+      examples.push(`${reply.task.kind.endpointPath}: ${reply.status}, ${parts.join(" ")}`);
     return wrong.length;
   };
   const answers: Record<number, number> = {};

@@ -7,7 +7,8 @@ const files = (await readdir(outdir, { recursive: true })).filter((file) => file
 const bundles = await Promise.all(
   files.map(async (file) => [file.replace("/index.mjs", ""), await readFile(join(outdir, file), "utf8")] as const),
 );
-const endpointPathsWith = (pattern: RegExp) => bundles.flatMap(([stem, text]) => (pattern.test(text) ? [stem] : []));
+const endpointPathsWith = (pattern: RegExp) =>
+  bundles.flatMap(([endpointPath, text]) => (pattern.test(text) ? [endpointPath] : []));
 
 it("Only functions that make images load sharp", () => {
   const makers = ["admin-contributors/update-avatar", "admin-users/update-image"];

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { stem } from "../../../lib/contract/declare.ts";
+import { endpointPath } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { envelope } from "../../support/envelope.ts";
@@ -15,11 +15,11 @@ beforeAll(async () => {
   administrator = await anAdministrator(stack.sql);
 });
 
-const uploading = endpoints.filter(({ files }) => files);
+const uploading = endpoints.filter(({ needsFileService }) => needsFileService);
 
 describe("An instance without uploads", () => {
   it("knows of four endpoints that need a file service", () => {
-    expect(uploading.map(stem).sort()).toEqual([
+    expect(uploading.map(endpointPath).sort()).toEqual([
       "admin-contributors/delete-avatar",
       "admin-contributors/update-avatar",
       "admin-users/delete-image",
@@ -27,7 +27,7 @@ describe("An instance without uploads", () => {
     ]);
   });
 
-  it.each(uploading.map((each) => [`${each.method} ${each.path}`, stem(each)]))(
+  it.each(uploading.map((each) => [`${each.method} ${each.path}`, endpointPath(each)]))(
     "answers 503 to %s, whoever asks for whatever, and touches nothing",
     async (_, name) => {
       stack.dataApi.calls.length = 0;

@@ -9,7 +9,7 @@ import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { handler as Handler } from "../../../functions/ops/migrate-on-deploy.ts";
 import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
-import { createOwnedDatabase } from "../../../infra/aws-local/postgres/owner.ts";
+import { createOwnedDatabase } from "../../../infra/aws-local/postgres/database-owner.ts";
 import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
 import { newSecrets, secretArns } from "../../../infra/local/secrets.ts";

@@ -20,7 +20,7 @@ const functions = Object.fromEntries(
     const handler = ({ path }: { path: string }) => {
       if (path.endsWith("fails")) return { errorType: "Error", errorMessage: "on purpose" };
       if (path.endsWith("hangs")) return new Promise(() => {});
-      return "list" in each.answers ? { head: result } : result;
+      return "list" in each.response ? { head: result } : result;
     };
     return [functionName(each), handler] as const;
   }),
@@ -75,7 +75,9 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
   }
 
   it("has a route for each declaration, also without its parameter, to its function", async () => {
-    for (const { method, path, declaration } of routes.filter((each) => uploads || !each.declaration.files)) {
+    for (const { method, path, declaration } of routes.filter(
+      (each) => uploads || !each.declaration.needsFileService,
+    )) {
       const { status, headers } = await ask(method, sample(path));
       expect([method, path, status, headers.etag]).toEqual([method, path, 200, functionName(declaration)]);
     }
@@ -118,7 +120,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
   });
 
   it("answers 503 on routes of the file service where there is none, which listed origins may read", async () => {
-    for (const { method, path } of routes.filter(({ declaration }) => declaration.files && !uploads)) {
+    for (const { method, path } of routes.filter(({ declaration }) => declaration.needsFileService && !uploads)) {
       for (const origin of origins) {
         const { status, headers, body } = await ask(method, sample(path), origin, "{}");
         expect([status, body]).toEqual([503, '{"data":"This service is not handling file uploads.","code":503}']);

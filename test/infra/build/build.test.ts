@@ -25,7 +25,10 @@ describe("build", () => {
   it("names functions after their file", () => {
     const migrate = built.find(({ name }) => name === "ops-migrate");
 
-    expect(migrate).toMatchObject({ stem: "ops/migrate", file: join(directory, "first/ops/migrate/index.mjs") });
+    expect(migrate).toMatchObject({
+      endpointPath: "ops/migrate",
+      file: join(directory, "first/ops/migrate/index.mjs"),
+    });
     expect(built.map(({ name }) => name)).toContain("admin-roles-list");
   });
 

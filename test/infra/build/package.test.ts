@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(outdir, { recursive: true, force: true }));
 
-const filesOf = ({ stem }: Packaged) => readdir(join(outdir, stem), { recursive: true });
+const filesOf = ({ endpointPath }: Packaged) => readdir(join(outdir, endpointPath), { recursive: true });
 
 async function headerOf(file: string): Promise<Buffer> {
   const handle = await open(file);
@@ -37,7 +37,7 @@ describe("The packages", () => {
       const native = (await filesOf(each)).filter((file) => /\.(node|so(\.[\d.]+)?)$/.test(file));
       expect(native).toHaveLength(2);
       for (const file of native) {
-        const header = await headerOf(join(outdir, each.stem, file));
+        const header = await headerOf(join(outdir, each.endpointPath, file));
         expect(header.toString("latin1", 1, 4)).toBe("ELF");
         expect([file, header.readUInt16LE(machineOffset)]).toEqual([file, aarch64]);
       }

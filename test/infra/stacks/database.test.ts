@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DatabaseSettings, settingsSchema } from "../../../infra/settings/schema.ts";
 import { settings } from "../../../infra/stages.ts";
-import { type Properties, type Synthesis, spell, synthesize, type Template, useSynthesis } from "./synthesis.ts";
+import { type Properties, type Synthesis, synthesize, type Template, templateText, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
 
@@ -95,7 +95,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     const events = template.one("RDS::EventSubscription").Properties;
 
     expect(events).toMatchObject({ SourceType: "db-cluster", EventCategories: ["failover", "failure", "maintenance"] });
-    expect(spell(events.SnsTopicArn)).toBe(spell({ Ref: template.one("SNS::Topic").id }));
+    expect(templateText(events.SnsTopicArn)).toBe(templateText({ Ref: template.one("SNS::Topic").id }));
     const publishers = template
       .one("SNS::TopicPolicy")
       .Properties.PolicyDocument.Statement.flatMap(({ Effect, Principal }: Properties) =>
@@ -114,12 +114,12 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     const [rule, ...others] = plans[0]?.Properties.BackupPlan.BackupPlanRule ?? [];
     expect(others).toEqual([]);
     expect(rule.ScheduleExpression).toBe("cron(0 2 * * ? *)");
-    expect(rule.CopyActions.map(({ DestinationBackupVaultArn: arn }: Properties) => spell(arn))).toEqual([
+    expect(rule.CopyActions.map(({ DestinationBackupVaultArn: arn }: Properties) => templateText(arn))).toEqual([
       `arn:\${AWS::Partition}:backup:${given.backupRegion}:123456789012:backup-vault:${vault.BackupVaultName}`,
     ]);
     expect(rule.CopyActions[0].Lifecycle).toEqual({ DeleteAfterDays: given.backupRetentionDays });
     const { Resources } = template.one("Backup::BackupSelection").Properties.BackupSelection;
-    expect(Resources.map(spell)).toEqual([
+    expect(Resources.map(templateText)).toEqual([
       `arn:\${AWS::Partition}:rds:eu-central-1:123456789012:cluster:\${${template.one("RDS::DBCluster").id}}`,
     ]);
     expect(there.find(vault.EncryptionKeyArn)).toMatchObject({
@@ -236,7 +236,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
       `colophon-${given.name}-ops-migrate-on-deploy`,
     );
     expect(run?.Properties).toMatchObject({ Code: expect.stringMatching(/^[0-9a-f]{64}$/), ServiceTimeout: "900" });
-    expect(spell(run?.Properties.Cluster)).toContain(template.one("RDS::DBCluster").id);
+    expect(templateText(run?.Properties.Cluster)).toContain(template.one("RDS::DBCluster").id);
   });
 
   it("is open to operators only after its migrations", () => {
@@ -334,7 +334,7 @@ describe("A database restored from a snapshot", () => {
     const allowed = role?.Properties.Policies.flatMap((each: Properties) => each.PolicyDocument.Statement).find(
       ({ Action }: Properties) => [Action].flat().includes("rds-data:ExecuteStatement"),
     );
-    const pattern = new RegExp(`:${spell(allowed.Resource).split(":").at(-1)?.replace("*", ".*")}$`);
+    const pattern = new RegExp(`:${templateText(allowed.Resource).split(":").at(-1)?.replace("*", ".*")}$`);
 
     for (const { template } of [synthesis, restored]) {
       const name = template("colophon-prod-database").one("RDS::DBCluster").Properties.DBClusterIdentifier;

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import type { PipelineSettings, Settings } from "../../../infra/settings/schema.ts";
 import { AccountStack } from "../../../infra/stacks/account-stack.ts";
 import { settings } from "../../../infra/stages.ts";
-import { type Properties, spell } from "./synthesis.ts";
+import { type Properties, templateText } from "./synthesis.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const repository = "example/colophon";
@@ -55,7 +55,7 @@ const rightsOf = (role: Properties): unknown => {
   const [{ Action, Resource, Effect }, ...others] = role.Policies[0].PolicyDocument.Statement;
   expect(others).toEqual([]);
   expect([Effect, Action]).toEqual(["Allow", "sts:AssumeRole"]);
-  return [Resource].flat().map((each) => spell(each).replace(/^arn:.*:iam::123456789012:/, ""));
+  return [Resource].flat().map((each) => templateText(each).replace(/^arn:.*:iam::123456789012:/, ""));
 };
 
 describe("The account, with a pipeline", () => {

@@ -4,7 +4,7 @@ import { parameterNames } from "../../../infra/stacks/database/database.ts";
 import { settings } from "../../../infra/stages.ts";
 import { functionName } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { type Properties, type Resource, spell, stacks, type Template, useSynthesis } from "./synthesis.ts";
+import { type Properties, type Resource, stacks, type Template, templateText, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
 
@@ -22,7 +22,7 @@ function rightsIn(document: Properties): Right[] {
     expect(rest).not.toHaveProperty("NotAction");
     expect(rest).not.toHaveProperty("NotResource");
     return listOf(Action).flatMap((action) =>
-      listOf(resources).map((each) => ({ action: String(action), resource: spell(each) })),
+      listOf(resources).map((each) => ({ action: String(action), resource: templateText(each) })),
     );
   });
 }
@@ -42,15 +42,15 @@ function rightsOf(template: Template, lambda: Resource): string[] {
     lambda.Properties.Environment.Variables;
   const words = [
     [`\${${LogGroup.Ref}.Arn}`, "the log"],
-    [spell(DATABASE_CLUSTER_ARN), "the cluster"],
+    [templateText(DATABASE_CLUSTER_ARN), "the cluster"],
     ...settings.databases.map(({ name }) => [`${clusters}colophon-${name}-database*`, `clusters of ${name}`] as const),
-    [spell(DATABASE_SECRET_ARN), "the secret"],
+    [templateText(DATABASE_SECRET_ARN), "the secret"],
     ...limitedRoles.flatMap((role) => {
       const secret = others[`DATABASE_${role.toUpperCase()}_SECRET_ARN`];
-      return secret ? [[spell(secret), `the ${role} secret`]] : [];
+      return secret ? [[templateText(secret), `the ${role} secret`]] : [];
     }),
-    ...(IMAGE_BUCKET ? [[spell(IMAGE_BUCKET).replace("}", ".Arn}"), "the bucket"]] : []),
-    ...(IMAGE_DISTRIBUTION ? [[spell(IMAGE_DISTRIBUTION), "the CDN"]] : []),
+    ...(IMAGE_BUCKET ? [[templateText(IMAGE_BUCKET).replace("}", ".Arn}"), "the bucket"]] : []),
+    ...(IMAGE_DISTRIBUTION ? [[templateText(IMAGE_DISTRIBUTION), "the CDN"]] : []),
     ...template.all("SQS::Queue").map(({ id }) => [`\${${id}.Arn}`, "the queue"]),
   ] as const;
   return rightsIn({ Statement: role.Properties.Policies.flatMap((each: Properties) => each.PolicyDocument.Statement) })
@@ -194,7 +194,7 @@ describe("The secret of a function", () => {
   it.each(settings.databases)("of database $name is the master's only where tables and roles are made", ({ name }) => {
     const template = synthesis.template(`colophon-${name}-database`);
     const masters = template.all("Lambda::Function").filter(({ Properties }) => {
-      return spell(Properties.Environment.Variables.DATABASE_SECRET_ARN).includes("MasterUserSecret");
+      return templateText(Properties.Environment.Variables.DATABASE_SECRET_ARN).includes("MasterUserSecret");
     });
     expect(masters.map(({ Properties }) => Properties.FunctionName).sort()).toEqual(
       ["ops-migrate", "ops-migrate-on-deploy", "ops-rotate-password"].map((each) => `colophon-${name}-${each}`),

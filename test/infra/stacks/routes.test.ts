@@ -5,7 +5,7 @@ import { apiDocument } from "../../../infra/api/document.ts";
 import { settings } from "../../../infra/stages.ts";
 import { functionName, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { type Properties, type Resource, spell, type Template, useSynthesis } from "./synthesis.ts";
+import { type Properties, type Resource, type Template, templateText, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
 
@@ -21,12 +21,12 @@ function arnOf(template: Template, name: string): string {
 /** The document that API Gateway imports, with its references in words. */
 const documentOf = (template: Template): Properties =>
   JSON.parse(JSON.stringify(template.one("ApiGateway::RestApi").Properties.Body), (_, value) =>
-    ["Ref", "Fn::GetAtt", "Fn::Join"].some((each) => each in Object(value)) ? spell(value) : value,
+    ["Ref", "Fn::GetAtt", "Fn::Join"].some((each) => each in Object(value)) ? templateText(value) : value,
   );
 
 describe.each(settings.stages)("The API of stage $name", (stage) => {
   const { name, uploads, throttles, logRetentionDays } = stage;
-  const served = endpoints.filter(({ files }) => uploads || !files);
+  const served = endpoints.filter(({ needsFileService }) => uploads || !needsFileService);
   let template: Template;
 
   beforeAll(() => {
@@ -40,7 +40,7 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
       title: `colophon-${name}`,
       endpoints,
       settings: stage,
-      partition: spell({ Ref: "AWS::Partition" }),
+      partition: templateText({ Ref: "AWS::Partition" }),
       region: settings.account.region,
       functionArnOf: (each) => arnOf(template, `colophon-${name}-${each}`),
       invokerArn: `\${${invoker()?.id}.Arn}`,
@@ -63,7 +63,7 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
 
   it("gives a list as long as its stream may take, and everything else as long as API Gateway waits", () => {
     for (const declaration of served) {
-      const isList = "list" in declaration.answers;
+      const isList = "list" in declaration.response;
       const lambda = template
         .all("Lambda::Function")
         .find((each) => byName(each) === `colophon-${name}-${functionName(declaration)}`);
@@ -88,7 +88,7 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
     ]);
     expect([Policies.length, Policies[0].PolicyDocument.Statement.length, ManagedPolicyArns]).toEqual([1, 1, []]);
     expect([Effect, Action]).toEqual(["Allow", "lambda:InvokeFunction"]);
-    expect((allowed as unknown[]).map(spell).sort()).toEqual(
+    expect((allowed as unknown[]).map(templateText).sort()).toEqual(
       served.map((each) => arnOf(template, `colophon-${name}-${functionName(each)}`)).sort(),
     );
     const principals = template.all("Lambda::Permission").map(({ Properties }) => Properties.Principal);

@@ -103,7 +103,7 @@ export async function copyOf(
 ): Promise<{ functions: Packaged[]; remove(): Promise<void> }> {
   const outdir = await mkdtemp(join(inject("cache"), "artifacts-"));
   const copy = async (packaged: Packaged): Promise<Packaged> => {
-    const file = join(outdir, packaged.stem, basename(packaged.file));
+    const file = join(outdir, packaged.endpointPath, basename(packaged.file));
     await cp(dirname(packaged.file), dirname(file), { recursive: true });
     return { ...packaged, file };
   };
@@ -155,11 +155,11 @@ function fail(message: string): never {
 }
 
 /** A value of a template in words, such as an ARN; references become `${id}` or `${id.Attribute}`. */
-export function spell(value: unknown): string {
+export function templateText(value: unknown): string {
   if (typeof value !== "object" || value === null) return String(value);
   const { Ref, "Fn::GetAtt": attribute, "Fn::Join": join, "Fn::Sub": sub } = value as Properties;
   if (Ref) return `\${${Ref}}`;
   if (attribute) return `\${${attribute.join(".")}}`;
-  if (join) return join[1].map(spell).join(join[0]);
+  if (join) return join[1].map(templateText).join(join[0]);
   return sub ?? JSON.stringify(value);
 }

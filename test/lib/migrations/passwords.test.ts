@@ -7,7 +7,7 @@ import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-sec
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
 import { type Invocation, type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
-import { createOwnedDatabase } from "../../../infra/aws-local/postgres/owner.ts";
+import { createOwnedDatabase } from "../../../infra/aws-local/postgres/database-owner.ts";
 import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
 import type { Secrets } from "../../../infra/aws-local/secrets-manager/secrets-manager.ts";
 import { errorOf } from "../../../infra/aws-local/test/emulator.ts";

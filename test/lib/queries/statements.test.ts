@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { Field } from "@aws-sdk/client-rds-data";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
-import type { Statement } from "../../../infra/local/plan.ts";
+import type { Statement } from "../../../infra/local/query-plan.ts";
 import { eventOf, readable, startRecorder } from "../../../infra/local/sql.ts";
-import { type Declaration, stem } from "../../../lib/contract/declare.ts";
+import { type Declaration, endpointPath } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 
 /*
@@ -44,7 +44,7 @@ const withoutRun = (text: string): string =>
 
 /** The statements for the sample event of an endpoint; of a list also for a search and for a later page. */
 async function statementsOf(declaration: Declaration): Promise<string> {
-  const name = stem(declaration);
+  const name = endpointPath(declaration);
   const event = (await eventOf(name)) as APIGatewayProxyEvent;
   const { search = "Takahashi", limit, ...others } = event.queryStringParameters ?? {};
   const send = (query: object, results?: typeof longList) =>
@@ -55,7 +55,7 @@ async function statementsOf(declaration: Declaration): Promise<string> {
     const [searching] = await send({ ...others, limit, search });
     found.push(["A search", searching]);
   }
-  if ("list" in declaration.answers) {
+  if ("list" in declaration.response) {
     const [, , later] = await send(others, longList);
     if (later) found.push(["The next page of a list that exceeds a result of the Data API", later]);
   }
@@ -69,7 +69,7 @@ function asSql(statement: Statement): string {
 }
 
 describe("What PostgreSQL gets is in lib/queries/statements", () => {
-  it.each(endpoints.map((each) => [stem(each), each] as const))("for %s", async (name, declaration) => {
+  it.each(endpoints.map((each) => [endpointPath(each), each] as const))("for %s", async (name, declaration) => {
     await expect(await statementsOf(declaration)).toMatchFileSnapshot(join(folder, `${name}.sql`));
   });
 
@@ -77,7 +77,7 @@ describe("What PostgreSQL gets is in lib/queries/statements", () => {
     const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".sql"));
 
     expect(files.map((file) => file.replaceAll("\\", "/")).toSorted()).toEqual(
-      endpoints.map((each) => `${stem(each)}.sql`).toSorted(),
+      endpoints.map((each) => `${endpointPath(each)}.sql`).toSorted(),
     );
   });
 });

@@ -19,7 +19,7 @@ export interface Target {
 }
 
 /** What a step brought. */
-export interface Answer {
+export interface ProbeResult {
   call: string;
   answer: Record<string, unknown>;
   expected: Expected;
@@ -35,7 +35,7 @@ const commands = {
 };
 
 /** Takes the steps of a probe until the signal, and rolls back the transactions that it leaves open. */
-export async function runProbe(target: Target, { steps }: Probe, abortSignal?: AbortSignal): Promise<Answer[]> {
+export async function runProbe(target: Target, { steps }: Probe, abortSignal?: AbortSignal): Promise<ProbeResult[]> {
   const { client, database, resourceArn, secretArn } = target;
   const ids = new Map<string, string>();
 
@@ -49,12 +49,12 @@ export async function runProbe(target: Target, { steps }: Probe, abortSignal?: A
     return response;
   };
 
-  const take = async (step: Step): Promise<Answer> => {
+  const take = async (step: Step): Promise<ProbeResult> => {
     const answer = legible(await send(step, abortSignal && { abortSignal }).catch(errorOf), ids);
     return { call: callOf(step), answer, expected: step.expected, differs: !matches(step.expected, answer) };
   };
 
-  const taken: Promise<Answer>[] = [];
+  const taken: Promise<ProbeResult>[] = [];
   try {
     for (const step of steps) {
       await sleep(step.after ?? 0, undefined, abortSignal && { signal: abortSignal });

@@ -4,7 +4,7 @@ import type { Settings, StageSettings } from "../../../../infra/settings/schema.
 import { settings } from "../../../../infra/stages.ts";
 import { type Declaration, routesOf } from "../../../../lib/contract/declare.ts";
 import { endpoints } from "../../../../lib/contract/endpoints.ts";
-import { type Properties, spell, synthesize, type Template, useSynthesis } from "../synthesis.ts";
+import { type Properties, synthesize, type Template, templateText, useSynthesis } from "../synthesis.ts";
 
 const synthesis = useSynthesis();
 
@@ -51,7 +51,7 @@ const declared = ({ query = {} }: Declaration) => {
 };
 
 describe("The edge", () => {
-  it.each(endpoints.filter((each) => isPublicRead(each) && !each.volatile))(
+  it.each(endpoints.filter((each) => isPublicRead(each) && !each.notCacheable))(
     "keeps $path by its declared parameters alone",
     (endpoint) => {
       const behaviour = behaviourOf(sample(endpoint));
@@ -68,7 +68,7 @@ describe("The edge", () => {
     },
   );
 
-  it.each(endpoints.filter((each) => isPublicRead(each) && each.volatile))("keeps nothing of $path", (endpoint) => {
+  it.each(endpoints.filter((each) => isPublicRead(each) && each.notCacheable))("keeps nothing of $path", (endpoint) => {
     const behaviour = behaviourOf(sample(endpoint));
 
     expect(behaviour.CachePolicyId).toBe(cachingDisabled);
@@ -86,7 +86,9 @@ describe("The edge", () => {
         Headers: ["X-Colophon-Visitor"],
       });
       expect(OriginRequestPolicyConfig.CookiesConfig).toEqual({ CookieBehavior: "none" });
-      expect(parametersOf(OriginRequestPolicyConfig)).toEqual(endpoint.volatile ? declared(endpoint) : ["none", []]);
+      expect(parametersOf(OriginRequestPolicyConfig)).toEqual(
+        endpoint.notCacheable ? declared(endpoint) : ["none", []],
+      );
     },
   );
 
@@ -110,8 +112,10 @@ describe("The edge", () => {
       expect(each.ViewerProtocolPolicy).toBe("https-only");
       expect([...each.AllowedMethods].sort()).toEqual(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]);
       const { DomainName, OriginPath, CustomOriginConfig } = originOf(each);
-      expect(spell(DomainName)).toMatch(/^\$\{\w+\}\.execute-api\.eu-central-1\.\$\{AWS::URLSuffix\}$/);
-      expect(template.find({ Ref: spell(OriginPath).match(/^\/\$\{(\w+)\}$/)?.[1] }).Properties.StageName).toBe("v1");
+      expect(templateText(DomainName)).toMatch(/^\$\{\w+\}\.execute-api\.eu-central-1\.\$\{AWS::URLSuffix\}$/);
+      expect(template.find({ Ref: templateText(OriginPath).match(/^\/\$\{(\w+)\}$/)?.[1] }).Properties.StageName).toBe(
+        "v1",
+      );
       expect(CustomOriginConfig).toMatchObject({ OriginProtocolPolicy: "https-only", OriginSSLProtocols: ["TLSv1.2"] });
     }
     expect(distribution.ViewerCertificate).toMatchObject({
@@ -152,7 +156,7 @@ describe("The edge", () => {
       expect(association.EventType).toBe("viewer-request");
       const [header] = originOf(each).OriginCustomHeaders;
       expect(header.HeaderName).toBe("X-Colophon-Edge");
-      expect(spell(header.HeaderValue)).toMatch(/^\{\{resolve:secretsmanager:\$\{\w+\}:SecretString:::\}\}$/);
+      expect(templateText(header.HeaderValue)).toMatch(/^\{\{resolve:secretsmanager:\$\{\w+\}:SecretString:::\}\}$/);
     }
   });
 
@@ -164,7 +168,7 @@ describe("The edge", () => {
 
   it("is what a stage's URL names, and API Gateway's own goes on working", () => {
     expect(template.Outputs.Url.Value).toBe(`https://${prod.edge?.domain}`);
-    expect(spell(template.Outputs.DirectUrl.Value)).toMatch(/execute-api.*\/\$\{\w+\}\/$/);
+    expect(templateText(template.Outputs.DirectUrl.Value)).toMatch(/execute-api.*\/\$\{\w+\}\/$/);
     expect(template.one("ApiGateway::RestApi").Properties.DisableExecuteApiEndpoint ?? false).toBe(false);
     expect(template.find(template.Outputs.EdgeDistribution.Value).Type).toBe("AWS::CloudFront::Distribution");
   });

@@ -9,7 +9,14 @@ import { settings } from "../../../../infra/stages.ts";
 import { listContributors } from "../../../../lib/contract/contributors.ts";
 import { endpoints } from "../../../../lib/contract/endpoints.ts";
 import { inputParser } from "../../../../lib/http/input.ts";
-import { type Properties, type Synthesis, spell, synthesize, type Template, useSynthesis } from "../synthesis.ts";
+import {
+  type Properties,
+  type Synthesis,
+  synthesize,
+  type Template,
+  templateText,
+  useSynthesis,
+} from "../synthesis.ts";
 import { countedBy, type Visit } from "./waf.ts";
 
 const synthesis = useSynthesis();
@@ -37,7 +44,7 @@ const visitor = "198.51.100.7";
 const cloudFront = "203.0.113.9";
 
 const secretOf = (template: Template) =>
-  spell(
+  templateText(
     template
       .all("CloudFront::Distribution")
       .flatMap(({ Properties }) => Properties.DistributionConfig.Origins as Properties[])
@@ -86,7 +93,7 @@ describe("The firewall", () => {
     }
   });
 
-  const lists = endpoints.filter(({ answers, query }) => "list" in answers && query && "limit" in query);
+  const lists = endpoints.filter(({ response, query }) => "list" in response && query && "limit" in query);
 
   it.each(lists.map(({ path }) => path.replace(/\{\w+\}/, "42")))(
     "counts %s without a limit as a whole list",

@@ -1,5 +1,5 @@
 import { BlockList } from "node:net";
-import { type Properties, spell, type Template } from "../synthesis.ts";
+import { type Properties, type Template, templateText } from "../synthesis.ts";
 
 export interface Visit {
   /** Of who sends it to API Gateway. */
@@ -35,7 +35,7 @@ function holds(template: Template, statement: Properties, visit: Visit): boolean
     case "NotStatement":
       return !holds(template, it.Statement, visit);
     case "ByteMatchStatement":
-      return it.PositionalConstraint === "EXACTLY" && fieldOf(it, visit) === spell(it.SearchString);
+      return it.PositionalConstraint === "EXACTLY" && fieldOf(it, visit) === templateText(it.SearchString);
     case "RegexMatchStatement":
       return new RegExp(it.RegexString).test(fieldOf(it, visit) ?? "");
     case "IPSetReferenceStatement":

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Settings } from "../../../../infra/settings/schema.ts";
 import { settings } from "../../../../infra/stages.ts";
-import { stem } from "../../../../lib/contract/declare.ts";
+import { endpointPath } from "../../../../lib/contract/declare.ts";
 import { endpoints } from "../../../../lib/contract/endpoints.ts";
-import { type Properties, spell, type Template, useSynthesis } from "../synthesis.ts";
+import { type Properties, type Template, templateText, useSynthesis } from "../synthesis.ts";
 
 const synthesis = useSynthesis();
 
@@ -105,7 +105,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, alarmRecipient }) 
     expect(filter?.FilterPattern).toBe('{ $.level = "error" }');
     expect(filter?.MetricTransformations[0].Dimensions).toEqual([{ Key: "endpoint", Value: "$.endpoint" }]);
     expect(template.find(filter?.LogGroupName).Properties.LogGroupName).toBe(`/colophon/${name}/functions`);
-    expect(spell(template.one("CloudWatch::Dashboard").Properties.DashboardBody).replaceAll("\\", "")).toContain(
+    expect(templateText(template.one("CloudWatch::Dashboard").Properties.DashboardBody).replaceAll("\\", "")).toContain(
       `SEARCH('{Colophon,endpoint} MetricName="${prefix}-failures"', 'Sum', 300)`,
     );
   });
@@ -126,7 +126,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, alarmRecipient }) 
     });
     const { requests } = JSON.parse(rule?.Properties.Targets[0].Input);
     const asked = requests.map(({ endpoint }: Properties) => endpoint);
-    expect(asked.sort()).toEqual(publicReads.map(stem).sort());
+    expect(asked.sort()).toEqual(publicReads.map(endpointPath).sort());
     // EventBridge takes no more (EventBridge, "PutTargets").
     expect(rule?.Properties.Targets[0].Input.length).toBeLessThan(8_192);
     expect(template.one("Lambda::EventInvokeConfig").Properties.MaximumRetryAttempts).toBe(0);
@@ -172,7 +172,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, alarmRecipient }) 
 
   it("has a dashboard of traffic, errors, latency, the Data API, resumes, cold starts and costs", () => {
     const dashboard = template.one("CloudWatch::Dashboard").Properties;
-    const { widgets } = JSON.parse(spell(dashboard.DashboardBody));
+    const { widgets } = JSON.parse(templateText(dashboard.DashboardBody));
     const titles = widgets.map(({ properties }: Properties) => properties.title).join("\n");
 
     expect(dashboard.DashboardName).toBe(prefix);
@@ -183,7 +183,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, alarmRecipient }) 
 
   it("searches for the metrics of all functions and logs with its prefix", () => {
     const searches =
-      spell(template.one("CloudWatch::Dashboard").Properties.DashboardBody).match(/SEARCH\('.*?'/g) ?? [];
+      templateText(template.one("CloudWatch::Dashboard").Properties.DashboardBody).match(/SEARCH\('.*?'/g) ?? [];
 
     expect(searches.length).toBeGreaterThan(3);
     // In quotes stands what must be the whole of a name (CloudWatch, "Search expression syntax").

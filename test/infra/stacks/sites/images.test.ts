@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { smokeRequests } from "../../../../infra/smoke/requests.ts";
 import { settings } from "../../../../infra/stages.ts";
-import { type Properties, spell, type Template, useSynthesis } from "../synthesis.ts";
+import { type Properties, type Template, templateText, useSynthesis } from "../synthesis.ts";
 
 const synthesis = useSynthesis();
 
@@ -68,7 +68,9 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
       Principal: { Service: "cloudfront.amazonaws.com" },
       Condition: { StringEquals: { "AWS:SourceArn": expect.anything() } },
     });
-    expect(spell(allowing?.Condition.StringEquals["AWS:SourceArn"])).toContain(cdnOf(template, stage.imageDomain).id);
+    expect(templateText(allowing?.Condition.StringEquals["AWS:SourceArn"])).toContain(
+      cdnOf(template, stage.imageDomain).id,
+    );
     const { Origins, DefaultCacheBehavior } = distribution;
     expect(template.find(Origins[0].OriginAccessControlId["Fn::GetAtt"] && Origins[0].OriginAccessControlId).Type).toBe(
       "AWS::CloudFront::OriginAccessControl",

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { settings } from "../../../../infra/stages.ts";
-import { type Resource, spell, type Template, useSynthesis } from "../synthesis.ts";
+import { type Resource, type Template, templateText, useSynthesis } from "../synthesis.ts";
 
 const synthesis = useSynthesis();
 const name = "ops-invalidate-images";
@@ -90,7 +90,7 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("What leaves the
     const distribution = template.find(lambda?.Properties.Environment.Variables.IMAGE_DISTRIBUTION);
 
     expect(distribution.Properties.DistributionConfig.Aliases).toEqual([stage.imageDomain]);
-    expect(spell(lambda?.Properties.Environment.Variables.IMAGE_DISTRIBUTION)).toBe(`\${${distribution.id}}`);
+    expect(templateText(lambda?.Properties.Environment.Variables.IMAGE_DISTRIBUTION)).toBe(`\${${distribution.id}}`);
   });
 
   it("takes no function that may change the notifications of every bucket", () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createOwnedDatabase } from "./owner.ts";
+import { createOwnedDatabase } from "./database-owner.ts";
 import { type Postgres, startPostgres } from "./server.ts";
 
 let directory: string;

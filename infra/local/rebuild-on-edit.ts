@@ -20,8 +20,8 @@ export interface Edits {
 export interface EditsOptions {
   /** Where the functions have been built. */
   readonly outdir: string;
-  /** The stem of each function, by its name. */
-  readonly stems: ReadonlyMap<string, string>;
+  /** The path of each function in `functions/`, by its name. */
+  readonly endpointPaths: ReadonlyMap<string, string>;
   readonly report: (line: string) => void;
 }
 
@@ -50,7 +50,7 @@ const watchedFolders = (): string[] =>
       .map((entry) => relative(root, join(entry.parentPath, entry.name))),
   ]);
 
-export function openEdits({ outdir, stems, report }: EditsOptions): Edits {
+export function openEdits({ outdir, endpointPaths, report }: EditsOptions): Edits {
   const builds = new Map<string, Promise<void>>();
   const latest = new Map<string, Promise<void>>();
   const watchers: FSWatcher[] = [];
@@ -65,7 +65,7 @@ export function openEdits({ outdir, stems, report }: EditsOptions): Edits {
   /** Builds of one function run one after another; otherwise an older one could finish last. */
   const build = (name: string) => {
     const before = latest.get(name) ?? Promise.resolve();
-    const building = before.catch(() => {}).then(() => buildAgain(stems.get(name) ?? "", outdir));
+    const building = before.catch(() => {}).then(() => buildAgain(endpointPaths.get(name) ?? "", outdir));
     building.catch((error: Error) => report(error.message));
     builds.set(name, building);
     latest.set(name, building);

@@ -1,12 +1,12 @@
 import * as z from "zod/mini";
-import * as answers from "./answers.ts";
 import type { Declaration } from "./declare.ts";
+import * as responses from "./responses.ts";
 
 /** The schema of this endpoint's answer with status 200. */
-export function answerSchema({ answers: declared }: Declaration): z.ZodMiniType {
+export function responseSchema({ response: declared }: Declaration): z.ZodMiniType {
   if ("message" in declared) return z.strictObject({ data: z.literal(declared.message), code: z.literal(200) });
-  if ("record" in declared) return answers[declared.record];
-  const items = z.array(answers[declared.list]);
+  if ("record" in declared) return responses[declared.record];
+  const items = z.array(responses[declared.list]);
   if (!declared.field) return items;
   const count = z.int().check(z.nonnegative());
   return z.strictObject({
