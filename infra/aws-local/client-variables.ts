@@ -1,5 +1,5 @@
-import { region } from "./arns.ts";
 import type { Key } from "./http/signature.ts";
+import { region } from "./secrets-manager/arns.ts";
 
 export interface Endpoints {
   /** Of the Data API and of Secrets Manager. */

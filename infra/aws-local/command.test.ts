@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freePort } from "./free-port.ts";
+import { freePort } from "./http/free-port.ts";
 import { startPostgres } from "./postgres/server.ts";
 import { buffered } from "./test/functions.ts";
 

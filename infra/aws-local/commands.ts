@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import * as z from "zod";
-import { clusterArn, masterSecretArn } from "./arns.ts";
 import { clientVariables } from "./client-variables.ts";
 import { startDataApi } from "./data-api/server.ts";
-import { isFree } from "./free-port.ts";
+import { isFree } from "./http/free-port.ts";
 import { newKey } from "./http/signature.ts";
 import type { FunctionSettings } from "./lambda/settings.ts";
 import { openDatabase } from "./postgres/database.ts";
+import { clusterArn, masterSecretArn } from "./secrets-manager/arns.ts";
 import { masterSecret } from "./secrets-manager/secrets-manager.ts";
 import { startAwsLocal } from "./start.ts";
 

@@ -1,7 +1,7 @@
 import { type PageHandler, startApiGateway } from "./api-gateway/server.ts";
 import { clientVariables } from "./client-variables.ts";
 import type { DataApiOptions } from "./data-api/server.ts";
-import { freePort, isFree } from "./free-port.ts";
+import { freePort, isFree } from "./http/free-port.ts";
 import { type Key, newKey } from "./http/signature.ts";
 import { isDebugged } from "./lambda/environment.ts";
 import { invokeApi } from "./lambda/invoke-api.ts";

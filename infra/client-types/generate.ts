@@ -9,7 +9,7 @@ import { endpoints } from "../../lib/contract/endpoints.ts";
 import { openApiDocument, openApiText } from "../api/openapi/document.ts";
 import { collectExamples, examplesFile } from "../api/openapi/examples.ts";
 import { documentFile } from "../api/openapi/file.ts";
-import { freePort } from "../aws-local/free-port.ts";
+import { freePort } from "../aws-local/http/free-port.ts";
 import { runCommand } from "../command.ts";
 
 /** Where the client's types are kept. */

@@ -1,7 +1,7 @@
 import { functionName } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { clusterArn } from "../aws-local/arns.ts";
 import type { FunctionSettings } from "../aws-local/lambda/settings.ts";
+import { clusterArn } from "../aws-local/secrets-manager/arns.ts";
 import { databaseRoleOf, secretVariables } from "../build/database-role.ts";
 import { secretArns } from "./secrets.ts";
 

@@ -1,5 +1,5 @@
 import { randomBytes, scryptSync } from "node:crypto";
-import { masterSecretArn, secretArn } from "../aws-local/arns.ts";
+import { masterSecretArn, secretArn } from "../aws-local/secrets-manager/arns.ts";
 import { masterSecret, type Secrets } from "../aws-local/secrets-manager/secrets-manager.ts";
 import { type DatabaseRole, forEachRole, limitedRoles } from "../build/database-role.ts";
 

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import type { PageHandler } from "../aws-local/api-gateway/server.ts";
-import { isFree } from "../aws-local/free-port.ts";
+import { isFree } from "../aws-local/http/free-port.ts";
 import type { Lambda } from "../aws-local/lambda/lambda.ts";
 import { startAwsLocal } from "../aws-local/start.ts";
 import { buildOrReuse } from "../build/cached-build.ts";

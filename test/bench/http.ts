@@ -3,7 +3,7 @@ import { type ChildProcess, fork, spawn } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "../../infra/aws-local/free-port.ts";
+import { freePort } from "../../infra/aws-local/http/free-port.ts";
 import { builds } from "../../infra/local/service.ts";
 import { messageOf } from "./child.ts";
 import { installExpressPrisma } from "./express-prisma.ts";

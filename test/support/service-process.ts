@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { vi } from "vitest";
-import { freePort } from "../../infra/aws-local/free-port.ts";
+import { freePort } from "../../infra/aws-local/http/free-port.ts";
 
 const root = join(import.meta.dirname, "../..");
 

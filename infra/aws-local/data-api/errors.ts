@@ -1,17 +1,4 @@
-/** An error of the service: an HTTP status, the error's name and mostly a message. */
-export class ServiceError extends Error {
-  readonly status: number;
-  readonly type: string;
-  readonly members: Record<string, string | number>;
-
-  constructor(status: number, type: string, message = "", members: Record<string, string | number> = {}) {
-    super(message);
-    this.name = type;
-    this.status = status;
-    this.type = type;
-    this.members = members;
-  }
-}
+import { ServiceError } from "../http/service-error.ts";
 
 /** The fields of PostgreSQL's ErrorResponse, as node-postgres gives them. */
 interface PostgresError extends Error {
@@ -21,8 +8,6 @@ interface PostgresError extends Error {
   position?: string;
   where?: string;
 }
-
-export const validation = (message: string) => new ServiceError(400, "ValidationException", message);
 
 export const unsupportedResult = (message: string) => new ServiceError(400, "UnsupportedResultException", message);
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BeginTransactionCommand, ExecuteSqlCommand, ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freePort } from "../free-port.ts";
+import { freePort } from "../http/free-port.ts";
 import { clientOf, type Emulator, errorOf, key, startEmulator } from "../test/emulator.ts";
 import { type DataApiOptions, startDataApi } from "./server.ts";
 

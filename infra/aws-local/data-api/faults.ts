@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ServiceError } from "./errors.ts";
+import { ServiceError } from "../http/service-error.ts";
 import type { Operation, Request } from "./requests.ts";
 
 /* What tests see of the calls, and how they break them. */

@@ -1,5 +1,6 @@
+import { validation } from "../http/service-error.ts";
 import { typeOfHint } from "./drivers/type-hints.ts";
-import { databaseError, validation } from "./errors.ts";
+import { databaseError } from "./errors.ts";
 import { isMultistatement, scan } from "./lexer.ts";
 import type { SqlParameter } from "./requests.ts";
 

@@ -1,4 +1,4 @@
-import { ServiceError, validation } from "./errors.ts";
+import { ServiceError, validation } from "../http/service-error.ts";
 import type { Limits } from "./limits.ts";
 
 export type Operation =

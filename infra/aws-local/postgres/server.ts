@@ -4,7 +4,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
-import { freePort } from "../free-port.ts";
+import { freePort } from "../http/free-port.ts";
 import { createCluster, runningPostgres, stateFile } from "./cluster.ts";
 import { findPrograms, type Programs } from "./programs.ts";
 

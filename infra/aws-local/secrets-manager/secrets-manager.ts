@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import * as z from "zod/mini";
-import { masterSecretArn } from "../arns.ts";
-import { ServiceError, validation } from "../data-api/errors.ts";
+import { ServiceError, validation } from "../http/service-error.ts";
+import { masterSecretArn } from "./arns.ts";
 
 /*
  * The operations of Secrets Manager that functions use (AWS JSON 1.1). It is here because the Data API reads the same

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { freePort } from "../../../infra/aws-local/free-port.ts";
+import { freePort } from "../../../infra/aws-local/http/free-port.ts";
 import { send } from "../../../infra/aws-local/test/send.ts";
 
 // Each start is a process, a build and a PostgreSQL; other tests use the machine as well.

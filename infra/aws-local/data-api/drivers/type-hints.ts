@@ -1,4 +1,4 @@
-import { validation } from "../errors.ts";
+import { validation } from "../../http/service-error.ts";
 
 interface Hint {
   readonly type: number;
