@@ -11,7 +11,7 @@ const parts = {
   "dead code": ["knip/bin/knip.js"],
   "API document": ["@redocly/cli/bin/cli.js", "lint"],
   endpoints: ["infra/endpoint/complete.ts"],
-  "package-lock.json": ["infra/lock-file.ts"],
+  "package-lock.json": ["infra/check/lock-file.ts"],
   SQL: ["infra/check/sql.ts"],
 } as const;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { problemsOf } from "../../infra/lock-file.ts";
-import lock from "../../package-lock.json" with { type: "json" };
+import { problemsOf } from "../../../infra/check/lock-file.ts";
+import lock from "../../../package-lock.json" with { type: "json" };
 
 const hashed = { version: "1.0.0", integrity: "sha512-…" };
 

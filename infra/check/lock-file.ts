@@ -1,4 +1,4 @@
-import lock from "../package-lock.json" with { type: "json" };
+import lock from "../../package-lock.json" with { type: "json" };
 
 /** What the lock file has of a package. */
 interface Locked {
