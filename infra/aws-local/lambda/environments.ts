@@ -26,7 +26,7 @@ export interface EnvironmentsOptions {
   prepare(): Promise<void>;
   open(): Environment;
   /** Runs a work when fewer environments are being opened than there are processors. */
-  withMigrationLock<Result>(work: () => Promise<Result>): Promise<Result>;
+  whenProcessorFree<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
 /** An invocation that has no environment yet. */
@@ -39,7 +39,7 @@ const idleInMilliseconds = 5 * 60_000;
  * or one whose invocation has ended.
  */
 export function openEnvironments(options: EnvironmentsOptions): Environments {
-  const { max, waitMaxInMilliseconds, prepare, withMigrationLock } = options;
+  const { max, waitMaxInMilliseconds, prepare, whenProcessorFree } = options;
   const all = new Set<Environment>();
   /** Those with the latest code. */
   let latest = new Set<Environment>();
@@ -94,7 +94,7 @@ export function openEnvironments(options: EnvironmentsOptions): Environments {
       try {
         // Not in turn: it may wait for another function, which opens meanwhile.
         await prepare();
-        const environment = await withMigrationLock(async () => (waiting.size > 0 ? await load() : undefined));
+        const environment = await whenProcessorFree(async () => (waiting.size > 0 ? await load() : undefined));
         if (current === latest) {
           if (environment) latest.add(environment);
           return environment;

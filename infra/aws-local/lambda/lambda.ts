@@ -93,14 +93,14 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   const print: Print = options.print ?? ((level, text) => console[level](text));
   const settingsOf = options.settingsOf ?? ((): FunctionSettings => ({}));
   const files = await findBundles(options.outdir);
-  const withMigrationLock = openLimiter(availableParallelism());
+  const whenProcessorFree = openLimiter(availableParallelism());
   const environments = new Map(
     [...files].map(([name, file]) => [
       name,
       openEnvironments({
         max: limits.environments,
         waitMaxInMilliseconds: limits.gatewayInMilliseconds - throttleReserveInMilliseconds,
-        withMigrationLock,
+        whenProcessorFree,
         prepare: async () => {
           await options.prepare?.(name);
           for (const each of settingsOf(name).imports ?? []) await import(each);
