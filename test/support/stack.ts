@@ -100,7 +100,7 @@ export async function startStack({
   process.env.API_URL = gateway.url;
   return {
     url: gateway.url,
-    sql: sql,
+    sql,
     dataApi,
     lambda,
     s3: files?.s3,

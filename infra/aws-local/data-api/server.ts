@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { listenToClients } from "../http/listen.ts";
 import { isFromPage } from "../http/loopback.ts";
 import { read } from "../http/request-body.ts";
 import { ServiceError } from "../http/service-error.ts";
@@ -116,14 +116,10 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
     send(response, result);
   });
   const connections = idleConnectionsOf(server);
-  // Longer than any client keeps an idle connection: otherwise it could be closed while a request is on its way.
-  server.keepAliveTimeout = 600_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(options.port ?? 0, "127.0.0.1", resolve);
-  });
+  const { url, close } = await listenToClients(server, options.port);
 
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     secrets,
     calls,
     intercept: (next) => {
@@ -132,9 +128,7 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
     resetIdleConnections: connections.reset,
     closeDatabase: sessions.closeDatabase,
     async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
+      await close();
       await sessions.close();
     },
   };

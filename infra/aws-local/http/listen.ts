@@ -40,6 +40,26 @@ async function open({ headerBytesMax, answer, clientError }: Listener, port: num
   return server;
 }
 
+/**
+ * Lets a server that only the SDK's clients call listen on 127.0.0.1. Closing it breaks all connections: nobody waits for
+ * the responses any more.
+ */
+export async function listenToClients(server: Server, port = 0): Promise<{ url: string; close(): Promise<void> }> {
+  // Longer than any client keeps an idle connection: otherwise it could be closed while a request is on its way.
+  server.keepAliveTimeout = 600_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, "127.0.0.1", resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
 /** Requests that are being answered have a second to end. */
 async function close(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { listenToClients } from "../http/listen.ts";
 import { isFromPage } from "../http/loopback.ts";
 import { read } from "../http/request-body.ts";
 import { type Key, type SignatureError, verifier } from "../http/signature.ts";
@@ -38,7 +38,7 @@ const requestsMax = 10_000;
 const bodyBytesMax = 16 * 1_048_576;
 
 /** Starts an S3 that puts, gets, deletes and lists whole objects in the given buckets. */
-export async function startS3({ directory, buckets: names, key, port = 0 }: S3Options): Promise<S3> {
+export async function startS3({ directory, buckets: names, key, port }: S3Options): Promise<S3> {
   const buckets = new Map<string, Bucket>();
   for (const name of names) buckets.set(name, await openBucket(join(directory, name)));
   const signatureErrorOf = verifier("s3", key);
@@ -66,22 +66,11 @@ export async function startS3({ directory, buckets: names, key, port = 0 }: S3Op
     if (result) send(response, result);
     else response.destroy();
   });
-  // Longer than any client keeps an idle connection: otherwise it could be closed while a request is on its way.
-  server.keepAliveTimeout = 600_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(port, "127.0.0.1", resolve);
-  });
-
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listenToClients(server, port)),
     requests,
     intercept: (next) => {
       faultOf = next;
-    },
-    async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
     },
   };
 }
