@@ -23,6 +23,11 @@ beforeAll(async () => {
   const { Parameters } = synthesis.template("colophon-prod-database").one("RDS::DBClusterParameterGroup").Properties;
   for (const [name, value] of Object.entries(Parameters)) await sql.query(`alter system set ${name} = '${value}'`);
   await sql`select pg_reload_conf()`;
+  // A session reads them between two statements, once the signal has reached it.
+  await vi.waitFor(
+    async () => expect(await sql`show log_min_duration_statement`).toEqual([{ log_min_duration_statement: "500ms" }]),
+    { timeout: 30_000 },
+  );
   await sql`create table people (name text unique)`;
   await sql`insert into people values (${secret})`;
 });
