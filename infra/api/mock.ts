@@ -107,7 +107,7 @@ function headersForOrigin({ ofAllowedOrigins, allowedOrigins }: CorsHeaders): st
     '#if("$!origin" == "")',
     '#set($origin = $input.params().header.get("origin"))',
     "#end",
-    `#if(${allowedOrigins.map((origin) => `$origin == "${origin}"`).join(" || ")})`,
+    `#if(${allowedOrigins.map(conditionOf).join(" || ")})`,
     ...Object.entries(ofAllowedOrigins).map(
       ([name, value]) => `#set($context.responseOverride.header.${name} = "${value}")`,
     ),
@@ -115,3 +115,9 @@ function headersForOrigin({ ofAllowedOrigins, allowedOrigins }: CorsHeaders): st
     "",
   ].join("\n");
 }
+
+/** Only on this machine an origin ends in `:*` and means every port (lib/http/origins.ts). */
+const conditionOf = (origin: string): string =>
+  origin.endsWith(":*")
+    ? `$origin == "${origin.slice(0, -2)}" || $origin.startsWith("${origin.slice(0, -1)}")`
+    : `$origin == "${origin}"`;

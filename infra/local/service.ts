@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { isAmong, isOrigin } from "../../lib/http/origins.ts";
 import type { PageHandler } from "../aws-local/api-gateway/server.ts";
 import { isFree } from "../aws-local/http/free-port.ts";
 import type { Lambda } from "../aws-local/lambda/lambda.ts";
@@ -18,12 +19,13 @@ import { localDocument } from "./document.ts";
 import { imageBucket, settingsOf, variablesOf } from "./functions.ts";
 import { imagePages } from "./images.ts";
 import { printLog } from "./log.ts";
+import { loopbackOrigins } from "./origins.ts";
 import { openEdits } from "./rebuild-on-edit.ts";
 import { newSecrets } from "./secrets.ts";
 
 export interface ServiceOptions extends DatabaseOptions {
   readonly port: number;
-  /** Origins of pages that may call administrative endpoints, beside those of the service and of Vite. */
+  /** Origins of pages that may call administrative endpoints, beside those on this machine. */
   readonly origins: readonly string[];
   readonly uploads: boolean;
   /** Without the demo data. */
@@ -46,8 +48,6 @@ export interface LocalService {
 
 /** Under node_modules, so that bundles find the packages that are not part of them, wherever the data directory is. */
 export const builds = join(import.meta.dirname, "../../node_modules/.cache/colophon");
-/** Where a panel runs while it is developed. */
-const viteOrigin = "http://localhost:5173";
 
 /** Starts the whole service on this machine, as `infra/aws-local` runs any service: with its data, edits and schedules. */
 export async function startService(options: ServiceOptions): Promise<LocalService> {
@@ -59,7 +59,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const built = await buildOrReuse({ outdir });
   const database = await findDatabase(options);
   const url = `http://localhost:${port}`;
-  const allowedOrigins = [url, `http://127.0.0.1:${port}`, viteOrigin, ...options.origins];
+  const allowedOrigins = [...loopbackOrigins, ...options.origins];
   const stage = { database: database.name, allowedOrigins, imageBaseUrl: `${url}/images`, uploads };
   const edits = openEdits({
     outdir,
@@ -120,14 +120,14 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
  * answers.
  */
 function reportForeignOrigins(allowedOrigins: readonly string[], report: (line: string) => void): PageHandler {
-  const known = new Set(allowedOrigins);
+  const reported = new Set<string>();
   return ({ headers: { origin }, url = "" }) => {
-    if (origin === undefined || known.has(origin) || !isAdministrative(url)) return false;
-    known.add(origin);
-    const setting =
-      URL.parse(origin)?.origin === origin
-        ? `npm start -- --origin ${origin} (on AWS "allowedOrigins" in infra/stages.ts) would allow it`
-        : "only a page with an origin of its own can be allowed";
+    if (origin === undefined || reported.has(origin) || isAmong(allowedOrigins, origin) || !isAdministrative(url))
+      return false;
+    reported.add(origin);
+    const setting = isOrigin(origin)
+      ? `npm start -- --origin ${origin} (on AWS "allowedOrigins" in infra/stages.ts) would allow it`
+      : "only a page with an origin of its own can be allowed";
     report(`Refused a page of the origin ${origin}: ${setting}`);
     return false;
   };

@@ -1,6 +1,7 @@
 import inspector from "node:inspector";
 import module from "node:module";
 import { join } from "node:path";
+import { isOrigin } from "../../lib/http/origins.ts";
 import { messageOf, runCommand, UsageError } from "../command.ts";
 import { confirm } from "./confirm.ts";
 import { databaseUrlFrom } from "./database-url.ts";
@@ -15,7 +16,7 @@ const usage =
   "  --database    a PostgreSQL 18 to use instead of the embedded one; a URL with a password goes into\n" +
   "                COLOPHON_DATABASE_URL, which lists of processes do not show\n" +
   "  --create      creates that database if it does not exist, without asking\n" +
-  "  --origin      the origin of a page that may call administrative endpoints; can come several times\n" +
+  "  --origin      allows pages of this origin, too, to call administrative endpoints; can come several times\n" +
   "  --no-uploads  without a file service\n" +
   "  --empty       without the demo data\n" +
   "  --scale       adds so many made-up contributors, with series and publishers\n" +
@@ -24,7 +25,7 @@ const usage =
   "                sets the passwords of the service's roles, even if another service of the server uses them";
 
 function originsOf(origins: readonly string[]): readonly string[] {
-  const other = origins.find((each) => each !== URL.parse(each)?.origin);
+  const other = origins.find((each) => !isOrigin(each));
   if (other === undefined) return origins;
   throw new UsageError(`--origin takes an origin as browsers write it, like http://localhost:4200, not ${other}`);
 }

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { isOrigin } from "../../lib/http/origins.ts";
 import {
   checkCertificates,
   checkConcurrency,
@@ -11,7 +12,7 @@ import {
 
 const name = z.string().regex(/^[a-z][a-z0-9]{1,15}$/, "two to sixteen lower-case letters and digits");
 const domain = z.string().regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/, "a domain without scheme or path");
-const origin = z.url().refine((url) => url === URL.parse(url)?.origin, "an origin as browsers write it");
+const origin = z.string().refine(isOrigin, "an origin as browsers write it");
 const certificateIn = (region: string) =>
   z.string().regex(new RegExp(`^arn:aws:acm:${region}:\\d{12}:certificate/[\\w-]+$`), "an ACM certificate's ARN");
 /** IP ranges as AWS WAF accepts them; it does not accept `/0`. */

@@ -6,7 +6,7 @@ import { Unavailable } from "../retry.ts";
 import { ContractError, messageOf } from "./errors.ts";
 import { responseHeaders } from "./headers.ts";
 import { log, logRequests, serializeError } from "./log.ts";
-import { allowedOrigins } from "./origins.ts";
+import { allowedOrigins, isAmong } from "./origins.ts";
 import { envelope, type Middleware } from "./response.ts";
 
 /** Switches off middy's timer: calls have their own deadlines. */
@@ -18,12 +18,15 @@ export function pipeline(declaration: Declaration): Middleware[] {
     logRequests(declaration),
     responseHeaders(declaration),
     cors({
-      ...(declaration.permission ? { origins: [...allowedOrigins], credentials: true } : { origin: "*" }),
+      ...(declaration.permission ? { origins: [...allowedOrigins], getOrigin, credentials: true } : { origin: "*" }),
       exposeHeaders: exposedHeaders,
     }),
     answerErrors(declaration),
   ];
 }
+
+/** The middleware's own comparison would take every `*` for a part of a name. */
+const getOrigin = (origin?: string) => (origin !== undefined && isAmong(allowedOrigins, origin) ? origin : null);
 
 function answerErrors(declaration: Declaration): Middleware {
   return {

@@ -6,7 +6,7 @@ import type { Guard } from "../data-api/guard.ts";
 import { digestOf } from "../token.ts";
 import { ContractError } from "./errors.ts";
 import { headerOf } from "./headers.ts";
-import { allowedOrigins } from "./origins.ts";
+import { allowedOrigins, isAmong } from "./origins.ts";
 
 /** What the statements of an endpoint check; undefined for a public endpoint. */
 export function guardOf(
@@ -46,6 +46,6 @@ function cookiesOf(event: APIGatewayProxyEvent): string {
 /** Browsers send the origin of the page with every POST and DELETE; other clients send none. */
 function isForeign(event: APIGatewayProxyEvent): boolean {
   const origin = headerOf(event, "origin");
-  if (origin !== undefined) return !allowedOrigins.includes(origin);
+  if (origin !== undefined) return !isAmong(allowedOrigins, origin);
   return ["cross-site", "same-site"].includes(headerOf(event, "sec-fetch-site") ?? "");
 }

@@ -61,7 +61,7 @@ describe("npm start", () => {
   const flags = () => ["--port", String(port), "--data", data];
 
   it("serves the demo data, and prints requests to try", async () => {
-    const output = await untilUp(run(...flags(), "--origin", "http://localhost:4300"));
+    const output = await untilUp(run(...flags(), "--origin", "http://panel.test:4300"));
 
     const commands = [...output.matchAll(/curl .*'(http\S+)'/g)].map(([, url]) => url ?? "");
     expect(commands).toHaveLength(3);
@@ -99,17 +99,19 @@ describe("npm start", () => {
       return answer["access-control-allow-origin"];
     };
 
-    expect(await preflight("/admin-roles/add", "http://localhost:4200")).toBeUndefined();
-    expect(await preflight("/admin-roles/add", "http://localhost:4200")).toBeUndefined();
+    const refused = "http://panel.test:4200";
+    expect(await preflight("/admin-roles/add", refused)).toBeUndefined();
+    expect(await preflight("/admin-roles/add", refused)).toBeUndefined();
     expect(await preflight("/admin-roles/add", "null")).toBeUndefined();
-    expect(await preflight("/admin-roles/add", "http://localhost:4300")).toBe("http://localhost:4300");
-    expect(await preflight("/publishers", "http://localhost:4400")).toBe("*");
+    for (const allowed of ["http://panel.test:4300", "http://localhost:4200", "http://localhost"])
+      expect(await preflight("/admin-roles/add", allowed)).toBe(allowed);
+    expect(await preflight("/publishers", "http://panel.test:4400")).toBe("*");
 
     await expect
       .poll(() => output)
       .toContain("Refused a page of the origin null: only a page with an origin of its own");
     expect(output.split("\n").filter((line) => line.includes("http://"))).toEqual([
-      "Refused a page of the origin http://localhost:4200: npm start -- --origin http://localhost:4200 " +
+      `Refused a page of the origin ${refused}: npm start -- --origin ${refused} ` +
         '(on AWS "allowedOrigins" in infra/stages.ts) would allow it',
     ]);
   });
@@ -198,6 +200,7 @@ describe("npm start", () => {
       ["--origin", "http://localhost:4200/"],
       "--origin takes an origin as browsers write it, like http://localhost:4200",
     ],
+    [["--origin", "http://*"], "--origin takes an origin as browsers write it, like http://localhost:4200"],
     [["--scale", "many"], "--scale takes a number from 0 to 10000000, not many"],
   ])("explains itself to those who mistype: %s", async (mistyped, reason) => {
     const { complaint, code } = await outcomeOf(run(...mistyped));
