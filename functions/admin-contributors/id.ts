@@ -2,4 +2,4 @@ import { getAdminContributor } from "../../lib/contract/admin-contributors.ts";
 import { serve } from "../../lib/http/serve.ts";
 import * as contributors from "../../lib/queries/admin-contributors.ts";
 
-export const handler = serve(getAdminContributor, ({ path }) => contributors.find(path.id));
+export const handler = serve(getAdminContributor, ({ path, query }) => contributors.find(path.id, query));

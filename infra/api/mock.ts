@@ -1,4 +1,4 @@
-import { type Declaration, methodsOf } from "../../lib/contract/declare.ts";
+import { type Declaration, isPublic, methodsOf } from "../../lib/contract/declare.ts";
 import { exposedHeaders } from "../../lib/contract/headers.ts";
 
 type Headers = Readonly<Record<string, string>>;
@@ -13,8 +13,8 @@ interface CorsHeaders {
 }
 
 /** Administrative paths allow the listed origins, with cookies; public paths allow all origins, without cookies. */
-const corsHeaders = (isPublic: boolean, allowedOrigins: readonly string[], headers: Headers): CorsHeaders =>
-  isPublic
+const corsHeaders = (arePublic: boolean, allowedOrigins: readonly string[], headers: Headers): CorsHeaders =>
+  arePublic
     ? { always: { "Access-Control-Allow-Origin": "*", ...headers }, ofAllowedOrigins: {}, allowedOrigins: [] }
     : {
         always: { Vary: "Origin" },
@@ -30,23 +30,20 @@ const preflightSecondsMax = 600;
 
 /** The operation that answers the preflights of a path with these endpoints. */
 export function preflightMock(declarations: readonly Declaration[], allowedOrigins: readonly string[]) {
-  const isPublic = declarations.every(({ permission }) => !permission);
-  const headers = corsHeaders(isPublic, allowedOrigins, {
+  const arePublic = declarations.every(isPublic);
+  const headers = corsHeaders(arePublic, allowedOrigins, {
     "Access-Control-Allow-Methods": declarations.flatMap(methodsOf).join(","),
-    "Access-Control-Allow-Headers": isPublic ? "Content-Type" : "Content-Type, If-Match, Idempotency-Key",
+    "Access-Control-Allow-Headers": arePublic ? "Content-Type" : "Content-Type, If-Match, Idempotency-Key",
     "Access-Control-Max-Age": String(preflightSecondsMax),
   });
   return mock(204, "", headers, ["application/json"]);
 }
 
 /** An operation that answers every request to an endpoint with the same error. */
-export function errorMock(
-  { permission }: Declaration,
-  status: number,
-  body: string,
-  allowedOrigins: readonly string[],
-) {
-  const headers = corsHeaders(!permission, allowedOrigins, { "Access-Control-Expose-Headers": exposedHeaders });
+export function errorMock(declaration: Declaration, status: number, body: string, allowedOrigins: readonly string[]) {
+  const headers = corsHeaders(isPublic(declaration), allowedOrigins, {
+    "Access-Control-Expose-Headers": exposedHeaders,
+  });
   return mock(status, body, headers, contentTypes);
 }
 

@@ -1,4 +1,4 @@
-import type { Declaration } from "../../lib/contract/declare.ts";
+import { type Declaration, isPublic, queryOf } from "../../lib/contract/declare.ts";
 
 /**
  * A public read, for shared caches: CloudFront (stacks/edge/edge.ts), and the cache that tests put in front of the
@@ -20,9 +20,9 @@ export interface PublicRead {
 /** The public reads among these endpoints, each path once. */
 export const publicReads = (endpoints: readonly Declaration[]): PublicRead[] =>
   endpoints
-    .filter(({ method, permission }) => method === "GET" && !permission)
-    .map(({ path, query = {}, notCacheable }) => ({
-      pattern: path.replace(/\{\w+\}/g, "*"),
-      parameters: Object.keys(query).sort(),
-      isCached: !notCacheable,
+    .filter((each) => each.method === "GET" && isPublic(each))
+    .map((each) => ({
+      pattern: each.path.replace(/\{\w+\}/g, "*"),
+      parameters: Object.keys(queryOf(each)).sort(),
+      isCached: !each.notCacheable,
     }));

@@ -1,4 +1,4 @@
-import { type Declaration, functionName } from "../../lib/contract/declare.ts";
+import { type Declaration, functionName, isPublic } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 
 /** The roles as which functions log in to PostgreSQL, without `colophon_` (lib/migrations/roles.sql). */
@@ -20,9 +20,9 @@ const masters = new Set(["ops-migrate", "ops-migrate-on-deploy", "ops-rotate-pas
 
 const roles = new Map(endpoints.map((each) => [functionName(each), roleOf(each)]));
 
-function roleOf({ permission, method }: Declaration): LimitedRole {
-  if (!permission) return "public";
-  return method === "GET" ? "reader" : "editor";
+function roleOf(declaration: Declaration): LimitedRole {
+  if (isPublic(declaration)) return "public";
+  return declaration.method === "GET" ? "reader" : "editor";
 }
 
 /** The role with the fewest rights that is enough for a function. What is no endpoint is an operators' function. */

@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { isPublic } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { isAmong, isOrigin } from "../../lib/http/origins.ts";
 import type { PageHandler } from "../aws-local/api-gateway/server.ts";
@@ -135,7 +136,7 @@ function reportForeignOrigins(allowedOrigins: readonly string[], report: (line: 
 
 const resourceOf = (path: string) => path.split(/[/?]/)[1];
 const administrativeResources = new Set(
-  endpoints.filter(({ permission }) => permission).map(({ path }) => resourceOf(path)),
+  endpoints.filter((each) => !isPublic(each)).map(({ path }) => resourceOf(path)),
 );
 const isAdministrative = (url: string) => administrativeResources.has(resourceOf(url));
 

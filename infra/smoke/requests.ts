@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { endpointPath } from "../../lib/contract/declare.ts";
+import { endpointPath, isPublic } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import type { SmokeRequest } from "../../lib/operators/smoke.ts";
 
@@ -13,9 +13,7 @@ const events = join(import.meta.dirname, "../../events");
  */
 export const smokeRequests = (whose: "public" | "all"): readonly SmokeRequest[] =>
   endpoints
-    .filter(
-      ({ method, takesEditLock, permission }) => method === "GET" && !takesEditLock && (whose === "all" || !permission),
-    )
+    .filter((each) => each.method === "GET" && !each.takesEditLock && (whose === "all" || isPublic(each)))
     .map((declaration) => {
       const { path, queryStringParameters } = JSON.parse(
         readFileSync(join(events, `${endpointPath(declaration)}.json`), "utf8"),

@@ -734,6 +734,8 @@ export interface components {
                 last_name: string;
                 slug: string;
             }[];
+            type?: string;
+            public?: boolean;
         };
         /**
          * @example {
@@ -862,6 +864,7 @@ export interface components {
             id: number;
             first_name: string;
             last_name: string;
+            slug?: string;
             image: string | null;
             gender: string | null;
             series_count: number;
@@ -1587,7 +1590,10 @@ export interface operations {
     };
     getUser: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Beyond the interface: `none` shows the record without taking its edit lock, or renewing it. */
+                lock?: "none";
+            };
             header?: never;
             path: {
                 /** @example 4 */
@@ -1631,7 +1637,20 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            /** @description Required parameters missing */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        data: "Required parameters missing" | "Invalid parameter: lock";
+                        /** @constant */
+                        code: 400;
+                    };
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description User not found */
@@ -3274,7 +3293,12 @@ export interface operations {
     };
     getAdminContributor: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Beyond the interface: further fields to show, separated by commas. */
+                include?: string;
+                /** @description Beyond the interface: `none` shows the record without taking its edit lock, or renewing it. */
+                lock?: "none";
+            };
             header?: never;
             path: {
                 /** @example 5 */
@@ -3348,7 +3372,20 @@ export interface operations {
                     "application/json": components["schemas"]["AdminContributor"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            /** @description Required parameters missing */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        data: "Required parameters missing" | "Invalid parameter: include" | "Invalid parameter: lock";
+                        /** @constant */
+                        code: 400;
+                    };
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description Contributor not found */
@@ -4332,6 +4369,8 @@ export interface operations {
                  * @example 1
                  */
                 client: number;
+                /** @description Beyond the interface: further fields to show, separated by commas. */
+                include?: string;
             };
             header?: never;
             path?: never;
@@ -4386,7 +4425,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        data: "Required parameters missing" | "Invalid parameter: lang" | "Invalid parameter: order" | "Invalid parameter: search" | "Invalid parameter: limit" | "Invalid parameter: offset" | "Invalid parameter: client";
+                        data: "Required parameters missing" | "Invalid parameter: lang" | "Invalid parameter: order" | "Invalid parameter: search" | "Invalid parameter: limit" | "Invalid parameter: offset" | "Invalid parameter: client" | "Invalid parameter: include";
                         /** @constant */
                         code: 400;
                     };

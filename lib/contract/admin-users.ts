@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import { noFileService } from "./errors.ts";
-import { bodyId, flag, image, limit, list, name, offset, order, pathId, search } from "./parameters.ts";
+import { bodyId, flag, image, limit, list, lock, name, offset, order, pathId, search } from "./parameters.ts";
 
 /* Users (README.md, "Users"). */
 
@@ -31,6 +31,7 @@ export const getUser = declare({
   path: "/admin-users/id/{id}",
   permission: "view-users",
   parameters: { id: pathId },
+  extensionQuery: { lock },
   response: { record: "User" },
   errors: missing,
   takesEditLock: true,

@@ -1,5 +1,16 @@
 import { declare } from "./declare.ts";
-import { limit, offset, optionalText, order, pathInteger, queryId, search, slug, userLanguage } from "./parameters.ts";
+import {
+  include,
+  limit,
+  offset,
+  optionalText,
+  order,
+  pathInteger,
+  queryId,
+  search,
+  slug,
+  userLanguage,
+} from "./parameters.ts";
 
 /* Public contributors (README.md, "Public contributors (no authentication)"). */
 
@@ -15,6 +26,7 @@ export const listContributors = declare({
     offset,
     client: queryId,
   },
+  extensionQuery: { include: include("slug") },
   response: { list: "ContributorListItem", field: "contributors" },
   errors: {},
 });

@@ -28,10 +28,12 @@ export interface Declaration {
   readonly method: "GET" | "POST" | "DELETE";
   /** As API Gateway writes it: `/admin-roles/edit/{id}`. */
   readonly path: `/${string}`;
-  /** The permission that the caller must hold; an endpoint without one is public. */
+  /** The permission that the caller must hold. */
   readonly permission?: Permission;
   readonly parameters?: Parameters;
   readonly query?: Parameters;
+  /** Query parameters beyond the interface (README.md, "Beyond the interface"). */
+  readonly extensionQuery?: Parameters;
   readonly body?: Parameters;
   readonly response: ResponseKind;
   /** Messages by status, beside the common ones in errors.ts. */
@@ -53,6 +55,15 @@ export function declare<const D extends Declaration>(declaration: D): D {
   return declaration;
 }
 
+/** Whether everybody may call the endpoint, without a session. */
+export const isPublic = ({ permission }: Pick<Declaration, "permission">): boolean => !permission;
+
+/** All query parameters of an endpoint, in the order in which an error names the first invalid one. */
+export const queryOf = ({ query, extensionQuery }: Pick<Declaration, "query" | "extensionQuery">): Parameters => ({
+  ...query,
+  ...extensionQuery,
+});
+
 /**
  * The paths of an endpoint: its own, and the one without its last parameter. So the endpoint itself answers that the
  * parameter is missing.
@@ -63,8 +74,8 @@ export function routesOf({ path }: Pick<Declaration, "path">): readonly string[]
 }
 
 /** The methods of an endpoint: a public GET answers HEAD, too. */
-export const methodsOf = ({ method, permission }: Pick<Declaration, "method" | "permission">): readonly string[] =>
-  method === "GET" && !permission ? ["GET", "HEAD"] : [method];
+export const methodsOf = (declaration: Pick<Declaration, "method" | "permission">): readonly string[] =>
+  declaration.method === "GET" && isPublic(declaration) ? ["GET", "HEAD"] : [declaration.method];
 
 /** The endpoints of each path, one for each method. */
 export function byRoute<D extends Pick<Declaration, "path">>(declarations: readonly D[]): ReadonlyMap<string, D[]> {

@@ -100,4 +100,17 @@ export const optionalText = z.optional(z.string().check(z.maxLength(nameLengthMa
 /** The orders of a list; the first is the default. */
 export const order = <const Orders extends readonly [string, ...string[]]>(...orders: Orders) =>
   z._default(z.enum(orders), orders[0]);
+/** Fields that an answer has only on request, separated by commas. */
+export const include = <const Words extends readonly [string, ...string[]]>(...words: Words) =>
+  z.optional(
+    z.pipe(
+      z.string().check(z.regex(new RegExp(`^(${words.join("|")})(,(${words.join("|")}))*$`))),
+      z.pipe(
+        z.transform((value: string) => value.split(",")),
+        z.array(z.enum(words)),
+      ),
+    ),
+  );
+/** A detail without its edit lock. */
+export const lock = z.optional(z.enum(["none"]));
 export const userLanguage = z._default(z.pipe(nonEmptyText, z.transform(language)), "English");

@@ -92,12 +92,18 @@ export const AdminContributor = z.strictObject({
   aliases: z.array(contributorAlias),
   descriptions: z.array(description),
   relations: z.array(contributorRelation),
+  /** Only with `include=type`. */
+  type: z.optional(z.string()),
+  /** Only with `include=public`. */
+  public: z.optional(z.boolean()),
 });
 
 export const ContributorListItem = z.strictObject({
   id,
   first_name: z.string(),
   last_name: z.string(),
+  /** Only with `include=slug`. */
+  slug: z.optional(z.string()),
   image: urlOrNull,
   gender: z.nullable(z.string()),
   series_count: count,

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { APIGatewayProxyEvent } from "aws-lambda";
-import type { Declaration } from "../contract/declare.ts";
+import { type Declaration, isPublic } from "../contract/declare.ts";
 import type { Exchange, Middleware, Response } from "./response.ts";
 
 /** A header of the request; `name` is in lower case. */
@@ -36,7 +36,7 @@ const uncacheable = { ...security, "Cache-Control": "no-store" };
  * headers of the answer to GET, and no body.
  */
 export function responseHeaders(declaration: Declaration): Middleware {
-  const isCacheable = !declaration.permission && !declaration.notCacheable;
+  const isCacheable = isPublic(declaration) && !declaration.notCacheable;
   const setHeaders = ({ event, response }: Exchange) => {
     if (!response) return;
     const mayCache = isCacheable && response.statusCode === 200;

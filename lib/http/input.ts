@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import * as z from "zod/mini";
-import type { Declaration } from "../contract/declare.ts";
+import { type Declaration, queryOf } from "../contract/declare.ts";
 import { commonErrors, invalid, invalidParameter } from "../contract/errors.ts";
 import { ContractError } from "./errors.ts";
 
@@ -10,20 +10,20 @@ type Parsed<S> = S extends Shape ? { readonly [Name in keyof S]: z.output<S[Name
 /** The validated input of an endpoint. */
 export interface Input<D extends Declaration> {
   readonly path: Parsed<D["parameters"]>;
-  readonly query: Parsed<D["query"]>;
+  readonly query: Parsed<D["query"]> & Parsed<D["extensionQuery"]>;
   readonly body: Parsed<D["body"]>;
 }
 
 /** Makes a function that validates events by a declaration. The schemas are made once. */
 export function inputParser<D extends Declaration>(declaration: D): (event: APIGatewayProxyEvent) => Input<D>;
 export function inputParser(declaration: Declaration): (event: APIGatewayProxyEvent) => Input<Declaration> {
-  const { parameters = {}, query = {}, body } = declaration;
+  const { parameters = {}, body } = declaration;
   const parsePath = parser(parameters);
-  const parseQuery = parser(query);
+  const parseQuery = parser(queryOf(declaration));
   const parseBody = parser(body ?? {});
   return (event) => ({
     path: parsePath(event.pathParameters ?? {}),
-    query: parseQuery(queryOf(event)),
+    query: parseQuery(queryParametersOf(event)),
     body: parseBody(body ? bodyOf(event, declaration) : {}),
   });
 }
@@ -56,7 +56,10 @@ function inputError(shape: Shape, issues: readonly z.core.$ZodIssue[]): Contract
  * The query's parameters. An empty one means the same as none. One that comes twice is an array, which no schema accepts;
  * an event made by hand may lack the field with all values.
  */
-function queryOf({ queryStringParameters: query, multiValueQueryStringParameters: all }: APIGatewayProxyEvent) {
+function queryParametersOf({
+  queryStringParameters: query,
+  multiValueQueryStringParameters: all,
+}: APIGatewayProxyEvent) {
   const parameters = Object.entries(query ?? {}).map(([name, value]) => {
     const values = all?.[name];
     return [name, values && values.length > 1 ? values : value] as const;

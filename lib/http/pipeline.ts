@@ -1,5 +1,5 @@
 import cors from "@middy/http-cors";
-import type { Declaration } from "../contract/declare.ts";
+import { type Declaration, isPublic } from "../contract/declare.ts";
 import { commonErrors, nothingChanged } from "../contract/errors.ts";
 import { exposedHeaders, isRepeatable } from "../contract/headers.ts";
 import { Unavailable } from "../retry.ts";
@@ -18,7 +18,7 @@ export function pipeline(declaration: Declaration): Middleware[] {
     logRequests(declaration),
     responseHeaders(declaration),
     cors({
-      ...(declaration.permission ? { origins: [...allowedOrigins], getOrigin, credentials: true } : { origin: "*" }),
+      ...(isPublic(declaration) ? { origin: "*" } : { origins: [...allowedOrigins], getOrigin, credentials: true }),
       exposeHeaders: exposedHeaders,
     }),
     answerErrors(declaration),

@@ -1,4 +1,4 @@
-import sql from "sql-template-tag";
+import sql, { empty } from "sql-template-tag";
 import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
@@ -49,8 +49,16 @@ export function list({ client, search, order }: ListInput): ListQuery<ResponseBo
   };
 }
 
-/** A contributor; it takes the edit lock. */
-export const find = (id: number | null): RecordQuery<ResponseBody<"AdminContributor">> => sql`
+interface DetailInput {
+  readonly include?: readonly ("type" | "public")[] | undefined;
+  readonly lock?: "none" | undefined;
+}
+
+/** A contributor; it takes the edit lock, unless none is asked for. */
+export const find = (
+  id: number | null,
+  { include = [], lock }: DetailInput = {},
+): RecordQuery<ResponseBody<"AdminContributor">> => sql`
   select version, warning, ${record(sql`
     id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
     coalesce(gender, '') as gender,
@@ -58,7 +66,9 @@ export const find = (id: number | null): RecordQuery<ResponseBody<"AdminContribu
     ${aliasesOf(sql`contributors.id`)} as aliases,
     ${descriptionsOf(sql`contributors.id`)} as descriptions,
     ${relationsOf(sql`contributors.id`, sql`true`)} as relations
+    ${include.includes("type") ? sql`, coalesce(type, '') as type` : empty}
+    ${include.includes("public") ? sql`, public` : empty}
   `)} as body
-  from contributors, ${opened("contributor", sql`contributors.id`)}
+  from contributors, ${opened("contributor", sql`contributors.id`, lock)}
   where id = ${id}::bigint and still_exists
 `;

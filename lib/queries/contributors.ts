@@ -14,10 +14,16 @@ interface ListInput {
   readonly client: number;
   readonly search: string | undefined;
   readonly order: CatalogueOrder;
+  readonly include?: readonly "slug"[] | undefined;
 }
 
 /** Published contributors. */
-export function list({ client, search, order }: ListInput): ListQuery<ResponseBody<"ContributorListItem">> {
+export function list({
+  client,
+  search,
+  order,
+  include = [],
+}: ListInput): ListQuery<ResponseBody<"ContributorListItem">> {
   const { column, by } = catalogueOrders[order];
   return {
     found: sql`
@@ -33,7 +39,8 @@ export function list({ client, search, order }: ListInput): ListQuery<ResponseBo
     optional: "random_series",
     page: (batch) => sql`
       select
-        id, first_name, coalesce(last_name, '') as last_name, ${imageUrl(sql`image`)} as image, gender,
+        id, first_name, coalesce(last_name, '') as last_name, ${include.includes("slug") ? sql`slug,` : empty}
+        ${imageUrl(sql`image`)} as image, gender,
         cardinality(works.ids) as series_count,
         (
           select row_to_json(series)

@@ -75,8 +75,8 @@ const rolesOf = (user: Sql, description: Sql): Sql =>
     order by roles.id
   `);
 
-/** A user; it takes the edit lock. */
-export const find = (id: Id): RecordQuery<ResponseBody<"User">> => sql`
+/** A user; it takes the edit lock, unless none is asked for. */
+export const find = (id: Id, { lock }: { lock?: "none" | undefined } = {}): RecordQuery<ResponseBody<"User">> => sql`
   select version, warning, ${record(sql`
     id, slug, username, ${imageUrl(sql`image`)} as profile_image, ${instant(sql`registered`)} as registered, age_verified,
     exists (
@@ -84,6 +84,6 @@ export const find = (id: Id): RecordQuery<ResponseBody<"User">> => sql`
     ) as logged_in,
     ${rolesOf(sql`users.id`, sql`description`)} as roles
   `)} as body
-  from users, ${opened("user", sql`users.id`)}
+  from users, ${opened("user", sql`users.id`, lock)}
   where id = ${id}::bigint and still_exists
 `;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { build as bundle } from "esbuild";
 import { build, bundling } from "../../infra/build/build.ts";
-import { endpointPath } from "../../lib/contract/declare.ts";
+import { endpointPath, isPublic } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { type Row, sideBySide } from "./measure.ts";
 
@@ -21,7 +21,7 @@ export async function loading(): Promise<Row[]> {
 
 async function measure(outdir: string): Promise<Row[]> {
   const built = await build({ outdir });
-  const publicPaths = endpoints.filter(({ permission }) => !permission).map(endpointPath);
+  const publicPaths = endpoints.filter(isPublic).map(endpointPath);
   const sizes = built
     .filter((each) => publicPaths.includes(each.endpointPath))
     .map(

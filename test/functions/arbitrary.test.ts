@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Declaration, endpointPath } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, queryOf } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { permissions } from "../../lib/contract/permissions.ts";
 import { type Stack, useStack } from "../support/stack.ts";
@@ -61,7 +61,8 @@ const value: fc.Arbitrary<unknown> = fc.oneof(
 const some = <Value>(names: readonly string[], values: fc.Arbitrary<Value>) =>
   fc.record(Object.fromEntries(names.map((name) => [name, values])), { requiredKeys: [] });
 
-function requestTo({ parameters, query, body }: Declaration) {
+function requestTo(declaration: Declaration) {
+  const { parameters, body } = declaration;
   return fc.record({
     path: fc.record(
       Object.fromEntries(
@@ -72,7 +73,7 @@ function requestTo({ parameters, query, body }: Declaration) {
       ),
     ),
     query: some(
-      [...Object.keys(query ?? {}), "unknown"],
+      [...Object.keys(queryOf(declaration)), "unknown"],
       word.map((each) => each.toWellFormed()),
     ),
     ...(body

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Declaration, endpointPath } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, queryOf } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
@@ -98,9 +98,13 @@ const invalid: Readonly<Record<string, readonly string[]>> = {
   lang: ["\0", "x".repeat(256)],
   user_lang: ["\0", "x".repeat(256)],
   client: ["abc", "0", "-1", "1.5", "9".repeat(20)],
+  include: ["everything", "type,", ",slug", "slug,,slug", "type, public", "Type", "type;public", "slug,type,public"],
+  lock: ["all", "None", "none,none", " "],
 };
 
-describe.each(some(({ query }) => query))("The query of %s", (name, { query = {}, body }) => {
+describe.each(some((each) => Object.keys(queryOf(each)).length > 0))("The query of %s", (name, declaration) => {
+  const { body } = declaration;
+  const query = queryOf(declaration);
   const valid = { ...("client" in query ? { client: 1 } : {}) };
   const request = (more: Readonly<Record<string, string | number>>): Request => ({
     path: { id: 1 },

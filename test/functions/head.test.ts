@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Declaration, endpointPath, routesOf } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, isPublic, routesOf } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { anAdministrator } from "../support/people.ts";
 import { useStack } from "../support/stack.ts";
@@ -26,8 +26,8 @@ async function sampleOf(declaration: Declaration): Promise<string> {
   return `${path}?${new URLSearchParams(queryStringParameters ?? {})}`;
 }
 
-const open = endpoints.filter(({ permission }) => !permission);
-const guarded = endpoints.filter(({ permission }) => permission);
+const open = endpoints.filter(isPublic);
+const guarded = endpoints.filter((each) => !isPublic(each));
 
 describe.each(open.map((each) => [each.path, each] as const))("HEAD %s", (_, declaration) => {
   it("answers 200 with the headers of its GET and without a body", async () => {

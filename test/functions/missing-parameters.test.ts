@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Declaration, routesOf } from "../../lib/contract/declare.ts";
+import { type Declaration, isPublic, routesOf } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { mismatchOf, refusingOperations } from "../contract/operations.ts";
 import { forbidden, missingParameters, unauthorized } from "../support/envelope.ts";
@@ -39,7 +39,7 @@ describe("A path without its parameter", () => {
   });
 
   it.each(shorter)("is answered 400 by the endpoint itself: %s %s", async (_, path, declaration) => {
-    const allowed = declaration.permission ? panelOrigin : "*";
+    const allowed = isPublic(declaration) ? "*" : panelOrigin;
     if (declaration.permission)
       expect(await ask(stack.url, declaration, path)).toEqual({ status: 401, body: unauthorized, allowed });
 

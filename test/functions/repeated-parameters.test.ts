@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod/mini";
-import { endpointPath } from "../../lib/contract/declare.ts";
+import { endpointPath, queryOf } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { expectDeclared } from "../support/contract.ts";
 import { invalidParameter, missingParameters } from "../support/envelope.ts";
@@ -20,9 +20,7 @@ beforeAll(async () => {
 });
 
 const parameters = endpoints.flatMap((declaration) =>
-  Object.entries(declaration.query ?? {}).map(
-    ([name, schema]) => [declaration.path, name, declaration, schema] as const,
-  ),
+  Object.entries(queryOf(declaration)).map(([name, schema]) => [declaration.path, name, declaration, schema] as const),
 );
 
 describe("A query parameter that comes twice", () => {

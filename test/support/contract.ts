@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import * as z from "zod/mini";
-import { type Declaration, endpointPath } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, isPublic, queryOf } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { commonErrors, invalidParameter, nothingChanged } from "../../lib/contract/errors.ts";
 import { headersOf, isRepeatable } from "../../lib/contract/headers.ts";
@@ -39,17 +39,17 @@ const publicCaching = "public, max-age=60, stale-while-revalidate=600, stale-if-
 
 /** Fails unless Content-Type, Cache-Control and ETag are right, and 304 comes only from a cacheable endpoint. */
 export function expectHeaders(declaration: Declaration, status: number, headers: Headers): void {
-  const { method, permission, notCacheable, response } = declaration;
-  const isPublic = method === "GET" && !permission && !notCacheable;
+  const { method, notCacheable, response } = declaration;
+  const isCached = method === "GET" && isPublic(declaration) && !notCacheable;
   const isRecord = "record" in response;
   const isGiven = status === 200 || status === 304;
   // Where there is no file service, API Gateway itself answers these POSTs and DELETEs, which no cache keeps.
   if (!(declaration.needsFileService && status === 503))
-    expect(headers.get("Cache-Control")).toBe(isPublic && isGiven ? publicCaching : "no-store");
+    expect(headers.get("Cache-Control")).toBe(isCached && isGiven ? publicCaching : "no-store");
   expect(headers.get("ETag") ?? "none").toMatch(
-    !isRecord || !isGiven || notCacheable ? /^none$/ : isPublic ? /^W\/"/ : /^"[1-9]\d*"$/,
+    !isRecord || !isGiven || notCacheable ? /^none$/ : isCached ? /^W\/"/ : /^"[1-9]\d*"$/,
   );
-  if (status === 304) expect({ isPublic, isRecord }).toEqual({ isPublic: true, isRecord: true });
+  if (status === 304) expect({ isCached, isRecord }).toEqual({ isCached: true, isRecord: true });
   else expect(headers.get("Content-Type")).toBe("application/json");
 }
 
@@ -60,7 +60,7 @@ export function errorsOf(declaration: Declaration): readonly { data: string; cod
   const messages: Readonly<Record<number, string>> = { ...commonErrors, ...declaration.errors };
   const headers = headersOf(declaration);
   const headerErrors = headers.includes("If-Match") ? [412] : [];
-  const parameters = [...Object.keys({ ...declaration.query, ...declaration.body }), ...headers];
+  const parameters = [...Object.keys({ ...queryOf(declaration), ...declaration.body }), ...headers];
   return [
     ...[400, 500, ...guardErrors, ...headerErrors, ...bodyErrors, ...Object.keys(declaration.errors).map(Number)].map(
       (code) => ({

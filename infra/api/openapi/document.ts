@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Declaration, routesOf } from "../../../lib/contract/declare.ts";
+import { type Declaration, isPublic, routesOf } from "../../../lib/contract/declare.ts";
 import { resources } from "../../../lib/contract/endpoints.ts";
 import { permissions } from "../../../lib/contract/permissions.ts";
 import manifest from "../../../package.json" with { type: "json" };
@@ -110,7 +110,7 @@ function operationWithoutParameter({ tag, name, declaration }: NamedDeclaration)
     description: `The path of \`${name}\` without its \`${missing}\`: it does nothing.`,
     // The reference page does not show operations that do nothing.
     "x-scalar-ignore": true,
-    security: declaration.permission ? [{ refreshToken: [] }] : [],
+    security: isPublic(declaration) ? [] : [{ refreshToken: [] }],
     responses: errorResponsesOf(declaration),
   };
 }
@@ -126,7 +126,7 @@ function operation({ tag, name, declaration }: NamedDeclaration) {
       ? `Needs the permission \`${permission}\`: ${permissions[permission]}.`
       : "Needs no permission.",
     ...(permission ? { "x-permission": permission } : {}),
-    security: permission ? [{ refreshToken: [] }] : [],
+    security: isPublic(declaration) ? [] : [{ refreshToken: [] }],
     parameters: parametersOf(declaration),
     ...(requestBody ? { requestBody } : {}),
     responses: responsesOf(declaration),

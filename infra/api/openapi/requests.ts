@@ -25,6 +25,8 @@ const meanings: Readonly<Record<string, string>> = {
   lang: "Reserved; not used yet.",
   user_lang: "The language of `alias` and `description`, by its English name or two-letter code.",
   order: "The order of the records.",
+  include: "further fields to show, separated by commas.",
+  lock: "`none` shows the record without taking its edit lock, or renewing it.",
   role: "Only users with the role of this id.",
   public: "Whether public endpoints show the contributor.",
   links: "Addresses of web pages, http or https; `https://` is added where neither is named.",
@@ -54,6 +56,7 @@ export function parametersOf(declaration: Declaration): readonly unknown[] {
     location: "path" | "query",
     shape: Readonly<Record<string, z.ZodMiniType>> = {},
     samples: Readonly<Record<string, string | undefined>> | null | undefined,
+    isExtension = false,
   ) =>
     Object.entries(shape).map(([name, schema]) => {
       const json = parameterSchema(schema);
@@ -65,7 +68,9 @@ export function parametersOf(declaration: Declaration): readonly unknown[] {
         required,
         // An empty query parameter counts as absent.
         ...(required ? {} : { allowEmptyValue: true }),
-        ...descriptionOf(name),
+        ...(isExtension
+          ? { description: `Beyond the interface: ${meanings[name] ?? ""}`, "x-extension": true }
+          : descriptionOf(name)),
         schema: json,
         ...(sample === undefined ? {} : { example: json.type === "integer" ? Number(sample) : sample }),
       };
@@ -73,6 +78,7 @@ export function parametersOf(declaration: Declaration): readonly unknown[] {
   return [
     ...read("path", declaration.parameters, event?.pathParameters),
     ...read("query", declaration.query, event?.queryStringParameters),
+    ...read("query", declaration.extensionQuery, event?.queryStringParameters, true),
     ...headersOf(declaration).map((name) => ({ name, in: "header", required: false, ...headers[name] })),
   ];
 }

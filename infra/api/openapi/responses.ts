@@ -1,4 +1,10 @@
-import type { Declaration, ResponseKind, ResponseName } from "../../../lib/contract/declare.ts";
+import {
+  type Declaration,
+  isPublic,
+  queryOf,
+  type ResponseKind,
+  type ResponseName,
+} from "../../../lib/contract/declare.ts";
 import { commonErrors, invalidParameter, noFileService, nothingChanged } from "../../../lib/contract/errors.ts";
 import { headersOf, isRepeatable, isVersioned } from "../../../lib/contract/headers.ts";
 import { gatewayResponses } from "../gateway-responses.ts";
@@ -59,7 +65,7 @@ export function errorResponsesOf(declaration: Declaration): Readonly<Record<stri
   const { method, permission, takesEditLock, needsFileService, body } = declaration;
   return failures([
     [400, commonErrors[400]],
-    ...(permission ? [[401, commonErrors[401]] satisfies Failure] : []),
+    ...(isPublic(declaration) ? [] : [[401, commonErrors[401]] satisfies Failure]),
     // What changes something is 403 for pages of other origins, with and without the parameter.
     ...(permission && (method !== "GET" || takesEditLock) ? [[403, commonErrors[403]] satisfies Failure] : []),
     [500, commonErrors[500]],
@@ -86,8 +92,8 @@ function common(status: number, messages: readonly string[]) {
 }
 
 /** Whether clients may cache the answer and revalidate it. */
-const isCacheable = ({ permission, notCacheable, response }: Declaration) =>
-  !permission && !notCacheable && "record" in response;
+const isCacheable = (declaration: Declaration) =>
+  isPublic(declaration) && !declaration.notCacheable && "record" in declaration.response;
 
 function success(declaration: Declaration) {
   const { schema, example } = content(declaration.response);
@@ -184,19 +190,15 @@ function gatewayFailures(body: Declaration["body"]): Failure[] {
 
 /** All error messages of an endpoint. */
 function messagesOf(declaration: Declaration): Failure[] {
-  const { errors, permission, body, query } = declaration;
+  const { errors, permission, body } = declaration;
   const headers = headersOf(declaration);
-  const names = [...Object.keys({ ...query, ...body }), ...headers];
+  const names = [...Object.keys({ ...queryOf(declaration), ...body }), ...headers];
   const own = Object.entries(errors).map(([status, message]): Failure => [Number(status), message]);
   return [
     [400, commonErrors[400]],
     ...names.map((name): Failure => [400, invalidParameter(name)]),
-    ...(permission
-      ? ([
-          [401, commonErrors[401]],
-          [403, commonErrors[403]],
-        ] satisfies Failure[])
-      : []),
+    ...(isPublic(declaration) ? [] : [[401, commonErrors[401]] satisfies Failure]),
+    ...(permission ? [[403, commonErrors[403]] satisfies Failure] : []),
     ...own,
     ...(headers.includes("If-Match") ? [[412, commonErrors[412]] satisfies Failure] : []),
     // When a function crashes, API Gateway answers with its own message.

@@ -26,6 +26,8 @@ export function otherEditor(kind: Kind, target: Sql): Sql {
   `;
 }
 
-/** Takes the record's edit lock if the caller may edit it (lib/changes/open-record.sql). */
-export const opened = (kind: Kind, id: Sql): Sql =>
-  sql`lateral ${inReleaseSchema("open_record")}(session.digest, ${kind}::text, ${id}) as opened`;
+/** Takes the record's edit lock if the caller may edit it (lib/changes/open-record.sql), unless none is asked for. */
+export const opened = (kind: Kind, id: Sql, lock?: "none"): Sql =>
+  lock === "none"
+    ? sql`(values (true, null::text)) as opened (still_exists, warning)`
+    : sql`lateral ${inReleaseSchema("open_record")}(session.digest, ${kind}::text, ${id}) as opened`;

@@ -3,11 +3,13 @@ import { useHolder } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { holderOf } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
+import { unchanged } from "../../support/unchanged.ts";
 
 const stack = useStack();
 const viewer = useHolder(stack, "view-contributors");
 
-const detail = (id: number | string, as = viewer.token) => stack.call("admin-contributors/id", { as, path: { id } });
+const detail = (id: number | string, as = viewer.token, query: Readonly<Record<string, string>> = {}) =>
+  stack.call("admin-contributors/id", { as, path: { id }, query });
 const holders = async (id: number) =>
   (await stack.sql`select holder_id from contributor_locks where contributor_id = ${id} and expires_at > now()`).map(
     ({ holder_id }) => holder_id,
@@ -48,6 +50,43 @@ describe("GET /admin-contributors/id/{id}", () => {
         },
       ],
     });
+  });
+
+  it("answers 200 with what an edit sets and the interface does not show, where it is included", async () => {
+    const { sql } = stack;
+    const mangaka = await aContributor(sql, { first_name: "Osamu", type: "author and artist", public: false });
+    const plain = await aContributor(sql);
+    const added = async ({ id }: { id: number }, include: string) => {
+      const { relations: _, ...before } = (await detail(id)).body;
+      const names = Object.keys(before);
+      const { body } = await detail(id, viewer.token, { include });
+      return Object.entries(body).slice(names.length + 1);
+    };
+
+    expect(await added(mangaka, "type,public")).toEqual([
+      ["type", "author and artist"],
+      ["public", false],
+    ]);
+    expect(await added(plain, "public,type,public")).toEqual([
+      ["type", ""],
+      ["public", true],
+    ]);
+    expect(await added(mangaka, "public")).toEqual([["public", false]]);
+    expect(await added(mangaka, "type")).toEqual([["type", "author and artist"]]);
+    expect(await added(mangaka, "")).toEqual([]);
+  });
+
+  it("answers 200 and neither takes nor renews a lock when none is asked for", async () => {
+    const { id } = await aContributor(stack.sql);
+    const { token } = await holderOf(stack.sql, "view-contributors", "edit-contributors");
+    const look = () => unchanged(stack, () => detail(id, token, { lock: "none" }));
+
+    expect((await look()).status).toBe(200);
+    const { body, headers } = await detail(id, token);
+    const looked = await look();
+
+    expect(looked.body).toEqual(body);
+    expect(looked.headers.get("ETag")).toBe(headers.get("ETag"));
   });
 
   it("answers 200 and opens a lock for those who may edit, unless somebody else has one", async () => {

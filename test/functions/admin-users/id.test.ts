@@ -12,7 +12,8 @@ const stack = useStack();
 const viewer = useHolder(stack, "view-users");
 const editor = useHolder(stack, "view-users", "edit-users");
 
-const show = (id: number | string, as?: string) => stack.call("admin-users/id", { as, path: { id } });
+const show = (id: number | string, as?: string, query: Readonly<Record<string, string>> = {}) =>
+  stack.call("admin-users/id", { as, path: { id }, query });
 const missing = envelope(404, "User not found");
 const minutesLeft = async (user: { id: number }): Promise<number> =>
   (
@@ -80,6 +81,20 @@ describe("GET /admin-users/id/{id}", () => {
 
     expect(await lockHolderOf(stack.sql, user)).toBe(people[after].id);
     expect(await minutesLeft(user)).toBe(left);
+  });
+
+  it.each([
+    ["takes no lock", undefined, 0],
+    ["does not renew the caller's own lock", "editor", 1],
+    ["does not take over a lock that has expired", "other", -1],
+  ] as const)("answers 200 and %s when none is asked for", async (_, before, minutes) => {
+    const user = await aUser(stack.sql);
+    const people = { editor, other: await aUser(stack.sql) };
+    if (before) await lock(stack.sql, user, people[before], minutes);
+
+    const { status, body } = await unchanged(stack, () => show(user.id, editor.token, { lock: "none" }));
+
+    expect([status, body]).toEqual([200, (await show(user.id, editor.token)).body]);
   });
 
   it("answers 200 and takes no lock when the caller may not edit this user, or none", async () => {

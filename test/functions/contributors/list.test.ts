@@ -55,6 +55,25 @@ describe("GET /contributors", () => {
     ]);
   });
 
+  it("answers 200 with the slug of each where it is included, for a link to its page", async () => {
+    const { slug } = await aContributor(stack.sql, { first_name: "Hergé" });
+
+    const { body } = await list({ include: "slug" });
+
+    const [contributor] = body.contributors;
+    expect(Object.keys(contributor)).toEqual([
+      "id",
+      "first_name",
+      "last_name",
+      "slug",
+      "image",
+      "gender",
+      "series_count",
+    ]);
+    expect(contributor.slug).toBe(slug);
+    expect((await stack.call("contributor/slug", { path: { slug } })).body).toMatchObject({ id: contributor.id, slug });
+  });
+
   it("answers 200 with shared and own contributors, never another client's or unpublished ones", async () => {
     await aContributor(stack.sql, { first_name: "Shared" });
     await aContributor(stack.sql, { first_name: "Own", client_id: 1 });

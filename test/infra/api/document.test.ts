@@ -5,7 +5,7 @@ import { type ApiGateway, startApiGateway } from "../../../infra/aws-local/api-g
 import { lambdaOf } from "../../../infra/aws-local/test/rest-api.ts";
 import { send } from "../../../infra/aws-local/test/send.ts";
 import { settings } from "../../../infra/stages.ts";
-import { type Declaration, functionName, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
+import { type Declaration, functionName, isPublic, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { exposedHeaders } from "../../../lib/contract/headers.ts";
 
@@ -94,10 +94,10 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
 
   it("answers preflights: of public paths to all, of administrative paths to the listed origins, with cookies", async () => {
     for (const [path, all] of Map.groupBy(routes, (each) => each.path)) {
-      const isPublic = all.every(({ declaration }) => !declaration.permission);
+      const arePublic = all.every(({ declaration }) => isPublic(declaration));
       const allowed = {
         "access-control-allow-methods": all.map(({ method }) => method).join(","),
-        "access-control-allow-headers": isPublic ? "Content-Type" : "Content-Type, If-Match, Idempotency-Key",
+        "access-control-allow-headers": arePublic ? "Content-Type" : "Content-Type, If-Match, Idempotency-Key",
         "access-control-max-age": "600",
       };
       for (const origin of origins) {
@@ -109,7 +109,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
         expect({ path, origin, headers }).toEqual({
           path,
           origin,
-          headers: isPublic
+          headers: arePublic
             ? { "access-control-allow-origin": "*", ...allowed }
             : { vary: "Origin", ...administrative },
         });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type LimitedRole, limitedRoles } from "../../../infra/build/database-role.ts";
 import { parameterNames } from "../../../infra/stacks/database/database.ts";
 import { settings } from "../../../infra/stages.ts";
-import { functionName } from "../../../lib/contract/declare.ts";
+import { functionName, isPublic } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { type Properties, type Resource, stacks, type Template, templateText, useSynthesis } from "./synthesis.ts";
 
@@ -173,7 +173,7 @@ describe("The secret of a function", () => {
   const roleOf = new Map<string, LimitedRole>(
     endpoints.map((each) => [
       functionName(each),
-      each.permission ? (each.method === "GET" ? "reader" : "editor") : "public",
+      isPublic(each) ? "public" : each.method === "GET" ? "reader" : "editor",
     ]),
   );
 

@@ -2,7 +2,7 @@ import { runInNewContext } from "node:vm";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Settings, StageSettings } from "../../../../infra/settings/schema.ts";
 import { settings } from "../../../../infra/stages.ts";
-import { type Declaration, routesOf } from "../../../../lib/contract/declare.ts";
+import { type Declaration, isPublic, queryOf, routesOf } from "../../../../lib/contract/declare.ts";
 import { endpoints } from "../../../../lib/contract/endpoints.ts";
 import { type Properties, synthesize, type Template, templateText, useSynthesis } from "../synthesis.ts";
 
@@ -41,12 +41,12 @@ function behaviourOf(path: string): Properties {
 const originOf = ({ TargetOriginId }: Properties): Properties =>
   (distribution.Origins as Properties[]).find(({ Id }) => Id === TargetOriginId) ?? expect.fail("No origin");
 
-const isPublicRead = ({ method, permission }: Declaration) => method === "GET" && !permission;
+const isPublicRead = (each: Declaration) => each.method === "GET" && isPublic(each);
 const sample = ({ path }: Declaration) => path.replace(/\{\w+\}/g, "made-up-7");
 const parametersOf = ({ QueryStringsConfig }: Properties) =>
   [QueryStringsConfig.QueryStringBehavior, QueryStringsConfig.QueryStrings ?? []] as const;
-const declared = ({ query = {} }: Declaration) => {
-  const names = Object.keys(query).sort();
+const declared = (declaration: Declaration) => {
+  const names = Object.keys(queryOf(declaration)).sort();
   return [names.length > 0 ? "whitelist" : "none", names] as const;
 };
 

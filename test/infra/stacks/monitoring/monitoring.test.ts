@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Settings } from "../../../../infra/settings/schema.ts";
 import { settings } from "../../../../infra/stages.ts";
-import { endpointPath } from "../../../../lib/contract/declare.ts";
+import { endpointPath, isPublic } from "../../../../lib/contract/declare.ts";
 import { endpoints } from "../../../../lib/contract/endpoints.ts";
 import { type Properties, type Template, templateText, useSynthesis } from "../synthesis.ts";
 
@@ -14,7 +14,7 @@ const alarmsOf = (template: Template, prefix: string) =>
   );
 
 const stages: Settings["stages"] = settings.stages;
-const publicReads = endpoints.filter(({ method, permission }) => method === "GET" && !permission);
+const publicReads = endpoints.filter((each) => each.method === "GET" && isPublic(each));
 
 /** What CloudWatch's functions do, as JavaScript. */
 const formula = `
