@@ -25,7 +25,7 @@ export interface ReferenceOptions {
  * Policy itself, so that it holds on any host: nothing is loaded from other hosts, and requests go to the API alone.
  */
 export function referencePage({ base, tokens, api }: ReferenceOptions): string {
-  const script = `${tokens.length > 0 ? choosing : ""}${showing(base)}`;
+  const script = `${showing(base)}${tokens.length > 0 ? choosing : ""}`;
   const policy = [
     "default-src 'none'",
     `script-src 'self' ${hash(script)}`,
@@ -40,18 +40,8 @@ export function referencePage({ base, tokens, api }: ReferenceOptions): string {
 
 const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-/** Sets the chosen token as cookie, which stays for later visits. */
-const choosing = `
-const choice = document.querySelector("select");
-const known = document.cookie.match(/(?:^|; )refreshToken=([^;]*)/);
-if (known) choice.value = known[1];
-choice.addEventListener("change", () => {
-  const age = choice.value ? 31536000 : 0;
-  document.cookie = "refreshToken=" + choice.value + "; path=/; SameSite=Strict; max-age=" + age;
-});`;
-
 const showing = (base: string) => `
-Scalar.createApiReference("#reference", {
+const configuration = {
   url: "${base}openapi.json",
   agent: { disabled: true },
   mcp: { disabled: true },
@@ -61,17 +51,40 @@ Scalar.createApiReference("#reference", {
   hideClientButton: true,
   documentDownloadType: "json",
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+};
+const reference = Scalar.createApiReference("#reference", configuration);
+`;
+
+/** Sets the chosen token as cookie, which stays for later visits, and shows it in the commands. */
+const choosing = `
+const choice = document.querySelector("select");
+const known = document.cookie.match(/(?:^|; )refreshToken=([^;]*)/);
+if (known) choice.value = known[1];
+const show = () => reference.updateConfiguration({
+  ...configuration,
+  authentication: { securitySchemes: { refreshToken: { value: choice.value } } },
+});
+if (choice.value) show();
+choice.addEventListener("change", () => {
+  const age = choice.value ? 31536000 : 0;
+  document.cookie = "refreshToken=" + choice.value + "; path=/; SameSite=Strict; max-age=" + age;
+  show();
 });
 `;
 
+/**
+ * Scalar's own fields for a token are hidden: a browser sends the cookie that it has, and scripts cannot send another.
+ * The page's choice stays in reach while a request is being tried.
+ */
 const style = (hasHeader: boolean) => `
 body { margin: 0 }
+.scalar-reference-intro-auth, [selectedsecurityschemes] { display: none !important }
 :root { --scalar-custom-header-height: ${hasHeader ? 44 : 0}px }
 .caller {
-  position: sticky; top: 0; z-index: 10; box-sizing: border-box; height: 44px; padding: 0 24px;
+  position: sticky; top: 0; z-index: 100000; box-sizing: border-box; height: 44px; padding: 0 24px;
+  width: calc(100% - 56px); /* beside the button that closes a request */
   display: flex; gap: 10px; align-items: center; font: 14px system-ui, sans-serif;
   color: var(--scalar-color-1, #1b1b1b); background: var(--scalar-background-1, #fff);
-  border-bottom: 1px solid var(--scalar-border-color, #ddd);
 }
 .caller select { font: inherit; padding: 3px 6px }
 `;

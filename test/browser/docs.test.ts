@@ -69,6 +69,26 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
       expect(requested.at(-1)).toBe(`${gateway.url}/admin-users/id/4`);
     }
   });
+
+  it("has one place where one chooses who one is, which commands follow", async () => {
+    await page.goto(`${gateway.url}/docs`);
+    await page.getByRole("button", { name: "Shows a user" }).first().click();
+    await page.getByText("refreshToken=YOUR_SECRET_TOKEN").first().waitFor();
+    await page.getByLabel("Requests are sent as").selectOption({ label: "editor" });
+    await page.getByText("refreshToken=local-editor").first().waitFor();
+    await page.reload();
+    await page.getByText("refreshToken=local-editor").first().waitFor();
+
+    const ofScalar = page.getByText("Authentication", { exact: true }).filter({ visible: true });
+    expect(await ofScalar.count()).toBe(0);
+    await page.getByRole("button", { name: /Test Request.*get \/admin-users\/id/ }).click();
+    await page.getByText("Query Parameters", { exact: true }).filter({ visible: true }).last().waitFor();
+
+    expect(await ofScalar.count()).toBe(0);
+    // Neither does the open request cover it.
+    await page.getByLabel("Requests are sent as").click({ trial: true });
+    await page.locator(".app-exit-button").click({ trial: true });
+  });
 });
 
 describe("GET /docs", () => {
