@@ -19,7 +19,7 @@ const compressedBytesMin = 1_024;
 
 /**
  * The OpenAPI document that API Gateway imports, on AWS and on this machine: version 3.0, the newest that it supports,
- * with its own extensions. It maps each path to its integration. It has no schemas (lib/contract/openapi.json has them):
+ * with its own extensions. It maps each path to its integration. It has no schemas (lib/client/openapi.json has them):
  * the functions validate, and the template, which contains this document, stays small. API Gateway finds path
  * parameters in the paths.
  */

@@ -29,7 +29,7 @@ export async function gaps(): Promise<string[]> {
     ...missing.map((file) => `${file} is missing`),
     ...undeclared.map((each) => `functions/${each}.ts serves no declared endpoint`),
     ...orphaned.map((file) => `${file} belongs to no function`),
-    ...(isCurrent ? [] : ["lib/contract/openapi.json is out of date: npm run openapi"]),
+    ...(isCurrent ? [] : ["lib/client/openapi.json is out of date: npm run openapi"]),
   ];
 }
 

@@ -16,7 +16,6 @@ export async function copyProject(): Promise<string> {
       recursive: true,
       filter: (source) => !source.endsWith("node_modules"),
     });
-  for (const modules of ["node_modules", "infra/client-types/node_modules"])
-    await symlink(join(root, modules), join(copy, modules));
+  await symlink(join(root, "node_modules"), join(copy, "node_modules"));
   return copy;
 }

@@ -1,4 +1,4 @@
 import { join } from "node:path";
 
 /** Where the OpenAPI document is kept. */
-export const documentFile = join(import.meta.dirname, "../../../lib/contract/openapi.json");
+export const documentFile = join(import.meta.dirname, "../../../lib/client/openapi.json");

@@ -6,6 +6,7 @@ import {
   name,
   nameLengthMax,
   nameOrEmpty,
+  pathId,
   pathInteger,
   unfitForText,
 } from "../../../lib/contract/parameters.ts";
@@ -26,7 +27,7 @@ export function parameterSchema(schema: z.ZodMiniType): JsonSchema {
   return inputSchema(schema, (context) => {
     restrictText(context, "\\u0000");
     const { zodSchema, jsonSchema } = context;
-    if (zodSchema === pathInteger) return replace(jsonSchema, { type: "integer" });
+    if (zodSchema === pathInteger || zodSchema === pathId) return replace(jsonSchema, { type: "integer" });
     if (!isNumeric(zodSchema)) return;
     replace(jsonSchema, plain(z.toJSONSchema(zodSchema, { io: "output", override: simplify })));
   });

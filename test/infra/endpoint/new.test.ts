@@ -65,7 +65,7 @@ describe("npm run new", () => {
   it("leaves nothing for the check to find", async () => {
     await run("node_modules/@biomejs/biome/bin/biome", "check", "--vcs-enabled=false", "--error-on-warnings");
     await run("infra/check/sql.ts");
-    await run("infra/client-types/generate.ts");
+    await run("infra/api/generate.ts");
     await run("infra/endpoint/complete.ts");
     await run("node_modules/typescript/bin/tsc", "--noEmit");
   }, 180_000);

@@ -17,7 +17,7 @@ describe("The client", () => {
     ["$&", "%24%26"],
     ["日本", "%E6%97%A5%E6%9C%AC"],
   ])("encodes %s as one part of the path", async (slug, encoded) => {
-    await colophon.GET("/contributor/slug/{slug}", { params: { path: { slug } } });
+    await colophon.GET("/contributor/slug/{slug}", { path: { slug } });
 
     expect(asked.at(-1)).toBe(`https://api.example.com/v1/contributor/slug/${encoded}`);
   });
@@ -25,7 +25,7 @@ describe("The client", () => {
   it.each(["", ".", ".."])("throws for the path parameter '%s', which would lead to another endpoint", async (slug) => {
     const before = asked.length;
 
-    await expect(colophon.GET("/contributor/slug/{slug}", { params: { path: { slug } } })).rejects.toThrow(TypeError);
+    await expect(colophon.GET("/contributor/slug/{slug}", { path: { slug } })).rejects.toThrow(TypeError);
     expect(asked).toHaveLength(before);
   });
 
@@ -36,7 +36,7 @@ describe("The client", () => {
       return Response.json("slug");
     };
 
-    const options = { params: { query: { client: 1 } } };
+    const options = { query: { client: 1 } };
     await createClient("https://api.example.com", { fetch }).GET("/contributor/random", options);
     await createClient("https://api.example.com", { fetch, credentials: "omit" }).GET("/contributor/random", options);
 

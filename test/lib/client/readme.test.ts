@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import manifest from "../../../package.json" with { type: "json" };
+import manifest from "../../../lib/client/package.json" with { type: "json" };
 import { type Stack, startStack } from "../../support/stack.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -13,15 +13,12 @@ let stack: Stack;
 let project: string;
 let examples: readonly string[];
 
-/** A project that has what is published of this package, and what that depends on. */
+/** A project that has what is published of this package. */
 async function aProject(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "colophon-client-"));
   const packages = join(directory, "node_modules");
-  await mkdir(join(packages, "colophon"), { recursive: true });
   for (const file of ["package.json", ...manifest.files])
-    await cp(join(root, file), join(packages, "colophon", file), { recursive: true });
-  for (const name of ["openapi-fetch", "openapi-typescript-helpers"])
-    await symlink(join(root, "node_modules", name), join(packages, name));
+    await cp(join(root, "lib/client", file), join(packages, "colophon-client", file));
   await writeFile(join(directory, "package.json"), JSON.stringify({ type: "module" }));
   return directory;
 }

@@ -1,0 +1,110 @@
+import { commonErrors, invalidParameter, nothingChanged } from "../../../lib/contract/errors.ts";
+import { gatewayResponses } from "../gateway-responses.ts";
+import { commonResponses } from "../openapi/responses.ts";
+import type { JsonSchema } from "../openapi/schemas.ts";
+import { docstring } from "./types.ts";
+
+interface Response {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>>;
+}
+
+/** What an operation of the document says about errors. */
+export interface Failures {
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+type Failure = readonly [status: number, message: string];
+
+const { REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, THROTTLED, INTEGRATION_TIMEOUT } = gatewayResponses;
+const ofGateway = ({ status, message }: { readonly status: number; readonly message: string }): Failure => [
+  status,
+  message,
+];
+const common = (status: keyof typeof commonErrors): Failure => [status, commonErrors[status]];
+
+interface ErrorSet {
+  readonly meaning: string;
+  readonly failures: readonly Failure[];
+  /** The header that may be invalid. */
+  readonly header?: string;
+}
+
+/** Errors that many calls have in common; each set includes the one before. */
+const sets: Readonly<Record<string, ErrorSet>> = {
+  PublicErrors: {
+    meaning: "What any call can answer; `Field` are the names of its parameters.",
+    failures: [ofGateway(THROTTLED), common(500), common(503), ofGateway(INTEGRATION_TIMEOUT)],
+  },
+  AdminErrors: {
+    meaning: "What a call with the cookie can answer.",
+    failures: [common(401), common(403)],
+  },
+  ChangeErrors: {
+    meaning: "What a change can answer. After the 503 of `PublicErrors` it may have been made.",
+    failures: [[503, nothingChanged]],
+    header: "Idempotency-Key",
+  },
+  VersionedErrors: {
+    meaning: "What a change of a record with a version can answer.",
+    failures: [common(412)],
+    header: "If-Match",
+  },
+};
+const names = Object.keys(sets);
+
+/** What a call with a body can answer beside these. */
+const ofBody: readonly Failure[] = [ofGateway(REQUEST_TOO_LARGE), ofGateway(UNSUPPORTED_MEDIA_TYPE)];
+
+const typeOfFailure = ([status, message]: Failure) => `Failure<${status}, ${JSON.stringify(message)}>`;
+
+/** The type of all errors of an operation: the largest of the common sets, and its own. */
+export function errorsOf({ responses }: Failures, fields: readonly string[]): string {
+  const all = Object.entries(responses).flatMap(([status, response]) => failuresOf(Number(status), response));
+  const types = all.map(typeOfFailure);
+  const has = (failures: readonly Failure[]) => failures.every((each) => types.includes(typeOfFailure(each)));
+  const level = names.findLastIndex((_, index) => has(upTo(index)));
+  const body = has(ofBody) ? ofBody : [];
+  const common = [...upTo(level), ...body].map(typeOfFailure);
+  return [
+    `${names[level]}${fields.length > 0 ? `<${fields.join(" | ")}>` : ""}`,
+    ...(body.length > 0 ? ["BodyErrors"] : []),
+    ...types.filter((each) => !common.includes(each)),
+  ].join(" | ");
+}
+
+const upTo = (level: number) =>
+  Object.values(sets)
+    .slice(0, level + 1)
+    .flatMap(({ failures }) => failures);
+
+/** The messages of a status; of 400, which has a type of its own, none. */
+function failuresOf(status: number, response: Response): Failure[] {
+  if (status <= 400) return [];
+  const { content } = response.$ref ? (commonResponses()[response.$ref.split("/").at(-1) ?? ""] as Response) : response;
+  const { properties } = (content?.["application/json"]?.schema ?? {}) as {
+    readonly properties?: { readonly data: JsonSchema };
+  };
+  const { const: one, enum: several = [one] } = (properties?.data ?? { enum: [] }) as {
+    const?: string;
+    enum?: string[];
+  };
+  return several.map((message): Failure => [status, message ?? ""]);
+}
+
+/** The types of errors, which those of the calls refer to. */
+export const errorTypes = (): string =>
+  [
+    `${docstring("An error: the envelope, with its message as a type.")}export interface Failure<Code extends number, Message extends string> { code: Code; data: Message; field?: undefined; }`,
+    `${docstring("A request that cannot be read. `field` is the parameter to blame, where the message names one.")}export interface Invalid<Field extends string> { code: 400; data: ${JSON.stringify(commonErrors[400])} | \`${invalidParameter("$")}{Field}\`; field: Field | undefined; }`,
+    ...names.map((name, index) => {
+      const { meaning, failures, header } = sets[name] as ErrorSet;
+      const field = header ? `Field | "${header}"` : "Field";
+      const before = index === 0 ? `Invalid<${field}>` : `${names[index - 1]}<${field}>`;
+      return `${docstring(meaning)}export type ${name}<Field extends string = never> = ${[before, ...failures.map(typeOfFailure)].join(" | ")};`;
+    }),
+    `${docstring("Any error of any call.")}export type AnyFailure = Failure<number, string> | Invalid<string>;`,
+    `${docstring("What a call with a body can answer, too.")}export type BodyErrors = ${ofBody.map(typeOfFailure).join(" | ")};`,
+    `${docstring("The answer of a change.")}export interface Done<Message extends string> { data: Message; code: 200; }`,
+  ].join("\n");

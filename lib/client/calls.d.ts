@@ -1,0 +1,842 @@
+// Printed from the declarations in lib/contract by `npm run openapi`.
+import type { Options, Result } from "./index.js";
+
+/** Every call, by method and path. */
+export interface Calls {
+  // Users
+
+  /** Lists users with their roles and who is editing them. Needs the permission `view-users`. */
+  GET(
+    path: "/admin-users",
+    options?: Options<{ query?: ListUsersQuery }>,
+  ): Promise<Result<UserList, AdminErrors<keyof ListUsersQuery>>>;
+
+  /** Shows a user; opens an edit lock for callers who may edit. Needs the permission `view-users`. */
+  GET(
+    path: "/admin-users/id/{id}",
+    options: Options<{ path: { id: number }; query?: GetUserQuery }>,
+  ): Promise<Result<User, AdminErrors<keyof GetUserQuery> | Failure<404, "User not found">, { version: string }>>;
+
+  /**
+   * Changes a user's name, age verification and roles. Needs the permission `edit-users`.
+   * 403, too, if an added role, or the default role in place of the last one, has a permission that the caller
+   * lacks; or if the user outranks the caller; or if the Administrator role is removed by a caller who does not
+   * have it, or from its last user.
+   */
+  POST(
+    path: "/admin-users/edit/{id}",
+    options: Options<{ path: { id: number }; body: EditUser }>,
+  ): Promise<
+    Result<
+      Done<"User updated">,
+      | VersionedErrors<keyof EditUser>
+      | BodyErrors
+      | Failure<404, "User not found">
+      | Failure<409, "Username already taken">
+    >
+  >;
+
+  /**
+   * Logs a user out by revoking their refresh tokens. Needs the permission `edit-users`.
+   * 403, too, if the user outranks the caller.
+   */
+  POST(
+    path: "/admin-users/logout/{id}",
+    options: Options<{ path: { id: number } }>,
+  ): Promise<Result<Done<"User logged out">, VersionedErrors | Failure<404, "User not found">>>;
+
+  /**
+   * Sets a user's profile image. Needs the permission `edit-users`.
+   * 403, too, if the user outranks the caller.
+   */
+  POST(
+    path: "/admin-users/update-image/{id}",
+    options: Options<{ path: { id: number }; body: UpdateUserImage }>,
+  ): Promise<
+    Result<
+      Done<"Profile image updated">,
+      | VersionedErrors<keyof UpdateUserImage>
+      | BodyErrors
+      | Failure<404, "User not found">
+      | Failure<503, "This service is not handling file uploads.">
+    >
+  >;
+
+  /**
+   * Removes a user's profile image. Needs the permission `edit-users`.
+   * 403, too, if the user outranks the caller.
+   */
+  DELETE(
+    path: "/admin-users/delete-image/{id}",
+    options: Options<{ path: { id: number } }>,
+  ): Promise<
+    Result<
+      Done<"Profile image deleted">,
+      VersionedErrors | Failure<404, "User not found"> | Failure<503, "This service is not handling file uploads.">
+    >
+  >;
+
+  /**
+   * Deletes a user and all that belongs to them. Needs the permission `delete-users`.
+   * 403, too, if the user outranks the caller; or if the user has the Administrator role, and the caller does
+   * not, or nobody else does.
+   */
+  DELETE(
+    path: "/admin-users/delete/{id}",
+    options: Options<{ path: { id: number } }>,
+  ): Promise<Result<Done<"User deleted">, VersionedErrors | Failure<404, "User not found">>>;
+
+  // Roles
+
+  /** Lists roles with the number of their permissions and users. Needs the permission `view-roles`. */
+  GET(path: "/admin-roles", options?: Options): Promise<Result<RoleList, AdminErrors>>;
+
+  /** Shows a role with its permissions. Needs the permission `view-roles`. */
+  GET(
+    path: "/admin-roles/id/{id}",
+    options: Options<{ path: { id: number } }>,
+  ): Promise<Result<Role, AdminErrors | Failure<404, "Role not found">, { version: string }>>;
+
+  /** Adds a role without permissions. Needs the permission `add-roles`. */
+  POST(
+    path: "/admin-roles/add",
+    options: Options<{ body: AddRole }>,
+  ): Promise<
+    Result<
+      Done<"Role added">,
+      ChangeErrors<keyof AddRole> | BodyErrors | Failure<409, "Role with the same name already exists">
+    >
+  >;
+
+  /**
+   * Changes a role's name, description and permissions. Needs the permission `edit-roles`.
+   * 403, too, if an added permission is one that the caller lacks; or if a removed permission is one that a user
+   * who outranks the caller has through this role alone; or if it is the Administrator role, and the caller does
+   * not have it, or a permission is removed from it.
+   */
+  POST(
+    path: "/admin-roles/edit/{id}",
+    options: Options<{ path: { id: number }; body: EditRole }>,
+  ): Promise<
+    Result<
+      Done<"Role updated">,
+      | VersionedErrors<keyof EditRole>
+      | BodyErrors
+      | Failure<404, "Role not found">
+      | Failure<409, "Role with the same name already exists">
+    >
+  >;
+
+  /**
+   * Deletes a role; users who held only this one get the default role. Needs the permission `delete-roles`.
+   * 403, too, if users would get the default role, which has a permission that the caller lacks; or if a user who
+   * outranks the caller has a permission through this role alone; or if it is the Administrator role.
+   */
+  DELETE(
+    path: "/admin-roles/delete/{id}",
+    options: Options<{ path: { id: number } }>,
+  ): Promise<
+    Result<
+      Done<"Role deleted">,
+      VersionedErrors | Failure<404, "Role not found"> | Failure<405, "Cannot delete default role">
+    >
+  >;
+
+  // Permissions
+
+  /** Lists permissions. Needs the permission `view-permissions`. */
+  GET(path: "/admin-permissions", options?: Options): Promise<Result<PermissionList, AdminErrors>>;
+
+  /** Shows a permission. Needs the permission `view-permissions`. */
+  GET(
+    path: "/admin-permissions/id/{id}",
+    options: Options<{ path: { id: number } }>,
+  ): Promise<Result<Permission, AdminErrors | Failure<404, "Permission not found">, { version: string }>>;
+
+  /** Adds a permission for other services to use; it opens nothing here. Needs the permission `add-permissions`. */
+  POST(
+    path: "/admin-permissions/add",
+    options: Options<{ body: AddPermission }>,
+  ): Promise<
+    Result<
+      Done<"Permission added">,
+      ChangeErrors<keyof AddPermission> | BodyErrors | Failure<409, "Permission with the same name already exists">
+    >
+  >;
+
+  /**
+   * Renames and describes a permission; what it opens stays the same. Needs the permission `edit-permissions`.
+   * 403, too, if the caller lacks the permission.
+   */
+  POST(
+    path: "/admin-permissions/edit/{id}",
+    options: Options<{ path: { id: number }; body: EditPermission }>,
+  ): Promise<
+    Result<
+      Done<"Permission updated">,
+      | VersionedErrors<keyof EditPermission>
+      | BodyErrors
+      | Failure<404, "Permission not found">
+      | Failure<409, "Permission with the same name already exists">
+    >
+  >;
+
+  /**
+   * Takes a permission from every role and deletes it. Needs the permission `delete-permissions`.
+   * 403, too, if the caller lacks the permission; or if the Administrator role has the permission, and the caller
+   * does not have that role.
+   */
+  DELETE(
+    path: "/admin-permissions/delete/{id}",
+    options: Options<{ path: { id: number } }>,
+  ): Promise<Result<Done<"Permission deleted">, VersionedErrors | Failure<404, "Permission not found">>>;
+
+  // Administrative contributors
+
+  /**
+   * Lists a client's contributors, unpublished ones included, with who is editing them. Needs the permission
+   * `view-contributors`.
+   */
+  GET(
+    path: "/admin-contributors",
+    options: Options<{ query: ListAdminContributorsQuery }>,
+  ): Promise<Result<AdminContributorList, AdminErrors<keyof ListAdminContributorsQuery>>>;
+
+  /** Shows a contributor; opens an edit lock for callers who may edit. Needs the permission `view-contributors`. */
+  GET(
+    path: "/admin-contributors/id/{id}",
+    options: Options<{ path: { id: number }; query?: GetAdminContributorQuery }>,
+  ): Promise<
+    Result<
+      AdminContributor,
+      AdminErrors<keyof GetAdminContributorQuery> | Failure<404, "Contributor not found">,
+      { version: string }
+    >
+  >;
+
+  /**
+   * Adds a contributor, not yet published; shared by all clients unless one is named. Needs the permission
+   * `add-contributors`.
+   */
+  POST(
+    path: "/admin-contributors/add",
+    options: Options<{ query?: AddContributorQuery; body: AddContributor }>,
+  ): Promise<
+    Result<
+      Done<"Contributor added">,
+      | ChangeErrors<keyof AddContributorQuery | keyof AddContributor>
+      | BodyErrors
+      | Failure<409, "Contributor with this Name exists already.">
+      | Failure<500, "An error occurred while adding the contributor">
+    >
+  >;
+
+  /** Changes a contributor, all fields at once. Needs the permission `edit-contributors`. */
+  POST(
+    path: "/admin-contributors/edit/{id}",
+    options: Options<{ path: { id: number }; body: EditContributor }>,
+  ): Promise<
+    Result<
+      Done<"Contributor updated">,
+      | VersionedErrors<keyof EditContributor>
+      | BodyErrors
+      | Failure<404, "Contributor not found">
+      | Failure<409, "Contributor with this Name exists already.">
+      | Failure<500, "An error occurred while updating the contributor">
+    >
+  >;
+
+  /** Sets a contributor's avatar. Needs the permission `edit-contributors`. */
+  POST(
+    path: "/admin-contributors/update-avatar/{id}",
+    options: Options<{ path: { id: number }; body: UpdateAvatar }>,
+  ): Promise<
+    Result<
+      Done<"Contributor avatar updated">,
+      | VersionedErrors<keyof UpdateAvatar>
+      | BodyErrors
+      | Failure<404, "Contributor not found">
+      | Failure<500, "An error occurred while updating the contributor avatar">
+      | Failure<503, "This service is not handling file uploads.">
+    >
+  >;
+
+  /** Removes a contributor's avatar. Needs the permission `edit-contributors`. */
+  DELETE(
+    path: "/admin-contributors/delete-avatar/{id}",
+    options: Options<{ path: { id: number } }>,
+  ): Promise<
+    Result<
+      Done<"Contributor avatar deleted">,
+      | VersionedErrors
+      | Failure<404, "Contributor not found">
+      | Failure<500, "An error occurred while deleting the contributor avatar">
+      | Failure<503, "This service is not handling file uploads.">
+    >
+  >;
+
+  /** Deletes a contributor and all that belongs to it. Needs the permission `delete-contributors`. */
+  DELETE(
+    path: "/admin-contributors/delete/{id}",
+    options: Options<{ path: { id: number } }>,
+  ): Promise<
+    Result<
+      Done<"Contributor deleted">,
+      | VersionedErrors
+      | Failure<404, "Contributor not found">
+      | Failure<500, "An error occurred while deleting the contributor">
+    >
+  >;
+
+  // Public contributors
+
+  /** Gives the slug of a random published contributor of a client. Needs no permission. */
+  GET(
+    path: "/contributor/random",
+    options: Options<{ query: GetRandomContributorQuery }>,
+  ): Promise<Result<Slug, PublicErrors<keyof GetRandomContributorQuery> | Failure<404, "No contributors found">>>;
+
+  /** Looks up a published contributor by slug. Needs no permission. */
+  GET(
+    path: "/contributor/slug/{slug}",
+    options: Options<{ path: { slug: string } }>,
+  ): Promise<Result<Contributor, PublicErrors | Failure<404, "Contributor not found">>>;
+
+  /** Lists the works of a contributor. Needs no permission. */
+  GET(
+    path: "/contributor/works/{id}",
+    options: Options<{ path: { id: number }; query: ListWorksQuery }>,
+  ): Promise<Result<WorkList, PublicErrors<keyof ListWorksQuery>>>;
+
+  /** Lists the published contributors of a client. Needs no permission. */
+  GET(
+    path: "/contributors",
+    options: Options<{ query: ListContributorsQuery }>,
+  ): Promise<Result<ContributorList, PublicErrors<keyof ListContributorsQuery>>>;
+
+  // Public publishers
+
+  /** Lists the series a publisher published. Needs no permission. */
+  GET(
+    path: "/publisher/publications/{id}",
+    options: Options<{ path: { id: number }; query: ListPublicationsQuery }>,
+  ): Promise<Result<PublicationList, PublicErrors<keyof ListPublicationsQuery>>>;
+
+  /** Gives the slug of a random publisher of a client. Needs no permission. */
+  GET(
+    path: "/publisher/random",
+    options: Options<{ query: GetRandomPublisherQuery }>,
+  ): Promise<Result<Slug, PublicErrors<keyof GetRandomPublisherQuery> | Failure<404, "Publisher not found">>>;
+
+  /** Looks up a publisher by slug. Needs no permission. */
+  GET(
+    path: "/publisher/slug/{slug}",
+    options: Options<{ path: { slug: string } }>,
+  ): Promise<Result<Publisher, PublicErrors | Failure<404, "Publisher not found">>>;
+
+  /** Lists publishers. Needs no permission. */
+  GET(
+    path: "/publishers",
+    options?: Options<{ query?: ListPublishersQuery }>,
+  ): Promise<Result<PublisherList, PublicErrors<keyof ListPublishersQuery>>>;
+
+  // Any path of a method. The compiler explains here what is wrong with a call.
+  GET<Path extends keyof Reads>(
+    path: Path,
+    ...options: Reads[Path]["options"]
+  ): Promise<Result<Reads[Path]["data"], AnyFailure>>;
+  POST<Path extends keyof Posts>(
+    path: Path,
+    ...options: Posts[Path]["options"]
+  ): Promise<Result<Done<string>, AnyFailure>>;
+  DELETE<Path extends keyof Deletes>(
+    path: Path,
+    ...options: Deletes[Path]["options"]
+  ): Promise<Result<Done<string>, AnyFailure>>;
+}
+
+/** The query of GET /admin-users. */
+export interface ListUsersQuery {
+  /** The order of the records. By default `name-asc`. */
+  order?: "name-asc" | "name-desc" | "registered-asc" | "registered-desc";
+  /** The most records to give; all of them by default. */
+  limit?: number;
+  /** The records to skip. */
+  offset?: number;
+  /** Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves. */
+  search?: string;
+  /** Only users with the role of this id. */
+  role?: number;
+}
+
+/** The query of GET /admin-users/id/{id}. */
+export interface GetUserQuery {
+  /** Beyond the interface: `none` shows the record without taking its edit lock, or renewing it. */
+  lock?: "none";
+}
+
+/** The body of POST /admin-users/edit/{id}. */
+export interface EditUser {
+  username: string;
+  age_verified?: boolean | null;
+  added_roles?: Array<number> | null;
+  removed_roles?: Array<number> | null;
+}
+
+/** The body of POST /admin-users/update-image/{id}. */
+export interface UpdateUserImage {
+  /** A Base64-encoded image, as a data URL or bare, of at most 6,000,000 characters. */
+  image: string;
+}
+
+/** The body of POST /admin-roles/add. */
+export interface AddRole {
+  name: string;
+  description: string;
+}
+
+/** The body of POST /admin-roles/edit/{id}. */
+export interface EditRole {
+  name: string;
+  description?: string | null;
+  added_permissions?: Array<number> | null;
+  removed_permissions?: Array<number> | null;
+}
+
+/** The body of POST /admin-permissions/add. */
+export interface AddPermission {
+  name: string;
+  description: string;
+}
+
+/** The body of POST /admin-permissions/edit/{id}. */
+export interface EditPermission {
+  name: string;
+  description: string;
+}
+
+/** The query of GET /admin-contributors. */
+export interface ListAdminContributorsQuery {
+  /** The order of the records. By default `name-asc`. */
+  order?: "name-asc" | "name-desc";
+  /** The most records to give; all of them by default. */
+  limit?: number;
+  /** The records to skip. */
+  offset?: number;
+  /** Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves. */
+  search?: string;
+  /** The client (website) whose catalogue is asked for. */
+  client: number;
+}
+
+/** The query of GET /admin-contributors/id/{id}. */
+export interface GetAdminContributorQuery {
+  /** Beyond the interface: further fields to show, separated by commas. */
+  include?: string;
+  /** Beyond the interface: `none` shows the record without taking its edit lock, or renewing it. */
+  lock?: "none";
+}
+
+/** The query of POST /admin-contributors/add. */
+export interface AddContributorQuery {
+  /** The client (website) whose catalogue is asked for. */
+  client?: number;
+}
+
+/** The body of POST /admin-contributors/add. */
+export interface AddContributor {
+  first_name: string;
+  last_name?: string | null;
+}
+
+/** The body of POST /admin-contributors/edit/{id}. */
+export interface EditContributor {
+  first_name: string;
+  last_name?: string | null;
+  gender?: string | null;
+  type?: string | null;
+  /** Addresses of web pages, http or https; `https://` is added where neither is named. */
+  links?: Array<string> | null;
+  /** Whether public endpoints show the contributor. */
+  public?: boolean | null;
+  added_aliases?: Array<string | { name: string }> | null;
+  removed_aliases?: Array<number | { id: number }> | null;
+  added_descriptions?: Array<{ description: string; language: string; source?: string }> | null;
+  removed_descriptions?: Array<number | { id: number }> | null;
+  modified_descriptions?: Array<{ id: number; description?: string; language?: string; source?: string }> | null;
+  added_relations?: Array<{ relation_id: number; relation_type: string }> | null;
+  removed_relations?: Array<number | { id: number }> | null;
+  modified_relations?: Array<{ id: number; relation_id?: number; relation_type?: string }> | null;
+}
+
+/** The body of POST /admin-contributors/update-avatar/{id}. */
+export interface UpdateAvatar {
+  /** A Base64-encoded image, as a data URL or bare, of at most 6,000,000 characters. */
+  image: string;
+}
+
+/** The query of GET /contributor/random. */
+export interface GetRandomContributorQuery {
+  /** The client (website) whose catalogue is asked for. */
+  client: number;
+}
+
+/** The query of GET /contributor/works/{id}. */
+export interface ListWorksQuery {
+  /** The most records to give; all of them by default. */
+  limit?: number;
+  /** The records to skip. */
+  offset?: number;
+  /** Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves. */
+  search?: string;
+  /** The order of the records. By default `name-asc`. */
+  order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
+  /** The language of `alias` and `description`, by its English name or two-letter code. By default `English`. */
+  user_lang?: string;
+  /** The client (website) whose catalogue is asked for. */
+  client: number;
+}
+
+/** The query of GET /contributors. */
+export interface ListContributorsQuery {
+  /** Reserved; not used yet. */
+  lang?: string;
+  /** The order of the records. By default `name-asc`. */
+  order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
+  /** Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves. */
+  search?: string;
+  /** The most records to give; all of them by default. */
+  limit?: number;
+  /** The records to skip. */
+  offset?: number;
+  /** The client (website) whose catalogue is asked for. */
+  client: number;
+  /** Beyond the interface: further fields to show, separated by commas. */
+  include?: string;
+}
+
+/** The query of GET /publisher/publications/{id}. */
+export interface ListPublicationsQuery {
+  /** The most records to give; all of them by default. */
+  limit?: number;
+  /** The records to skip. */
+  offset?: number;
+  /** Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves. */
+  search?: string;
+  /** The order of the records. By default `name-asc`. */
+  order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
+  /** The client (website) whose catalogue is asked for. */
+  client: number;
+  /** The language of `alias` and `description`, by its English name or two-letter code. By default `English`. */
+  user_lang?: string;
+}
+
+/** The query of GET /publisher/random. */
+export interface GetRandomPublisherQuery {
+  /** The client (website) whose catalogue is asked for. */
+  client: number;
+}
+
+/** The query of GET /publishers. */
+export interface ListPublishersQuery {
+  /** Reserved; not used yet. */
+  lang?: string;
+  /** The order of the records. */
+  order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
+  /** Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves. */
+  search?: string;
+  /** The most records to give; all of them by default. */
+  limit?: number;
+  /** The records to skip. */
+  offset?: number;
+}
+
+/** What every page of a list says of itself. */
+export interface Page {
+  /** All records that match, whatever the page */
+  max: number;
+  /** Index of the first record given */
+  from: number;
+  /** Index after the last record given; the offset of the next page */
+  to: number;
+}
+export interface UserList extends Page {
+  users: Array<UserListItem>;
+}
+export type RoleList = RoleListItem[];
+export type PermissionList = Permission[];
+export interface AdminContributorList extends Page {
+  contributors: Array<AdminContributorListItem>;
+}
+export interface WorkList extends Page {
+  works: Array<Work>;
+}
+export interface ContributorList extends Page {
+  contributors: Array<ContributorListItem>;
+}
+export interface PublicationList extends Page {
+  publications: Array<Publication>;
+}
+export interface PublisherList extends Page {
+  publishers: Array<PublisherListItem>;
+  /** The records given */
+  count: number;
+}
+export interface AdminContributor {
+  id: number;
+  first_name: string;
+  last_name: string;
+  slug: string;
+  image: string;
+  gender: string;
+  links: Array<{ url: string; domain: string }>;
+  aliases: Array<{ id: number; name: string }>;
+  descriptions: Array<{ id: number; description: string; language: string; source: string }>;
+  relations: Array<{
+    id: number;
+    relation_id: number;
+    relation_type: string;
+    name: string;
+    first_name: string;
+    last_name: string;
+    slug: string;
+  }>;
+  type?: string;
+  public?: boolean;
+}
+export interface AdminContributorListItem {
+  id: number;
+  first_name: string;
+  last_name: string;
+  slug: string;
+  image: string;
+  locked_by?: { id: number; username: string };
+}
+export interface Contributor {
+  id: number;
+  first_name: string;
+  last_name: string;
+  slug: string;
+  image: string | null;
+  gender: string | null;
+  links: Array<{ url: string; domain: string }>;
+  descriptions: Array<{ id: number; description: string; language: string; source: string }>;
+  aliases: Array<{ id: number; name: string }>;
+  relations: Array<{
+    id: number;
+    relation_id: number;
+    relation_type: string;
+    name: string;
+    first_name: string;
+    last_name: string;
+    slug: string;
+  }>;
+}
+export interface ContributorListItem {
+  id: number;
+  first_name: string;
+  last_name: string;
+  slug?: string;
+  image: string | null;
+  gender: string | null;
+  series_count: number;
+  random_series?: { name: string; slug: string };
+}
+export interface Permission {
+  id: number;
+  name: string;
+  description: string;
+}
+export interface Publication {
+  id: number;
+  name: string;
+  slug: string;
+  type: string;
+  origin: string;
+  alias: string;
+  description: string;
+  tags: Array<{ id: number; name: string }>;
+  volume?: { id: number; cover_path: string; aspect_ratio: number; nsfw: 0 | 1; nsfw18: 0 | 1 };
+  aliases: Array<{ id: number; name: string; language: string }>;
+}
+export interface Publisher {
+  id: number;
+  name: string;
+  slug: string;
+  image: string;
+  website: string;
+  domain: string;
+  country: string;
+  descriptions: Array<{ id: number; description: string; language: string; source: string }>;
+  aliases: Array<{ id: number; title: string; language: string }>;
+  relations: Array<{ id: number; relation_id: number; type: string; name: string; image: string; slug: string }>;
+}
+export interface PublisherListItem {
+  id: number;
+  name: string;
+  "short-name": string;
+  slug: string;
+  country: string;
+  website: string;
+  headquarter: string;
+  series_count: number;
+  founding_date: string;
+  image: string;
+  image_source: string;
+}
+export interface Role {
+  id: number;
+  name: string;
+  description: string;
+  is_default: 0 | 1;
+  permissions: Array<{ id: number; name: string; description: string }>;
+}
+export interface RoleListItem {
+  id: number;
+  name: string;
+  description: string | null;
+  permission_count: number;
+  user_count: number;
+}
+export type Slug = string;
+export interface User {
+  id: number;
+  slug: string;
+  username: string;
+  profile_image: string | null;
+  registered: string;
+  age_verified: boolean;
+  logged_in: boolean;
+  roles: Array<{ id: number; name: string; description: string | null }>;
+}
+export interface UserListItem {
+  id: number;
+  slug: string;
+  username: string;
+  age_verified: boolean;
+  profile_image: string;
+  registered: string;
+  roles: Array<{ id: number; name: string; description: string }>;
+  lock: { id: number; username: string } | null;
+}
+export interface Work {
+  id: number;
+  name: string;
+  slug: string;
+  type: string;
+  origin: string;
+  alias: string;
+  description: string;
+  tags: Array<{ id: number; name: string }>;
+  volume?: { id: number; cover_path: string; aspect_ratio: number; nsfw: 0 | 1; nsfw18: 0 | 1 };
+}
+
+/** An error: the envelope, with its message as a type. */
+export interface Failure<Code extends number, Message extends string> {
+  code: Code;
+  data: Message;
+  field?: undefined;
+}
+
+/** A request that cannot be read. `field` is the parameter to blame, where the message names one. */
+export interface Invalid<Field extends string> {
+  code: 400;
+  data: "Required parameters missing" | `Invalid parameter: ${Field}`;
+  field: Field | undefined;
+}
+
+/** What any call can answer; `Field` are the names of its parameters. */
+export type PublicErrors<Field extends string = never> =
+  | Invalid<Field>
+  | Failure<429, "Too many requests">
+  | Failure<500, "Internal server error">
+  | Failure<503, "Service unavailable, try again in a few seconds">
+  | Failure<504, "Endpoint request timed out">;
+
+/** What a call with the cookie can answer. */
+export type AdminErrors<Field extends string = never> =
+  | PublicErrors<Field>
+  | Failure<401, "Unauthorized">
+  | Failure<403, "Forbidden">;
+
+/** What a change can answer. After the 503 of `PublicErrors` it may have been made. */
+export type ChangeErrors<Field extends string = never> =
+  | AdminErrors<Field | "Idempotency-Key">
+  | Failure<503, "Service unavailable, nothing was changed">;
+
+/** What a change of a record with a version can answer. */
+export type VersionedErrors<Field extends string = never> =
+  | ChangeErrors<Field | "If-Match">
+  | Failure<412, "Precondition failed">;
+
+/** Any error of any call. */
+export type AnyFailure = Failure<number, string> | Invalid<string>;
+
+/** What a call with a body can answer, too. */
+export type BodyErrors = Failure<413, "Request too long"> | Failure<415, "Unsupported media type">;
+
+/** The answer of a change. */
+export interface Done<Message extends string> {
+  data: Message;
+  code: 200;
+}
+
+/** The lists that have pages. */
+export interface Lists {
+  "/admin-users": { field: "users"; list: UserList; item: UserListItem };
+  "/admin-contributors": { field: "contributors"; list: AdminContributorList; item: AdminContributorListItem };
+  "/contributor/works/{id}": { field: "works"; list: WorkList; item: Work };
+  "/contributors": { field: "contributors"; list: ContributorList; item: ContributorListItem };
+  "/publisher/publications/{id}": { field: "publications"; list: PublicationList; item: Publication };
+  "/publishers": { field: "publishers"; list: PublisherList; item: PublisherListItem };
+}
+
+/** Every GET by its path. */
+export interface Reads {
+  "/admin-users": { options: [Options<{ query?: ListUsersQuery }>?]; data: UserList };
+  "/admin-users/id/{id}": { options: [Options<{ path: { id: number }; query?: GetUserQuery }>]; data: User };
+  "/admin-roles": { options: [Options?]; data: RoleList };
+  "/admin-roles/id/{id}": { options: [Options<{ path: { id: number } }>]; data: Role };
+  "/admin-permissions": { options: [Options?]; data: PermissionList };
+  "/admin-permissions/id/{id}": { options: [Options<{ path: { id: number } }>]; data: Permission };
+  "/admin-contributors": { options: [Options<{ query: ListAdminContributorsQuery }>]; data: AdminContributorList };
+  "/admin-contributors/id/{id}": {
+    options: [Options<{ path: { id: number }; query?: GetAdminContributorQuery }>];
+    data: AdminContributor;
+  };
+  "/contributor/random": { options: [Options<{ query: GetRandomContributorQuery }>]; data: Slug };
+  "/contributor/slug/{slug}": { options: [Options<{ path: { slug: string } }>]; data: Contributor };
+  "/contributor/works/{id}": { options: [Options<{ path: { id: number }; query: ListWorksQuery }>]; data: WorkList };
+  "/contributors": { options: [Options<{ query: ListContributorsQuery }>]; data: ContributorList };
+  "/publisher/publications/{id}": {
+    options: [Options<{ path: { id: number }; query: ListPublicationsQuery }>];
+    data: PublicationList;
+  };
+  "/publisher/random": { options: [Options<{ query: GetRandomPublisherQuery }>]; data: Slug };
+  "/publisher/slug/{slug}": { options: [Options<{ path: { slug: string } }>]; data: Publisher };
+  "/publishers": { options: [Options<{ query?: ListPublishersQuery }>?]; data: PublisherList };
+}
+
+/** Every POST by its path. */
+export interface Posts {
+  "/admin-users/edit/{id}": { options: [Options<{ path: { id: number }; body: EditUser }>] };
+  "/admin-users/logout/{id}": { options: [Options<{ path: { id: number } }>] };
+  "/admin-users/update-image/{id}": { options: [Options<{ path: { id: number }; body: UpdateUserImage }>] };
+  "/admin-roles/add": { options: [Options<{ body: AddRole }>] };
+  "/admin-roles/edit/{id}": { options: [Options<{ path: { id: number }; body: EditRole }>] };
+  "/admin-permissions/add": { options: [Options<{ body: AddPermission }>] };
+  "/admin-permissions/edit/{id}": { options: [Options<{ path: { id: number }; body: EditPermission }>] };
+  "/admin-contributors/add": { options: [Options<{ query?: AddContributorQuery; body: AddContributor }>] };
+  "/admin-contributors/edit/{id}": { options: [Options<{ path: { id: number }; body: EditContributor }>] };
+  "/admin-contributors/update-avatar/{id}": { options: [Options<{ path: { id: number }; body: UpdateAvatar }>] };
+}
+
+/** Every DELETE by its path. */
+export interface Deletes {
+  "/admin-users/delete-image/{id}": { options: [Options<{ path: { id: number } }>] };
+  "/admin-users/delete/{id}": { options: [Options<{ path: { id: number } }>] };
+  "/admin-roles/delete/{id}": { options: [Options<{ path: { id: number } }>] };
+  "/admin-permissions/delete/{id}": { options: [Options<{ path: { id: number } }>] };
+  "/admin-contributors/delete-avatar/{id}": { options: [Options<{ path: { id: number } }>] };
+  "/admin-contributors/delete/{id}": { options: [Options<{ path: { id: number } }>] };
+}
