@@ -1,9 +1,35 @@
-import type { Calls } from "./calls.js";
+import type {
+  AdminContributor,
+  AnyFailure,
+  BodyErrors,
+  Calls,
+  ChangeErrors,
+  Failure,
+  Lists,
+  Reads,
+  User,
+} from "./calls.js";
 
 export type * from "./calls.js";
 
-/** What a call is given: what its endpoint takes, and for any call headers, and a signal that ends it. */
-export type Options<Own = unknown> = Own & { headers?: HeadersInit; signal?: AbortSignal };
+/** How often a request is sent again when that may help. */
+export interface Retry {
+  /** How often a request is sent at most; 3 if nothing is said. */
+  attempts?: number;
+  /** How many seconds a call waits at most, all its waits together; 30 if nothing is said. */
+  seconds?: number;
+}
+
+/** What any call may be given; anything else goes to `fetch` as it is, `cache` or Next.js' `next`. */
+export interface CallOptions extends Omit<RequestInit, "body" | "headers" | "method" | "signal"> {
+  headers?: Record<string, string> | undefined;
+  /** Ends the call, its repetitions too. */
+  signal?: AbortSignal | undefined;
+  retry?: false | Retry | undefined;
+}
+
+/** What a call is given: what its endpoint takes, and for any call headers, a signal and repetitions. */
+export type Options<Own = unknown> = Own & CallOptions;
 
 /** The whole record, or a merge patch with the fields that change. */
 export type BodyOrPatch<Body> = { body: Body; patch?: never } | { body?: never; patch: Partial<Body> };
@@ -29,19 +55,172 @@ interface Refusal<Failure> {
   created?: undefined;
 }
 
-export interface ClientOptions {
-  /** Whether the browser sends the cookie along: `"include"` if nothing is said. */
-  credentials?: RequestCredentials;
-  /** Headers of every request. */
-  headers?: HeadersInit;
-  fetch?: (request: Request) => Promise<Response>;
+export interface ClientOptions extends CallOptions {
+  /** In place of the global `fetch`. */
+  fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
 }
 
-/** The interface of Colophon, endpoint by endpoint. */
-export interface Colophon extends Calls {}
+/** A record as it was opened: plain values, which may be kept in a state. The result of a call is one, too. */
+export interface Opened<Data> {
+  data: Data;
+  version: string;
+}
+
+type Emptiable<Value> = Value | null | undefined;
 
 /**
- * Makes a client for the service at this base URL. A call rejects only if there is no answer at all; a path parameter
- * that is empty, `.` or `..` makes it a TypeError, since no URL can hold it.
+ * A contributor as a form has it. What the form lacks, or has as `undefined`, stays; null and "" empty a field. An alias
+ * may be a string, and a link, too. Elements without an id are added, and those that are missing are removed.
+ */
+export interface ContributorForm {
+  first_name?: Emptiable<string>;
+  last_name?: Emptiable<string>;
+  gender?: Emptiable<string>;
+  type?: Emptiable<string>;
+  public?: Emptiable<boolean>;
+  links?: Emptiable<readonly (string | { url: string })[]>;
+  aliases?: Emptiable<readonly (string | { id?: Emptiable<number>; name: string })[]>;
+  descriptions?: Emptiable<
+    readonly {
+      id?: Emptiable<number>;
+      description?: Emptiable<string>;
+      /** Its English name, or a code of two letters. */
+      language?: Emptiable<string>;
+      source?: Emptiable<string>;
+    }[]
+  >;
+  relations?: Emptiable<
+    readonly {
+      id?: Emptiable<number>;
+      /** The other contributor's id. */
+      relation_id?: Emptiable<number | string>;
+      relation_type?: Emptiable<string>;
+    }[]
+  >;
+}
+
+/** A user as a form has it. What the form lacks, or has as `undefined`, stays. */
+export interface UserForm {
+  username?: Emptiable<string>;
+  age_verified?: Emptiable<boolean>;
+  /** The roles that the user has then, or their ids. */
+  roles?: Emptiable<readonly (number | { id: number })[]>;
+}
+
+export interface EditOptions<Data> extends CallOptions {
+  /**
+   * What is there now, from a conflict: makes the same changes to it. What the form has not touched stays as somebody else
+   * has made it meanwhile, and elements that are gone stay gone.
+   */
+  onto?: Opened<Data> | undefined;
+}
+
+/** What has become of an edit. */
+export type EditResult<Data, Form, Taken, Refused> =
+  | { status: "saved" }
+  /** Somebody else has changed the record meanwhile, and this edit nothing. `current` is what is there now. */
+  | { status: "conflict"; current: Opened<Data> }
+  /** Another record has this name. */
+  | { status: "taken"; message: Taken }
+  /** `field` is the form's, where the service names one. */
+  | { status: "invalid"; field: keyof Form | undefined; message: string }
+  /** Anything else: no session, no permission, no such record, no service. */
+  | { status: "refused"; error: Refused };
+
+type EditFailure<Missing extends string> = Exclude<ChangeErrors, { code: 400 }> | BodyErrors | Failure<404, Missing>;
+
+type ContributorEditResult = EditResult<
+  AdminContributor,
+  ContributorForm,
+  "Contributor with this Name exists already.",
+  EditFailure<"Contributor not found"> | Failure<500, "An error occurred while updating the contributor">
+>;
+type UserEditResult = EditResult<User, UserForm, "Username already taken", EditFailure<"User not found">>;
+
+type Paged<Given extends readonly unknown[]> = {
+  [Index in keyof Given]: Given[Index] & {
+    /** How many records a page has; 100 if nothing is said. */
+    pageSize?: number;
+    query?: { limit?: never };
+  };
+};
+
+/** What a query gives: a detail with its version, as `editContributor` takes it; of anything else the data. */
+type Queried<Path extends keyof Reads> = Path extends `/admin-${string}/id/{id}`
+  ? Opened<Reads[Path]["data"]>
+  : Reads[Path]["data"];
+
+/** The interface of Colophon: the calls of its endpoints, and what is made of them. */
+export interface Colophon extends Calls {
+  /**
+   * Reads a list page by page, from `query.offset` on. Between two pages a list may change: then a record comes twice, or
+   * not at all; `stream` reads a list that does not.
+   * @throws {RequestFailed} for an error of the service
+   */
+  pages<Path extends keyof Lists>(
+    path: Path,
+    ...options: Paged<Reads[Path]["options"]>
+  ): AsyncGenerator<Lists[Path]["list"], void, undefined>;
+
+  /**
+   * Reads all records of a list, page by page, each once.
+   * @throws {RequestFailed} for an error of the service
+   */
+  all<Path extends keyof Lists>(path: Path, ...options: Paged<Reads[Path]["options"]>): Promise<Lists[Path]["item"][]>;
+
+  /**
+   * Reads a list in one request, record by record while it arrives, however long it is. Records that are added or deleted
+   * meanwhile make no other come twice or not at all. Without `query.limit` the service allows few of these at once.
+   * @throws {RequestFailed} for an error of the service
+   * @throws {TypeError} if the list breaks off
+   */
+  stream<Path extends keyof Lists>(
+    path: Path,
+    ...options: Reads[Path]["options"]
+  ): AsyncGenerator<Lists[Path]["item"], void, undefined>;
+
+  /**
+   * Saves what a form has changed of a contributor since it was opened, and nothing else: if somebody else has changed it
+   * meanwhile, this is a conflict. It frees the caller's edit lock, also if nothing has changed. A form with `type` and
+   * `public` needs a detail that was opened with `include: "type,public"`.
+   */
+  editContributor(
+    opened: Opened<AdminContributor>,
+    form: ContributorForm,
+    options?: EditOptions<AdminContributor>,
+  ): Promise<ContributorEditResult>;
+
+  /** Saves what a form has changed of a user since it was opened, as `editContributor` does. */
+  editUser(opened: Opened<User>, form: UserForm, options?: EditOptions<User>): Promise<UserEditResult>;
+
+  /** Key and function of a query for TanStack Query. Its error is a `RequestFailed`. */
+  queryOptions<Path extends keyof Reads>(
+    path: Path,
+    ...options: Reads[Path]["options"]
+  ): {
+    queryKey: readonly [Path, object, object];
+    queryFn: (context?: { signal?: AbortSignal }) => Promise<Queried<Path>>;
+  };
+}
+
+/** An error of the service, thrown by what gives no result to look at: lists and queries. */
+export class RequestFailed extends Error {
+  override readonly name: "RequestFailed";
+  readonly error: AnyFailure;
+  readonly response: Response;
+}
+
+/**
+ * Makes a client for the service at this base URL. A call rejects only if there is no answer at all, or a path parameter
+ * is empty, `.` or `..`: no URL can hold that. Browsers send the cookie along unless `credentials` is `"omit"`.
+ *
+ * Calls are sent again when the answer is 429, 503 or 504 and after `Retry-After` may be another, or when there is none.
+ * Changes carry an `Idempotency-Key`, so they are made once.
  */
 export function createClient(baseUrl: string, options?: ClientOptions): Colophon;
+
+/**
+ * An image as a data URL, as `update-avatar` and `update-image` take it.
+ * @throws {RangeError} if it is larger than the service takes, 4.5 MB
+ */
+export function imageOf(file: Blob): Promise<string>;

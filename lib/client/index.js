@@ -1,29 +1,118 @@
-/** @type {typeof import("./index.d.ts").createClient} */
-export function createClient(baseUrl, { credentials = "include", fetch: send = fetch, headers: common } = {}) {
-  const base = baseUrl.replace(/\/$/, "");
-  const call =
-    (method) =>
-    async (path, { path: parameters, query, body, patch, headers, signal } = {}) => {
-      const type = patch === undefined ? "application/json" : "application/merge-patch+json";
-      const content = patch ?? body;
-      const request = new Request(`${base}${filled(path, parameters)}${searchOf(query)}`, {
-        method,
-        credentials,
-        headers: [
-          ...new Headers(common),
-          ...(content === undefined ? [] : [["Content-Type", type]]),
-          ...new Headers(headers),
-        ],
-        body: content === undefined ? undefined : JSON.stringify(content),
-        signal,
-      });
-      return resultOf(await send(request));
-    };
-  return { GET: call("GET"), POST: call("POST"), DELETE: call("DELETE") };
+export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRetry, ...ownInit } = {}) {
+  /** Sends a request, and again while that may help; an answer that is to stream is left unread. */
+  function request(method, path, options = {}, streams = false) {
+    const { path: parameters, query, body, patch, headers, retry = ownRetry, ...init } = options;
+    const content = patch ?? body;
+    const head = new Headers({ ...ownHeaders, ...headers });
+    if (content) head.set("Content-Type", patch ? "application/merge-patch+json" : "application/json");
+    // Under a key of its own a change is made once, however often it is sent.
+    if (method !== "GET" && !head.has("Idempotency-Key")) head.set("Idempotency-Key", newKey());
+    const all = { credentials: "include", ...ownInit, ...init, method, headers: head, body: JSON.stringify(content) };
+    const search = `?${new URLSearchParams(Object.entries(query ?? {}).filter(([, value]) => !isEmpty(value)))}`;
+    const url = baseUrl.replace(/\/+$/, "") + pathOf(path, parameters) + (search === "?" ? "" : search);
+    return send(fetch ?? globalThis.fetch, url, all, streams, retry === false ? { attempts: 1 } : retry);
+  }
+
+  async function call(method, path, options) {
+    const { response, text } = await request(method, path, options);
+    if (!response.ok) return { error: errorOf(response, text), response };
+    const version = response.headers.get("ETag") ?? undefined;
+    const created = /\/(\d+)$/.exec(response.headers.get("Location") ?? "")?.[1];
+    return { data: JSON.parse(text), response, version, ...(created && { created: Number(created) }) };
+  }
+
+  async function read(path, options) {
+    const { data, error, response, version } = await call("GET", path, options);
+    if (error) throw new RequestFailed(error, response);
+    return { data, version };
+  }
+
+  async function* pages(path, { pageSize = 100, ...options } = {}) {
+    for (let offset = options.query?.offset ?? 0; ; ) {
+      const { data } = await read(path, { ...options, query: { ...options.query, limit: pageSize, offset } });
+      yield data;
+      if (data.to >= data.max || data.to === data.from) return;
+      offset = data.to;
+    }
+  }
+
+  async function all(path, options) {
+    const records = new Map();
+    // If records are added meanwhile, a page repeats some of the page before.
+    for await (const page of pages(path, options)) {
+      for (const record of Object.values(page).find(Array.isArray)) records.set(record.id, record);
+    }
+    return [...records.values()];
+  }
+
+  async function* stream(path, options) {
+    const { response, text } = await request("GET", path, options, true);
+    if (!response.ok) throw new RequestFailed(errorOf(response, text), response);
+    yield* recordsOf(response.body);
+  }
+
+  /** Sends what the form has changed since the record was opened, if nobody else has changed it since. */
+  async function edit(resource, required, patchOf, opened, form, { onto = opened, ...options } = {}) {
+    if (!onto.version) throw new TypeError("The record was opened without its version, the ETag of the answer");
+    const path = { id: opened.data.id };
+    const patch = patchOf(opened.data, form, onto.data);
+    const headers = { ...options.headers, "If-Match": onto.version };
+    const { error } = await call("POST", `${resource}/edit/{id}`, { ...options, path, patch, headers });
+    if (!error) return { status: "saved" };
+    if (error.code === 409) return { status: "taken", message: error.data };
+    if (error.code === 400) {
+      const field = error.field?.replace(/^(added|removed|modified)_/, "");
+      const missing = patch[required] === null ? required : undefined;
+      return { status: "invalid", field: field ?? missing, message: error.data };
+    }
+    if (error.code !== 412) return { status: "refused", error };
+    const include = ["type", "public"].filter((name) => name in opened.data).join();
+    const now = await call("GET", `${resource}/id/{id}`, { ...options, path, query: { lock: "none", include } });
+    if (now.error) return { status: "refused", error: now.error };
+    return { status: "conflict", current: { data: now.data, version: now.version } };
+  }
+
+  return {
+    GET: (path, options) => call("GET", path, options),
+    POST: (path, options) => call("POST", path, options),
+    DELETE: (path, options) => call("DELETE", path, options),
+    pages,
+    all,
+    stream,
+    editContributor: (opened, form, options) =>
+      edit("/admin-contributors", "first_name", contributorPatch, opened, form, options),
+    editUser: (opened, form, options) => edit("/admin-users", "username", userPatch, opened, form, options),
+    queryOptions: (path, options = {}) => ({
+      queryKey: [path, options.path ?? {}, options.query ?? {}],
+      queryFn: async ({ signal } = {}) => {
+        const opened = await read(path, { ...options, signal });
+        return /^\/admin-.*\/id\//.test(path) ? opened : opened.data;
+      },
+    }),
+  };
+}
+
+export class RequestFailed extends Error {
+  name = "RequestFailed";
+  constructor(error, response) {
+    super(error.data);
+    Object.assign(this, { error, response });
+  }
+}
+
+export async function imageOf(file) {
+  const prefix = `data:${file.type || "application/octet-stream"};base64,`;
+  // The service takes so many characters, prefix included.
+  if (prefix.length + 4 * Math.ceil(file.size / 3) > 6_000_000) throw new RangeError("The image is larger than 4.5 MB");
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let text = "";
+  // A call takes only so many arguments.
+  for (let at = 0; at < bytes.length; at += 8_192) text += String.fromCharCode(...bytes.subarray(at, at + 8_192));
+  return prefix + btoa(text);
 }
 
 /** Puts encoded values into a path, `/admin-roles/id/{id}`. */
-function filled(path, parameters = {}) {
+function pathOf(path, parameters = {}) {
   return path.replace(/\{(\w+)\}/g, (_, name) => {
     const value = String(parameters[name] ?? "");
     // Nothing, or dots even if encoded, would make it the path of another endpoint.
@@ -32,25 +121,129 @@ function filled(path, parameters = {}) {
   });
 }
 
-function searchOf(query = {}) {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
-  return given.length === 0 ? "" : `?${new URLSearchParams(given)}`;
+/** Random, and to be had on pages without https, where `crypto.randomUUID` is missing. */
+const newKey = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
+
+/** Sends a request until its answer is final, or the attempts or the seconds of waiting are used up. */
+async function send(fetch, url, init, streams, { attempts = 3, seconds = 30 } = {}) {
+  for (let attempt = 1, secondsLeft = seconds; ; attempt++) {
+    const answer = await fetch(url, init)
+      .then(async (response) => ({ response, text: streams && response.ok ? "" : await response.text() }))
+      .catch((failure) => ({ failure }));
+    const wait = secondsToWait(answer.response, attempt);
+    if (!(wait <= secondsLeft) || attempt >= attempts || init.signal?.aborted) {
+      if (answer.response) return answer;
+      throw answer.failure;
+    }
+    secondsLeft -= wait;
+    await new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, wait * 1_000);
+      const abort = () => void clearTimeout(timer) ?? reject(init.signal.reason);
+      init.signal?.addEventListener("abort", abort, { once: true });
+    });
+  }
 }
 
-async function resultOf(response) {
-  const content = await response.json();
-  if (!response.ok) return { error: withField(content), response };
-  const created = response.headers.get("Location")?.match(/\d+$/);
+/** The seconds until a request is sent again, or undefined if its answer is final. Without a response there was none. */
+function secondsToWait(response, attempt) {
+  const retryAfter = response?.headers.get("Retry-After");
+  // A 503 without the header will not change: there is no file service.
+  const isFinal = response && ![429, retryAfter && 503, 504].includes(response.status);
+  return isFinal ? undefined : Number(retryAfter ?? 2 ** (attempt - 2) * (0.5 + Math.random()));
+}
+
+/** The error in an envelope, with the parameter that it names; of a proxy's own page only the status is known. */
+function errorOf({ status }, text) {
+  let data = `HTTP status ${status}`;
+  try {
+    data = JSON.parse(text).data ?? data;
+  } catch {}
+  return { code: status, data, ...(status === 400 && { field: /^Invalid parameter: (.+)$/.exec(data)?.[1] }) };
+}
+
+/** The records of a list while it streams: `{"contributors":[{…},{…}],"max":2,"from":0,"to":2}`. */
+async function* recordsOf(body) {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  const tokens = /[{}[\]]|"(?:[^"\\]|\\.)*("?)/gs;
+  let [text, start, depth, count] = ["", 0, 0, 0];
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      text = text.slice(start) + decoder.decode(part.value, { stream: true });
+      tokens.lastIndex -= start;
+      start = 0;
+      for (const { 0: token, 1: quote, index } of text.matchAll(tokens)) {
+        // The string goes on in the next part.
+        if (quote === "") break;
+        tokens.lastIndex = index + token.length;
+        if (token === "{" || token === "[") depth++;
+        if (token === "}" || token === "]") depth--;
+        if (token === "{" && depth === 3) start = index;
+        if (token === "}" && depth === 2) {
+          yield JSON.parse(text.slice(start, tokens.lastIndex));
+          start = tokens.lastIndex;
+          count++;
+        }
+      }
+    }
+    const [, from, to] = /"from":(\d+),"to":(\d+)[^{]*\}$/.exec(text.slice(start)) ?? [];
+    if (to - from !== count) throw new TypeError("The list has broken off");
+  } finally {
+    await reader.cancel();
+  }
+}
+
+/** What an edit of a contributor sends: fields as they are now, and elements that are new, gone or other. */
+function contributorPatch(opened, form, current) {
+  const { links = opened.links } = form;
+  const [former, latest] = [opened.links, links || []].map((all) => all.map((link) => link.url ?? link));
   return {
-    data: content,
-    response,
-    version: response.headers.get("ETag") ?? undefined,
-    ...(created ? { created: Number(created) } : {}),
+    ...changedFields(["first_name", "last_name", "gender", "type", "public"], opened, form, null),
+    ...(JSON.stringify(former) !== JSON.stringify(latest.filter(Boolean)) && { links: latest.filter(Boolean) }),
+    // An alias is its name, so a renamed one is removed and added.
+    ...changedElements("aliases", ["name"], (alias) => alias.name ?? alias, opened, form, current),
+    ...changedElements("descriptions", ["description", "language", "source"], idOf, opened, form, current),
+    ...changedElements("relations", ["relation_id", "relation_type"], idOf, opened, form, current),
   };
 }
 
-/** The envelope of an error, with the name of the parameter that a 400 blames. */
-function withField(envelope) {
-  const [, field] = /^Invalid parameter: (.+)$/.exec(envelope.data) ?? [];
-  return envelope.code === 400 ? { ...envelope, field } : envelope;
+function userPatch(opened, form) {
+  const { roles = opened.roles } = form;
+  const [former, latest] = [opened.roles, roles || []].map((all) => all.map((role) => Number(idOf(role))));
+  return {
+    ...changedFields(["username", "age_verified"], opened, form, null),
+    ...withoutEmpty({
+      added_roles: latest.filter((id) => !former.includes(id)),
+      removed_roles: former.filter((id) => !latest.includes(id)),
+    }),
+  };
 }
+
+const isEmpty = (value) => value === undefined || value === null || value === "";
+const idOf = (element) => String(element.id ?? element);
+
+/** The fields of the form that differ; an empty one becomes `empty`. A field that is undefined is not in the form. */
+function changedFields(names, opened, form, empty) {
+  const changed = names.filter((name) => form[name] !== undefined && `${form[name] ?? ""}` !== `${opened[name] ?? ""}`);
+  return Object.fromEntries(changed.map((name) => [name, isEmpty(form[name]) ? empty : form[name]]));
+}
+
+function changedElements(kind, names, keyOf, opened, form, current) {
+  const { [kind]: elements = opened[kind] } = form;
+  const [added, modified, removed] = [[], [], [...opened[kind]]];
+  for (const element of elements || []) {
+    const index = removed.findIndex((former) => keyOf(former) === keyOf(element));
+    const [former] = index < 0 ? [] : removed.splice(index, 1);
+    const fields = changedFields(names, former ?? {}, typeof element === "string" ? { name: element } : element, "");
+    // What a person has left empty in a form is no element.
+    if (Object.keys(fields).length > 0) former ? modified.push({ id: former.id, ...fields }) : added.push(fields);
+  }
+  const isThere = ({ id }) => current[kind].some((element) => element.id === id);
+  return withoutEmpty({
+    [`added_${kind}`]: added,
+    [`removed_${kind}`]: removed.filter(isThere).map(({ id }) => id),
+    [`modified_${kind}`]: modified.filter(isThere),
+  });
+}
+
+const withoutEmpty = (lists) => Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));

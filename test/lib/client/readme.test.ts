@@ -27,7 +27,8 @@ async function aProject(): Promise<string> {
 const browserLike = (url: string) => `
   const send = fetch;
   let isLost = false;
-  globalThis.fetch = async (request) => {
+  globalThis.fetch = async (...input) => {
+    const request = new Request(...input);
     const headers = new Headers(request.headers);
     if (request.credentials === "include") headers.set("Cookie", "refreshToken=local-editor");
     const address = request.url.replace("http://localhost:3000", ${JSON.stringify(url)});
