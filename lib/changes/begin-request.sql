@@ -72,6 +72,9 @@ create function replayed(request request, caller caller) returns outcome languag
     if recorded.fingerprint is distinct from request.fingerprint then
       return refused(400, 'Idempotency-Key');
     end if;
+    if request.target is null then
+      return answered(coalesce(recorded.answer, to_json(recorded.record_id)));
+    end if;
     return answered(recorded.answer);
   end
 $$;

@@ -82,8 +82,8 @@ create function edit_relations(target bigint, added json, removed bigint[], modi
   ))
 $$;
 
--- Replaces the links. Returns the former ones in their order; a number stands for a link that is now at this place, so
--- that a request which repeats fifty links and drops one adds only that one to the ledger.
+-- Replaces the links, if the request has some. Returns the former ones in their order; a number stands for a link that
+-- is now at this place, so that a request which repeats fifty links and drops one adds only that one to the ledger.
 create function edit_links(target bigint, links json) returns jsonb language plpgsql as $$
   declare
     former text[] = array(select url from contributor_links where contributor_id = target order by position);
@@ -94,7 +94,7 @@ create function edit_links(target bigint, links json) returns jsonb language plp
       order by min(position)
     );
   begin
-    if latest = former then
+    if links is null or latest = former then
       return '{}';
     end if;
     delete from contributor_links where contributor_id = target;

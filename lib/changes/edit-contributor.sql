@@ -33,12 +33,12 @@ create function editable_fields(target bigint) returns json language sql stable 
   ) as contributor
 $$;
 
--- POST /admin-contributors/edit/{id}
+-- POST /admin-contributors/edit/{id}. What the input leaves out stays.
 create function edit_contributor(request request, caller caller) returns outcome language plpgsql as $$
   declare
     target bigint = request.target;
     input json = request.input;
-    fields contributors = json_populate_record(cast(null as contributors), input);
+    fields contributors;
     removed_aliases bigint[] = ids(input -> 'removed_aliases');
     removed_descriptions bigint[] = ids(input -> 'removed_descriptions');
     removed_relations bigint[] = ids(input -> 'removed_relations');
@@ -47,7 +47,8 @@ create function edit_contributor(request request, caller caller) returns outcome
     invalid text;
     changed jsonb;
   begin
-    perform from contributors where id = target for no key update;
+    select * into fields from contributors where id = target for no key update;
+    fields = json_populate_record(fields, input);
     before = editable_fields(target);
     error = record_error(request, before);
     if error.status is not null then

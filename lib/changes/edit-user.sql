@@ -3,12 +3,12 @@ create function are_roles(requested bigint[]) returns boolean language sql stabl
   select array(select id from roles where id = any(requested)) @> requested
 $$;
 
--- POST /admin-users/edit/{id}. A role that is both added and removed is removed. A user without any gets the default
--- role from the database.
+-- POST /admin-users/edit/{id}. What the input leaves out stays. A role that is both added and removed is removed. A
+-- user without any gets the default role from the database.
 create function edit_user(request request, caller caller) returns outcome language plpgsql as $$
   declare
     target bigint = request.target;
-    fields users = json_populate_record(cast(null as users), request.input);
+    fields users = json_populate_record((select person from users as person where id = target), request.input);
     before json = user_record(target);
     error outcome = record_error(request, before);
     current bigint[] = ids(before -> 'roles');

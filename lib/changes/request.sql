@@ -41,9 +41,9 @@ create function record_error(request request, before json) returns outcome langu
   end
 $$;
 
--- The outcome of a change that was made. It adds the row in the ledger. If the change ended the caller's own session or
--- took their permission, the row has the status of their next request, so that this one is answered the same when it is
--- sent again.
+-- The outcome of a change that was made. It adds the row in the ledger. An addition answers the id of what it added,
+-- which is the record of its row. If the change ended the caller's own session or took their permission, the row has
+-- the status of their next request, so that this one is answered the same when it is sent again.
 create function done(
   request request, caller caller, before json default null, record bigint default null, answer json default null
 ) returns outcome language plpgsql as $$
@@ -57,7 +57,7 @@ create function done(
       request.key, request.id, request.fingerprint, request.endpoint, caller.id, caller.status, caller.username,
       coalesce(record, request.target), request.input, before, answer
     );
-    return answered(answer);
+    return answered(coalesce(answer, to_json(record)));
   end
 $$;
 

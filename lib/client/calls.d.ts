@@ -1,5 +1,5 @@
 // Printed from the declarations in lib/contract by `npm run openapi`.
-import type { Options, Result } from "./index.js";
+import type { BodyOrPatch, Options, Result } from "./index.js";
 
 /** Every call, by method and path. */
 export interface Calls {
@@ -25,7 +25,7 @@ export interface Calls {
    */
   POST(
     path: "/admin-users/edit/{id}",
-    options: Options<{ path: { id: number }; body: EditUser }>,
+    options: Options<{ path: { id: number } } & BodyOrPatch<EditUser>>,
   ): Promise<
     Result<
       Done<"User updated">,
@@ -104,7 +104,8 @@ export interface Calls {
   ): Promise<
     Result<
       Done<"Role added">,
-      ChangeErrors<keyof AddRole> | BodyErrors | Failure<409, "Role with the same name already exists">
+      ChangeErrors<keyof AddRole> | BodyErrors | Failure<409, "Role with the same name already exists">,
+      { created: number }
     >
   >;
 
@@ -160,7 +161,8 @@ export interface Calls {
   ): Promise<
     Result<
       Done<"Permission added">,
-      ChangeErrors<keyof AddPermission> | BodyErrors | Failure<409, "Permission with the same name already exists">
+      ChangeErrors<keyof AddPermission> | BodyErrors | Failure<409, "Permission with the same name already exists">,
+      { created: number }
     >
   >;
 
@@ -227,14 +229,15 @@ export interface Calls {
       | ChangeErrors<keyof AddContributorQuery | keyof AddContributor>
       | BodyErrors
       | Failure<409, "Contributor with this Name exists already.">
-      | Failure<500, "An error occurred while adding the contributor">
+      | Failure<500, "An error occurred while adding the contributor">,
+      { created: number }
     >
   >;
 
   /** Changes a contributor, all fields at once. Needs the permission `edit-contributors`. */
   POST(
     path: "/admin-contributors/edit/{id}",
-    options: Options<{ path: { id: number }; body: EditContributor }>,
+    options: Options<{ path: { id: number } } & BodyOrPatch<EditContributor>>,
   ): Promise<
     Result<
       Done<"Contributor updated">,
@@ -456,7 +459,7 @@ export interface EditContributor {
   gender?: string | null;
   type?: string | null;
   /** Addresses of web pages, http or https; `https://` is added where neither is named. */
-  links?: Array<string> | null;
+  links?: Array<string | { url: string }> | null;
   /** Whether public endpoints show the contributor. */
   public?: boolean | null;
   added_aliases?: Array<string | { name: string }> | null;
@@ -819,7 +822,7 @@ export interface Reads {
 
 /** Every POST by its path. */
 export interface Posts {
-  "/admin-users/edit/{id}": { options: [Options<{ path: { id: number }; body: EditUser }>] };
+  "/admin-users/edit/{id}": { options: [Options<{ path: { id: number } } & BodyOrPatch<EditUser>>] };
   "/admin-users/logout/{id}": { options: [Options<{ path: { id: number } }>] };
   "/admin-users/update-image/{id}": { options: [Options<{ path: { id: number }; body: UpdateUserImage }>] };
   "/admin-roles/add": { options: [Options<{ body: AddRole }>] };
@@ -827,7 +830,7 @@ export interface Posts {
   "/admin-permissions/add": { options: [Options<{ body: AddPermission }>] };
   "/admin-permissions/edit/{id}": { options: [Options<{ path: { id: number }; body: EditPermission }>] };
   "/admin-contributors/add": { options: [Options<{ query?: AddContributorQuery; body: AddContributor }>] };
-  "/admin-contributors/edit/{id}": { options: [Options<{ path: { id: number }; body: EditContributor }>] };
+  "/admin-contributors/edit/{id}": { options: [Options<{ path: { id: number } } & BodyOrPatch<EditContributor>>] };
   "/admin-contributors/update-avatar/{id}": { options: [Options<{ path: { id: number }; body: UpdateAvatar }>] };
 }
 

@@ -57,6 +57,7 @@ export const addContributor = declare({
   permission: "add-contributors",
   query: { client: optionalQueryId },
   body: { first_name: name, last_name: optionalName },
+  creates: "/admin-contributors/id/{id}",
   response: { message: "Contributor added" },
   errors: { 409: taken, 500: "An error occurred while adding the contributor" },
 });
@@ -70,6 +71,14 @@ const alias = z.union([
   ),
 ]);
 const linksMax = 50;
+/** A link as a string, or as the object that the detail shows. */
+const linkOrObject = z.union([
+  link,
+  z.pipe(
+    z.object({ url: link }),
+    z.transform((element) => element.url),
+  ),
+]);
 /** Elements to remove: ids, or objects with an id. */
 const removed = list(
   z.union([
@@ -104,7 +113,7 @@ export const editContributor = declare({
     last_name: optionalName,
     gender: optionalName,
     type: optionalName,
-    links: list(link, linksMax),
+    links: list(linkOrObject, linksMax),
     public: flag,
     added_aliases: list(alias),
     removed_aliases: removed,
@@ -115,6 +124,7 @@ export const editContributor = declare({
     removed_relations: removed,
     modified_relations: list(modifiedRelation),
   },
+  mergePatch: true,
   response: { message: "Contributor updated" },
   errors: { 404: missing, 409: taken, 500: "An error occurred while updating the contributor" },
 });

@@ -45,6 +45,7 @@ export const addPermission = declare({
   path: "/admin-permissions/add",
   permission: "add-permissions",
   body: { name, description: requiredShortText },
+  creates: "/admin-permissions/id/{id}",
   response: { message: "Permission added" },
   errors: { 409: taken, 500: failed },
 });

@@ -57,6 +57,7 @@ export const addRole = declare({
   path: "/admin-roles/add",
   permission: "add-roles",
   body: { name, description: requiredShortText },
+  creates: "/admin-roles/id/{id}",
   response: { message: "Role added" },
   errors: { 409: taken, 500: failed },
 });

@@ -44,6 +44,7 @@ export const editUser = declare({
   permission: "edit-users",
   parameters: { id: pathId },
   body: { username: name, age_verified: flag, added_roles: list(bodyId), removed_roles: list(bodyId) },
+  mergePatch: true,
   response: { message: "User updated" },
   errors: { ...failing, 409: "Username already taken" },
   forbids: {

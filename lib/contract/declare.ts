@@ -35,6 +35,10 @@ export interface Declaration {
   /** Query parameters beyond the interface (README.md, "Beyond the interface"). */
   readonly extensionQuery?: Parameters;
   readonly body?: Parameters;
+  /** Takes the body as a merge patch, too: `application/merge-patch+json` (README.md, "Beyond the interface"). */
+  readonly mergePatch?: true;
+  /** The path of the record that it adds, for `Location`. */
+  readonly creates?: `/${string}/{id}`;
   readonly response: ResponseKind;
   /** Messages by status, beside the common ones in errors.ts. */
   readonly errors: Readonly<Partial<Record<404 | 405 | 409 | 500 | 503, string>>>;

@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { type Declaration, queryOf } from "../contract/declare.ts";
 import { commonErrors, invalid, invalidParameter } from "../contract/errors.ts";
 import { ContractError } from "./errors.ts";
+import { headerOf } from "./headers.ts";
 
 type Shape = Readonly<Record<string, z.ZodMiniType>>;
 type Parsed<S> = S extends Shape ? { readonly [Name in keyof S]: z.output<S[Name]> } : Record<never, never>;
@@ -11,25 +12,38 @@ type Parsed<S> = S extends Shape ? { readonly [Name in keyof S]: z.output<S[Name
 export interface Input<D extends Declaration> {
   readonly path: Parsed<D["parameters"]>;
   readonly query: Parsed<D["query"]> & Parsed<D["extensionQuery"]>;
-  readonly body: Parsed<D["body"]>;
+  readonly body: D extends { readonly mergePatch: true } ? Partial<Parsed<D["body"]>> : Parsed<D["body"]>;
 }
 
 /** Makes a function that validates events by a declaration. The schemas are made once. */
 export function inputParser<D extends Declaration>(declaration: D): (event: APIGatewayProxyEvent) => Input<D>;
 export function inputParser(declaration: Declaration): (event: APIGatewayProxyEvent) => Input<Declaration> {
-  const { parameters = {}, body } = declaration;
+  const { parameters = {}, body, mergePatch } = declaration;
   const parsePath = parser(parameters);
   const parseQuery = parser(queryOf(declaration));
-  const parseBody = parser(body ?? {});
+  const parseWhole = parser(body ?? {});
+  const parseBody = (event: APIGatewayProxyEvent) => {
+    if (!body) return {};
+    const value = bodyOf(event, declaration);
+    return mergePatch && isMergePatch(event) ? parsePatch(body, value) : parseWhole(value);
+  };
   return (event) => ({
     path: parsePath(event.pathParameters ?? {}),
     query: parseQuery(queryParametersOf(event)),
-    body: parseBody(body ? bodyOf(event, declaration) : {}),
+    body: parseBody(event),
   });
 }
 
+const isMergePatch = (event: APIGatewayProxyEvent): boolean =>
+  /^\s*application\/merge-patch\+json\s*(?:;|$)/i.test(headerOf(event, "content-type") ?? "");
+
+/** The fields that a merge patch has: what it leaves out gets no default (RFC 7396). */
+function parsePatch(shape: Shape, patch: unknown) {
+  const named = Object.entries(shape).filter(([name]) => Object.hasOwn(Object(patch), name));
+  return parser(Object.fromEntries(named))(patch);
+}
+
 function parser(shape: Shape) {
-  if (Object.keys(shape).length === 0) return () => ({});
   const schema = z.object(shape);
   return (values: unknown) => {
     const result = z.safeParse(schema, values);

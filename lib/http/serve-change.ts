@@ -36,7 +36,9 @@ export interface ChangeContext {
 /** Makes the Lambda handler of an endpoint that changes something. */
 export function serveChange<const D extends ChangeDeclaration>(
   declaration: D,
-  handle: (input: Input<D> & ChangeContext) => Promise<unknown>,
+  handle: (
+    input: Input<D> & ChangeContext,
+  ) => Promise<D extends { readonly creates: string } ? string | null : unknown>,
 ) {
   const parse = inputParser(declaration);
   const endpoint = endpointPath(declaration);
@@ -53,7 +55,7 @@ export function serveChange<const D extends ChangeDeclaration>(
       versions: declaration.parameters ? versionsOf(event) : undefined,
       endpoint,
     };
-    await handle({
+    const answer = await handle({
       ...input,
       deadline,
       change: async (name, target, values = {}) => {
@@ -64,7 +66,8 @@ export function serveChange<const D extends ChangeDeclaration>(
       },
       warn: (fields) => log(event, "warn", fields),
     });
-    return envelope(200, declaration.response.message);
+    const { creates, response } = declaration;
+    return envelope(200, response.message, creates ? { Location: creates.replace("{id}", String(answer)) } : {});
   };
   return middy<APIGatewayProxyEvent, Response>(handler, withoutTimeout).use(pipeline(declaration));
 }

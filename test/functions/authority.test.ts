@@ -182,7 +182,9 @@ describe.each(byRoute(guarded.filter(({ method }) => method !== "GET")))("%s", (
     expect(isOpened(declaration, panel), JSON.stringify(panel.body)).toBe(true);
     expect(panel.headers.get("access-control-allow-origin")).toBe("https://panel.example.com");
     expect(panel.headers.get("access-control-allow-credentials")).toBe("true");
-    expect(panel.headers.get("access-control-expose-headers")).toBe("Age, ETag, Retry-After, x-amzn-RequestId");
+    expect(panel.headers.get("access-control-expose-headers")).toBe(
+      "Age, ETag, Location, Retry-After, x-amzn-RequestId",
+    );
   });
 });
 

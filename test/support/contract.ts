@@ -37,7 +37,7 @@ function expectCounts(field: string, body: unknown): void {
 
 const publicCaching = "public, max-age=60, stale-while-revalidate=600, stale-if-error=86400";
 
-/** Fails unless Content-Type, Cache-Control and ETag are right, and 304 comes only from a cacheable endpoint. */
+/** Fails unless Content-Type, Cache-Control, ETag and Location are right, and 304 comes only from a cacheable endpoint. */
 export function expectHeaders(declaration: Declaration, status: number, headers: Headers): void {
   const { method, notCacheable, response } = declaration;
   const isCached = method === "GET" && isPublic(declaration) && !notCacheable;
@@ -48,6 +48,10 @@ export function expectHeaders(declaration: Declaration, status: number, headers:
     expect(headers.get("Cache-Control")).toBe(isCached && isGiven ? publicCaching : "no-store");
   expect(headers.get("ETag") ?? "none").toMatch(
     !isRecord || !isGiven || notCacheable ? /^none$/ : isCached ? /^W\/"/ : /^"[1-9]\d*"$/,
+  );
+  const location = status === 200 && declaration.creates;
+  expect(headers.get("Location") ?? "none").toMatch(
+    location ? new RegExp(`^${location.replace("{id}", "[1-9]\\d*")}$`) : /^none$/,
   );
   if (status === 304) expect({ isCached, isRecord }).toEqual({ isCached: true, isRecord: true });
   else expect(headers.get("Content-Type")).toBe("application/json");

@@ -63,6 +63,11 @@ export function openApiDocument() {
           description: "The record's version, a strong tag for `If-Match`",
           schema: { type: "string", pattern: '^"[!#-~]*"$' },
         },
+        Location: {
+          description: "Beyond the interface: the path of the record that was added, which ends with its id",
+          schema: { type: "string" },
+          "x-extension": true,
+        },
         RetryAfter: { description: "Seconds to wait", schema: { type: "string" } },
       },
       schemas: schemas(),

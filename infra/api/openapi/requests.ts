@@ -4,7 +4,7 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import type * as z from "zod/mini";
 import { type Declaration, endpointPath } from "../../../lib/contract/declare.ts";
 import { headersOf } from "../../../lib/contract/headers.ts";
-import { fieldSchema, isOptional, parameterSchema } from "./schemas.ts";
+import { fieldSchema, isOptional, type JsonSchema, parameterSchema } from "./schemas.ts";
 
 /** A picture of one pixel. */
 export const imageExample =
@@ -87,24 +87,42 @@ export function parametersOf(declaration: Declaration): readonly unknown[] {
 export function requestBodyOf(declaration: Declaration): object | undefined {
   if (!declaration.body) return undefined;
   const fields = Object.entries(declaration.body);
+  const properties = fields.map(
+    ([name, schema]) => [name, { ...descriptionOf(name), ...fieldSchema(schema) }] as const,
+  );
+  const example = declaration.needsFileService
+    ? { image: imageExample }
+    : JSON.parse(sampleEvent(declaration)?.body ?? "{}");
   return {
     required: true,
     content: {
       "application/json": {
         schema: {
           type: "object",
-          properties: Object.fromEntries(
-            fields.map(([name, schema]) => [name, { ...descriptionOf(name), ...fieldSchema(schema) }]),
-          ),
+          properties: Object.fromEntries(properties),
           required: fields.filter(([, schema]) => !isOptional(schema)).map(([name]) => name),
         },
-        example: declaration.needsFileService
-          ? { image: imageExample }
-          : JSON.parse(sampleEvent(declaration)?.body ?? "{}"),
+        example,
       },
+      ...(declaration.mergePatch ? { "application/merge-patch+json": mergePatch(properties, example) } : {}),
     },
   };
 }
+
+/** A merge patch has no defaults, and requires nothing. */
+const mergePatch = (
+  properties: readonly (readonly [name: string, schema: JsonSchema])[],
+  example: Readonly<Record<string, unknown>>,
+) => ({
+  schema: {
+    description:
+      "Beyond the interface: a merge patch (RFC 7396). What it leaves out stays as it is, and `null` empties a field.",
+    type: "object",
+    properties: Object.fromEntries(properties.map(([name, { default: _, ...schema }]) => [name, schema])),
+  },
+  example: Object.fromEntries(Object.entries(example).slice(0, 1)),
+  "x-extension": true,
+});
 
 /** The sample event. Those of the file service contain whole images, so they are not read. */
 function sampleEvent(declaration: Declaration): Partial<APIGatewayProxyEvent> | undefined {

@@ -103,6 +103,7 @@ function success(declaration: Declaration) {
       "Cache-Control": header("CacheControl"),
       ...(isCacheable(declaration) ? { ETag: header("ETag") } : {}),
       ...(isVersioned(declaration) && declaration.method === "GET" ? { ETag: header("Version") } : {}),
+      ...(declaration.creates ? { Location: header("Location") } : {}),
     },
     content: { "application/json": { schema, example } },
   };
