@@ -208,6 +208,7 @@ export class RequestFailed extends Error {
   override readonly name: "RequestFailed";
   readonly error: AnyFailure;
   readonly response: Response;
+  constructor(error: AnyFailure, response: Response);
 }
 
 /**

@@ -1,0 +1,224 @@
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createClient, RequestFailed } from "../../../lib/client/index.js";
+import { useAdministrator } from "../../support/callers.ts";
+import { aContributor, addLongContributors } from "../../support/catalogue.ts";
+import { clientFor, faultyNetwork, refusal } from "../../support/client.ts";
+import { useStack } from "../../support/stack.ts";
+
+const contributors = 4_000;
+const stack = useStack();
+const administrator = useAdministrator(stack);
+const query = { client: 1 };
+let ids: readonly number[];
+
+beforeAll(async () => {
+  await addLongContributors(stack.sql, contributors);
+  ids = (await stack.sql`select id from contributors order by name_key, id`).map(({ id }) => id);
+});
+
+async function taken<Item>(items: AsyncIterable<Item>, most = Number.POSITIVE_INFINITY): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) if (all.push(item) >= most) break;
+  return all;
+}
+
+/** A client whose network answers with this text, in pieces of so many bytes. */
+function reading(text: string, size: number) {
+  let at = 0;
+  let isCancelled = false;
+  const bytes = Buffer.from(text);
+  const pull = (controller: ReadableStreamDefaultController) => {
+    if (at >= bytes.length) return controller.close();
+    controller.enqueue(bytes.subarray(at, at + size));
+    at += size;
+  };
+  const cancel = () => {
+    isCancelled = true;
+  };
+  const colophon = createClient("", { fetch: async () => new Response(new ReadableStream({ pull, cancel })) });
+  return { colophon, isCancelled: () => isCancelled };
+}
+
+describe("The pages of a list", () => {
+  it("follow each other from the offset on, each as long as it may be, and the last one has the rest", async () => {
+    const colophon = clientFor(stack);
+
+    const pages = await taken(colophon.pages("/contributors", { query: { ...query, offset: 150 }, pageSize: 1_600 }));
+
+    expect(pages.map(({ from, to, max }) => [from, to, max])).toEqual([
+      [150, 1_750, contributors],
+      [1_750, 3_350, contributors],
+      [3_350, contributors, contributors],
+    ]);
+    expect(pages.flatMap((page) => page.contributors.map(({ id }) => id))).toEqual(ids.slice(150));
+  });
+
+  it("have a hundred records unless told otherwise, and one page if there is nothing", async () => {
+    const [first] = await taken(clientFor(stack).pages("/contributors", { query }), 1);
+    const none = await taken(clientFor(stack).pages("/contributors", { query: { ...query, search: "nobody" } }));
+
+    expect(first?.contributors).toHaveLength(100);
+    expect(none).toEqual([{ contributors: [], max: 0, from: 0, to: 0 }]);
+  });
+
+  it("throw the error of the service", async () => {
+    const pages = taken(clientFor(stack).pages("/admin-users"));
+
+    await expect(pages).rejects.toThrow(new RequestFailed({ code: 401, data: "Unauthorized" }, new Response()));
+    await expect(pages).rejects.toMatchObject({
+      error: { code: 401, data: "Unauthorized" },
+      response: { status: 401 },
+    });
+  });
+});
+
+describe("All records of a list", () => {
+  it("are read page by page, also for somebody signed in, and lists of every kind", async () => {
+    const all = await clientFor(stack).all("/contributors", { query, pageSize: 1_000 });
+    const users = await clientFor(stack, administrator).all("/admin-users");
+
+    expect(all.map(({ id }) => id)).toEqual(ids);
+    expect(users.map(({ username }) => username)).toEqual([administrator.username]);
+  });
+
+  it("come once each although others are added between the pages", async () => {
+    let added = 0;
+    const fetchAndAdd = async (url: string, init: RequestInit) => {
+      const response = await fetch(url, init);
+      await aContributor(stack.sql, { first_name: `Aaron ${added++}` });
+      return response;
+    };
+
+    const all = await clientFor(stack, undefined, { fetch: fetchAndAdd }).all("/contributors", {
+      query,
+      pageSize: 1_500,
+    });
+
+    await stack.sql`delete from contributors where first_name like 'Aaron %'`;
+    expect(all.map(({ id }) => id)).toEqual(ids);
+  });
+});
+
+describe("A stream of a list", () => {
+  it("gives every record in one request, of lists of every kind", async () => {
+    const { sent, fetch } = faultyNetwork();
+
+    const all = await taken(clientFor(stack, undefined, { fetch }).stream("/contributors", { query }));
+    const users = await taken(clientFor(stack, administrator).stream("/admin-users"));
+    const publishers = await taken(clientFor(stack).stream("/publishers"));
+
+    expect(all.map(({ id }) => id)).toEqual(ids);
+    expect(sent).toHaveLength(1);
+    expect(users).toEqual(await clientFor(stack, administrator).all("/admin-users"));
+    expect(publishers).toEqual([]);
+  });
+
+  it("gives what is asked for, and is asked for again if the service is busy at first", async () => {
+    const { sent, fetch } = faultyNetwork(refusal(503, { "Retry-After": "0" }));
+
+    const few = clientFor(stack, undefined, { fetch }).stream("/contributors", {
+      query: { ...query, limit: 3, offset: 5 },
+    });
+
+    expect((await taken(few)).map(({ id }) => id)).toEqual(ids.slice(5, 8));
+    expect(sent).toHaveLength(2);
+  });
+
+  it("gives the records as they are, whatever is in them and wherever the network cuts", async () => {
+    const value = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom('"', "\\", '\\"', "}{", "]}", '"max":1'));
+    const record = fc.record({
+      id: fc.nat(),
+      name: value,
+      random_series: fc.record({ name: value, tags: fc.array(value) }),
+    });
+
+    await fc.assert(
+      fc.asyncProperty(fc.array(record), fc.integer({ min: 1, max: 40 }), async (contributors, size) => {
+        const text = JSON.stringify({ contributors, max: 999, from: 3, to: 3 + contributors.length });
+
+        const { colophon } = reading(text, size);
+
+        expect(await taken(colophon.stream("/contributors", { query }))).toEqual(contributors);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("throws when the list ends at any byte but its last, and gives only whole records before", async () => {
+    const records = [
+      { id: 1, name: 'a"}' },
+      { id: 2, name: "]}" },
+    ];
+    const text = JSON.stringify({ contributors: records, max: 2, from: 0, to: 2 });
+
+    for (let length = 0; length < text.length; length++) {
+      const got: unknown[] = [];
+      const { colophon } = reading(text.slice(0, length), 7);
+      const read = async () => {
+        for await (const record of colophon.stream("/contributors", { query })) got.push(record);
+      };
+
+      await expect(read()).rejects.toThrow("The list has broken off");
+      expect(got).toEqual(records.slice(0, got.length));
+    }
+  });
+
+  it("throws when the service breaks it off", async () => {
+    stack.dataApi.calls.length = 0;
+    stack.dataApi.intercept(({ number }) =>
+      number >= 3
+        ? { kind: "error", status: 400, type: "DatabaseErrorException", message: "ERROR: gone; SQLState: 57014" }
+        : undefined,
+    );
+
+    const read = taken(clientFor(stack).stream("/contributors", { query }));
+
+    await expect(read).rejects.toThrow(TypeError);
+    stack.dataApi.intercept(undefined);
+  });
+
+  it("ends the request when its reader leaves, and when its signal is aborted", async () => {
+    const text = JSON.stringify({ contributors: [{ id: 1 }, { id: 2 }], max: 2, from: 0, to: 2 });
+    const { colophon, isCancelled } = reading(text, 30);
+    const abortion = new AbortController();
+
+    const first = await taken(colophon.stream("/contributors", { query }), 1);
+    const stream = clientFor(stack).stream("/contributors", { query, signal: abortion.signal });
+    await stream.next();
+    abortion.abort(new Error("The page was left"));
+
+    expect([first, isCancelled()]).toEqual([[{ id: 1 }], true]);
+    await expect(taken(stream)).rejects.toThrow("The page was left");
+  });
+
+  it("throws the error of the service", async () => {
+    await expect(taken(clientFor(stack).stream("/admin-users"))).rejects.toMatchObject({
+      error: { code: 401, data: "Unauthorized" },
+    });
+  });
+});
+
+describe("The options of a query", () => {
+  it("have a key of path and parameters, and a function that gives the data of a list, which ends with its signal", async () => {
+    const { queryKey, queryFn } = clientFor(stack).queryOptions("/contributors", { query: { ...query, limit: 2 } });
+
+    expect(queryKey).toEqual(["/contributors", {}, { client: 1, limit: 2 }]);
+    expect((await queryFn()).contributors.map(({ id }) => id)).toEqual(ids.slice(0, 2));
+    await expect(queryFn({ signal: AbortSignal.abort(new Error("Left")) })).rejects.toThrow("Left");
+  });
+
+  it("give a detail with its version, as it is edited", async () => {
+    const path = { id: administrator.id };
+    const { queryKey, queryFn } = clientFor(stack, administrator).queryOptions("/admin-users/id/{id}", { path });
+
+    expect(queryKey).toEqual(["/admin-users/id/{id}", path, {}]);
+    expect(await queryFn()).toMatchObject({ data: { username: administrator.username }, version: '"1"' });
+  });
+
+  it("have a function that throws the error of the service", async () => {
+    const { queryFn } = clientFor(stack).queryOptions("/admin-roles");
+
+    await expect(queryFn()).rejects.toThrow(RequestFailed);
+  });
+});
