@@ -366,7 +366,10 @@ export interface ListUsersQuery {
   limit?: number;
   /** The records to skip. */
   offset?: number;
-  /** Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves. */
+  /**
+   * Words that all occur in the name or an alias (of users: in the name), in any order, as parts of words too,
+   * regardless of case and accents; `%` and `_` stand for themselves.
+   */
   search?: string;
   /** Only users with the role of this id. */
   role?: number;
@@ -426,7 +429,10 @@ export interface ListAdminContributorsQuery {
   limit?: number;
   /** The records to skip. */
   offset?: number;
-  /** Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves. */
+  /**
+   * Words that all occur in the name or an alias (of users: in the name), in any order, as parts of words too,
+   * regardless of case and accents; `%` and `_` stand for themselves.
+   */
   search?: string;
   /** The client (website) whose catalogue is asked for. */
   client: number;
@@ -490,7 +496,10 @@ export interface ListWorksQuery {
   limit?: number;
   /** The records to skip. */
   offset?: number;
-  /** Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves. */
+  /**
+   * Words that all occur in the name or an alias (of users: in the name), in any order, as parts of words too,
+   * regardless of case and accents; `%` and `_` stand for themselves.
+   */
   search?: string;
   /** The order of the records. By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
@@ -506,7 +515,10 @@ export interface ListContributorsQuery {
   lang?: string;
   /** The order of the records. By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
-  /** Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves. */
+  /**
+   * Words that all occur in the name or an alias (of users: in the name), in any order, as parts of words too,
+   * regardless of case and accents; `%` and `_` stand for themselves.
+   */
   search?: string;
   /** The most records to give; all of them by default. */
   limit?: number;
@@ -524,7 +536,10 @@ export interface ListPublicationsQuery {
   limit?: number;
   /** The records to skip. */
   offset?: number;
-  /** Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves. */
+  /**
+   * Words that all occur in the name or an alias (of users: in the name), in any order, as parts of words too,
+   * regardless of case and accents; `%` and `_` stand for themselves.
+   */
   search?: string;
   /** The order of the records. By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
@@ -546,7 +561,10 @@ export interface ListPublishersQuery {
   lang?: string;
   /** The order of the records. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
-  /** Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves. */
+  /**
+   * Words that all occur in the name or an alias (of users: in the name), in any order, as parts of words too,
+   * regardless of case and accents; `%` and `_` stand for themselves.
+   */
   search?: string;
   /** The most records to give; all of them by default. */
   limit?: number;

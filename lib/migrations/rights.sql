@@ -96,7 +96,9 @@ revoke all on function
   forget_role_tally(),
   give_default_role(),
   identity_key(text),
+  keep_alias_keys(),
   lock_name(text),
+  long_alias_keys(bigint),
   name_key(text),
   pass_on_sort_keys(),
   slug_exists(text, text),
@@ -107,6 +109,11 @@ revoke all on function
   without_joiners(text)
 from public, colophon_public, colophon_reader, colophon_editor, colophon_operator;
 
-grant execute on function containing(text), name_key(text), without_joiners(text) to colophon_public, colophon_reader;
+grant execute on function
+  containing(text),
+  long_alias_keys(bigint),
+  name_key(text),
+  without_joiners(text)
+to colophon_public, colophon_reader;
 
 grant execute on function identity_key(text), name_key(text), without_joiners(text) to colophon_operator;

@@ -6,7 +6,7 @@ import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
 import { type CatalogueOrder, catalogueOrders, type Order } from "./fragments/order.ts";
 import { randomSlug } from "./fragments/random.ts";
-import { isSelective, nameContains } from "./fragments/search.ts";
+import { isSelective, nameAndAliases, namesContain } from "./fragments/search.ts";
 import { tally } from "./fragments/tallies.ts";
 import { relatedWorks, type WorksInput } from "./works.ts";
 
@@ -73,12 +73,18 @@ export function list({
 }
 
 /**
- * Whether a contributor's name contains the text. If few are found, those of other clients are left out at once;
- * otherwise the page reads each scope on its own, and PostgreSQL plans it faster without the condition.
+ * Whether a contributor's name and aliases contain the words. If few are found, those of other clients are left out at
+ * once; otherwise the page reads each scope on its own, and PostgreSQL plans it faster without the condition.
  */
 export const nameMatches = (search: string | undefined, client: number): Sql => sql`
-  ${isSelective(search) ? sql`scope in (0, ${client}::bigint) and` : empty} ${nameContains(sql`name_key`, search)}
+  ${isSelective(search) ? sql`scope in (0, ${client}::bigint) and` : empty} ${namesContain(names, search)}
 `;
+
+/** The indexes by name have aliases, too, if they are not too long, so that they alone are read for a letter. */
+const names = nameAndAliases(
+  sql`contributors`,
+  sql`coalesce(contributors.short_alias_keys, long_alias_keys(contributors.id))`,
+);
 
 /**
  * Those that are found, as many as a batch may need: all, if they are few. Otherwise an index-only scan reads the shared

@@ -6,7 +6,7 @@ import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
 import { type CatalogueOrder, catalogueOrders } from "./fragments/order.ts";
 import { randomSlug } from "./fragments/random.ts";
-import { nameContains } from "./fragments/search.ts";
+import { nameAndAliases, namesContain } from "./fragments/search.ts";
 import { tally } from "./fragments/tallies.ts";
 import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
 
@@ -19,7 +19,7 @@ interface ListInput {
 export function list({ search, order = "added-asc" }: ListInput): ListQuery<ResponseBody<"PublisherListItem">> {
   const { column, by, isAfter } = catalogueOrders[order];
   return {
-    found: sql`select *, ${column} as key from publishers where ${nameContains(sql`name_key`, search)}`,
+    found: sql`select *, ${column} as key from publishers where ${namesContain(nameAndAliases(sql`publishers`), search)}`,
     sortInMemory: search !== undefined,
     max: search === undefined ? tally("publishers", sql`0`) : sql`select count(*) from found`,
     page: ({ after, limit, offset }) => sql`

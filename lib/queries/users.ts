@@ -6,7 +6,7 @@ import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
 import { ascending, descending } from "./fragments/order.ts";
-import { isSelective, nameContains } from "./fragments/search.ts";
+import { isSelective, namesContain, oneName } from "./fragments/search.ts";
 import { tally } from "./fragments/tallies.ts";
 
 type Id = number | null;
@@ -56,7 +56,7 @@ export function list({ order, search, role }: ListInput): ListQuery<ResponseBody
 
 /** The table of users' roles has their sort keys, too. So the users of a rare role are found without the others. */
 function matching(search: string | undefined, role: Id | undefined, key: Sql): Sql {
-  const hasName = nameContains(sql`username_key`, search);
+  const hasName = namesContain(oneName(sql`username_key`), search);
   if (role === undefined) return sql`select id, ${key} as key from users where ${hasName}`;
   const holders = sql`from user_roles where role_id = ${role}::bigint`;
   return isSelective(search)

@@ -4,7 +4,7 @@ import type { ListQuery } from "../data-api/list.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
 import { type CatalogueOrder, catalogueOrders } from "./fragments/order.ts";
-import { nameContains } from "./fragments/search.ts";
+import { nameAndAliases, namesContain } from "./fragments/search.ts";
 
 export interface WorksInput {
   readonly client: number;
@@ -35,7 +35,7 @@ export function relatedWorks(
         maker.id = ${id}::bigint
         and maker.scope in (0, ${client}::bigint)
         and series.scope in (0, ${client}::bigint)
-        and ${anyNameContains(search)}
+        and ${namesContain(nameAndAliases(sql`series`), search)}
     `,
     sortInMemory: true,
     max: sql`select count(*) from found`,
@@ -68,22 +68,6 @@ export function relatedWorks(
     `,
   };
 }
-
-/** Whether a series' name or alias contains the text, since the website may show an alias instead of the name. */
-const anyNameContains = (search: string | undefined): Sql =>
-  search === undefined
-    ? sql`true`
-    : sql`
-      exists (
-        select
-        from (
-          select series.name_key
-          union all
-          select name_key from series_aliases where series_id = series.id
-        ) as names
-        where ${nameContains(sql`name_key`, search)}
-      )
-    `;
 
 const inLanguage = (language: string): Sql => sql`name_key(language) in (name_key(${language}::text), 'english')`;
 

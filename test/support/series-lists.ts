@@ -115,6 +115,9 @@ export function itListsSeries({ stack, endpoint, field, relation, anOwner }: Ser
     expect(await found("鉄腕")).toEqual([["Tetsuwan Atom"], 1]);
     expect(await found("mighty")).toEqual([["Mighty Other", "Tetsuwan Atom"], 2]);
     expect(await found("mighty", { limit: 1, offset: 1 })).toEqual([["Tetsuwan Atom"], 2]);
+    expect(await found("ATOM of tetsuwan")).toEqual([[], 0]);
+    expect(await found("MIGHTY\u00a0tetsuwan")).toEqual([["Tetsuwan Atom"], 1]);
+    expect(await found("r o")).toEqual([["Mighty Other", "Tetsuwan Atom"], 2]);
     expect(await found("m%y")).toEqual([[], 0]);
   });
 }

@@ -20,7 +20,8 @@ const meanings: Readonly<Record<string, string>> = {
   limit: "The most records to give; all of them by default.",
   offset: "The records to skip.",
   search:
-    "Part of a name, of series also of an alias, regardless of case and accents; `%` and `_` stand for themselves.",
+    "Words that all occur in the name or an alias (of users: in the name), in any order, as parts of words too, " +
+    "regardless of case and accents; `%` and `_` stand for themselves.",
   client: "The client (website) whose catalogue is asked for.",
   lang: "Reserved; not used yet.",
   user_lang: "The language of `alias` and `description`, by its English name or two-letter code.",

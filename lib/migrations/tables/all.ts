@@ -16,6 +16,11 @@ import lockSecret from "./0015-lock-secret.sql";
 import joiners from "./0016-joiners.sql";
 import ledgerIndexes from "./0017-ledger-indexes.sql";
 import defaultRole from "./0018-default-role.sql";
+import contributorAliasKeys from "./0019-contributor-alias-keys.sql";
+import contributorSearch from "./0020-contributor-search.sql";
+import publisherSearch from "./0021-publisher-search.sql";
+import seriesAliasKeys from "./0022-series-alias-keys.sql";
+import seriesSearch from "./0023-series-search.sql";
 
 export interface Migration {
   readonly name: string;
@@ -46,4 +51,9 @@ export const migrations: readonly Migration[] = [
   { name: "0016-joiners", text: joiners },
   { name: "0017-ledger-indexes", text: ledgerIndexes },
   { name: "0018-default-role", text: defaultRole },
+  { name: "0019-contributor-alias-keys", text: contributorAliasKeys },
+  { name: "0020-contributor-search", text: contributorSearch },
+  { name: "0021-publisher-search", text: publisherSearch },
+  { name: "0022-series-alias-keys", text: seriesAliasKeys },
+  { name: "0023-series-search", text: seriesSearch },
 ];

@@ -1,11 +1,15 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { aContributor, aSeries } from "../../support/catalogue.ts";
+import { aContributor, aSeries, type Entry } from "../../support/catalogue.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
 
 const list = (query: Record<string, string | number> = {}) =>
   stack.call("contributors/list", { query: { client: 1, ...query } });
+const aliasesOf = async ({ id }: Entry, ...names: readonly string[]) => {
+  for (const name of names)
+    await stack.sql`insert into contributor_aliases (contributor_id, name) values (${id}, ${name})`;
+};
 const namesIn = ({ body }: { body: { contributors: { first_name: string }[] } }) =>
   body.contributors.map(({ first_name }) => first_name);
 
@@ -168,6 +172,53 @@ describe("GET /contributors", () => {
     expect(namesIn(await list({ search: "塚 治" }))).toEqual(["手塚"]);
     expect((await list({ search: "lem" })).body).toMatchObject({ max: 1, from: 0, to: 1 });
     for (const nothing of ["", " ", "\u0301".repeat(255)]) expect((await list({ search: nothing })).body.max).toBe(3);
+  });
+
+  it("answers 200 with those in whose name or aliases each word of the search occurs, in any order", async () => {
+    const tezuka = await aContributor(stack.sql, { first_name: "Osamu", last_name: "Tezuka" });
+    const moebius = await aContributor(stack.sql, { first_name: "Jean", last_name: "Giraud" });
+    await aliasesOf(tezuka, "手塚 治虫", "God of Manga");
+    await aliasesOf(moebius, "Mœbius", "Gir");
+
+    for (const search of ["tezuka osamu", " OSAMU\u3000tezúka ", "mu ka", "manga tezuka", "of god", "治虫 osamu", "治"])
+      expect(namesIn(await list({ search })), search).toEqual(["Osamu"]);
+    for (const search of ["moebius", "gir giraud jean", "r"]) expect(namesIn(await list({ search }))).toEqual(["Jean"]);
+    expect((await list({ search: "j e" })).body).toMatchObject({ max: 1, to: 1 });
+    expect((await list({ search: "g", limit: 1, offset: 1 })).body).toMatchObject({ max: 2, from: 1, to: 2 });
+    for (const search of ["tezuka giraud", "biusgir", "girosamu", "manga%", "x"])
+      expect(namesIn(await list({ search })), search).toEqual([]);
+  });
+
+  it("answers 200 finding contributors by the aliases that they have now", async () => {
+    const [first, second] = [
+      await aContributor(stack.sql, { first_name: "First" }),
+      await aContributor(stack.sql, { first_name: "Second" }),
+    ];
+    const found = async () => namesIn(await list({ search: "pen name" }));
+
+    await stack.sql`
+      insert into contributor_aliases (contributor_id, name) values (${first.id}, 'Pen Name'), (${second.id}, 'Other')
+    `;
+    expect(await found()).toEqual(["First"]);
+    await stack.sql`update contributor_aliases set contributor_id = ${second.id} where name = 'Pen Name'`;
+    expect(await found()).toEqual(["Second"]);
+    await stack.sql`update contributor_aliases set name = 'Name of a pen' where name = 'Other'`;
+    await stack.sql`delete from contributor_aliases where name = 'Pen Name'`;
+    expect(await found()).toEqual(["Second"]);
+    await stack.sql`delete from contributor_aliases`;
+    expect(await found()).toEqual([]);
+  });
+
+  it("answers 200 finding a contributor by any of many long aliases, which no row of an index has room for", async () => {
+    const longest = (first: number) =>
+      Array.from({ length: 255 }, (_, n) => String.fromCodePoint(0xac00 + ((first + 7_919 * n) % 11_172))).join("");
+    const contributor = await aContributor(stack.sql, { first_name: longest(1), last_name: longest(2) });
+    await aliasesOf(contributor, "x".repeat(198), "");
+    await aliasesOf(contributor, ...Array.from({ length: 199 }, (_, n) => longest(n)), "q");
+
+    for (const search of ["q", "x", longest(100).slice(9, 19), `q ${longest(7).slice(3, 5)}`])
+      expect((await list({ search })).body.max, search).toBe(1);
+    expect((await list({ search: "y" })).body.max).toBe(0);
   });
 
   it.each(["100%", "a_b", "back\\slash", "'; drop table contributors; --"])(

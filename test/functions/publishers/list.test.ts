@@ -101,4 +101,20 @@ describe("GET /publishers", () => {
     expect(namesIn(await list({ search: "_" }))).toEqual(["Tor_Books"]);
     expect((await list({ search: "sh" })).body).toMatchObject({ max: 2, count: 2 });
   });
+
+  it("answers 200 with those in whose name or aliases each word of the search occurs, in any order", async () => {
+    const kodansha = await aPublisher(stack.sql, { name: "Kōdansha" });
+    await aPublisher(stack.sql, { name: "Kodansha Comics" });
+    await stack.sql`
+      insert into publisher_aliases (publisher_id, title, language)
+      values (${kodansha.id}, '講談社', 'Japanese'), (${kodansha.id}, 'The Story House', 'English')
+    `;
+
+    for (const search of ["講談社", "house kodan", "o the story", "談"])
+      expect(namesIn(await list({ search })), search).toEqual(["Kōdansha"]);
+    expect((await list({ search: "sha da" })).body).toMatchObject({ max: 2, count: 2 });
+    expect(namesIn(await list({ search: "comics house" }))).toEqual([]);
+    await stack.sql`update publisher_aliases set title = 'House of Stories' where language = 'English'`;
+    expect(namesIn(await list({ search: "the" }))).toEqual([]);
+  });
 });

@@ -186,7 +186,7 @@ from
                   contributors
                 where
                   scope in (0, :4::bigint)
-                  and name_key like (
+                  and contributors.name_key || chr(10) || contributors.alias_keys like (
                     select
                       containing (:5::text)
                   )

@@ -170,13 +170,15 @@ from
                 from
                   users
                 where
-                  strpos(
-                    username_key,
-                    (
-                      select
-                        name_key (:4::text)
-                    ) collate "C"
-                  ) > 0
+                  (
+                    strpos(
+                      username_key,
+                      (
+                        select
+                          name_key (:4::text)
+                      ) collate "C"
+                    ) > 0
+                  )
               )
             select
               (

@@ -191,25 +191,9 @@ from
           maker.id = :1::bigint
           and maker.scope in (0, :2::bigint)
           and series.scope in (0, :3::bigint)
-          and exists (
+          and series.name_key || chr(10) || series.alias_keys like (
             select
-            from
-              (
-                select
-                  series.name_key
-                union all
-                select
-                  name_key
-                from
-                  series_aliases
-                where
-                  series_id = series.id
-              ) as names
-            where
-              name_key like (
-                select
-                  containing (:4::text)
-              )
+              containing (:4::text)
           )
       )
     select

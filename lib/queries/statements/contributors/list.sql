@@ -163,7 +163,7 @@ from
         where
           public
           and scope in (0, :1::bigint)
-          and name_key like (
+          and contributors.name_key || chr(10) || contributors.alias_keys like (
             select
               containing (:2::text)
           )

@@ -99,7 +99,7 @@ from
         from
           publishers
         where
-          name_key like (
+          publishers.name_key || chr(10) || publishers.alias_keys like (
             select
               containing (:1::text)
           )
