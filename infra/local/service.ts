@@ -10,11 +10,13 @@ import { startAwsLocal } from "../aws-local/start.ts";
 import { buildOrReuse } from "../build/cached-build.ts";
 import { writeCredentials } from "./credentials.ts";
 import { type DatabaseOptions, findDatabase, isEmpty, isLoopback } from "./database.ts";
-import { coverPages } from "./demo/covers.ts";
+import { avatars } from "./demo/avatars.ts";
+import { covers } from "./demo/covers.ts";
+import { drawingPages } from "./demo/drawings.ts";
 import { loadDemo, readDemo } from "./demo/load.ts";
 import { scale } from "./demo/scale.ts";
 import { validTokens } from "./demo/tokens.ts";
-import type { Series } from "./demo/types.ts";
+import type { Contributor, Series } from "./demo/types.ts";
 import { docs } from "./docs.ts";
 import { localDocument } from "./document.ts";
 import { imageBucket, settingsOf, variablesOf } from "./functions.ts";
@@ -96,7 +98,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       return [
         reportForeignOrigins(allowedOrigins, report),
         docs(tokens),
-        coverPages(options.empty ? [] : await readDemo<Series>("series")),
+        drawingPages(options.empty ? [] : await drawings()),
         ...(s3Url ? [imagePages(s3Url, key)] : []),
       ];
     },
@@ -115,6 +117,11 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     },
   };
 }
+
+const drawings = async () => [
+  ...covers(await readDemo<Series>("series")),
+  ...avatars(await readDemo<Contributor>("contributors")),
+];
 
 /**
  * Says once of each origin that its pages are refused on administrative paths, and what would allow them. It never

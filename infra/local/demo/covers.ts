@@ -1,6 +1,4 @@
-import { createHash } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { imageHeaders } from "../images.ts";
+import { type Drawing, pickFor } from "./drawings.ts";
 import { coverKey, defaultAspectRatio } from "./load.ts";
 import type { Series } from "./types.ts";
 
@@ -11,21 +9,9 @@ interface Cover {
   readonly aspectRatio: number;
 }
 
-/**
- * Serves the covers of the demo volumes as `pages` of the gateway. They are drawn as they are asked for, since an SVG
- * takes no time.
- * @returns whether it has answered
- */
-export function coverPages(series: readonly Series[]) {
-  const covers = new Map(coversOf(series).map((cover) => [`/images/${cover.key}`, cover]));
-  return async ({ method = "", url = "" }: IncomingMessage, response: ServerResponse): Promise<boolean> => {
-    const cover = covers.get(url);
-    if (!cover || !["GET", "HEAD"].includes(method)) return false;
-    const headers = { "Content-Type": "image/svg+xml", "Cache-Control": "public, max-age=86400" };
-    response.writeHead(200, { ...imageHeaders, ...headers }).end(method === "GET" ? draw(cover) : undefined);
-    return true;
-  };
-}
+/** The covers of the volumes. */
+export const covers = (series: readonly Series[]): Drawing[] =>
+  coversOf(series).map((cover) => [cover.key, () => draw(cover)]);
 
 const coversOf = (series: readonly Series[]): Cover[] =>
   series.flatMap(({ key, name, volumes }) =>
@@ -43,8 +29,7 @@ const hues = [8, 24, 38, 96, 152, 176, 198, 214, 232, 262, 288, 322, 344];
 /** Draws a cover for a made-up edition. Colours and shapes are derived from the key, so the cover is always the same. */
 function draw({ key, title, number, aspectRatio }: Cover): string {
   const height = Math.round(width / aspectRatio);
-  const digest = createHash("sha256").update(key).digest();
-  const pick = (index: number, below: number) => (digest[index % digest.length] ?? 0) % below;
+  const pick = pickFor(key);
   const hue = (hues[pick(0, hues.length)] ?? 0) + pick(1, 10);
   const ground = `hsl(${hue},45%,${28 + pick(2, 10)}%)`;
   const accent = `hsl(${(hue + 150 + pick(3, 60)) % 360},60%,62%)`;

@@ -16,6 +16,9 @@ export const defaultAspectRatio = 0.7;
 /** The key of a volume's cover (`covers.ts`). */
 export const coverKey = (series: string, number: number) => `covers/${series}-${number}.svg`;
 
+/** The key of a contributor's avatar (`avatars.ts`). */
+export const avatarKey = (contributor: string) => `avatars/${contributor}.svg`;
+
 /** Fills a migrated, empty database with the demo data in one transaction. The tokens of its users are public. */
 export async function loadDemo(databaseUrl: string, { users = true } = {}): Promise<void> {
   await withConnection(databaseUrl, async (connection) => {
@@ -91,6 +94,7 @@ async function loadContributors(connection: Connection, entries: readonly Contri
     type: entry.type ?? null,
     client_id: entry.client ?? null,
     public: entry.public ?? true,
+    image: entry.portrait ? avatarKey(entry.key) : null,
   }));
   const insertChildren = childrenOf(connection, entries, ids, "contributor_id");
   await insertChildren("contributor_links", ({ links }) => links?.map((url, position) => ({ position, url })));

@@ -13,7 +13,7 @@ export interface Description {
 
 /**
  * A person or group who makes works; `client` is absent where both clients share them. A relation's `type` is what `to`
- * is to this one: its spouse, child, mentor and so on.
+ * is to this one: its spouse, child, mentor and so on. One with a `portrait` has an avatar.
  */
 export interface Contributor {
   key: string;
@@ -23,11 +23,27 @@ export interface Contributor {
   type?: string;
   client?: number;
   public?: boolean;
+  portrait?: Feature[];
   links?: string[];
   aliases?: string[];
   descriptions?: Description[];
   relations?: { to: string; type: string }[];
 }
+
+/** What a drawn portrait shows, from the back to the front. */
+export type Feature =
+  | "grey"
+  | "short"
+  | "quiff"
+  | "bob"
+  | "long"
+  | "bun"
+  | "curls"
+  | "beard"
+  | "glasses"
+  | "beret"
+  | "hat"
+  | "cap";
 
 /** A publishing house or imprint; a relation's `type` is what `to` is to this one: its imprint, parent company and so on. */
 export interface Publisher {

@@ -7,9 +7,11 @@ import { startApiGateway } from "../../../infra/aws-local/api-gateway/server.ts"
 import { signRequest } from "../../../infra/aws-local/http/signature.ts";
 import { type S3, startS3 } from "../../../infra/aws-local/s3/server.ts";
 import { lambdaOf, restApi } from "../../../infra/aws-local/test/rest-api.ts";
-import { coverPages } from "../../../infra/local/demo/covers.ts";
+import { avatars } from "../../../infra/local/demo/avatars.ts";
+import { covers } from "../../../infra/local/demo/covers.ts";
+import { drawingPages } from "../../../infra/local/demo/drawings.ts";
 import { readDemo } from "../../../infra/local/demo/load.ts";
-import type { Series } from "../../../infra/local/demo/types.ts";
+import type { Contributor, Series } from "../../../infra/local/demo/types.ts";
 import { imageBucket } from "../../../infra/local/functions.ts";
 import { imagePages } from "../../../infra/local/images.ts";
 import { key } from "../../support/environment.ts";
@@ -18,15 +20,17 @@ let directory: string;
 let s3: S3;
 let gateway: Awaited<ReturnType<typeof startApiGateway>>;
 let series: Series[];
+let contributors: Contributor[];
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-images-"));
   s3 = await startS3({ directory, buckets: [imageBucket], key });
   series = await readDemo<Series>("series");
+  contributors = await readDemo<Contributor>("contributors");
   gateway = await startApiGateway({
     document: restApi({}),
     lambda: lambdaOf({}),
-    pages: [coverPages(series), imagePages(s3.url, key)],
+    pages: [drawingPages([...covers(series), ...avatars(contributors)]), imagePages(s3.url, key)],
   });
   await put("avatars/one.webp", Buffer.from("an image"));
 });
@@ -119,5 +123,24 @@ describe("The covers of the demo data", () => {
 
   it("are no others", async () => {
     expect((await get("/images/covers/nobody-1.svg")).status).toBe(404);
+  });
+});
+
+describe("The avatars of the demo data", () => {
+  it("are a dozen, square, each of its own look", async () => {
+    const drawn = contributors.filter(({ portrait }) => portrait);
+    const texts = await Promise.all(drawn.map(async ({ key }) => (await get(`/images/avatars/${key}.svg`)).text()));
+
+    expect(drawn.length).toBeGreaterThanOrEqual(12);
+    expect(new Set(texts).size).toBe(drawn.length);
+    for (const text of texts) {
+      expect(text).toMatch(/^<svg [^>]*width="400" height="400"/);
+      expect(text).not.toMatch(/undefined|NaN/);
+    }
+  });
+
+  it("leave room for those that are uploaded", async () => {
+    expect((await get("/images/avatars/one.webp")).status).toBe(200);
+    expect((await get("/images/avatars/eric-carle.svg")).status).toBe(404);
   });
 });

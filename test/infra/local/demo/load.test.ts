@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { loadDemo } from "../../../../infra/local/demo/load.ts";
+import { avatars } from "../../../../infra/local/demo/avatars.ts";
+import { loadDemo, readDemo } from "../../../../infra/local/demo/load.ts";
 import { validTokens } from "../../../../infra/local/demo/tokens.ts";
+import type { Contributor } from "../../../../infra/local/demo/types.ts";
 import { identifier, openDatabase, type Sql } from "../../../support/database.ts";
 
 const name = `demo_${process.pid}`;
@@ -25,6 +27,14 @@ describe("The demo data", () => {
     expect(await validTokens(url)).toEqual([]);
     expect(await sql`select from users union all select from refresh_tokens`).toHaveLength(0);
     expect((await sql`select from contributors`).length).toBeGreaterThan(0);
+  });
+
+  it("have avatars that are drawn", async () => {
+    const keys = new Set(avatars(await readDemo<Contributor>("contributors")).map(([key]) => key));
+
+    const loaded = await sql`select image from contributors where image is not null`;
+
+    expect(new Set(loaded.map(({ image }) => image))).toEqual(keys);
   });
 
   it("have shared series of a contributor and of a publisher that only one client may see", async () => {

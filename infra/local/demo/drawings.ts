@@ -1,0 +1,27 @@
+import { createHash } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { imageHeaders } from "../images.ts";
+
+/** An image of the demo data, by its key: an SVG, drawn as it is asked for, since that takes no time. */
+export type Drawing = readonly [key: string, draw: () => string];
+
+/**
+ * Serves drawings as `pages` of the gateway.
+ * @returns whether it has answered
+ */
+export function drawingPages(drawings: readonly Drawing[]) {
+  const drawers = new Map(drawings.map(([key, draw]) => [`/images/${key}`, draw]));
+  return async ({ method = "", url = "" }: IncomingMessage, response: ServerResponse): Promise<boolean> => {
+    const draw = drawers.get(url);
+    if (!draw || !["GET", "HEAD"].includes(method)) return false;
+    const headers = { "Content-Type": "image/svg+xml", "Cache-Control": "public, max-age=86400" };
+    response.writeHead(200, { ...imageHeaders, ...headers }).end(method === "GET" ? draw() : undefined);
+    return true;
+  };
+}
+
+/** Derives numbers from the key, so that a drawing is always the same: `pick(index, below)` is from 0 to `below` - 1. */
+export function pickFor(key: string): (index: number, below: number) => number {
+  const digest = createHash("sha256").update(key).digest();
+  return (index, below) => (digest[index % digest.length] ?? 0) % below;
+}
