@@ -44,7 +44,10 @@ export async function copyEndpoint(root: string, { method, path, like }: NewEndp
   const parameterOf = (text: string) => /\{\w+\}/.exec(text)?.[0] ?? "no parameter";
   if (parameterOf(path) !== parameterOf(itsPath))
     throw new UsageError(`The path of ${like} has ${parameterOf(itsPath)}`);
-  const name = endpointPath({ path: path as `/${string}` });
+  const name = endpointPath({
+    path: path as `/${string}`,
+    response: /response: \{ list:/.test(declaration) ? { list: "" } : {},
+  });
   if (existsSync(join(root, `functions/${name}.ts`))) throw new UsageError(`There is functions/${name}.ts already`);
 
   const newName = nameOf(name, method, declared);

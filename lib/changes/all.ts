@@ -21,6 +21,8 @@ import openRecord from "./open-record.sql";
 import openSession from "./open-session.sql";
 import prepareImage from "./prepare-image.sql";
 import records from "./records.sql";
+import releaseContributorLock from "./release-contributor-lock.sql";
+import releaseUserLock from "./release-user-lock.sql";
 import removeImage from "./remove-image.sql";
 import replaceImage from "./replace-image.sql";
 import request from "./request.sql";
@@ -48,6 +50,8 @@ const changesBesideOthers = {
   add_contributor: addContributor,
   edit_contributor: editContributor,
   prepare_image: prepareImage,
+  release_contributor_lock: releaseContributorLock,
+  release_user_lock: releaseUserLock,
   remove_image: removeImage,
   replace_image: replaceImage,
 };
@@ -105,7 +109,7 @@ export const scripts: readonly Script[] = Object.entries({
 
 /** The functions that the service's statements call, by the role that may. All others are called by these. */
 export const callableFunctions = {
-  colophon_reader: ["caller", "open_record"],
+  colophon_reader: ["caller", "session_caller", "open_record"],
   colophon_editor: ["make_change"],
   colophon_operator: ["make_operator_change"],
 } as const;

@@ -343,6 +343,23 @@ export interface Calls {
     options?: Options<{ query?: ListPublishersQuery }>,
   ): Promise<Result<PublisherList, PublicErrors<keyof ListPublishersQuery>>>;
 
+  // Beyond the interface
+
+  /** Shows who is signed in, what they may do, and until when. Needs a session, and no permission. */
+  GET(path: "/session", options?: Options): Promise<Result<Session, PublicErrors | Failure<401, "Unauthorized">>>;
+
+  /** Gives the caller's edit lock on a contributor back. Needs the permission `view-contributors`. */
+  DELETE(
+    path: "/admin-contributors/lock/{id}",
+    options: Options<{ path: { id: number } }>,
+  ): Promise<Result<Done<"Lock released">, VersionedErrors | Failure<404, "Contributor not found">>>;
+
+  /** Gives the caller's edit lock on a user back. Needs the permission `view-users`. */
+  DELETE(
+    path: "/admin-users/lock/{id}",
+    options: Options<{ path: { id: number } }>,
+  ): Promise<Result<Done<"Lock released">, VersionedErrors | Failure<404, "User not found">>>;
+
   // Any path of a method. The compiler explains here what is wrong with a call.
   GET<Path extends keyof Reads>(
     path: Path,
@@ -719,6 +736,27 @@ export interface RoleListItem {
   permission_count: number;
   user_count: number;
 }
+export interface Session {
+  user: { id: number; slug: string; username: string; profile_image: string | null };
+  permissions: Array<
+    | "view-users"
+    | "edit-users"
+    | "delete-users"
+    | "view-roles"
+    | "edit-roles"
+    | "add-roles"
+    | "delete-roles"
+    | "view-permissions"
+    | "edit-permissions"
+    | "add-permissions"
+    | "delete-permissions"
+    | "view-contributors"
+    | "add-contributors"
+    | "edit-contributors"
+    | "delete-contributors"
+  >;
+  expires: string;
+}
 export type Slug = string;
 export interface User {
   id: number;
@@ -836,6 +874,7 @@ export interface Reads {
   "/publisher/random": { options: [Options<{ query: GetRandomPublisherQuery }>]; data: Slug };
   "/publisher/slug/{slug}": { options: [Options<{ path: { slug: string } }>]; data: Publisher };
   "/publishers": { options: [Options<{ query?: ListPublishersQuery }>?]; data: PublisherList };
+  "/session": { options: [Options?]; data: Session };
 }
 
 /** Every POST by its path. */
@@ -860,4 +899,6 @@ export interface Deletes {
   "/admin-permissions/delete/{id}": { options: [Options<{ path: { id: number } }>] };
   "/admin-contributors/delete-avatar/{id}": { options: [Options<{ path: { id: number } }>] };
   "/admin-contributors/delete/{id}": { options: [Options<{ path: { id: number } }>] };
+  "/admin-contributors/lock/{id}": { options: [Options<{ path: { id: number } }>] };
+  "/admin-users/lock/{id}": { options: [Options<{ path: { id: number } }>] };
 }

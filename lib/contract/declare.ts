@@ -28,8 +28,10 @@ export interface Declaration {
   readonly method: "GET" | "POST" | "DELETE";
   /** As API Gateway writes it: `/admin-roles/edit/{id}`. */
   readonly path: `/${string}`;
-  /** The permission that the caller must hold. */
+  /** The permission that the caller must hold; an endpoint without one is public, unless it needs a session. */
   readonly permission?: Permission;
+  /** Needs a session, and no permission. */
+  readonly needsSession?: true;
   readonly parameters?: Parameters;
   readonly query?: Parameters;
   /** Query parameters beyond the interface (README.md, "Beyond the interface"). */
@@ -59,8 +61,10 @@ export function declare<const D extends Declaration>(declaration: D): D {
   return declaration;
 }
 
+type Access = Pick<Declaration, "permission" | "needsSession">;
+
 /** Whether everybody may call the endpoint, without a session. */
-export const isPublic = ({ permission }: Pick<Declaration, "permission">): boolean => !permission;
+export const isPublic = ({ permission, needsSession }: Access): boolean => !permission && !needsSession;
 
 /** All query parameters of an endpoint, in the order in which an error names the first invalid one. */
 export const queryOf = ({ query, extensionQuery }: Pick<Declaration, "query" | "extensionQuery">): Parameters => ({
@@ -78,7 +82,7 @@ export function routesOf({ path }: Pick<Declaration, "path">): readonly string[]
 }
 
 /** The methods of an endpoint: a public GET answers HEAD, too. */
-export const methodsOf = (declaration: Pick<Declaration, "method" | "permission">): readonly string[] =>
+export const methodsOf = (declaration: Access & Pick<Declaration, "method">): readonly string[] =>
   declaration.method === "GET" && isPublic(declaration) ? ["GET", "HEAD"] : [declaration.method];
 
 /** The endpoints of each path, one for each method. */
@@ -88,16 +92,18 @@ export function byRoute<D extends Pick<Declaration, "path">>(declarations: reado
   return new Map([...grouped].map(([path, all]) => [path, all.map(({ declaration }) => declaration)]));
 }
 
+type Named = Pick<Declaration, "path"> & { readonly response: object };
+
 /**
  * The path of an endpoint's files in `functions/`, `events/` and `test/functions/`, without extension:
- * `admin-roles/edit`.
+ * `admin-roles/edit`, `admin-roles/list`, `session`.
  */
-export function endpointPath({ path }: Pick<Declaration, "path">): string {
+export function endpointPath({ path, response }: Named): string {
   const segments = path.split("/").filter((segment) => segment !== "" && !segment.startsWith("{"));
-  return segments.length === 1 ? `${segments[0]}/list` : segments.join("/");
+  return segments.length === 1 && "list" in response ? `${segments[0]}/list` : segments.join("/");
 }
 
 /** The name of the endpoint's Lambda function, without a stack's prefix: `admin-roles-edit`. */
-export function functionName(declaration: Pick<Declaration, "path">): string {
+export function functionName(declaration: Named): string {
   return endpointPath(declaration).replaceAll("/", "-");
 }

@@ -4,9 +4,10 @@ import * as adminRoles from "./admin-roles.ts";
 import * as adminUsers from "./admin-users.ts";
 import * as contributors from "./contributors.ts";
 import type { Declaration } from "./declare.ts";
+import * as extensions from "./extensions.ts";
 import * as publishers from "./publishers.ts";
 
-/** Every endpoint, by its resource in the interface and by the name of its declaration. */
+/** Every endpoint, by its resource in the interface, or beyond it, and by the name of its declaration. */
 export const resources: Readonly<Record<string, Readonly<Record<string, Declaration>>>> = {
   Users: adminUsers,
   Roles: adminRoles,
@@ -14,7 +15,8 @@ export const resources: Readonly<Record<string, Readonly<Record<string, Declarat
   "Administrative contributors": adminContributors,
   "Public contributors": contributors,
   "Public publishers": publishers,
+  "Beyond the interface": extensions,
 };
 
-/** Every endpoint of the interface. Routes, functions, documents and checks iterate over this list. */
+/** Every endpoint. Routes, functions, documents and checks iterate over this list. */
 export const endpoints: readonly Declaration[] = Object.values(resources).flatMap((each) => Object.values(each));

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
+import { permissions } from "./permissions.ts";
 
 /*
- * The records of the interface ("Resources and their fields"). An unknown field is an error. Tests and documents use
+ * The records of the interface ("Resources and their fields"), and of what is beyond it. An unknown field is an error. Tests and documents use
  * these schemas; functions use only their types.
  */
 
@@ -16,6 +17,13 @@ const urlOrNull = z.nullable(z.url());
 const userReference = z.strictObject({ id, username: z.string() });
 
 export const Envelope = z.strictObject({ data: z.string(), code: z.int() });
+
+export const Session = z.strictObject({
+  user: z.strictObject({ id, slug: z.string(), username: z.string(), profile_image: urlOrNull }),
+  /** The keys of those of the fifteen that the user holds. */
+  permissions: z.array(z.enum(Object.keys(permissions))),
+  expires: instant,
+});
 
 export const Slug = z.string().check(z.minLength(1));
 

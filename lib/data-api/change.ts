@@ -24,7 +24,7 @@ export interface ChangeRequest {
 /** Changes something for a caller, if the guard permits it. */
 export function change(
   name: ChangeName,
-  { digest, permission, userMissing }: Guard,
+  { digest, permission, userMissing }: Required<Guard>,
   request: ChangeRequest,
   deadline: number,
 ): Promise<Outcome> {

@@ -4,8 +4,8 @@ import { type Guard, guarded } from "./guard.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
 
 /**
- * The query of an endpoint that shows a record: a select of its JSON as `body`; no row if there is none. With a
- * permission it may use `caller`, and also gives the record's `version`, and a `warning` if it takes an edit lock.
+ * The query of an endpoint that shows a record: a select of its JSON as `body`; no row if there is none. Behind a guard
+ * it may use `caller`, and also gives the record's `version`, and a `warning` if it takes an edit lock.
  */
 export type RecordQuery<Body> = Sql & {
   /** Only for the compiler: the type of the body. */

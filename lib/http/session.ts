@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { parseCookie } from "cookie";
-import type { Declaration } from "../contract/declare.ts";
+import { type Declaration, isPublic } from "../contract/declare.ts";
 import type { Permission } from "../contract/permissions.ts";
 import type { Guard } from "../data-api/guard.ts";
 import { digestOf } from "../token.ts";
@@ -12,14 +12,14 @@ import { allowedOrigins, isAmong } from "./origins.ts";
 export function guardOf(
   declaration: Declaration & { readonly permission: Permission },
   event: APIGatewayProxyEvent,
-): Guard;
+): Required<Guard>;
 export function guardOf(declaration: Declaration, event: APIGatewayProxyEvent): Guard | undefined;
 export function guardOf(declaration: Declaration, event: APIGatewayProxyEvent): Guard | undefined {
+  if (isPublic(declaration)) return undefined;
   const { permission, path } = declaration;
-  if (!permission) return undefined;
   // Under /admin-users/ a deleted caller gets 404, like a missing user.
   const userMissing = path.startsWith("/admin-users/") ? 404 : 401;
-  return { digest: sessionDigest(event, declaration), permission, userMissing };
+  return { digest: sessionDigest(event, declaration), ...(permission ? { permission } : {}), userMissing };
 }
 
 /** Longer than any token that this service issues; they are opaque random values. */

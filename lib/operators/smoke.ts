@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
-import { type Declaration, endpointPath } from "../contract/declare.ts";
+import { type Declaration, endpointPath, isPublic } from "../contract/declare.ts";
 import { endpoints } from "../contract/endpoints.ts";
 import { responseSchema } from "../contract/response-schema.ts";
 import { messageOf } from "../http/errors.ts";
@@ -38,7 +38,7 @@ export async function smoke(url: string, requests: readonly SmokeRequest[], toke
 async function check(url: string, request: SmokeRequest, token: string | undefined): Promise<SmokeResult> {
   const declaration = endpoints.find((each) => endpointPath(each) === request.endpoint);
   if (declaration?.method !== "GET") throw new TypeError(`There is no GET ${request.endpoint}`);
-  const cookie = declaration.permission && token !== undefined ? { Cookie: `refreshToken=${token}` } : undefined;
+  const cookie = !isPublic(declaration) && token !== undefined ? { Cookie: `refreshToken=${token}` } : undefined;
   const expected = expectedOf(declaration, cookie !== undefined);
   const { status, text, milliseconds } = await get(url + request.target, { Accept: "application/json", ...cookie });
   const problem =
@@ -51,9 +51,9 @@ async function check(url: string, request: SmokeRequest, token: string | undefin
 }
 
 /** A stage may not have the requested record. */
-function expectedOf({ permission, errors }: Declaration, hasToken: boolean): readonly number[] {
-  if (permission && !hasToken) return [401];
-  return 404 in errors ? [200, 404] : [200];
+function expectedOf(declaration: Declaration, hasToken: boolean): readonly number[] {
+  if (!isPublic(declaration) && !hasToken) return [401];
+  return 404 in declaration.errors ? [200, 404] : [200];
 }
 
 const shownMax = 200;

@@ -3,6 +3,7 @@ import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
 import { imageUrl } from "./fragments/images.ts";
+import { instant } from "./fragments/instant.ts";
 import { record, records } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
 import { ascending, descending } from "./fragments/order.ts";
@@ -63,9 +64,6 @@ function matching(search: string | undefined, role: Id | undefined, key: Sql): S
     ? sql`select id, ${key} as key from users where ${hasName} and id in (select user_id ${holders})`
     : sql`select user_id as id, ${key} as key ${holders} and ${hasName}`;
 }
-
-/** ISO 8601 in UTC, with milliseconds. */
-const instant = (time: Sql): Sql => sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const rolesOf = (user: Sql, description: Sql): Sql =>
   records(sql`

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { callsFile, clientTypes } from "../../infra/api/client/calls.ts";
 import { openApiDocument, openApiText } from "../../infra/api/openapi/document.ts";
 import { documentFile } from "../../infra/api/openapi/file.ts";
-import { type Declaration, endpointPath } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, isPublic } from "../../lib/contract/declare.ts";
 import { endpoints, resources } from "../../lib/contract/endpoints.ts";
 import { nothingChanged } from "../../lib/contract/errors.ts";
 import { errorsOf } from "../support/contract.ts";
@@ -34,11 +34,11 @@ describe("The OpenAPI document", () => {
       );
   });
 
-  it("has the permission and the cookie of every declaration with a permission, and of no other", () => {
+  it("has the permission of every declaration with one, and the cookie of all that are not public", () => {
     for (const [name, declaration] of Object.values(resources).flatMap((each) => Object.entries(each))) {
       const operation = operations.find(({ operationId }) => operationId === name);
       expect(operation?.["x-permission"]).toBe(declaration.permission);
-      expect(operation?.security).toEqual(declaration.permission ? [{ refreshToken: [] }] : []);
+      expect(operation?.security).toEqual(isPublic(declaration) ? [] : [{ refreshToken: [] }]);
       if (declaration.permission) expect(operation?.description).toContain(`\`${declaration.permission}\``);
     }
   });
@@ -66,6 +66,8 @@ describe("The OpenAPI document", () => {
       "editRole",
       "editUser",
       "logOutUser",
+      "releaseContributorLock",
+      "releaseUserLock",
       "updateAvatar",
       "updateUserImage",
     ]);

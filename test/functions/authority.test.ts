@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { type Declaration, endpointPath } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, isPublic } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { commonErrors } from "../../lib/contract/errors.ts";
 import { type Permission, permissions } from "../../lib/contract/permissions.ts";
@@ -14,7 +14,8 @@ import { type Reply, type Request, useStack } from "../support/stack.ts";
 import { unchanged, whileDatabaseFails } from "../support/unchanged.ts";
 
 const keys = Object.keys(permissions) as Permission[];
-const guarded = endpoints.filter(({ permission }) => permission);
+const withSession = endpoints.filter((each) => !isPublic(each));
+const guarded = withSession.filter(({ permission }) => permission);
 
 const stack = useStack({ uploads: true });
 const holders = new Map<Permission, string>();
@@ -50,7 +51,7 @@ const isOpened = ({ needsFileService, method }: Declaration, { status }: Reply) 
 const byRoute = (declarations: readonly Declaration[]) =>
   declarations.map((each) => [`${each.method} ${each.path}`, each] as const);
 
-describe.each(byRoute(guarded))("%s", (_, declaration) => {
+describe.each(byRoute(withSession))("%s", (_, declaration) => {
   const name = endpointPath(declaration);
 
   it("answers 401 without the cookie, before validation and without a statement", async () => {
@@ -97,6 +98,10 @@ describe.each(byRoute(guarded))("%s", (_, declaration) => {
     const named = declaration.path.startsWith("/admin-users/");
     expect([status, body]).toEqual(named ? [404, { data: "User not found", code: 404 }] : [401, unauthorized]);
   });
+});
+
+describe.each(byRoute(guarded))("%s", (_, declaration) => {
+  const name = endpointPath(declaration);
 
   it("answers 403 to a caller with any one other permission, and changes nothing; its own is enough", async () => {
     const request = await requestFor(declaration);
@@ -113,7 +118,7 @@ describe.each(byRoute(guarded))("%s", (_, declaration) => {
 
 describe.each(byRoute(endpoints))("%s", (_, declaration) => {
   it("answers 500 with its own message when the database fails, and changes nothing", async () => {
-    const as = declaration.permission && holders.get(declaration.permission);
+    const as = isPublic(declaration) ? undefined : holders.get(declaration.permission ?? "view-users");
     const request = { ...(await requestFor(declaration)), as };
 
     const { status, body } = await unchanged(stack, () =>
@@ -139,7 +144,7 @@ describe.each(byRoute(guarded.filter(({ parameters }) => parameters)))("%s", (_,
   });
 });
 
-describe.each(byRoute(guarded.filter(({ needsFileService }) => !needsFileService)))("%s", (_, declaration) => {
+describe.each(byRoute(withSession.filter(({ needsFileService }) => !needsFileService)))("%s", (_, declaration) => {
   const name = endpointPath(declaration);
 
   it("takes one statement, also for 401 and 403", async () => {

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { type Declaration, endpointPath, isPublic, queryOf } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { commonErrors, invalidParameter, nothingChanged } from "../../lib/contract/errors.ts";
-import { headersOf, isRepeatable } from "../../lib/contract/headers.ts";
+import { headersOf, isRepeatable, isVersioned } from "../../lib/contract/headers.ts";
 import { responseSchema } from "../../lib/contract/response-schema.ts";
 
 /** The declaration of an endpoint by its path in `functions/`: `admin-roles/edit`. */
@@ -40,6 +40,7 @@ const publicCaching = "public, max-age=60, stale-while-revalidate=600, stale-if-
 /** Fails unless Content-Type, Cache-Control, ETag and Location are right, and 304 comes only from a cacheable endpoint. */
 export function expectHeaders(declaration: Declaration, status: number, headers: Headers): void {
   const { method, notCacheable, response } = declaration;
+  const isTagged = isPublic(declaration) || isVersioned(declaration);
   const isCached = method === "GET" && isPublic(declaration) && !notCacheable;
   const isRecord = "record" in response;
   const isGiven = status === 200 || status === 304;
@@ -47,7 +48,7 @@ export function expectHeaders(declaration: Declaration, status: number, headers:
   if (!(declaration.needsFileService && status === 503))
     expect(headers.get("Cache-Control")).toBe(isCached && isGiven ? publicCaching : "no-store");
   expect(headers.get("ETag") ?? "none").toMatch(
-    !isRecord || !isGiven || notCacheable ? /^none$/ : isCached ? /^W\/"/ : /^"[1-9]\d*"$/,
+    !isRecord || !isGiven || notCacheable || !isTagged ? /^none$/ : isCached ? /^W\/"/ : /^"[1-9]\d*"$/,
   );
   const location = status === 200 && declaration.creates;
   expect(headers.get("Location") ?? "none").toMatch(
@@ -59,7 +60,7 @@ export function expectHeaders(declaration: Declaration, status: number, headers:
 
 /** Every error envelope that an endpoint may answer. */
 export function errorsOf(declaration: Declaration): readonly { data: string; code: number }[] {
-  const guardErrors = declaration.permission ? [401, 403] : [];
+  const guardErrors = [...(isPublic(declaration) ? [] : [401]), ...(declaration.permission ? [403] : [])];
   const bodyErrors = declaration.body && !declaration.needsFileService ? [413] : [];
   const messages: Readonly<Record<number, string>> = { ...commonErrors, ...declaration.errors };
   const headers = headersOf(declaration);

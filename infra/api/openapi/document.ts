@@ -9,6 +9,9 @@ import { parametersOf, requestBodyOf } from "./requests.ts";
 import { commonResponses, errorResponsesOf, responsesOf } from "./responses.ts";
 import { answerSchemas, nameSchemas, recordId } from "./schemas.ts";
 
+/** The tag of the endpoints that the interface does not have, and the section about them in the contract's README. */
+const beyond = "Beyond the interface";
+
 const tags: Readonly<Record<string, string>> = {
   Users: "Accounts, their roles and profile images.",
   Roles: "What users may do, in bundles.",
@@ -16,6 +19,7 @@ const tags: Readonly<Record<string, string>> = {
   "Administrative contributors": "Authors, artists and similar persons, unpublished ones included.",
   "Public contributors": "The published ones, as the website shows them.",
   "Public publishers": "Publishing houses and what they published.",
+  [beyond]: "What panels need besides.",
 };
 
 /** The OpenAPI document of the interface, made from its declarations. */
@@ -33,9 +37,9 @@ export function openApiDocument() {
       summary: manifest.description,
       description:
         "Every error, and every answer to a change, is the envelope `{data, code}`: a message, and the status again. " +
-        "Endpoints under `/admin-` need the cookie `refreshToken` and a permission; the others are for everybody, and " +
-        "answer `HEAD` as `GET`, without a body." +
-        `\n\n${readmeSection("Who may do what")}`,
+        "Endpoints under `/admin-` need the cookie `refreshToken` and a permission, `GET /session` needs the cookie alone; " +
+        "the others are for everybody, and answer `HEAD` as `GET`, without a body." +
+        `\n\n${readmeSection(beyond)}\n\n${readmeSection("Who may do what")}`,
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/", description: "Where this document is served" }],
@@ -121,7 +125,7 @@ function operationWithoutParameter({ tag, name, declaration }: NamedDeclaration)
 }
 
 function operation({ tag, name, declaration }: NamedDeclaration) {
-  const { summary, permission } = declaration;
+  const { summary, permission, needsSession } = declaration;
   const requestBody = requestBodyOf(declaration);
   return {
     operationId: name,
@@ -129,8 +133,11 @@ function operation({ tag, name, declaration }: NamedDeclaration) {
     summary,
     description: permission
       ? `Needs the permission \`${permission}\`: ${permissions[permission]}.`
-      : "Needs no permission.",
+      : needsSession
+        ? "Needs a session, and no permission."
+        : "Needs no permission.",
     ...(permission ? { "x-permission": permission } : {}),
+    ...(tag === beyond ? { "x-extension": true } : {}),
     security: isPublic(declaration) ? [] : [{ refreshToken: [] }],
     parameters: parametersOf(declaration),
     ...(requestBody ? { requestBody } : {}),

@@ -53,6 +53,7 @@ describe("npm run smoke", () => {
       "as declared",
     ]);
     expect(rowOf(report, "admin-roles/list")?.slice(1, 3)).toEqual(["401", "401"]);
+    expect(rowOf(report, "session")?.slice(1, 3)).toEqual(["401", "401"]);
     // It would take an edit lock.
     expect(rowOf(report, "admin-users/id")).toBeUndefined();
   });

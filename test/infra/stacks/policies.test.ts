@@ -95,7 +95,7 @@ const without: Readonly<Record<string, readonly string[]>> = {
 
 /** What reads records or lists, which may exceed a result, and what migrates. */
 const mayTransact = (name: string) =>
-  !/^admin-.*-(add|edit|delete|logout|update-\w+|delete-\w+)$|^ops-(create|issue|tidy|remove)/.test(name);
+  !/^admin-.*-(add|edit|delete|lock|logout|update-\w+|delete-\w+)$|^ops-(create|issue|tidy|remove)/.test(name);
 
 /** And beyond that where there are uploads. */
 const moreWithUploads: Readonly<Record<string, readonly string[]>> = {

@@ -134,7 +134,7 @@ describe("Of the functions", () => {
 
   it("of a release, each role may call only those that its functions call", async () => {
     expect(await calledBy("public", schema)).toEqual([]);
-    expect(await calledBy("reader", schema)).toEqual(["caller", "open_record"]);
+    expect(await calledBy("reader", schema)).toEqual(["caller", "open_record", "session_caller"]);
     expect(await calledBy("editor", schema)).toEqual(["make_change"]);
     expect(await calledBy("operator", schema)).toEqual(["make_operator_change"]);
     expect(await calledBy("master", schema)).toEqual(
