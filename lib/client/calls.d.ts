@@ -20,8 +20,8 @@ export interface Calls {
   /**
    * Changes a user's name, age verification and roles. Needs the permission `edit-users`.
    * 403, too, if an added role, or the default role in place of the last one, has a permission that the caller
-   * lacks; or if the user outranks the caller; or if the Administrator role is removed by a caller who does not
-   * have it, or from its last user.
+   * lacks; or if the user outranks the caller; or if the Administrator role is removed by a caller who does not have
+   * it, or from its last user.
    */
   POST(
     path: "/admin-users/edit/{id}",
@@ -78,8 +78,8 @@ export interface Calls {
 
   /**
    * Deletes a user and all that belongs to them. Needs the permission `delete-users`.
-   * 403, too, if the user outranks the caller; or if the user has the Administrator role, and the caller does
-   * not, or nobody else does.
+   * 403, too, if the user outranks the caller; or if the user has the Administrator role, and the caller does not,
+   * or nobody else does.
    */
   DELETE(
     path: "/admin-users/delete/{id}",
@@ -111,9 +111,9 @@ export interface Calls {
 
   /**
    * Changes a role's name, description and permissions. Needs the permission `edit-roles`.
-   * 403, too, if an added permission is one that the caller lacks; or if a removed permission is one that a user
-   * who outranks the caller has through this role alone; or if it is the Administrator role, and the caller does
-   * not have it, or a permission is removed from it.
+   * 403, too, if an added permission is one that the caller lacks; or if a removed permission is one that a user who
+   * outranks the caller has through this role alone; or if it is the Administrator role, and the caller does not
+   * have it, or a permission is removed from it.
    */
   POST(
     path: "/admin-roles/edit/{id}",
@@ -360,7 +360,7 @@ export interface Calls {
     options: Options<{ path: { id: number } }>,
   ): Promise<Result<Done<"Lock released">, VersionedErrors | Failure<404, "User not found">>>;
 
-  // Any path of a method. The compiler explains here what is wrong with a call.
+  // What the compiler explains when none of these fits a call; a path may be one of several here.
   GET<Path extends keyof Reads>(
     path: Path,
     ...options: Reads[Path]["options"]
@@ -375,10 +375,8 @@ export interface Calls {
   ): Promise<Result<Done<string>, AnyFailure>>;
 }
 
-/** The query of GET /admin-users. */
-export interface ListUsersQuery {
-  /** The order of the records. By default `name-asc`. */
-  order?: "name-asc" | "name-desc" | "registered-asc" | "registered-desc";
+/** Which records of a list are asked for. */
+export interface PageQuery {
   /** The most records to give; all of them by default. */
   limit?: number;
   /** The records to skip. */
@@ -388,6 +386,12 @@ export interface ListUsersQuery {
    * regardless of case and accents; `%` and `_` stand for themselves.
    */
   search?: string;
+}
+
+/** The query of GET /admin-users. */
+export interface ListUsersQuery extends PageQuery {
+  /** The order of the records. By default `name-asc`. */
+  order?: "name-asc" | "name-desc" | "registered-asc" | "registered-desc";
   /** Only users with the role of this id. */
   role?: number;
 }
@@ -401,9 +405,12 @@ export interface GetUserQuery {
 /** The body of POST /admin-users/edit/{id}. */
 export interface EditUser {
   username: string;
+  /** By default `false`. */
   age_verified?: boolean | null;
-  added_roles?: Array<number> | null;
-  removed_roles?: Array<number> | null;
+  /** Ids of roles. */
+  added_roles?: number[] | null;
+  /** Ids of roles. */
+  removed_roles?: number[] | null;
 }
 
 /** The body of POST /admin-users/update-image/{id}. */
@@ -422,8 +429,10 @@ export interface AddRole {
 export interface EditRole {
   name: string;
   description?: string | null;
-  added_permissions?: Array<number> | null;
-  removed_permissions?: Array<number> | null;
+  /** Ids of permissions. */
+  added_permissions?: number[] | null;
+  /** Ids of permissions; one that is also added ends up removed. */
+  removed_permissions?: number[] | null;
 }
 
 /** The body of POST /admin-permissions/add. */
@@ -439,18 +448,9 @@ export interface EditPermission {
 }
 
 /** The query of GET /admin-contributors. */
-export interface ListAdminContributorsQuery {
+export interface ListAdminContributorsQuery extends PageQuery {
   /** The order of the records. By default `name-asc`. */
   order?: "name-asc" | "name-desc";
-  /** The most records to give; all of them by default. */
-  limit?: number;
-  /** The records to skip. */
-  offset?: number;
-  /**
-   * Words that all occur in the name or an alias (of users: in the name), in any order, as parts of words too,
-   * regardless of case and accents; `%` and `_` stand for themselves.
-   */
-  search?: string;
   /** The client (website) whose catalogue is asked for. */
   client: number;
 }
@@ -458,7 +458,7 @@ export interface ListAdminContributorsQuery {
 /** The query of GET /admin-contributors/id/{id}. */
 export interface GetAdminContributorQuery {
   /** Beyond the interface: further fields to show, separated by commas. */
-  include?: string;
+  include?: "type" | "public" | "type,public";
   /** Beyond the interface: `none` shows the record without taking its edit lock, or renewing it. */
   lock?: "none";
 }
@@ -472,27 +472,39 @@ export interface AddContributorQuery {
 /** The body of POST /admin-contributors/add. */
 export interface AddContributor {
   first_name: string;
+  /** By default `null`. */
   last_name?: string | null;
 }
 
 /** The body of POST /admin-contributors/edit/{id}. */
 export interface EditContributor {
   first_name: string;
+  /** By default `null`. */
   last_name?: string | null;
+  /** By default `null`. */
   gender?: string | null;
+  /** By default `null`. */
   type?: string | null;
   /** Addresses of web pages, http or https; `https://` is added where neither is named. */
-  links?: Array<string | { url: string }> | null;
-  /** Whether public endpoints show the contributor. */
+  links?: (string | { url: string })[] | null;
+  /** Whether public endpoints show the contributor. By default `false`. */
   public?: boolean | null;
-  added_aliases?: Array<string | { name: string }> | null;
-  removed_aliases?: Array<number | { id: number }> | null;
-  added_descriptions?: Array<{ description: string; language: string; source?: string }> | null;
-  removed_descriptions?: Array<number | { id: number }> | null;
-  modified_descriptions?: Array<{ id: number; description?: string; language?: string; source?: string }> | null;
-  added_relations?: Array<{ relation_id: number; relation_type: string }> | null;
-  removed_relations?: Array<number | { id: number }> | null;
-  modified_relations?: Array<{ id: number; relation_id?: number; relation_type?: string }> | null;
+  /** Names, as text or as objects with a `name`. */
+  added_aliases?: (string | { name: string })[] | null;
+  /** Ids of aliases, or objects with an `id`. */
+  removed_aliases?: (number | { id: number })[] | null;
+  /** Languages by their English names or two-letter codes. */
+  added_descriptions?: { description: string; language: string; source?: string }[] | null;
+  /** Ids of descriptions, or objects with an `id`. */
+  removed_descriptions?: (number | { id: number })[] | null;
+  /** Ids of descriptions with what changes of them. */
+  modified_descriptions?: { id: number; description?: string; language?: string; source?: string }[] | null;
+  /** Other contributors by their ids, and how they are related. */
+  added_relations?: { relation_id: number; relation_type: string }[] | null;
+  /** Ids of relations, or objects with an `id`. */
+  removed_relations?: (number | { id: number })[] | null;
+  /** Ids of relations with what changes of them. */
+  modified_relations?: { id: number; relation_id?: number; relation_type?: string }[] | null;
 }
 
 /** The body of POST /admin-contributors/update-avatar/{id}. */
@@ -508,16 +520,7 @@ export interface GetRandomContributorQuery {
 }
 
 /** The query of GET /contributor/works/{id}. */
-export interface ListWorksQuery {
-  /** The most records to give; all of them by default. */
-  limit?: number;
-  /** The records to skip. */
-  offset?: number;
-  /**
-   * Words that all occur in the name or an alias (of users: in the name), in any order, as parts of words too,
-   * regardless of case and accents; `%` and `_` stand for themselves.
-   */
-  search?: string;
+export interface ListWorksQuery extends PageQuery {
   /** The order of the records. By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
   /** The language of `alias` and `description`, by its English name or two-letter code. By default `English`. */
@@ -527,37 +530,19 @@ export interface ListWorksQuery {
 }
 
 /** The query of GET /contributors. */
-export interface ListContributorsQuery {
+export interface ListContributorsQuery extends PageQuery {
   /** Reserved; not used yet. */
   lang?: string;
   /** The order of the records. By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
-  /**
-   * Words that all occur in the name or an alias (of users: in the name), in any order, as parts of words too,
-   * regardless of case and accents; `%` and `_` stand for themselves.
-   */
-  search?: string;
-  /** The most records to give; all of them by default. */
-  limit?: number;
-  /** The records to skip. */
-  offset?: number;
   /** The client (website) whose catalogue is asked for. */
   client: number;
   /** Beyond the interface: further fields to show, separated by commas. */
-  include?: string;
+  include?: "slug";
 }
 
 /** The query of GET /publisher/publications/{id}. */
-export interface ListPublicationsQuery {
-  /** The most records to give; all of them by default. */
-  limit?: number;
-  /** The records to skip. */
-  offset?: number;
-  /**
-   * Words that all occur in the name or an alias (of users: in the name), in any order, as parts of words too,
-   * regardless of case and accents; `%` and `_` stand for themselves.
-   */
-  search?: string;
+export interface ListPublicationsQuery extends PageQuery {
   /** The order of the records. By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
   /** The client (website) whose catalogue is asked for. */
@@ -573,162 +558,220 @@ export interface GetRandomPublisherQuery {
 }
 
 /** The query of GET /publishers. */
-export interface ListPublishersQuery {
+export interface ListPublishersQuery extends PageQuery {
   /** Reserved; not used yet. */
   lang?: string;
   /** The order of the records. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
-  /**
-   * Words that all occur in the name or an alias (of users: in the name), in any order, as parts of words too,
-   * regardless of case and accents; `%` and `_` stand for themselves.
-   */
-  search?: string;
-  /** The most records to give; all of them by default. */
-  limit?: number;
-  /** The records to skip. */
-  offset?: number;
 }
 
-/** What every page of a list says of itself. */
+/** What a list says of the records that it gives. */
 export interface Page {
-  /** All records that match, whatever the page */
+  /** All records that match, whatever the page. */
   max: number;
-  /** Index of the first record given */
+  /** Index of the first record given. */
   from: number;
-  /** Index after the last record given; the offset of the next page */
+  /** Index after the last record given; the offset of the next page. */
   to: number;
 }
+
 export interface UserList extends Page {
-  users: Array<UserListItem>;
+  users: UserListItem[];
 }
+
 export type RoleList = RoleListItem[];
+
 export type PermissionList = Permission[];
+
 export interface AdminContributorList extends Page {
-  contributors: Array<AdminContributorListItem>;
+  contributors: AdminContributorListItem[];
 }
+
 export interface WorkList extends Page {
-  works: Array<Work>;
+  works: Work[];
 }
+
 export interface ContributorList extends Page {
-  contributors: Array<ContributorListItem>;
+  contributors: ContributorListItem[];
 }
+
 export interface PublicationList extends Page {
-  publications: Array<Publication>;
+  publications: Publication[];
 }
+
 export interface PublisherList extends Page {
-  publishers: Array<PublisherListItem>;
-  /** The records given */
+  publishers: PublisherListItem[];
+  /** The records given. */
   count: number;
 }
+
 export interface AdminContributor {
   id: number;
   first_name: string;
+  /** Empty if there is none. */
   last_name: string;
+  /** Stands for the record in addresses, and never changes. */
   slug: string;
+  /** Its address, or empty. */
   image: string;
+  /** Empty if not known. */
   gender: string;
-  links: Array<{ url: string; domain: string }>;
-  aliases: Array<{ id: number; name: string }>;
-  descriptions: Array<{ id: number; description: string; language: string; source: string }>;
-  relations: Array<{
+  /** Pages about them, normalised. */
+  links: { url: string; domain: string }[];
+  aliases: { id: number; name: string }[];
+  /** Languages have their English names; a source may be empty. */
+  descriptions: { id: number; description: string; language: string; source: string }[];
+  relations: {
     id: number;
+    /** The other contributor's id. */
     relation_id: number;
     relation_type: string;
     name: string;
     first_name: string;
     last_name: string;
     slug: string;
-  }>;
+  }[];
+  /** Only with `include=type`; empty if not known. */
   type?: string;
+  /** Only with `include=public`: whether public endpoints show them. */
   public?: boolean;
 }
+
 export interface AdminContributorListItem {
   id: number;
   first_name: string;
+  /** Empty if there is none. */
   last_name: string;
+  /** Stands for the record in addresses, and never changes. */
   slug: string;
+  /** Its address, or empty. */
   image: string;
+  /** Who else is editing them. */
   locked_by?: { id: number; username: string };
 }
+
 export interface Contributor {
   id: number;
   first_name: string;
+  /** Empty if there is none. */
   last_name: string;
+  /** Stands for the record in addresses, and never changes. */
   slug: string;
+  /** Its address, or null. */
   image: string | null;
+  /** Null if not known. */
   gender: string | null;
-  links: Array<{ url: string; domain: string }>;
-  descriptions: Array<{ id: number; description: string; language: string; source: string }>;
-  aliases: Array<{ id: number; name: string }>;
-  relations: Array<{
+  /** Pages about them, normalised. */
+  links: { url: string; domain: string }[];
+  /** Languages have their English names; a source may be empty. */
+  descriptions: { id: number; description: string; language: string; source: string }[];
+  aliases: { id: number; name: string }[];
+  relations: {
     id: number;
+    /** The other contributor's id. */
     relation_id: number;
     relation_type: string;
     name: string;
     first_name: string;
     last_name: string;
     slug: string;
-  }>;
+  }[];
 }
+
 export interface ContributorListItem {
   id: number;
   first_name: string;
+  /** Empty if there is none. */
   last_name: string;
+  /** Only with `include=slug`. */
   slug?: string;
+  /** Its address, or null. */
   image: string | null;
+  /** Null if not known. */
   gender: string | null;
   series_count: number;
+  /** One of the series, chosen at random. */
   random_series?: { name: string; slug: string };
 }
+
 export interface Permission {
   id: number;
   name: string;
   description: string;
 }
+
 export interface Publication {
   id: number;
   name: string;
+  /** Stands for the record in addresses, and never changes. */
   slug: string;
   type: string;
   origin: string;
+  /** Its name in the language that was asked for; else in English, else the name. */
   alias: string;
+  /** Likewise; else any, or empty. */
   description: string;
-  tags: Array<{ id: number; name: string }>;
-  volume?: { id: number; cover_path: string; aspect_ratio: number; nsfw: 0 | 1; nsfw18: 0 | 1 };
-  aliases: Array<{ id: number; name: string; language: string }>;
+  tags: { id: number; name: string }[];
+  /** The one that stands for the work: the first with a cover. */
+  volume?: {
+    id: number;
+    /** Its address, or empty. */
+    cover_path: string;
+    /** Width by height. */
+    aspect_ratio: number;
+    nsfw: 0 | 1;
+    nsfw18: 0 | 1;
+  };
+  aliases: { id: number; name: string; language: string }[];
 }
+
 export interface Publisher {
   id: number;
   name: string;
+  /** Stands for the record in addresses, and never changes. */
   slug: string;
+  /** Its address, or empty. */
   image: string;
+  /** Its address, or empty. */
   website: string;
+  /** The website's host, or empty. */
   domain: string;
+  /** Empty if not known. */
   country: string;
-  descriptions: Array<{ id: number; description: string; language: string; source: string }>;
-  aliases: Array<{ id: number; title: string; language: string }>;
-  relations: Array<{ id: number; relation_id: number; type: string; name: string; image: string; slug: string }>;
+  /** Languages have their English names; a source may be empty. */
+  descriptions: { id: number; description: string; language: string; source: string }[];
+  aliases: { id: number; title: string; language: string }[];
+  relations: { id: number; relation_id: number; type: string; name: string; image: string; slug: string }[];
 }
+
 export interface PublisherListItem {
   id: number;
   name: string;
   "short-name": string;
   slug: string;
+  /** Empty if not known. */
   country: string;
+  /** Its address, or empty. */
   website: string;
+  /** Empty if not known. */
   headquarter: string;
   series_count: number;
+  /** YYYY-MM-DD, or empty. */
   founding_date: string;
+  /** Its address, or empty. */
   image: string;
   image_source: string;
 }
+
 export interface Role {
   id: number;
   name: string;
   description: string;
+  /** 1 for the role that users get who would have none. */
   is_default: 0 | 1;
-  permissions: Array<{ id: number; name: string; description: string }>;
+  permissions: { id: number; name: string; description: string }[];
 }
+
 export interface RoleListItem {
   id: number;
   name: string;
@@ -736,9 +779,18 @@ export interface RoleListItem {
   permission_count: number;
   user_count: number;
 }
+
 export interface Session {
-  user: { id: number; slug: string; username: string; profile_image: string | null };
-  permissions: Array<
+  user: {
+    id: number;
+    /** Stands for the record in addresses, and never changes. */
+    slug: string;
+    username: string;
+    /** Its address, or null. */
+    profile_image: string | null;
+  };
+  /** Those of the fifteen that they hold. */
+  permissions: (
     | "view-users"
     | "edit-users"
     | "delete-users"
@@ -754,40 +806,72 @@ export interface Session {
     | "add-contributors"
     | "edit-contributors"
     | "delete-contributors"
-  >;
+  )[];
+  /** ISO 8601 in UTC: `2026-11-20T10:15:00.000Z`. */
   expires: string;
 }
+
+/** What stands for a record in addresses. */
 export type Slug = string;
+
 export interface User {
   id: number;
+  /** Stands for the record in addresses, and never changes. */
   slug: string;
   username: string;
+  /** Its address, or null. */
   profile_image: string | null;
+  /** ISO 8601 in UTC: `2026-11-20T10:15:00.000Z`. */
   registered: string;
   age_verified: boolean;
+  /** Whether they have a valid session. */
   logged_in: boolean;
-  roles: Array<{ id: number; name: string; description: string | null }>;
+  roles: { id: number; name: string; description: string | null }[];
 }
+
 export interface UserListItem {
   id: number;
+  /** Stands for the record in addresses, and never changes. */
   slug: string;
   username: string;
   age_verified: boolean;
+  /** Its address, or empty. */
   profile_image: string;
+  /** ISO 8601 in UTC: `2026-11-20T10:15:00.000Z`. */
   registered: string;
-  roles: Array<{ id: number; name: string; description: string }>;
+  roles: { id: number; name: string; description: string }[];
+  /** Who else is editing them. */
   lock: { id: number; username: string } | null;
 }
+
 export interface Work {
   id: number;
   name: string;
+  /** Stands for the record in addresses, and never changes. */
   slug: string;
   type: string;
   origin: string;
+  /** Its name in the language that was asked for; else in English, else the name. */
   alias: string;
+  /** Likewise; else any, or empty. */
   description: string;
-  tags: Array<{ id: number; name: string }>;
-  volume?: { id: number; cover_path: string; aspect_ratio: number; nsfw: 0 | 1; nsfw18: 0 | 1 };
+  tags: { id: number; name: string }[];
+  /** The one that stands for the work: the first with a cover. */
+  volume?: {
+    id: number;
+    /** Its address, or empty. */
+    cover_path: string;
+    /** Width by height. */
+    aspect_ratio: number;
+    nsfw: 0 | 1;
+    nsfw18: 0 | 1;
+  };
+}
+
+/** The answer of a change. */
+export interface Done<Message extends string> {
+  data: Message;
+  code: 200;
 }
 
 /** An error: the envelope, with its message as a type. */
@@ -828,17 +912,11 @@ export type VersionedErrors<Field extends string = never> =
   | ChangeErrors<Field | "If-Match">
   | Failure<412, "Precondition failed">;
 
-/** Any error of any call. */
-export type AnyFailure = Failure<number, string> | Invalid<string>;
-
-/** What a call with a body can answer, too. */
+/** What a call with a body can answer beside these. */
 export type BodyErrors = Failure<413, "Request too long"> | Failure<415, "Unsupported media type">;
 
-/** The answer of a change. */
-export interface Done<Message extends string> {
-  data: Message;
-  code: 200;
-}
+/** Any error of any call. */
+export type AnyFailure = Failure<number, string> | Invalid<string>;
 
 /** The lists that have pages. */
 export interface Lists {
@@ -850,7 +928,7 @@ export interface Lists {
   "/publishers": { field: "publishers"; list: PublisherList; item: PublisherListItem };
 }
 
-/** Every GET by its path. */
+/** Every GET, by its path. */
 export interface Reads {
   "/admin-users": { options: [Options<{ query?: ListUsersQuery }>?]; data: UserList };
   "/admin-users/id/{id}": { options: [Options<{ path: { id: number }; query?: GetUserQuery }>]; data: User };
@@ -877,7 +955,7 @@ export interface Reads {
   "/session": { options: [Options?]; data: Session };
 }
 
-/** Every POST by its path. */
+/** Every POST, by its path. */
 export interface Posts {
   "/admin-users/edit/{id}": { options: [Options<{ path: { id: number } } & BodyOrPatch<EditUser>>] };
   "/admin-users/logout/{id}": { options: [Options<{ path: { id: number } }>] };
@@ -891,7 +969,7 @@ export interface Posts {
   "/admin-contributors/update-avatar/{id}": { options: [Options<{ path: { id: number }; body: UpdateAvatar }>] };
 }
 
-/** Every DELETE by its path. */
+/** Every DELETE, by its path. */
 export interface Deletes {
   "/admin-users/delete-image/{id}": { options: [Options<{ path: { id: number } }>] };
   "/admin-users/delete/{id}": { options: [Options<{ path: { id: number } }>] };

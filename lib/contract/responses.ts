@@ -6,26 +6,31 @@ import { permissions } from "./permissions.ts";
  * these schemas; functions use only their types.
  */
 
+/** A field with what it means, for documents and types. */
+const field = <S extends z.ZodMiniType>(schema: S, meaning: string): S => schema.check(z.describe(meaning));
+
 const id = z.int().check(z.positive());
 const count = z.int().check(z.nonnegative());
 const zeroOrOne = z.union([z.literal(0), z.literal(1)]);
-/** ISO 8601 in UTC: 2026-11-20T10:15:00.000Z */
-const instant = z.iso.datetime({ precision: 3 });
-const urlOrEmpty = z.union([z.url(), z.literal("")]);
-const urlOrNull = z.nullable(z.url());
+const instant = field(z.iso.datetime({ precision: 3 }), "ISO 8601 in UTC: `2026-11-20T10:15:00.000Z`.");
+const urlOrEmpty = field(z.union([z.url(), z.literal("")]), "Its address, or empty.");
+const urlOrNull = field(z.nullable(z.url()), "Its address, or null.");
+const possible = field(z.string(), "Empty if not known.");
+const possibleOrNull = field(z.nullable(z.string()), "Null if not known.");
+const slug = field(z.string(), "Stands for the record in addresses, and never changes.");
+const lastName = field(z.string(), "Empty if there is none.");
 
 const userReference = z.strictObject({ id, username: z.string() });
 
 export const Envelope = z.strictObject({ data: z.string(), code: z.int() });
 
 export const Session = z.strictObject({
-  user: z.strictObject({ id, slug: z.string(), username: z.string(), profile_image: urlOrNull }),
-  /** The keys of those of the fifteen that the user holds. */
-  permissions: z.array(z.enum(Object.keys(permissions))),
+  user: z.strictObject({ id, slug, username: z.string(), profile_image: urlOrNull }),
+  permissions: field(z.array(z.enum(Object.keys(permissions))), "Those of the fifteen that they hold."),
   expires: instant,
 });
 
-export const Slug = z.string().check(z.minLength(1));
+export const Slug = field(z.string().check(z.minLength(1)), "What stands for a record in addresses.");
 
 export const Permission = z.strictObject({ id, name: z.string(), description: z.string() });
 
@@ -41,38 +46,41 @@ export const Role = z.strictObject({
   id,
   name: z.string(),
   description: z.string(),
-  is_default: zeroOrOne,
+  is_default: field(zeroOrOne, "1 for the role that users get who would have none."),
   permissions: z.array(Permission),
 });
 
 export const UserListItem = z.strictObject({
   id,
-  slug: z.string(),
+  slug,
   username: z.string(),
   age_verified: z.boolean(),
   profile_image: urlOrEmpty,
   registered: instant,
   roles: z.array(z.strictObject({ id, name: z.string(), description: z.string() })),
-  lock: z.nullable(userReference),
+  lock: field(z.nullable(userReference), "Who else is editing them."),
 });
 
 export const User = z.strictObject({
   id,
-  slug: z.string(),
+  slug,
   username: z.string(),
   profile_image: urlOrNull,
   registered: instant,
   age_verified: z.boolean(),
-  logged_in: z.boolean(),
+  logged_in: field(z.boolean(), "Whether they have a valid session."),
   roles: z.array(z.strictObject({ id, name: z.string(), description: z.nullable(z.string()) })),
 });
 
-const link = z.strictObject({ url: z.url(), domain: z.string() });
-const description = z.strictObject({ id, description: z.string(), language: z.string(), source: z.string() });
+const links = field(z.array(z.strictObject({ url: z.url(), domain: z.string() })), "Pages about them, normalised.");
+const descriptions = field(
+  z.array(z.strictObject({ id, description: z.string(), language: z.string(), source: z.string() })),
+  "Languages have their English names; a source may be empty.",
+);
 const contributorAlias = z.strictObject({ id, name: z.string() });
 const contributorRelation = z.strictObject({
   id,
-  relation_id: id,
+  relation_id: field(id, "The other contributor's id."),
   relation_type: z.string(),
   name: z.string(),
   first_name: z.string(),
@@ -83,50 +91,49 @@ const contributorRelation = z.strictObject({
 export const AdminContributorListItem = z.strictObject({
   id,
   first_name: z.string(),
-  last_name: z.string(),
-  slug: z.string(),
+  last_name: lastName,
+  slug,
   image: urlOrEmpty,
-  locked_by: z.optional(userReference),
+  locked_by: z.optional(field(userReference, "Who else is editing them.")),
 });
 
 export const AdminContributor = z.strictObject({
   id,
   first_name: z.string(),
-  last_name: z.string(),
-  slug: z.string(),
+  last_name: lastName,
+  slug,
   image: urlOrEmpty,
-  gender: z.string(),
-  links: z.array(link),
+  gender: possible,
+  links,
   aliases: z.array(contributorAlias),
-  descriptions: z.array(description),
+  descriptions,
   relations: z.array(contributorRelation),
-  /** Only with `include=type`. */
-  type: z.optional(z.string()),
-  /** Only with `include=public`. */
-  public: z.optional(z.boolean()),
+  type: z.optional(field(z.string(), "Only with `include=type`; empty if not known.")),
+  public: z.optional(field(z.boolean(), "Only with `include=public`: whether public endpoints show them.")),
 });
 
 export const ContributorListItem = z.strictObject({
   id,
   first_name: z.string(),
-  last_name: z.string(),
-  /** Only with `include=slug`. */
-  slug: z.optional(z.string()),
+  last_name: lastName,
+  slug: z.optional(field(z.string(), "Only with `include=slug`.")),
   image: urlOrNull,
-  gender: z.nullable(z.string()),
+  gender: possibleOrNull,
   series_count: count,
-  random_series: z.optional(z.strictObject({ name: z.string(), slug: z.string() })),
+  random_series: z.optional(
+    field(z.strictObject({ name: z.string(), slug: z.string() }), "One of the series, chosen at random."),
+  ),
 });
 
 export const Contributor = z.strictObject({
   id,
   first_name: z.string(),
-  last_name: z.string(),
-  slug: z.string(),
+  last_name: lastName,
+  slug,
   image: urlOrNull,
-  gender: z.nullable(z.string()),
-  links: z.array(link),
-  descriptions: z.array(description),
+  gender: possibleOrNull,
+  links,
+  descriptions,
   aliases: z.array(contributorAlias),
   relations: z.array(contributorRelation),
 });
@@ -136,11 +143,11 @@ export const PublisherListItem = z.strictObject({
   name: z.string(),
   "short-name": z.string(),
   slug: z.string(),
-  country: z.string(),
+  country: possible,
   website: urlOrEmpty,
-  headquarter: z.string(),
+  headquarter: possible,
   series_count: count,
-  founding_date: z.union([z.iso.date(), z.literal("")]),
+  founding_date: field(z.union([z.iso.date(), z.literal("")]), "YYYY-MM-DD, or empty."),
   image: urlOrEmpty,
   image_source: z.string(),
 });
@@ -148,12 +155,12 @@ export const PublisherListItem = z.strictObject({
 export const Publisher = z.strictObject({
   id,
   name: z.string(),
-  slug: z.string(),
+  slug,
   image: urlOrEmpty,
   website: urlOrEmpty,
-  domain: z.string(),
-  country: z.string(),
-  descriptions: z.array(description),
+  domain: field(z.string(), "The website's host, or empty."),
+  country: possible,
+  descriptions,
   aliases: z.array(z.strictObject({ id, title: z.string(), language: z.string() })),
   relations: z.array(
     z.strictObject({ id, relation_id: id, type: z.string(), name: z.string(), image: z.string(), slug: z.string() }),
@@ -163,20 +170,23 @@ export const Publisher = z.strictObject({
 const work = {
   id,
   name: z.string(),
-  slug: z.string(),
+  slug,
   type: z.string(),
   origin: z.string(),
-  alias: z.string(),
-  description: z.string(),
+  alias: field(z.string(), "Its name in the language that was asked for; else in English, else the name."),
+  description: field(z.string(), "Likewise; else any, or empty."),
   tags: z.array(z.strictObject({ id, name: z.string() })),
   volume: z.optional(
-    z.strictObject({
-      id,
-      cover_path: urlOrEmpty,
-      aspect_ratio: z.number(),
-      nsfw: zeroOrOne,
-      nsfw18: zeroOrOne,
-    }),
+    field(
+      z.strictObject({
+        id,
+        cover_path: urlOrEmpty,
+        aspect_ratio: field(z.number(), "Width by height."),
+        nsfw: zeroOrOne,
+        nsfw18: zeroOrOne,
+      }),
+      "The one that stands for the work: the first with a cover.",
+    ),
   ),
 };
 

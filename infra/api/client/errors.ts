@@ -1,13 +1,12 @@
 import { commonErrors, invalidParameter, nothingChanged } from "../../../lib/contract/errors.ts";
 import { gatewayResponses } from "../gateway-responses.ts";
 import { commonResponses } from "../openapi/responses.ts";
-import type { JsonSchema } from "../openapi/schemas.ts";
-import { docstring } from "./types.ts";
+import { declared, docstring, type Schema } from "./types.ts";
 
 interface Response {
   readonly $ref?: string;
   readonly description?: string;
-  readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>>;
+  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
 }
 
 /** What an operation of the document says about errors. */
@@ -83,28 +82,29 @@ const upTo = (level: number) =>
 function failuresOf(status: number, response: Response): Failure[] {
   if (status <= 400) return [];
   const { content } = response.$ref ? (commonResponses()[response.$ref.split("/").at(-1) ?? ""] as Response) : response;
-  const { properties } = (content?.["application/json"]?.schema ?? {}) as {
-    readonly properties?: { readonly data: JsonSchema };
-  };
-  const { const: one, enum: several = [one] } = (properties?.data ?? { enum: [] }) as {
-    const?: string;
-    enum?: string[];
-  };
-  return several.map((message): Failure => [status, message ?? ""]);
+  const { const: message, enum: messages = [message] } = content?.["application/json"]?.schema.properties?.data ?? {};
+  return messages.map((each): Failure => [status, `${each}`]);
 }
 
-/** The types of errors, which those of the calls refer to. */
+/** The types of errors, which those of the calls refer to, and of what a change answers. */
 export const errorTypes = (): string =>
   [
-    `${docstring("An error: the envelope, with its message as a type.")}export interface Failure<Code extends number, Message extends string> { code: Code; data: Message; field?: undefined; }`,
-    `${docstring("A request that cannot be read. `field` is the parameter to blame, where the message names one.")}export interface Invalid<Field extends string> { code: 400; data: ${JSON.stringify(commonErrors[400])} | \`${invalidParameter("$")}{Field}\`; field: Field | undefined; }`,
-    ...names.map((name, index) => {
-      const { meaning, failures, header } = sets[name] as ErrorSet;
+    declared("Done<Message extends string>", "The answer of a change.", "data: Message; code: 200;"),
+    declared(
+      "Failure<Code extends number, Message extends string>",
+      "An error: the envelope, with its message as a type.",
+      "code: Code; data: Message; field?: undefined;",
+    ),
+    declared(
+      "Invalid<Field extends string>",
+      "A request that cannot be read. `field` is the parameter to blame, where the message names one.",
+      `code: 400; data: ${JSON.stringify(commonErrors[400])} | \`${invalidParameter("$")}{Field}\`; field: Field | undefined;`,
+    ),
+    ...Object.entries(sets).map(([name, { meaning, failures, header }], index) => {
       const field = header ? `Field | "${header}"` : "Field";
-      const before = index === 0 ? `Invalid<${field}>` : `${names[index - 1]}<${field}>`;
-      return `${docstring(meaning)}export type ${name}<Field extends string = never> = ${[before, ...failures.map(typeOfFailure)].join(" | ")};`;
+      const types = [`${names[index - 1] ?? "Invalid"}<${field}>`, ...failures.map(typeOfFailure)];
+      return `${docstring(meaning)}export type ${name}<Field extends string = never> = ${types.join(" | ")};`;
     }),
-    `${docstring("Any error of any call.")}export type AnyFailure = Failure<number, string> | Invalid<string>;`,
-    `${docstring("What a call with a body can answer, too.")}export type BodyErrors = ${ofBody.map(typeOfFailure).join(" | ")};`,
-    `${docstring("The answer of a change.")}export interface Done<Message extends string> { data: Message; code: 200; }`,
+    `${docstring("What a call with a body can answer beside these.")}export type BodyErrors = ${ofBody.map(typeOfFailure).join(" | ")};`,
+    `${docstring("Any error of any call.")}export type AnyFailure = Failure<number, string> | Invalid<string>;\n`,
   ].join("\n");

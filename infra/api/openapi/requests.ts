@@ -31,6 +31,18 @@ const meanings: Readonly<Record<string, string>> = {
   role: "Only users with the role of this id.",
   public: "Whether public endpoints show the contributor.",
   links: "Addresses of web pages, http or https; `https://` is added where neither is named.",
+  added_aliases: "Names, as text or as objects with a `name`.",
+  removed_aliases: "Ids of aliases, or objects with an `id`.",
+  added_descriptions: "Languages by their English names or two-letter codes.",
+  removed_descriptions: "Ids of descriptions, or objects with an `id`.",
+  modified_descriptions: "Ids of descriptions with what changes of them.",
+  added_relations: "Other contributors by their ids, and how they are related.",
+  removed_relations: "Ids of relations, or objects with an `id`.",
+  modified_relations: "Ids of relations with what changes of them.",
+  added_roles: "Ids of roles.",
+  removed_roles: "Ids of roles.",
+  added_permissions: "Ids of permissions.",
+  removed_permissions: "Ids of permissions; one that is also added ends up removed.",
   image: "A Base64-encoded image, as a data URL or bare, of at most 6,000,000 characters.",
 };
 

@@ -123,10 +123,10 @@ function content(response: ResponseKind): { schema: JsonSchema; example: unknown
 function page(field: string, items: JsonSchema, example: unknown, hasCount: boolean) {
   const properties = {
     [field]: items,
-    max: { ...count, description: "All records that match, whatever the page" },
-    from: { ...count, description: "Index of the first record given" },
-    to: { ...count, description: "Index after the last record given; the offset of the next page" },
-    ...(hasCount ? { count: { ...count, description: "The records given" } } : {}),
+    max: { ...count, description: "All records that match, whatever the page." },
+    from: { ...count, description: "Index of the first record given." },
+    to: { ...count, description: "Index after the last record given; the offset of the next page." },
+    ...(hasCount ? { count: { ...count, description: "The records given." } } : {}),
   };
   return {
     schema: { type: "object", properties, required: Object.keys(properties), additionalProperties: false },
