@@ -1,9 +1,9 @@
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { Server } from "node:http";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser, startBrowser } from "../support/browser.ts";
 import { aContributor } from "../support/catalogue.ts";
+import { fetchFrom as fetchIn, type Init, post, servePages } from "../support/pages.ts";
 import { anAdministrator, type Person } from "../support/people.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 
@@ -18,12 +18,8 @@ let context: BrowserContext;
 
 /** An origin with an empty page. */
 async function serveAPage(): Promise<string> {
-  const server = createServer((_, response) => {
-    response.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html><title>Page</title>");
-  });
+  const { server, port } = await servePages();
   servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
   return `http://localhost:${port}`;
 }
 
@@ -62,33 +58,7 @@ async function pageOf(origin: string): Promise<Page> {
   return page;
 }
 
-interface Init {
-  readonly method?: string;
-  readonly headers?: Record<string, string>;
-  readonly body?: string;
-  readonly credentials?: "include" | "omit";
-  readonly mode?: "cors" | "no-cors";
-}
-
-/** Calls `fetch` in the page. Returns what the script can read, or the error's name if the browser blocks it. */
-const fetchFrom = (page: Page, path: string, init: Init = {}) =>
-  page.evaluate(
-    async ([url, options]) => {
-      try {
-        const response = await fetch(url, { credentials: "include", ...options });
-        return { status: response.status, body: await response.json() };
-      } catch (error) {
-        return { error: (error as Error).name };
-      }
-    },
-    [`${api}${path}`, init] as const,
-  );
-
-const json = (body: unknown): Init => ({
-  method: "POST",
-  headers: { "Content-Type": "application/json" },
-  body: JSON.stringify(body),
-});
+const fetchFrom = (page: Page, path: string, init?: Init) => fetchIn(page, `${api}${path}`, init);
 
 describe.skipIf(!hasBrowser)("A page in a real browser", () => {
   it("of the panel's origin lists, edits and deletes with the cookie, through preflights", async () => {
@@ -99,7 +69,7 @@ describe.skipIf(!hasBrowser)("A page in a real browser", () => {
       status: 200,
       body: { contributors: [{ first_name: "Before" }] },
     });
-    expect(await fetchFrom(page, `/admin-contributors/edit/${id}`, json({ first_name: "After" }))).toMatchObject({
+    expect(await fetchFrom(page, `/admin-contributors/edit/${id}`, post({ first_name: "After" }))).toMatchObject({
       status: 200,
     });
     expect(await fetchFrom(page, `/admin-contributors/id/${id}`)).toMatchObject({ body: { first_name: "After" } });
@@ -115,7 +85,7 @@ describe.skipIf(!hasBrowser)("A page in a real browser", () => {
   it("of the panel's origin reads the gateway's own errors, too", async () => {
     const page = await pageOf(panel);
 
-    expect(await fetchFrom(page, "/admin-users/update-image/1", json({ image: "x" }))).toEqual({
+    expect(await fetchFrom(page, "/admin-users/update-image/1", post({ image: "x" }))).toEqual({
       status: 503,
       body: { data: "This service is not handling file uploads.", code: 503 },
     });
@@ -126,7 +96,7 @@ describe.skipIf(!hasBrowser)("A page in a real browser", () => {
     const page = await pageOf(stranger);
 
     expect(await fetchFrom(page, "/admin-contributors?client=1")).toEqual({ error: "TypeError" });
-    expect(await fetchFrom(page, `/admin-contributors/edit/${id}`, json({ first_name: "Taken" }))).toEqual({
+    expect(await fetchFrom(page, `/admin-contributors/edit/${id}`, post({ first_name: "Taken" }))).toEqual({
       error: "TypeError",
     });
     expect(await fetchFrom(page, `/admin-contributors/delete/${id}`, { method: "DELETE" })).toEqual({
