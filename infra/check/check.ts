@@ -7,6 +7,7 @@ const root = join(import.meta.dirname, "../..");
 /** The command of each part. */
 const parts = {
   types: ["typescript/bin/tsc", "--noEmit"],
+  "types of the panel": ["typescript/bin/tsc", "--noEmit", "--project", "test/browser/panel"],
   "lint and format": ["@biomejs/biome/bin/biome", "check", "."],
   "dead code": ["knip/bin/knip.js"],
   "API document": ["@redocly/cli/bin/cli.js", "lint"],
