@@ -485,7 +485,10 @@ export interface EditContributor {
   gender?: string | null;
   /** By default `null`. */
   type?: string | null;
-  /** Addresses of web pages, http or https; `https://` is added where neither is named. */
+  /**
+   * Addresses of web pages, http or https, as strings or as a detail shows them; `https://` is added where neither
+   * is named.
+   */
   links?: (string | { url: string })[] | null;
   /** Whether public endpoints show the contributor. By default `false`. */
   public?: boolean | null;

@@ -2,21 +2,26 @@ import fc from "fast-check";
 import { arbitraryOf } from "./arbitrary-values.ts";
 import { document, type Operation, type Parameter } from "./operations.ts";
 
+/** A content type and what is sent as JSON; null for no body. */
+type Body = readonly [type: string, value: unknown] | null;
+
 /** The parameters and the body of a request. */
 export interface Values {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
-  readonly body: unknown;
+  readonly body: Body;
 }
 
 /** Requests that are valid by the OpenAPI document. */
 export function requestsTo({ parameters, requestBody }: Operation): fc.Arbitrary<Values> {
   const valuesIn = (name: Parameter["in"]) => valuesOf(parameters.filter((each) => each.in === name));
-  const schema = requestBody?.content["application/json"].schema;
+  const bodies = Object.entries(requestBody?.content ?? {}).map(([type, { schema }]) =>
+    fc.tuple(fc.constant(type), arbitraryOf(schema, document)),
+  );
   return fc.record({
     path: valuesIn("path").filter(fitsInPath),
     query: valuesIn("query"),
-    body: schema ? arbitraryOf(schema, document) : fc.constant(undefined),
+    body: bodies.length > 0 ? fc.oneof(...bodies) : fc.constant(null),
   });
 }
 
@@ -41,14 +46,15 @@ const fitsInPath = (values: Readonly<Record<string, string>>) =>
 
 /** Sends a request over HTTP, as a client would. */
 export async function send(url: string, { path, method }: Operation, values: Values, token?: string) {
+  const [type, body] = values.body ?? [];
   const target = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values.path[name] ?? ""));
   const response = await fetch(`${url}${target}?${new URLSearchParams(values.query)}`, {
     method,
     headers: {
       ...(token === undefined ? {} : { Cookie: `refreshToken=${token}` }),
-      ...(values.body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...(type === undefined ? {} : { "Content-Type": type }),
     },
-    ...(values.body === undefined ? {} : { body: JSON.stringify(values.body) }),
+    ...(type === undefined ? {} : { body: JSON.stringify(body) }),
   });
   return { status: response.status, body: await response.json() };
 }

@@ -20,7 +20,7 @@ export interface Operation {
   readonly method: string;
   readonly security: readonly unknown[];
   readonly parameters: readonly Parameter[];
-  readonly requestBody?: { readonly content: { readonly "application/json": { readonly schema: Json } } };
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Json }>> };
   readonly responses: Readonly<Record<string, Response>>;
 }
 

@@ -19,6 +19,7 @@ describe("The check of every test's answers", () => {
     checking("publishers/list", 200, { ...json, ...cached })();
     checking("publisher/random", 200, { ...json, ...never })();
     checking("publisher/slug", 304, { ...cached, ETag: 'W/"x"' })();
+    checking("admin-roles/add", 200, { ...json, ...never, Location: "/admin-roles/id/7" })();
   });
 
   it.each([
@@ -52,6 +53,10 @@ describe("The check of every test's answers", () => {
     ["an administrative answer that may be cached", "admin-roles/list", 200, { ...json, ...cached }],
     ["an error that may be cached", "publisher/slug", 404, { ...json, ...cached }],
     ["a public answer that may not be cached", "publishers/list", 200, { ...json, ...never }],
+    ["an addition without a Location", "admin-roles/add", 200, { ...json, ...never }],
+    ["the Location of nothing", "admin-roles/add", 200, { ...json, ...never, Location: "/admin-roles/id/null" }],
+    ["an error with a Location", "admin-roles/add", 409, { ...json, ...never, Location: "/admin-roles/id/7" }],
+    ["an edit with a Location", "admin-roles/edit", 200, { ...json, ...never, Location: "/admin-roles/id/7" }],
   ])("refuses %s", (_, name, status, headers) => {
     expect(checking(name, status, headers)).toThrow();
   });

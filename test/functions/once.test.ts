@@ -34,6 +34,26 @@ describe("A request with an Idempotency-Key", () => {
     expect(await countOf(role)).toBe(1);
   });
 
+  it.each([
+    ["admin-contributors/add", "contributors", "first_name"],
+    ["admin-roles/add", "roles", "name"],
+    ["admin-permissions/add", "permissions", "name"],
+  ])("gets the path of what %s added, again after that has been deleted", async (endpoint, table, column) => {
+    const added = name();
+    const add = async () => {
+      const body = { [column]: added, description: "d" };
+      const reply = await stack.call(endpoint, { as: administrator.token, body, headers: keyed(added) });
+      return reply.headers.get("Location");
+    };
+    const first = await add();
+    const [{ id = 0 } = {}] = await stack.sql<{ id: number }[]>`
+      select id from ${identifier(table)} where ${identifier(column)} = ${added}
+    `;
+    await stack.sql`delete from ${identifier(table)} where id = ${id}`;
+
+    expect([first, await add()]).toEqual(Array(2).fill(`/admin-${table}/id/${id}`));
+  });
+
   it("is done once and gets the same answer when it is sent fifty times at once", async () => {
     for (let round = 0; round < rounds; round++) {
       const contributor = await aContributor(stack.sql);

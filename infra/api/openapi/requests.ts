@@ -30,7 +30,8 @@ const meanings: Readonly<Record<string, string>> = {
   lock: "`none` shows the record without taking its edit lock, or renewing it.",
   role: "Only users with the role of this id.",
   public: "Whether public endpoints show the contributor.",
-  links: "Addresses of web pages, http or https; `https://` is added where neither is named.",
+  links:
+    "Addresses of web pages, http or https, as strings or as a detail shows them; `https://` is added where neither is named.",
   added_aliases: "Names, as text or as objects with a `name`.",
   removed_aliases: "Ids of aliases, or objects with an `id`.",
   added_descriptions: "Languages by their English names or two-letter codes.",

@@ -90,6 +90,21 @@ describe("POST /admin-contributors/edit/{id}", () => {
     expect(await detail(other)).toMatchObject({ aliases: [{ id: other.alias }], relations: [{ id: other.relation }] });
   });
 
+  it("answers 200 to links as strings and as the objects that the detail shows, and keeps them as they were", async () => {
+    const contributor = await aFullContributor();
+    const [one, other] = ["https://example.com/a?b=%C3%A9", "http://www.example.org"];
+    await edit(contributor.id, { first_name: name(), links: [{ url: one }, other, { url: `${other}/`, domain: 5 }] });
+    const { links, first_name } = await detail(contributor);
+    expect(links).toEqual([
+      { url: one, domain: "example.com" },
+      { url: other, domain: "example.org" },
+    ]);
+
+    await edit(contributor.id, { first_name, links });
+
+    expect((await detail(contributor)).links).toEqual(links);
+  });
+
   it("answers 200 and sets missing fields to their defaults", async () => {
     const contributor = await aFullContributor();
     await edit(contributor.id, { first_name: name(), links: ["https://example.com"], public: true });
@@ -151,6 +166,9 @@ describe("POST /admin-contributors/edit/{id}", () => {
     ["links", "https://example.com"],
     ["links", ["javascript:alert(1)"]],
     ["links", ["ftp://example.com"]],
+    ["links", [{ url: "javascript:alert(1)" }]],
+    ["links", [{ domain: "example.com" }]],
+    ["links", [null]],
     ["links", ["https://"]],
     ["links", [""]],
     ["links", Array.from({ length: 51 }, (_, number) => `https://example.com/${number}`)],
