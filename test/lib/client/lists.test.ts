@@ -164,6 +164,14 @@ describe("A stream of a list", () => {
     }
   });
 
+  it("throws when there are fewer records than the list says", async () => {
+    const text = JSON.stringify({ contributors: [{ id: 1 }], max: 9, from: 3, to: 5 });
+
+    const read = taken(reading(text, 50).colophon.stream("/contributors", { query }));
+
+    await expect(read).rejects.toThrow("The list has broken off");
+  });
+
   it("throws when the service breaks it off", async () => {
     stack.dataApi.calls.length = 0;
     stack.dataApi.intercept(({ number }) =>

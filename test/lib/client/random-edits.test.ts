@@ -1,0 +1,182 @@
+import { randomUUID } from "node:crypto";
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { AdminContributor, Colophon, ContributorForm, Opened } from "../../../lib/client/index.js";
+import { useAdministrator } from "../../support/callers.ts";
+import { aContributor } from "../../support/catalogue.ts";
+import { clientFor } from "../../support/client.ts";
+import { useStack } from "../../support/stack.ts";
+
+const edits = 1_000;
+const stack = useStack();
+const editors = [useAdministrator(stack), useAdministrator(stack), useAdministrator(stack)];
+let target: number;
+let others: readonly number[];
+
+beforeAll(async () => {
+  target = (await aContributor(stack.sql)).id;
+  others = await Promise.all(Array.from({ length: 8 }, async () => (await aContributor(stack.sql)).id));
+});
+
+/** A form that shows what a detail has. Elements that a person adds have no id. */
+type Form = Required<AdminContributor>;
+type Kind = "aliases" | "descriptions" | "relations";
+
+const lines = ["", "Uno", "née", "日本", "👩‍👩‍👧", '"{}"', "null", "\\"];
+const texts = ["Text", "two\nlines", "a\tb", "0", "日本\n\n👩‍👩‍👧"];
+const pick = <Item>(items: readonly [Item, ...Item[]] | readonly Item[], seed: number) =>
+  items[seed % items.length] as Item;
+const remove = (items: unknown[], seed: number) => void items.splice(seed % 4, 2);
+const add = <Item>(items: Item[], item: Omit<Item, "id">) => void items.push(item as Item);
+const modify = <Item>(items: Item[], seed: number, fields: Partial<Item>) => {
+  if (items.length > 0) Object.assign(pick(items, seed) as object, fields);
+};
+
+/** What a person may do with the form. */
+const touches: Record<string, (form: Form, seed: number) => void> = {
+  "rename it": (form) => Object.assign(form, { first_name: `Name ${randomUUID()}` }),
+  "set the last name": (form, seed) => Object.assign(form, { last_name: pick(lines, seed) }),
+  "set the gender": (form, seed) => Object.assign(form, { gender: pick(lines, seed) }),
+  "set the type": (form, seed) => Object.assign(form, { type: pick(lines, seed) }),
+  "publish it, or not": (form) => Object.assign(form, { public: !form.public }),
+  "add a link": ({ links }, seed) => void links.push({ url: `https://example.com/${seed}`, domain: "" }),
+  "remove links": ({ links }, seed) => remove(links, seed),
+  "add an alias": ({ aliases }, seed) => add(aliases, { name: `Alias ${seed}` }),
+  "remove aliases": ({ aliases }, seed) => remove(aliases, seed),
+  "rename an alias": ({ aliases }, seed) => modify(aliases, seed, { name: `Alias ${seed}` }),
+  "add a description": ({ descriptions }, seed) =>
+    add(descriptions, { description: pick(texts, seed), language: "English", source: pick(lines, seed) }),
+  "remove descriptions": ({ descriptions }, seed) => remove(descriptions, seed),
+  "describe otherwise": ({ descriptions }, seed) => modify(descriptions, seed, { description: pick(texts, seed) }),
+  "translate a description": ({ descriptions }, seed) =>
+    modify(descriptions, seed, { language: pick(["German", "French", "Klingon"], seed) }),
+  "cite a source": ({ descriptions }, seed) => modify(descriptions, seed, { source: pick(lines, seed) }),
+  "add a relation": ({ relations }, seed) =>
+    void relations.push({ relation_id: pick(others, seed), relation_type: `type ${seed % 5}` } as Form["relations"][0]),
+  "remove relations": ({ relations }, seed) => remove(relations, seed),
+  "relate to another": ({ relations }, seed) => modify(relations, seed, { relation_id: pick(others, seed) }),
+  "relate otherwise": ({ relations }, seed) => modify(relations, seed, { relation_type: `type ${seed % 5}` }),
+};
+
+/** What a panel makes of its form. */
+const panels: Record<string, (form: Form, opened: Form) => ContributorForm> = {
+  "sends it as it is": (form) => form,
+  "has null for what is empty, and strings for links and aliases": (form) => ({
+    ...form,
+    last_name: form.last_name || null,
+    gender: form.gender || null,
+    type: form.type || null,
+    links: form.links.map(({ url }) => url),
+    aliases: form.aliases.map(({ name }) => name),
+  }),
+  "has only the fields that a person has touched": (form, opened) =>
+    Object.fromEntries(
+      Object.entries(form).filter(
+        ([name, value]) => JSON.stringify(value) !== JSON.stringify(opened[name as keyof Form]),
+      ),
+    ),
+};
+
+const editor = fc.record({
+  touched: fc.array(fc.tuple(fc.constantFrom(...Object.keys(touches)), fc.nat(1_000_000)), { maxLength: 4 }),
+  panel: fc.constantFrom(...Object.keys(panels)),
+});
+
+async function open(): Promise<Opened<Form>> {
+  const { data, version, error } = await clientFor(stack, editors[0]).GET("/admin-contributors/id/{id}", {
+    path: { id: target },
+    query: { include: "type,public", lock: "none" },
+  });
+  if (error) throw new Error(error.data);
+  return { data: data as Form, version };
+}
+
+/** Saves a form; after a conflict its changes are made to what somebody else has saved. */
+async function save(colophon: Colophon, opened: Opened<Form>, form: ContributorForm): Promise<void> {
+  let result = await colophon.editContributor(opened, form);
+  while (result.status === "conflict") {
+    result = await colophon.editContributor(opened, form, { onto: result.current });
+  }
+  expect(result).toEqual({ status: "saved" });
+}
+
+/** A value is as it was, or as one of those who have touched it has left it. */
+function expectOneOf(before: unknown, after: unknown, forms: readonly unknown[]): void {
+  const changed = forms.filter((value) => JSON.stringify(value) !== JSON.stringify(before));
+  expect(changed.length > 0 ? changed : [before]).toContainEqual(after);
+}
+
+/** An element is there unless somebody has removed it, and the new ones are those that were added. */
+function expectElements(kind: Kind, names: readonly string[], before: Form, after: Form, forms: readonly Form[]): void {
+  type Element = Record<string, unknown>;
+  const elementsOf = (form: Form) => form[kind] as unknown as Element[];
+  const valuesOf = (element: Element) => JSON.stringify(names.map((name) => element[name]));
+  const find = (form: Form, { id }: Element) => elementsOf(form).find((element) => element.id === id);
+  // An alias is its name: a renamed one is another.
+  const isRenamed = (element: Element, old: Element) => kind === "aliases" && element.name !== old.name;
+  const isOld = (element: Element) => {
+    const old = find(before, element);
+    return old !== undefined && !isRenamed(element, old);
+  };
+
+  for (const old of elementsOf(before)) {
+    const versions = forms.map((form) => find(form, old)).filter((element) => element && !isRenamed(element, old));
+    const saved = find(after, old);
+    expect(saved !== undefined).toBe(versions.length === forms.length);
+    if (saved)
+      for (const name of names)
+        expectOneOf(
+          old[name],
+          saved[name],
+          versions.map((element) => element?.[name]),
+        );
+  }
+  const added = forms.flatMap((form) =>
+    elementsOf(form)
+      .filter((element) => !isOld(element))
+      .map(valuesOf),
+  );
+  const isNew = (element: Element) => find(before, element) === undefined;
+  expect(elementsOf(after).filter(isNew).map(valuesOf).sort()).toEqual(added.sort());
+}
+
+describe("A thousand random edits", () => {
+  it("change no field that was not touched, beside two other editors", { timeout: 600_000 }, async () => {
+    let count = 0;
+    const round = async (inputs: readonly { touched: readonly [string, number][]; panel: string }[]) => {
+      const opened = await open();
+      const before = structuredClone(opened);
+      const forms = inputs.map(({ touched }) => {
+        const form = structuredClone(opened.data);
+        for (const [touch, seed] of touched) touches[touch]?.(form, seed);
+        return form;
+      });
+
+      await Promise.all(
+        inputs.map(({ panel }, index) =>
+          save(clientFor(stack, editors[index]), opened, panels[panel]?.(forms[index] as Form, opened.data) ?? {}),
+        ),
+      );
+
+      const { data: after } = await open();
+      expect(opened).toEqual(before);
+      for (const name of ["id", "slug", "image", "first_name", "last_name", "gender", "type", "public"] as const)
+        expectOneOf(
+          opened.data[name],
+          after[name],
+          forms.map((form) => form[name]),
+        );
+      const urls = (form: Form) => [...new Set(form.links.map(({ url }) => url))];
+      expectOneOf(urls(opened.data), urls(after), forms.map(urls));
+      expectElements("aliases", ["name"], opened.data, after, forms);
+      expectElements("descriptions", ["description", "language", "source"], opened.data, after, forms);
+      expectElements("relations", ["relation_id", "relation_type"], opened.data, after, forms);
+      count += inputs.length;
+    };
+
+    const inputs = fc.tuple(editor, editor, editor);
+    await fc.assert(fc.asyncProperty(inputs, round), { numRuns: Math.ceil(edits / editors.length) });
+
+    expect(count).toBeGreaterThanOrEqual(edits);
+  });
+});
