@@ -792,7 +792,7 @@ export interface Session {
     /** Its address, or null. */
     profile_image: string | null;
   };
-  /** Those of the fifteen that they hold. */
+  /** The keys of those of the fifteen that the user holds. */
   permissions: (
     | "view-users"
     | "edit-users"
@@ -810,7 +810,7 @@ export interface Session {
     | "edit-contributors"
     | "delete-contributors"
   )[];
-  /** ISO 8601 in UTC: `2026-11-20T10:15:00.000Z`. */
+  /** When the session ends, unless it is revoked before. */
   expires: string;
 }
 

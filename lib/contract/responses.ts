@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { permissions } from "./permissions.ts";
 
 /*
- * The records of the interface ("Resources and their fields"), and of what is beyond it. An unknown field is an error. Tests and documents use
- * these schemas; functions use only their types.
+ * The records of the interface ("Resources and their fields"), and of what is beyond it. An unknown field is an error.
+ * Tests and documents use these schemas; functions use only their types.
  */
 
 /** A field with what it means, for documents and types. */
@@ -26,8 +26,11 @@ export const Envelope = z.strictObject({ data: z.string(), code: z.int() });
 
 export const Session = z.strictObject({
   user: z.strictObject({ id, slug, username: z.string(), profile_image: urlOrNull }),
-  permissions: field(z.array(z.enum(Object.keys(permissions))), "Those of the fifteen that they hold."),
-  expires: instant,
+  permissions: field(
+    z.array(z.enum(Object.keys(permissions))),
+    "The keys of those of the fifteen that the user holds.",
+  ),
+  expires: field(instant, "When the session ends, unless it is revoked before."),
 });
 
 export const Slug = field(z.string().check(z.minLength(1)), "What stands for a record in addresses.");

@@ -10,13 +10,15 @@ import { errorsOf } from "../support/contract.ts";
 import { operations, refusingOperations } from "./operations.ts";
 
 const document = openApiDocument();
+const declarations = Object.values(resources).flatMap((each) => Object.entries(each));
+
 describe("The OpenAPI document", () => {
   it("matches the declarations (else run npm run openapi)", async () => {
     expect(await readFile(documentFile, "utf8")).toBe(openApiText());
   });
 
   it("has an operation for each declaration, by its name", () => {
-    const names = Object.values(resources).flatMap((each) => Object.keys(each));
+    const names = declarations.map(([name]) => name);
     expect(operations.map(({ operationId }) => operationId).sort()).toEqual(names.sort());
     expect(operations).toHaveLength(endpoints.length);
   });
@@ -35,12 +37,29 @@ describe("The OpenAPI document", () => {
   });
 
   it("has the permission of every declaration with one, and the cookie of all that are not public", () => {
-    for (const [name, declaration] of Object.values(resources).flatMap((each) => Object.entries(each))) {
+    for (const [name, declaration] of declarations) {
       const operation = operations.find(({ operationId }) => operationId === name);
       expect(operation?.["x-permission"]).toBe(declaration.permission);
       expect(operation?.security).toEqual(isPublic(declaration) ? [] : [{ refreshToken: [] }]);
       if (declaration.permission) expect(operation?.description).toContain(`\`${declaration.permission}\``);
     }
+  });
+
+  it("marks what is beyond the interface, and nothing else, and has a section about it", () => {
+    for (const { operationId, tags, ...operation } of [...operations, ...refusingOperations])
+      expect([operationId, operation["x-extension"] ?? false]).toEqual([
+        operationId,
+        tags[0] === "Beyond the interface",
+      ]);
+
+    for (const [name, { extensionQuery = {}, mergePatch = false }] of declarations) {
+      const { parameters = [], requestBody } = operations.find(({ operationId }) => operationId === name) ?? {};
+      const marked = parameters.filter((each) => each["x-extension"]);
+      expect([name, marked.map((each) => each.name)]).toEqual([name, Object.keys(extensionQuery)]);
+      for (const { description } of marked) expect(description).toMatch(/^Beyond the interface: ./);
+      expect([name, JSON.stringify(requestBody ?? {}).includes('"x-extension":true')]).toEqual([name, mergePatch]);
+    }
+    expect(document.info.description).toContain("\n## Beyond the interface\n");
   });
 
   it("has the headers of changes, and the ETag of records with a version", () => {
@@ -121,7 +140,7 @@ describe("The OpenAPI document", () => {
   });
 
   it("has every error that a test lets pass", () => {
-    for (const [name, declaration] of Object.values(resources).flatMap((each) => Object.entries(each))) {
+    for (const [name, declaration] of declarations) {
       const operation = operations.find(({ operationId }) => operationId === name);
       const text = JSON.stringify({ operation, common: document.components.responses });
       for (const error of errorsOf(declaration)) {

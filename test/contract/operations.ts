@@ -9,13 +9,16 @@ export interface Parameter {
   readonly description?: string;
   readonly allowEmptyValue?: boolean;
   readonly schema: Json;
+  readonly "x-extension"?: true;
 }
 
 /** An operation of the OpenAPI document, as a client reads it. */
 export interface Operation {
   readonly operationId: string;
   readonly description: string;
+  readonly tags: readonly string[];
   readonly "x-permission"?: string;
+  readonly "x-extension"?: true;
   readonly path: string;
   readonly method: string;
   readonly security: readonly unknown[];

@@ -19,7 +19,7 @@ const tags: Readonly<Record<string, string>> = {
   "Administrative contributors": "Authors, artists and similar persons, unpublished ones included.",
   "Public contributors": "The published ones, as the website shows them.",
   "Public publishers": "Publishing houses and what they published.",
-  [beyond]: "What panels need besides.",
+  [beyond]: "What panels need besides. Other operations say what they have beyond the interface.",
 };
 
 /** The OpenAPI document of the interface, made from its declarations. */
@@ -117,6 +117,7 @@ function operationWithoutParameter({ tag, name, declaration }: NamedDeclaration)
     tags: [tag],
     summary: `Says that the ${missing} is missing`,
     description: `The path of \`${name}\` without its \`${missing}\`: it does nothing.`,
+    ...markOf(tag),
     // The reference page does not show operations that do nothing.
     "x-scalar-ignore": true,
     security: isPublic(declaration) ? [] : [{ refreshToken: [] }],
@@ -137,13 +138,16 @@ function operation({ tag, name, declaration }: NamedDeclaration) {
         ? "Needs a session, and no permission."
         : "Needs no permission.",
     ...(permission ? { "x-permission": permission } : {}),
-    ...(tag === beyond ? { "x-extension": true } : {}),
+    ...markOf(tag),
     security: isPublic(declaration) ? [] : [{ refreshToken: [] }],
     parameters: parametersOf(declaration),
     ...(requestBody ? { requestBody } : {}),
     responses: responsesOf(declaration),
   };
 }
+
+/** Marks the endpoints that the interface does not have. */
+const markOf = (tag: string) => (tag === beyond ? { "x-extension": true } : {});
 
 /** The schemas of all answers except the envelope, which each operation defines with its messages. */
 function schemas() {
