@@ -181,8 +181,9 @@ export interface Colophon extends Calls {
 
   /**
    * Saves what a form has changed of a contributor since it was opened, and nothing else: if somebody else has changed it
-   * meanwhile, this is a conflict. It frees the caller's edit lock, also if nothing has changed. A form with `type` and
-   * `public` needs a detail that was opened with `include: "type,public"`.
+   * meanwhile, this is a conflict. It frees the caller's edit lock, also if nothing has changed.
+   * @throws {TypeError} for a form with `type` or `public` if the record was opened without `include: "type,public"`, since
+   *   nobody knows then whether they have changed
    */
   editContributor(
     opened: Opened<AdminContributor>,

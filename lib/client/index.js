@@ -93,10 +93,9 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
 }
 
 export class RequestFailed extends Error {
-  name = "RequestFailed";
   constructor(error, response) {
     super(error.data);
-    Object.assign(this, { error, response });
+    Object.assign(this, { name: "RequestFailed", error, response });
   }
 }
 
@@ -195,6 +194,8 @@ async function* recordsOf(body) {
 
 /** What an edit of a contributor sends: fields as they are now, and elements that are new, gone or other. */
 function contributorPatch(opened, form, current) {
+  const unread = ["type", "public"].find((name) => !(name in opened) && !isEmpty(form[name]));
+  if (unread) throw new TypeError(`The contributor was opened without "${unread}", so nobody knows if it has changed`);
   const { links = opened.links } = form;
   const [former, latest] = [opened.links, links || []].map((all) => all.map((link) => link.url ?? link));
   return {

@@ -291,6 +291,15 @@ describe("An edit of a contributor", () => {
     expect(await editAs(administrator)).toEqual({ status: "refused", error });
   });
 
+  it.each([{ public: false }, { type: "author" }])("throws for %j if the record was opened without", async (form) => {
+    const { id } = await aFullContributor();
+    const colophon = clientFor(stack, administrator);
+    const opened = await open(colophon, id, false);
+
+    await expect(colophon.editContributor(opened, { ...opened.data, ...form })).rejects.toThrow(TypeError);
+    expect((await open(colophon, id)).data).toEqual({ ...opened.data, type: "author and artist", public: true });
+  });
+
   it("throws for a record without its version, since nobody would see a conflict", async () => {
     const { id } = await aContributor(stack.sql);
     const { data } = await open(clientFor(stack, administrator), id);
