@@ -1,294 +1,226 @@
 // Printed from the declarations in lib/contract by `npm run openapi`.
 import type { BodyOrPatch, Options, Result } from "./index.js";
 
-/** Every call, by method and path. */
+/** Every call, by method and path. What it needs is a permission of the caller's. */
 export interface Calls {
   // Users
 
-  /** Lists users with their roles and who is editing them. Needs the permission `view-users`. */
+  /** Lists users with their roles and who is editing them. Needs `view-users`. */
   GET(
     path: "/admin-users",
     options?: Options<{ query?: ListUsersQuery }>,
-  ): Promise<Result<UserList, AdminErrors<keyof ListUsersQuery>>>;
+  ): Call<UserList, AdminErrors<keyof ListUsersQuery>>;
 
-  /** Shows a user; opens an edit lock for callers who may edit. Needs the permission `view-users`. */
+  /** Shows a user; opens an edit lock for callers who may edit. Needs `view-users`. */
   GET(
     path: "/admin-users/id/{id}",
-    options: Options<{ path: { id: number }; query?: GetUserQuery }>,
-  ): Promise<Result<User, AdminErrors<keyof GetUserQuery> | Failure<404, "User not found">, { version: string }>>;
+    options: ById<{ query?: GetUserQuery }>,
+  ): Call<User, AdminErrors<keyof GetUserQuery> | Failure<404, "User not found">, { version: string }>;
 
-  /**
-   * Changes a user's name, age verification and roles. Needs the permission `edit-users`.
-   * 403, too, if an added role, or the default role in place of the last one, has a permission that the caller
-   * lacks; or if the user outranks the caller; or if the Administrator role is removed by a caller who does not have
-   * it, or from its last user.
-   */
+  /** Changes a user's name, age verification and roles. Needs `edit-users`. */
   POST(
     path: "/admin-users/edit/{id}",
-    options: Options<{ path: { id: number } } & BodyOrPatch<EditUser>>,
-  ): Promise<
-    Result<
-      Done<"User updated">,
-      | VersionedErrors<keyof EditUser>
-      | BodyErrors
-      | Failure<404, "User not found">
-      | Failure<409, "Username already taken">
-    >
+    options: ById<BodyOrPatch<EditUser>>,
+  ): Call<
+    Done<"User updated">,
+    | VersionedErrors<keyof EditUser>
+    | BodyErrors
+    | Failure<404, "User not found">
+    | Failure<409, "Username already taken">
   >;
 
-  /**
-   * Logs a user out by revoking their refresh tokens. Needs the permission `edit-users`.
-   * 403, too, if the user outranks the caller.
-   */
+  /** Logs a user out by revoking their refresh tokens. Needs `edit-users`. */
   POST(
     path: "/admin-users/logout/{id}",
-    options: Options<{ path: { id: number } }>,
-  ): Promise<Result<Done<"User logged out">, VersionedErrors | Failure<404, "User not found">>>;
+    options: ById,
+  ): Call<Done<"User logged out">, VersionedErrors | Failure<404, "User not found">>;
 
-  /**
-   * Sets a user's profile image. Needs the permission `edit-users`.
-   * 403, too, if the user outranks the caller.
-   */
+  /** Sets a user's profile image. Needs `edit-users`. */
   POST(
     path: "/admin-users/update-image/{id}",
-    options: Options<{ path: { id: number }; body: UpdateUserImage }>,
-  ): Promise<
-    Result<
-      Done<"Profile image updated">,
-      | VersionedErrors<keyof UpdateUserImage>
-      | BodyErrors
-      | Failure<404, "User not found">
-      | Failure<503, "This service is not handling file uploads.">
-    >
+    options: ById<{ body: UpdateUserImage }>,
+  ): Call<
+    Done<"Profile image updated">,
+    | VersionedErrors<keyof UpdateUserImage>
+    | BodyErrors
+    | Failure<404, "User not found">
+    | Failure<503, "This service is not handling file uploads.">
   >;
 
-  /**
-   * Removes a user's profile image. Needs the permission `edit-users`.
-   * 403, too, if the user outranks the caller.
-   */
+  /** Removes a user's profile image. Needs `edit-users`. */
   DELETE(
     path: "/admin-users/delete-image/{id}",
-    options: Options<{ path: { id: number } }>,
-  ): Promise<
-    Result<
-      Done<"Profile image deleted">,
-      VersionedErrors | Failure<404, "User not found"> | Failure<503, "This service is not handling file uploads.">
-    >
+    options: ById,
+  ): Call<
+    Done<"Profile image deleted">,
+    VersionedErrors | Failure<404, "User not found"> | Failure<503, "This service is not handling file uploads.">
   >;
 
-  /**
-   * Deletes a user and all that belongs to them. Needs the permission `delete-users`.
-   * 403, too, if the user outranks the caller; or if the user has the Administrator role, and the caller does not,
-   * or nobody else does.
-   */
+  /** Deletes a user and all that belongs to them. Needs `delete-users`. */
   DELETE(
     path: "/admin-users/delete/{id}",
-    options: Options<{ path: { id: number } }>,
-  ): Promise<Result<Done<"User deleted">, VersionedErrors | Failure<404, "User not found">>>;
+    options: ById,
+  ): Call<Done<"User deleted">, VersionedErrors | Failure<404, "User not found">>;
 
   // Roles
 
-  /** Lists roles with the number of their permissions and users. Needs the permission `view-roles`. */
-  GET(path: "/admin-roles", options?: Options): Promise<Result<RoleList, AdminErrors>>;
+  /** Lists roles with the number of their permissions and users. Needs `view-roles`. */
+  GET(path: "/admin-roles", options?: Options): Call<RoleList, AdminErrors>;
 
-  /** Shows a role with its permissions. Needs the permission `view-roles`. */
+  /** Shows a role with its permissions. Needs `view-roles`. */
   GET(
     path: "/admin-roles/id/{id}",
-    options: Options<{ path: { id: number } }>,
-  ): Promise<Result<Role, AdminErrors | Failure<404, "Role not found">, { version: string }>>;
+    options: ById,
+  ): Call<Role, AdminErrors | Failure<404, "Role not found">, { version: string }>;
 
-  /** Adds a role without permissions. Needs the permission `add-roles`. */
+  /** Adds a role without permissions. Needs `add-roles`. */
   POST(
     path: "/admin-roles/add",
     options: Options<{ body: AddRole }>,
-  ): Promise<
-    Result<
-      Done<"Role added">,
-      ChangeErrors<keyof AddRole> | BodyErrors | Failure<409, "Role with the same name already exists">,
-      { created: number }
-    >
+  ): Call<
+    Done<"Role added">,
+    ChangeErrors<keyof AddRole> | BodyErrors | Failure<409, "Role with the same name already exists">,
+    { created: number }
   >;
 
-  /**
-   * Changes a role's name, description and permissions. Needs the permission `edit-roles`.
-   * 403, too, if an added permission is one that the caller lacks; or if a removed permission is one that a user who
-   * outranks the caller has through this role alone; or if it is the Administrator role, and the caller does not
-   * have it, or a permission is removed from it.
-   */
+  /** Changes a role's name, description and permissions. Needs `edit-roles`. */
   POST(
     path: "/admin-roles/edit/{id}",
-    options: Options<{ path: { id: number }; body: EditRole }>,
-  ): Promise<
-    Result<
-      Done<"Role updated">,
-      | VersionedErrors<keyof EditRole>
-      | BodyErrors
-      | Failure<404, "Role not found">
-      | Failure<409, "Role with the same name already exists">
-    >
+    options: ById<{ body: EditRole }>,
+  ): Call<
+    Done<"Role updated">,
+    | VersionedErrors<keyof EditRole>
+    | BodyErrors
+    | Failure<404, "Role not found">
+    | Failure<409, "Role with the same name already exists">
   >;
 
-  /**
-   * Deletes a role; users who held only this one get the default role. Needs the permission `delete-roles`.
-   * 403, too, if users would get the default role, which has a permission that the caller lacks; or if a user who
-   * outranks the caller has a permission through this role alone; or if it is the Administrator role.
-   */
+  /** Deletes a role; users who held only this one get the default role. Needs `delete-roles`. */
   DELETE(
     path: "/admin-roles/delete/{id}",
-    options: Options<{ path: { id: number } }>,
-  ): Promise<
-    Result<
-      Done<"Role deleted">,
-      VersionedErrors | Failure<404, "Role not found"> | Failure<405, "Cannot delete default role">
-    >
+    options: ById,
+  ): Call<
+    Done<"Role deleted">,
+    VersionedErrors | Failure<404, "Role not found"> | Failure<405, "Cannot delete default role">
   >;
 
   // Permissions
 
-  /** Lists permissions. Needs the permission `view-permissions`. */
-  GET(path: "/admin-permissions", options?: Options): Promise<Result<PermissionList, AdminErrors>>;
+  /** Lists permissions. Needs `view-permissions`. */
+  GET(path: "/admin-permissions", options?: Options): Call<PermissionList, AdminErrors>;
 
-  /** Shows a permission. Needs the permission `view-permissions`. */
+  /** Shows a permission. Needs `view-permissions`. */
   GET(
     path: "/admin-permissions/id/{id}",
-    options: Options<{ path: { id: number } }>,
-  ): Promise<Result<Permission, AdminErrors | Failure<404, "Permission not found">, { version: string }>>;
+    options: ById,
+  ): Call<Permission, AdminErrors | Failure<404, "Permission not found">, { version: string }>;
 
-  /** Adds a permission for other services to use; it opens nothing here. Needs the permission `add-permissions`. */
+  /** Adds a permission for other services to use; it opens nothing here. Needs `add-permissions`. */
   POST(
     path: "/admin-permissions/add",
     options: Options<{ body: AddPermission }>,
-  ): Promise<
-    Result<
-      Done<"Permission added">,
-      ChangeErrors<keyof AddPermission> | BodyErrors | Failure<409, "Permission with the same name already exists">,
-      { created: number }
-    >
+  ): Call<
+    Done<"Permission added">,
+    ChangeErrors<keyof AddPermission> | BodyErrors | Failure<409, "Permission with the same name already exists">,
+    { created: number }
   >;
 
-  /**
-   * Renames and describes a permission; what it opens stays the same. Needs the permission `edit-permissions`.
-   * 403, too, if the caller lacks the permission.
-   */
+  /** Renames and describes a permission; what it opens stays the same. Needs `edit-permissions`. */
   POST(
     path: "/admin-permissions/edit/{id}",
-    options: Options<{ path: { id: number }; body: EditPermission }>,
-  ): Promise<
-    Result<
-      Done<"Permission updated">,
-      | VersionedErrors<keyof EditPermission>
-      | BodyErrors
-      | Failure<404, "Permission not found">
-      | Failure<409, "Permission with the same name already exists">
-    >
+    options: ById<{ body: EditPermission }>,
+  ): Call<
+    Done<"Permission updated">,
+    | VersionedErrors<keyof EditPermission>
+    | BodyErrors
+    | Failure<404, "Permission not found">
+    | Failure<409, "Permission with the same name already exists">
   >;
 
-  /**
-   * Takes a permission from every role and deletes it. Needs the permission `delete-permissions`.
-   * 403, too, if the caller lacks the permission; or if the Administrator role has the permission, and the caller
-   * does not have that role.
-   */
+  /** Takes a permission from every role and deletes it. Needs `delete-permissions`. */
   DELETE(
     path: "/admin-permissions/delete/{id}",
-    options: Options<{ path: { id: number } }>,
-  ): Promise<Result<Done<"Permission deleted">, VersionedErrors | Failure<404, "Permission not found">>>;
+    options: ById,
+  ): Call<Done<"Permission deleted">, VersionedErrors | Failure<404, "Permission not found">>;
 
   // Administrative contributors
 
-  /**
-   * Lists a client's contributors, unpublished ones included, with who is editing them. Needs the permission
-   * `view-contributors`.
-   */
+  /** Lists a client's contributors, unpublished ones included, with who is editing them. Needs `view-contributors`. */
   GET(
     path: "/admin-contributors",
     options: Options<{ query: ListAdminContributorsQuery }>,
-  ): Promise<Result<AdminContributorList, AdminErrors<keyof ListAdminContributorsQuery>>>;
+  ): Call<AdminContributorList, AdminErrors<keyof ListAdminContributorsQuery>>;
 
-  /** Shows a contributor; opens an edit lock for callers who may edit. Needs the permission `view-contributors`. */
+  /** Shows a contributor; opens an edit lock for callers who may edit. Needs `view-contributors`. */
   GET(
     path: "/admin-contributors/id/{id}",
-    options: Options<{ path: { id: number }; query?: GetAdminContributorQuery }>,
-  ): Promise<
-    Result<
-      AdminContributor,
-      AdminErrors<keyof GetAdminContributorQuery> | Failure<404, "Contributor not found">,
-      { version: string }
-    >
+    options: ById<{ query?: GetAdminContributorQuery }>,
+  ): Call<
+    AdminContributor,
+    AdminErrors<keyof GetAdminContributorQuery> | Failure<404, "Contributor not found">,
+    { version: string }
   >;
 
-  /**
-   * Adds a contributor, not yet published; shared by all clients unless one is named. Needs the permission
-   * `add-contributors`.
-   */
+  /** Adds a contributor, not yet published; shared by all clients unless one is named. Needs `add-contributors`. */
   POST(
     path: "/admin-contributors/add",
     options: Options<{ query?: AddContributorQuery; body: AddContributor }>,
-  ): Promise<
-    Result<
-      Done<"Contributor added">,
-      | ChangeErrors<keyof AddContributorQuery | keyof AddContributor>
-      | BodyErrors
-      | Failure<409, "Contributor with this Name exists already.">
-      | Failure<500, "An error occurred while adding the contributor">,
-      { created: number }
-    >
+  ): Call<
+    Done<"Contributor added">,
+    | ChangeErrors<keyof AddContributorQuery | keyof AddContributor>
+    | BodyErrors
+    | Failure<409, "Contributor with this Name exists already.">
+    | Failure<500, "An error occurred while adding the contributor">,
+    { created: number }
   >;
 
-  /** Changes a contributor, all fields at once. Needs the permission `edit-contributors`. */
+  /** Changes a contributor, all fields at once. Needs `edit-contributors`. */
   POST(
     path: "/admin-contributors/edit/{id}",
-    options: Options<{ path: { id: number } } & BodyOrPatch<EditContributor>>,
-  ): Promise<
-    Result<
-      Done<"Contributor updated">,
-      | VersionedErrors<keyof EditContributor>
-      | BodyErrors
-      | Failure<404, "Contributor not found">
-      | Failure<409, "Contributor with this Name exists already.">
-      | Failure<500, "An error occurred while updating the contributor">
-    >
+    options: ById<BodyOrPatch<EditContributor>>,
+  ): Call<
+    Done<"Contributor updated">,
+    | VersionedErrors<keyof EditContributor>
+    | BodyErrors
+    | Failure<404, "Contributor not found">
+    | Failure<409, "Contributor with this Name exists already.">
+    | Failure<500, "An error occurred while updating the contributor">
   >;
 
-  /** Sets a contributor's avatar. Needs the permission `edit-contributors`. */
+  /** Sets a contributor's avatar. Needs `edit-contributors`. */
   POST(
     path: "/admin-contributors/update-avatar/{id}",
-    options: Options<{ path: { id: number }; body: UpdateAvatar }>,
-  ): Promise<
-    Result<
-      Done<"Contributor avatar updated">,
-      | VersionedErrors<keyof UpdateAvatar>
-      | BodyErrors
-      | Failure<404, "Contributor not found">
-      | Failure<500, "An error occurred while updating the contributor avatar">
-      | Failure<503, "This service is not handling file uploads.">
-    >
+    options: ById<{ body: UpdateAvatar }>,
+  ): Call<
+    Done<"Contributor avatar updated">,
+    | VersionedErrors<keyof UpdateAvatar>
+    | BodyErrors
+    | Failure<404, "Contributor not found">
+    | Failure<500, "An error occurred while updating the contributor avatar">
+    | Failure<503, "This service is not handling file uploads.">
   >;
 
-  /** Removes a contributor's avatar. Needs the permission `edit-contributors`. */
+  /** Removes a contributor's avatar. Needs `edit-contributors`. */
   DELETE(
     path: "/admin-contributors/delete-avatar/{id}",
-    options: Options<{ path: { id: number } }>,
-  ): Promise<
-    Result<
-      Done<"Contributor avatar deleted">,
-      | VersionedErrors
-      | Failure<404, "Contributor not found">
-      | Failure<500, "An error occurred while deleting the contributor avatar">
-      | Failure<503, "This service is not handling file uploads.">
-    >
+    options: ById,
+  ): Call<
+    Done<"Contributor avatar deleted">,
+    | VersionedErrors
+    | Failure<404, "Contributor not found">
+    | Failure<500, "An error occurred while deleting the contributor avatar">
+    | Failure<503, "This service is not handling file uploads.">
   >;
 
-  /** Deletes a contributor and all that belongs to it. Needs the permission `delete-contributors`. */
+  /** Deletes a contributor and all that belongs to it. Needs `delete-contributors`. */
   DELETE(
     path: "/admin-contributors/delete/{id}",
-    options: Options<{ path: { id: number } }>,
-  ): Promise<
-    Result<
-      Done<"Contributor deleted">,
-      | VersionedErrors
-      | Failure<404, "Contributor not found">
-      | Failure<500, "An error occurred while deleting the contributor">
-    >
+    options: ById,
+  ): Call<
+    Done<"Contributor deleted">,
+    | VersionedErrors
+    | Failure<404, "Contributor not found">
+    | Failure<500, "An error occurred while deleting the contributor">
   >;
 
   // Public contributors
@@ -297,83 +229,80 @@ export interface Calls {
   GET(
     path: "/contributor/random",
     options: Options<{ query: GetRandomContributorQuery }>,
-  ): Promise<Result<Slug, PublicErrors<keyof GetRandomContributorQuery> | Failure<404, "No contributors found">>>;
+  ): Call<Slug, PublicErrors<keyof GetRandomContributorQuery> | Failure<404, "No contributors found">>;
 
   /** Looks up a published contributor by slug. Needs no permission. */
   GET(
     path: "/contributor/slug/{slug}",
     options: Options<{ path: { slug: string } }>,
-  ): Promise<Result<Contributor, PublicErrors | Failure<404, "Contributor not found">>>;
+  ): Call<Contributor, PublicErrors | Failure<404, "Contributor not found">>;
 
   /** Lists the works of a contributor. Needs no permission. */
   GET(
     path: "/contributor/works/{id}",
-    options: Options<{ path: { id: number }; query: ListWorksQuery }>,
-  ): Promise<Result<WorkList, PublicErrors<keyof ListWorksQuery>>>;
+    options: ById<{ query: ListWorksQuery }>,
+  ): Call<WorkList, PublicErrors<keyof ListWorksQuery>>;
 
   /** Lists the published contributors of a client. Needs no permission. */
   GET(
     path: "/contributors",
     options: Options<{ query: ListContributorsQuery }>,
-  ): Promise<Result<ContributorList, PublicErrors<keyof ListContributorsQuery>>>;
+  ): Call<ContributorList, PublicErrors<keyof ListContributorsQuery>>;
 
   // Public publishers
 
   /** Lists the series a publisher published. Needs no permission. */
   GET(
     path: "/publisher/publications/{id}",
-    options: Options<{ path: { id: number }; query: ListPublicationsQuery }>,
-  ): Promise<Result<PublicationList, PublicErrors<keyof ListPublicationsQuery>>>;
+    options: ById<{ query: ListPublicationsQuery }>,
+  ): Call<PublicationList, PublicErrors<keyof ListPublicationsQuery>>;
 
   /** Gives the slug of a random publisher of a client. Needs no permission. */
   GET(
     path: "/publisher/random",
     options: Options<{ query: GetRandomPublisherQuery }>,
-  ): Promise<Result<Slug, PublicErrors<keyof GetRandomPublisherQuery> | Failure<404, "Publisher not found">>>;
+  ): Call<Slug, PublicErrors<keyof GetRandomPublisherQuery> | Failure<404, "Publisher not found">>;
 
   /** Looks up a publisher by slug. Needs no permission. */
   GET(
     path: "/publisher/slug/{slug}",
     options: Options<{ path: { slug: string } }>,
-  ): Promise<Result<Publisher, PublicErrors | Failure<404, "Publisher not found">>>;
+  ): Call<Publisher, PublicErrors | Failure<404, "Publisher not found">>;
 
   /** Lists publishers. Needs no permission. */
   GET(
     path: "/publishers",
     options?: Options<{ query?: ListPublishersQuery }>,
-  ): Promise<Result<PublisherList, PublicErrors<keyof ListPublishersQuery>>>;
+  ): Call<PublisherList, PublicErrors<keyof ListPublishersQuery>>;
 
   // Beyond the interface
 
   /** Shows who is signed in, what they may do, and until when. Needs a session, and no permission. */
-  GET(path: "/session", options?: Options): Promise<Result<Session, PublicErrors | Failure<401, "Unauthorized">>>;
+  GET(path: "/session", options?: Options): Call<Session, PublicErrors | Failure<401, "Unauthorized">>;
 
-  /** Gives the caller's edit lock on a contributor back. Needs the permission `view-contributors`. */
+  /** Gives the caller's edit lock on a contributor back. Needs `view-contributors`. */
   DELETE(
     path: "/admin-contributors/lock/{id}",
-    options: Options<{ path: { id: number } }>,
-  ): Promise<Result<Done<"Lock released">, VersionedErrors | Failure<404, "Contributor not found">>>;
+    options: ById,
+  ): Call<Done<"Lock released">, VersionedErrors | Failure<404, "Contributor not found">>;
 
-  /** Gives the caller's edit lock on a user back. Needs the permission `view-users`. */
+  /** Gives the caller's edit lock on a user back. Needs `view-users`. */
   DELETE(
     path: "/admin-users/lock/{id}",
-    options: Options<{ path: { id: number } }>,
-  ): Promise<Result<Done<"Lock released">, VersionedErrors | Failure<404, "User not found">>>;
+    options: ById,
+  ): Call<Done<"Lock released">, VersionedErrors | Failure<404, "User not found">>;
 
   // What the compiler explains when none of these fits a call; a path may be one of several here.
-  GET<Path extends keyof Reads>(
-    path: Path,
-    ...options: Reads[Path]["options"]
-  ): Promise<Result<Reads[Path]["data"], AnyFailure>>;
-  POST<Path extends keyof Posts>(
-    path: Path,
-    ...options: Posts[Path]["options"]
-  ): Promise<Result<Done<string>, AnyFailure>>;
-  DELETE<Path extends keyof Deletes>(
-    path: Path,
-    ...options: Deletes[Path]["options"]
-  ): Promise<Result<Done<string>, AnyFailure>>;
+  GET<Path extends keyof Reads>(path: Path, ...options: Reads[Path]["options"]): Call<Reads[Path]["data"], AnyFailure>;
+  POST<Path extends keyof Posts>(path: Path, ...options: Posts[Path]): Call<Done<string>, AnyFailure>;
+  DELETE<Path extends keyof Deletes>(path: Path, ...options: Deletes[Path]): Call<Done<string>, AnyFailure>;
 }
+
+/** What a call comes to: a promise of its result. */
+export type Call<Data, Errors, Known = unknown> = Promise<Result<Data, Errors, Known>>;
+
+/** What a call is given that is about one record. */
+export type ById<Own = unknown> = Options<{ path: { id: number } } & Own>;
 
 /** Which records of a list are asked for. */
 export interface PageQuery {
@@ -388,7 +317,7 @@ export interface PageQuery {
   search?: string;
 }
 
-/** The query of GET /admin-users. */
+/** GET /admin-users */
 export interface ListUsersQuery extends PageQuery {
   /** The order of the records. By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "registered-asc" | "registered-desc";
@@ -396,13 +325,13 @@ export interface ListUsersQuery extends PageQuery {
   role?: number;
 }
 
-/** The query of GET /admin-users/id/{id}. */
+/** GET /admin-users/id/{id} */
 export interface GetUserQuery {
   /** Beyond the interface: `none` shows the record without taking its edit lock, or renewing it. */
   lock?: "none";
 }
 
-/** The body of POST /admin-users/edit/{id}. */
+/** POST /admin-users/edit/{id} */
 export interface EditUser {
   username: string;
   /** By default `false`. */
@@ -413,19 +342,19 @@ export interface EditUser {
   removed_roles?: number[] | null;
 }
 
-/** The body of POST /admin-users/update-image/{id}. */
+/** POST /admin-users/update-image/{id} */
 export interface UpdateUserImage {
   /** A Base64-encoded image, as a data URL or bare, of at most 6,000,000 characters. */
   image: string;
 }
 
-/** The body of POST /admin-roles/add. */
+/** POST /admin-roles/add */
 export interface AddRole {
   name: string;
   description: string;
 }
 
-/** The body of POST /admin-roles/edit/{id}. */
+/** POST /admin-roles/edit/{id} */
 export interface EditRole {
   name: string;
   description?: string | null;
@@ -435,19 +364,19 @@ export interface EditRole {
   removed_permissions?: number[] | null;
 }
 
-/** The body of POST /admin-permissions/add. */
+/** POST /admin-permissions/add */
 export interface AddPermission {
   name: string;
   description: string;
 }
 
-/** The body of POST /admin-permissions/edit/{id}. */
+/** POST /admin-permissions/edit/{id} */
 export interface EditPermission {
   name: string;
   description: string;
 }
 
-/** The query of GET /admin-contributors. */
+/** GET /admin-contributors */
 export interface ListAdminContributorsQuery extends PageQuery {
   /** The order of the records. By default `name-asc`. */
   order?: "name-asc" | "name-desc";
@@ -455,7 +384,7 @@ export interface ListAdminContributorsQuery extends PageQuery {
   client: number;
 }
 
-/** The query of GET /admin-contributors/id/{id}. */
+/** GET /admin-contributors/id/{id} */
 export interface GetAdminContributorQuery {
   /** Beyond the interface: further fields to show, separated by commas. */
   include?: "type" | "public" | "type,public";
@@ -463,20 +392,20 @@ export interface GetAdminContributorQuery {
   lock?: "none";
 }
 
-/** The query of POST /admin-contributors/add. */
+/** POST /admin-contributors/add */
 export interface AddContributorQuery {
   /** The client (website) whose catalogue is asked for. */
   client?: number;
 }
 
-/** The body of POST /admin-contributors/add. */
+/** POST /admin-contributors/add */
 export interface AddContributor {
   first_name: string;
   /** By default `null`. */
   last_name?: string | null;
 }
 
-/** The body of POST /admin-contributors/edit/{id}. */
+/** POST /admin-contributors/edit/{id} */
 export interface EditContributor {
   first_name: string;
   /** By default `null`. */
@@ -510,19 +439,19 @@ export interface EditContributor {
   modified_relations?: { id: number; relation_id?: number; relation_type?: string }[] | null;
 }
 
-/** The body of POST /admin-contributors/update-avatar/{id}. */
+/** POST /admin-contributors/update-avatar/{id} */
 export interface UpdateAvatar {
   /** A Base64-encoded image, as a data URL or bare, of at most 6,000,000 characters. */
   image: string;
 }
 
-/** The query of GET /contributor/random. */
+/** GET /contributor/random */
 export interface GetRandomContributorQuery {
   /** The client (website) whose catalogue is asked for. */
   client: number;
 }
 
-/** The query of GET /contributor/works/{id}. */
+/** GET /contributor/works/{id} */
 export interface ListWorksQuery extends PageQuery {
   /** The order of the records. By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
@@ -532,7 +461,7 @@ export interface ListWorksQuery extends PageQuery {
   client: number;
 }
 
-/** The query of GET /contributors. */
+/** GET /contributors */
 export interface ListContributorsQuery extends PageQuery {
   /** Reserved; not used yet. */
   lang?: string;
@@ -544,7 +473,7 @@ export interface ListContributorsQuery extends PageQuery {
   include?: "slug";
 }
 
-/** The query of GET /publisher/publications/{id}. */
+/** GET /publisher/publications/{id} */
 export interface ListPublicationsQuery extends PageQuery {
   /** The order of the records. By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
@@ -554,13 +483,13 @@ export interface ListPublicationsQuery extends PageQuery {
   user_lang?: string;
 }
 
-/** The query of GET /publisher/random. */
+/** GET /publisher/random */
 export interface GetRandomPublisherQuery {
   /** The client (website) whose catalogue is asked for. */
   client: number;
 }
 
-/** The query of GET /publishers. */
+/** GET /publishers */
 export interface ListPublishersQuery extends PageQuery {
   /** Reserved; not used yet. */
   lang?: string;
@@ -613,7 +542,7 @@ export interface AdminContributor {
   first_name: string;
   /** Empty if there is none. */
   last_name: string;
-  /** Stands for the record in addresses, and never changes. */
+  /** Its name in addresses, which never changes. */
   slug: string;
   /** Its address, or empty. */
   image: string;
@@ -645,7 +574,7 @@ export interface AdminContributorListItem {
   first_name: string;
   /** Empty if there is none. */
   last_name: string;
-  /** Stands for the record in addresses, and never changes. */
+  /** Its name in addresses, which never changes. */
   slug: string;
   /** Its address, or empty. */
   image: string;
@@ -658,7 +587,7 @@ export interface Contributor {
   first_name: string;
   /** Empty if there is none. */
   last_name: string;
-  /** Stands for the record in addresses, and never changes. */
+  /** Its name in addresses, which never changes. */
   slug: string;
   /** Its address, or null. */
   image: string | null;
@@ -703,35 +632,14 @@ export interface Permission {
   description: string;
 }
 
-export interface Publication {
-  id: number;
-  name: string;
-  /** Stands for the record in addresses, and never changes. */
-  slug: string;
-  type: string;
-  origin: string;
-  /** Its name in the language that was asked for; else in English, else the name. */
-  alias: string;
-  /** Likewise; else any, or empty. */
-  description: string;
-  tags: { id: number; name: string }[];
-  /** The one that stands for the work: the first with a cover. */
-  volume?: {
-    id: number;
-    /** Its address, or empty. */
-    cover_path: string;
-    /** Width by height. */
-    aspect_ratio: number;
-    nsfw: 0 | 1;
-    nsfw18: 0 | 1;
-  };
+export interface Publication extends Work {
   aliases: { id: number; name: string; language: string }[];
 }
 
 export interface Publisher {
   id: number;
   name: string;
-  /** Stands for the record in addresses, and never changes. */
+  /** Its name in addresses, which never changes. */
   slug: string;
   /** Its address, or empty. */
   image: string;
@@ -786,7 +694,7 @@ export interface RoleListItem {
 export interface Session {
   user: {
     id: number;
-    /** Stands for the record in addresses, and never changes. */
+    /** Its name in addresses, which never changes. */
     slug: string;
     username: string;
     /** Its address, or null. */
@@ -819,7 +727,7 @@ export type Slug = string;
 
 export interface User {
   id: number;
-  /** Stands for the record in addresses, and never changes. */
+  /** Its name in addresses, which never changes. */
   slug: string;
   username: string;
   /** Its address, or null. */
@@ -834,7 +742,7 @@ export interface User {
 
 export interface UserListItem {
   id: number;
-  /** Stands for the record in addresses, and never changes. */
+  /** Its name in addresses, which never changes. */
   slug: string;
   username: string;
   age_verified: boolean;
@@ -850,7 +758,7 @@ export interface UserListItem {
 export interface Work {
   id: number;
   name: string;
-  /** Stands for the record in addresses, and never changes. */
+  /** Its name in addresses, which never changes. */
   slug: string;
   type: string;
   origin: string;
@@ -934,24 +842,18 @@ export interface Lists {
 /** Every GET, by its path. */
 export interface Reads {
   "/admin-users": { options: [Options<{ query?: ListUsersQuery }>?]; data: UserList };
-  "/admin-users/id/{id}": { options: [Options<{ path: { id: number }; query?: GetUserQuery }>]; data: User };
+  "/admin-users/id/{id}": { options: [ById<{ query?: GetUserQuery }>]; data: User };
   "/admin-roles": { options: [Options?]; data: RoleList };
-  "/admin-roles/id/{id}": { options: [Options<{ path: { id: number } }>]; data: Role };
+  "/admin-roles/id/{id}": { options: [ById]; data: Role };
   "/admin-permissions": { options: [Options?]; data: PermissionList };
-  "/admin-permissions/id/{id}": { options: [Options<{ path: { id: number } }>]; data: Permission };
+  "/admin-permissions/id/{id}": { options: [ById]; data: Permission };
   "/admin-contributors": { options: [Options<{ query: ListAdminContributorsQuery }>]; data: AdminContributorList };
-  "/admin-contributors/id/{id}": {
-    options: [Options<{ path: { id: number }; query?: GetAdminContributorQuery }>];
-    data: AdminContributor;
-  };
+  "/admin-contributors/id/{id}": { options: [ById<{ query?: GetAdminContributorQuery }>]; data: AdminContributor };
   "/contributor/random": { options: [Options<{ query: GetRandomContributorQuery }>]; data: Slug };
   "/contributor/slug/{slug}": { options: [Options<{ path: { slug: string } }>]; data: Contributor };
-  "/contributor/works/{id}": { options: [Options<{ path: { id: number }; query: ListWorksQuery }>]; data: WorkList };
+  "/contributor/works/{id}": { options: [ById<{ query: ListWorksQuery }>]; data: WorkList };
   "/contributors": { options: [Options<{ query: ListContributorsQuery }>]; data: ContributorList };
-  "/publisher/publications/{id}": {
-    options: [Options<{ path: { id: number }; query: ListPublicationsQuery }>];
-    data: PublicationList;
-  };
+  "/publisher/publications/{id}": { options: [ById<{ query: ListPublicationsQuery }>]; data: PublicationList };
   "/publisher/random": { options: [Options<{ query: GetRandomPublisherQuery }>]; data: Slug };
   "/publisher/slug/{slug}": { options: [Options<{ path: { slug: string } }>]; data: Publisher };
   "/publishers": { options: [Options<{ query?: ListPublishersQuery }>?]; data: PublisherList };
@@ -960,26 +862,26 @@ export interface Reads {
 
 /** Every POST, by its path. */
 export interface Posts {
-  "/admin-users/edit/{id}": { options: [Options<{ path: { id: number } } & BodyOrPatch<EditUser>>] };
-  "/admin-users/logout/{id}": { options: [Options<{ path: { id: number } }>] };
-  "/admin-users/update-image/{id}": { options: [Options<{ path: { id: number }; body: UpdateUserImage }>] };
-  "/admin-roles/add": { options: [Options<{ body: AddRole }>] };
-  "/admin-roles/edit/{id}": { options: [Options<{ path: { id: number }; body: EditRole }>] };
-  "/admin-permissions/add": { options: [Options<{ body: AddPermission }>] };
-  "/admin-permissions/edit/{id}": { options: [Options<{ path: { id: number }; body: EditPermission }>] };
-  "/admin-contributors/add": { options: [Options<{ query?: AddContributorQuery; body: AddContributor }>] };
-  "/admin-contributors/edit/{id}": { options: [Options<{ path: { id: number } } & BodyOrPatch<EditContributor>>] };
-  "/admin-contributors/update-avatar/{id}": { options: [Options<{ path: { id: number }; body: UpdateAvatar }>] };
+  "/admin-users/edit/{id}": [ById<BodyOrPatch<EditUser>>];
+  "/admin-users/logout/{id}": [ById];
+  "/admin-users/update-image/{id}": [ById<{ body: UpdateUserImage }>];
+  "/admin-roles/add": [Options<{ body: AddRole }>];
+  "/admin-roles/edit/{id}": [ById<{ body: EditRole }>];
+  "/admin-permissions/add": [Options<{ body: AddPermission }>];
+  "/admin-permissions/edit/{id}": [ById<{ body: EditPermission }>];
+  "/admin-contributors/add": [Options<{ query?: AddContributorQuery; body: AddContributor }>];
+  "/admin-contributors/edit/{id}": [ById<BodyOrPatch<EditContributor>>];
+  "/admin-contributors/update-avatar/{id}": [ById<{ body: UpdateAvatar }>];
 }
 
 /** Every DELETE, by its path. */
 export interface Deletes {
-  "/admin-users/delete-image/{id}": { options: [Options<{ path: { id: number } }>] };
-  "/admin-users/delete/{id}": { options: [Options<{ path: { id: number } }>] };
-  "/admin-roles/delete/{id}": { options: [Options<{ path: { id: number } }>] };
-  "/admin-permissions/delete/{id}": { options: [Options<{ path: { id: number } }>] };
-  "/admin-contributors/delete-avatar/{id}": { options: [Options<{ path: { id: number } }>] };
-  "/admin-contributors/delete/{id}": { options: [Options<{ path: { id: number } }>] };
-  "/admin-contributors/lock/{id}": { options: [Options<{ path: { id: number } }>] };
-  "/admin-users/lock/{id}": { options: [Options<{ path: { id: number } }>] };
+  "/admin-users/delete-image/{id}": [ById];
+  "/admin-users/delete/{id}": [ById];
+  "/admin-roles/delete/{id}": [ById];
+  "/admin-permissions/delete/{id}": [ById];
+  "/admin-contributors/delete-avatar/{id}": [ById];
+  "/admin-contributors/delete/{id}": [ById];
+  "/admin-contributors/lock/{id}": [ById];
+  "/admin-users/lock/{id}": [ById];
 }

@@ -69,14 +69,18 @@ function callOf(path: string, method: string, operation: Operation, { headers = 
   const [inPath, query] = [parametersIn("path", operation), parametersIn("query", operation)];
   const body = requestBody && jsonOf(requestBody.content);
   const takesPatch = requestBody !== undefined && "application/merge-patch+json" in requestBody.content;
+  const byId = inPath?.required?.[0] === "id";
   const queryIsOptional = query?.required?.length === 0;
   const fields = [
-    ...(inPath ? [`path: ${typeOf(inPath)};`] : []),
+    ...(inPath && !byId ? [`path: ${typeOf(inPath)};`] : []),
     ...(query ? [`query${queryIsOptional ? "?" : ""}: ${name}Query;`] : []),
     ...(body && !takesPatch ? [`body: ${name};`] : []),
   ];
-  const own = `{ ${fields.join(" ")} }${takesPatch ? ` & BodyOrPatch<${name}>` : ""}`;
-  const options = fields.length > 0 ? `Options<${own}>` : "Options";
+  const own = [
+    ...(fields.length > 0 ? [`{ ${fields.join(" ")} }`] : []),
+    ...(takesPatch ? [`BodyOrPatch<${name}>`] : []),
+  ];
+  const options = `${byId ? "ById" : "Options"}${own.length > 0 ? `<${own.join(" & ")}>` : ""}`;
   const mayBeAbsent = inPath || body || (query && !queryIsOptional) ? "" : "?";
   const answer = jsonOf(content);
   const list = listOf(answer);
@@ -91,16 +95,13 @@ function callOf(path: string, method: string, operation: Operation, { headers = 
     ...{ name, query, body, data, list },
     options: `options${mayBeAbsent}: ${options}`,
     tuple: `[${options}${mayBeAbsent}]`,
-    result: `Result<${[data, errorsOf(operation, names), ...known.map((each) => `{ ${each} }`)].join(", ")}>`,
+    result: `Call<${[data, errorsOf(operation, names), ...known.map((each) => `{ ${each} }`)].join(", ")}>`,
   };
 }
 
-/** What a call does, who may do it, and when even they may not. */
-function meaningOf({ summary, description, responses }: Operation): string {
-  const rules = [...(responses[403]?.description?.matchAll(/^- Rule \d: (.*?)\.?$/gm) ?? [])].map(([, rule]) => rule);
-  const [needs = ""] = description.split(/[:.]/);
-  return `${summary}. ${needs}.${rules.length > 0 ? `\n403, too, if ${rules.join("; or if ")}.` : ""}`;
-}
+/** What a call does, and who may do it. */
+const meaningOf = ({ summary, description }: Operation): string =>
+  `${summary}. ${description.replace("the permission ", "").split(/[:.]/)[0]}.`;
 
 /** Methods, each with the name of the interface that has what its calls take, by path. */
 const maps = { GET: "Reads", POST: "Posts", DELETE: "Deletes" } as const;
@@ -112,20 +113,20 @@ const signatures = (calls: readonly Call[]): string =>
       `\n// ${tag}`,
       ...all.map(
         ({ meaning, method, path, options, result }) =>
-          `${docstring(meaning)}${method}(path: "${path}", ${options}): Promise<${result}>;`,
+          `${docstring(meaning)}${method}(path: "${path}", ${options}): ${result};`,
       ),
     ]),
     "\n// What the compiler explains when none of these fits a call; a path may be one of several here.",
     ...Object.entries(maps).map(([method, map]) => {
       const data = map === "Reads" ? 'Reads[Path]["data"]' : "Done<string>";
-      return `${method}<Path extends keyof ${map}>(path: Path, ...options: ${map}[Path]["options"]): Promise<Result<${data}, AnyFailure>>;`;
+      return `${method}<Path extends keyof ${map}>(path: Path, ...options: ${map}[Path]${map === "Reads" ? '["options"]' : ""}): Call<${data}, AnyFailure>;`;
     }),
   ].join("\n");
 
 const mapOf = (calls: readonly Call[], method: string): string =>
   calls
     .filter((call) => call.method === method)
-    .map(({ path, tuple, data }) => `"${path}": { options: ${tuple};${method === "GET" ? ` data: ${data}` : ""} };`)
+    .map(({ path, tuple, data }) => `"${path}": ${method === "GET" ? `{ options: ${tuple}; data: ${data} }` : tuple};`)
     .join("\n");
 
 /** The client's types: every call, query, body and record of the OpenAPI document. */
@@ -140,11 +141,17 @@ export function clientTypes(): string {
   const text = [
     "// Printed from the declarations in lib/contract by `npm run openapi`.",
     'import type { BodyOrPatch, Options, Result } from "./index.js";\n',
-    declared("Calls", "Every call, by method and path.", signatures(calls)),
+    declared(
+      "Calls",
+      "Every call, by method and path. What it needs is a permission of the caller's.",
+      signatures(calls),
+    ),
+    `${docstring("What a call comes to: a promise of its result.")}export type Call<Data, Errors, Known = unknown> = Promise<Result<Data, Errors, Known>>;\n`,
+    `${docstring("What a call is given that is about one record.")}export type ById<Own = unknown> = Options<{ path: { id: number } } & Own>;\n`,
     pageQueryType(calls.flatMap(({ query }) => (query ? [query] : []))),
     ...calls.flatMap(({ name, query, body, method, path }) => [
-      ...(query ? [queryType(`${name}Query`, `The query of ${method} ${path}.`, query)] : []),
-      ...(body ? [declared(name, `The body of ${method} ${path}.`, fieldsOf(body.properties, body.required))] : []),
+      ...(query ? [queryType(`${name}Query`, `${method} ${path}`, query)] : []),
+      ...(body ? [declared(name, `${method} ${path}`, fieldsOf(body.properties, body.required))] : []),
     ]),
     ...listTypes(lists),
     ...recordTypes(components.schemas),

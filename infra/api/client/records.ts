@@ -61,6 +61,16 @@ export const recordTypes = (schemas: Readonly<Record<string, Schema>>): string[]
     .filter(([name]) => !(name in plainTypes))
     .map(([name, schema]) =>
       schema.type === "object"
-        ? declared(name, schema.description ?? "", fieldsOf(schema.properties, schema.required))
+        ? recordType(name, schema, schemas)
         : `/** ${schema.description ?? name} */\nexport type ${name} = ${typeOf(schema)};\n`,
     );
+
+/** The type of a record; it extends that of another one, all of whose fields it has. Few are the same by chance. */
+function recordType(name: string, { properties = {}, required }: Schema, schemas: Readonly<Record<string, Schema>>) {
+  const has = (other: Schema["properties"] = {}) =>
+    Object.keys(other).length > 3 &&
+    Object.entries(other).every(([field, schema]) => JSON.stringify(properties[field]) === JSON.stringify(schema));
+  const [base = "", { properties: inherited } = {}] =
+    Object.entries(schemas).find(([other, { properties: theirs }]) => other !== name && theirs && has(theirs)) ?? [];
+  return declared(name, "", fieldsOf(only(properties, Object.keys(inherited ?? {}), false), required), base);
+}

@@ -1,0 +1,109 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "../..");
+
+interface Message {
+  readonly id?: number | string;
+  readonly method?: string;
+  readonly params?: { readonly items?: readonly unknown[] };
+  readonly result?: unknown;
+}
+
+/** What an editor shows of a text. A place in it is the first occurrence of some characters. */
+export interface Editor {
+  /** What it shows for the word at this place, with its docstring. */
+  readonly hover: (place: string) => Promise<string>;
+  /** What it offers behind this place. */
+  readonly completions: (place: string) => Promise<string[]>;
+  /** What it underlines. */
+  readonly problems: () => Promise<string[]>;
+}
+
+/** The compiler, asked as editors do, by the Language Server Protocol. */
+export interface LanguageServer {
+  /** Opens a text as a file of this project, which need not exist. */
+  readonly open: (file: string, text: string) => Editor;
+  readonly stop: () => Promise<void>;
+}
+
+export async function startLanguageServer(): Promise<LanguageServer> {
+  const server = spawn(join(root, "node_modules/.bin/tsc"), ["--lsp", "--stdio"], {
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  const exit = once(server, "exit");
+  const waiting = new Map<Message["id"], (result: unknown) => void>();
+  let received = Buffer.alloc(0);
+  let requests = 0;
+
+  server.stdout.on("data", (chunk: Buffer) => {
+    received = Buffer.concat([received, chunk]);
+    for (let body = firstBody(received); body !== undefined; body = firstBody(received)) {
+      received = received.subarray(body.end);
+      const message: Message = JSON.parse(body.text);
+      // The server asks for settings, of which there are none.
+      if (message.method && message.id !== undefined)
+        send({ id: message.id, result: message.params?.items?.map(() => null) ?? null });
+      else waiting.get(message.id)?.(message.result);
+    }
+  });
+
+  function send(message: object) {
+    const body = JSON.stringify({ jsonrpc: "2.0", ...message });
+    server.stdin.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  }
+
+  const ask = <Result>(method: string, params: object = {}) =>
+    new Promise<Result>((resolve, reject) => {
+      const id = ++requests;
+      waiting.set(id, (result) => resolve(result as Result));
+      exit.then(() => reject(new Error(`tsc has ended before it answered ${method}`)));
+      send({ id, method, params });
+    });
+
+  const plain = { contentFormat: ["plaintext"] };
+  await ask("initialize", {
+    processId: null,
+    rootUri: `file://${root}`,
+    capabilities: { textDocument: { hover: plain } },
+  });
+  send({ method: "initialized", params: {} });
+  return {
+    open: (file, text) => {
+      const textDocument = { uri: `file://${join(root, file)}` };
+      const document = { ...textDocument, languageId: "typescript", version: 1, text };
+      send({ method: "textDocument/didOpen", params: { textDocument: document } });
+
+      const at = (place: string, offset: number) => {
+        const before = text.slice(0, text.indexOf(place) + offset).split("\n");
+        return { textDocument, position: { line: before.length - 1, character: before.at(-1)?.length } };
+      };
+      return {
+        hover: async (place) =>
+          (await ask<{ contents: { value: string } }>("textDocument/hover", at(place, 1))).contents.value,
+        completions: async (place) => {
+          const offered = await ask<{ items: { label: string }[] }>("textDocument/completion", at(place, place.length));
+          return offered.items.map(({ label }) => label);
+        },
+        problems: async () => {
+          const found = await ask<{ items: { message: string }[] }>("textDocument/diagnostic", { textDocument });
+          return found.items.map(({ message }) => message);
+        },
+      };
+    },
+    stop: async () => {
+      await ask("shutdown");
+      send({ method: "exit" });
+      await exit;
+    },
+  };
+}
+
+/** The first message that has arrived whole: headers, an empty line, and JSON. */
+function firstBody(received: Buffer): { readonly text: string; readonly end: number } | undefined {
+  const start = received.indexOf("\r\n\r\n") + 4;
+  const [, length] = /Content-Length: (\d+)/.exec(received.toString("latin1", 0, start)) ?? [];
+  const end = start + Number(length);
+  return start > 3 && received.length >= end ? { text: received.toString("utf8", start, end), end } : undefined;
+}
