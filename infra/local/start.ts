@@ -60,6 +60,8 @@ function stopOnSignals(service: LocalService): void {
   process.once("SIGINT", stop).once("SIGTERM", stop);
 }
 
+const choice = "In a browser, choose one on /docs; panels on other ports have it, too";
+
 function welcome({ url, tokens }: LocalService, directory: string): string {
   const shown = tokens.map((token) => `    ${token.padEnd(22)}${demoTokens[token]}`);
   const requests = [
@@ -76,7 +78,7 @@ Colophon answers on ${url}
 and shows its interface on ${url}/docs
 
   Tokens, for this machine only:
-${shown.length > 0 ? shown.join("\n") : "    none yet; npm run invoke -- ops/create-user, then ops/issue-refresh-token, makes one"}
+${shown.length > 0 ? `${shown.join("\n")}\n    ${choice}` : "    none yet; npm run invoke -- ops/create-user, then ops/issue-refresh-token, makes one"}
 
   Functions are invoked by npm run invoke, or by the AWS CLI with
     AWS_SHARED_CREDENTIALS_FILE=${join(directory, "credentials")}

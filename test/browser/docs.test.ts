@@ -44,7 +44,14 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
     await page.goto(`${gateway.url}/docs`);
     await page.getByRole("heading", { name: "Colophon" }).waitFor();
 
-    for (const resource of ["Users", "Roles", "Permissions", "Administrative contributors", "Public publishers"])
+    for (const resource of [
+      "Users",
+      "Roles",
+      "Permissions",
+      "Administrative contributors",
+      "Public publishers",
+      "Beyond the interface",
+    ])
       await page.getByRole("button", { name: resource }).first().waitFor();
 
     expect(requested.filter((url) => !url.startsWith(gateway.url) && !url.startsWith("data:"))).toEqual([]);
