@@ -1,37 +1,32 @@
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, parse } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { transform } from "esbuild";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import manifest from "../../../lib/client/package.json" with { type: "json" };
-import { type Stack, startStack } from "../../support/stack.ts";
+import { differenceBy } from "../../support/difference.ts";
+import { plain } from "../../support/pictures.ts";
+import { useStack } from "../../support/stack.ts";
+
+/* The README's examples, and those it links to, are compiled, run, and compared with what they are to change. */
 
 const root = join(import.meta.dirname, "../../..");
+const packageFolder = join(root, "lib/client");
 const run = promisify(execFile);
-let stack: Stack;
+const stack = useStack({ from: "demo", uploads: true });
 let project: string;
-let examples: readonly string[];
 
-/** A project that has what is published of this package. */
-async function aProject(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "colophon-client-"));
-  const packages = join(directory, "node_modules");
-  for (const file of ["package.json", ...manifest.files])
-    await cp(join(root, "lib/client", file), join(packages, "colophon-client", file));
-  await writeFile(join(directory, "package.json"), JSON.stringify({ type: "module" }));
-  return directory;
-}
-
-/** What Node.js lacks of a browser: the page's cookie, here of the demo's editor. The first answer to a change is lost. */
-const browserLike = (url: string) => `
+/** What Node.js lacks of a browser: the page's cookie. The first answer to a change is lost on the way. */
+const browser = `
   const send = fetch;
   let isLost = false;
-  globalThis.fetch = async (...input) => {
-    const request = new Request(...input);
+  globalThis.fetch = async (...arguments_) => {
+    const request = new Request(...arguments_);
     const headers = new Headers(request.headers);
-    if (request.credentials === "include") headers.set("Cookie", "refreshToken=local-editor");
-    const address = request.url.replace("http://localhost:3000", ${JSON.stringify(url)});
+    if (request.credentials === "include") headers.set("Cookie", "refreshToken=" + process.env.TOKEN);
+    const address = request.url.replace("http://localhost:3000", process.env.API);
     const response = await send(new Request(address, new Request(request, { headers })));
     if (request.method === "GET" || isLost) return response;
     isLost = true;
@@ -39,44 +34,219 @@ const browserLike = (url: string) => `
   };
 `;
 
+/** Next.js's own way to answer 404. */
+const nextNavigation = { js: 'export const notFound = () => { throw new Error("404"); };', types: "(): never" };
+
+/** A page of Astro as a function that React renders. Its template is JSX here, its frontmatter what the function does. */
+function functionOf(page: string): string {
+  const [, frontmatter = "", template = ""] = page.split(/^---$/m);
+  const imports = frontmatter.match(/^import .*$/gm) ?? [];
+  const body = frontmatter.replace(/^import .*$/gm, "");
+  const argument = "Astro: { params: Record<string, string | undefined> }";
+  return `${imports.join("\n")}\nexport default async function Page(${argument}) {${body}return (<>${template}</>);\n}\n`;
+}
+
+async function write(file: string, content: string): Promise<void> {
+  await mkdir(dirname(join(project, file)), { recursive: true });
+  await writeFile(join(project, file), content);
+}
+
 beforeAll(async () => {
-  stack = await startStack({ from: "demo" });
-  project = await aProject();
-  const readme = await readFile(join(root, "lib/client/README.md"), "utf8");
-  examples = [...readme.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code = ""]) => code);
-  await writeFile(join(project, "browser.mjs"), browserLike(stack.url));
-  await Promise.all(examples.map((code, index) => writeFile(join(project, `example-${index}.ts`), code)));
+  project = await mkdtemp(join(tmpdir(), "colophon-client-"));
+  for (const file of ["package.json", ...manifest.files])
+    await cp(join(packageFolder, file), join(project, "node_modules/colophon-client", file), { recursive: true });
+  for (const name of ["react", "react-dom", "@types/react", "@tanstack/react-query"]) {
+    await mkdir(dirname(join(project, "node_modules", name)), { recursive: true });
+    await symlink(join(root, "node_modules", name), join(project, "node_modules", name));
+  }
+  await write(
+    "node_modules/next/package.json",
+    JSON.stringify({ type: "module", exports: { "./navigation": "./navigation.js" } }),
+  );
+  await write("node_modules/next/navigation.js", nextNavigation.js);
+  await write("node_modules/next/navigation.d.ts", `export declare function notFound${nextNavigation.types};`);
+  await write("package.json", JSON.stringify({ type: "module" }));
+  await write("browser.mjs", browser);
+  const readme = await readFile(join(packageFolder, "README.md"), "utf8");
+  for (const [, heading = "", code = ""] of readme.matchAll(/^## (\w+)$(?:(?!^## ).)*?^```ts\n(.*?)^```$/gms))
+    await write(`${heading}.ts`, code);
+  for (const file of await readdir(join(packageFolder, "examples"))) {
+    const code = await readFile(join(packageFolder, "examples", file), "utf8");
+    if (file.endsWith(".ts")) await write(file, code);
+    else await writePage(file, file.endsWith(".astro") ? functionOf(code) : code);
+  }
 });
 
-afterAll(async () => {
-  await stack.close();
-  await rm(project, { recursive: true });
-});
+/** Writes a page with JSX, and the script that it becomes, since Node.js runs no JSX. */
+async function writePage(file: string, page: string): Promise<void> {
+  const { name } = parse(file);
+  await write(`${name}.tsx`, page);
+  await write(`${name}.js`, (await transform(page, { loader: "tsx", jsx: "automatic" })).code);
+}
 
-const runExample = async (index: number) => {
-  const flags = ["--import", join(project, "browser.mjs"), join(project, `example-${index}.ts`)];
-  return (await run(process.execPath, flags)).stdout;
-};
+afterAll(() => rm(project, { recursive: true }));
+
+interface How {
+  /** The user whose cookie the browser has. */
+  readonly as?: "administrator" | "editor" | "nobody";
+  /** What is called of what the example exports. */
+  readonly driver?: string;
+}
+
+/** Runs an example, the README's by its heading, and gives what it prints. */
+async function runExample(file: string, { as = "nobody", driver = "" }: How = {}): Promise<string> {
+  await write("main.ts", `import * as example from "./${file}";\n${driver}`);
+  const flags = ["--import", join(project, "browser.mjs"), join(project, "main.ts")];
+  const env = { ...process.env, API: stack.url, TOKEN: `local-${as}` };
+  return (await run(process.execPath, flags, { env })).stdout;
+}
+
+/** Renders a page that the example exports. */
+const render = (argument: string) => `
+  import { renderToStaticMarkup } from "react-dom/server";
+  const page = await example.default(${argument});
+  console.log(page instanceof Response ? page.status : renderToStaticMarkup(page));
+`;
 
 describe("The examples of the client", () => {
+  let printed: string;
+
+  beforeEach(() => {
+    printed = "";
+  });
+
+  const changesOf = (file: string, how: How) =>
+    differenceBy(stack.sql, async () => {
+      printed = await runExample(file, how);
+    });
+
   it("are accepted by the compiler, as strict as it can be", async () => {
     const flags = ["--noEmit", "--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes"];
-    const target = ["--target", "es2024", "--module", "nodenext", "--lib", "es2024,dom", "--types", ""];
-    const files = examples.map((_, index) => `example-${index}.ts`);
+    const target = ["--target", "es2024", "--module", "nodenext", "--lib", "es2024,dom,dom.iterable", "--types", ""];
+    const other = ["--jsx", "react-jsx", "--resolveJsonModule", "--skipLibCheck"];
+
+    const files = (await readdir(project)).filter((file) => /^(?!main).*\.tsx?$/.test(file));
 
     const compiler = join(root, "node_modules/.bin/tsc");
-    const { stdout } = await run(compiler, [...flags, ...target, ...files], { cwd: project }).catch((error) => error);
+    const { stdout } = await run(compiler, [...flags, ...target, ...other, ...files], { cwd: project }).catch(
+      (error) => error,
+    );
 
     expect(stdout).toBe("");
-    expect(files).toHaveLength(2);
+    expect(files).toHaveLength(8);
   });
 
-  it("search the catalogue for the website", async () => {
-    expect(await runExample(0)).toMatch(/'Rumiko Takahashi'.*next: undefined.*\n200 \[ 'Ursula Kroeber Le Guin' \]/s);
+  describe("for a website", () => {
+    it("list people with links, and a person with works", async () => {
+      expect(await runExample("Website.ts")).toBe("{ links: [ '/osamu-tezuka: Osamu Tezuka' ], pages: 1 }\n7\n");
+    });
+
+    it.each([
+      ["next-page.js", "{ params: Promise.resolve({ slug: 'osamu-tezuka' }) }"],
+      ["astro-page.js", "{ params: { slug: 'osamu-tezuka' } }"],
+    ])("%s shows a person with works", async (file, argument) => {
+      const html = await runExample(file, { driver: render(argument) });
+
+      expect(html).toContain("<main><h1>Osamu Tezuka</h1><ul><li><b>Astro Boy</b> A robot boy");
+    });
+
+    it.each([
+      ["next-page.js", "{ params: Promise.resolve({ slug: 'nobody' }) }", /Error: 404/],
+      ["astro-page.js", "{ params: { slug: 'nobody' } }", /^404$/m],
+    ])("%s is 404 for nobody", async (file, argument, answer) => {
+      const { stdout, stderr } = await runExample(file, { driver: render(argument) }).then(
+        (stdout) => ({ stdout, stderr: "" }),
+        (error: { stdout: string; stderr: string }) => error,
+      );
+
+      expect(stdout + stderr).toMatch(answer);
+    });
+
+    it("read whole lists", async () => {
+      expect(await runExample("whole-lists.ts")).toMatch(/^\d+ publishers\n(50 of (\d+)\n)+(\d+ of \2\n)\2 lines\n$/);
+    });
   });
 
-  it("edit a contributor for the admin panel, once, although an answer is lost", async () => {
-    expect(await runExample(1)).toBe("Saved\nChoose another name: Contributor with this Name exists already.\n");
-    expect(await stack.sql`select from changes where endpoint = 'admin-contributors/edit'`).toHaveLength(1);
+  describe("for a panel", () => {
+    const idOf = async (slug: string) => (await stack.sql`select id from contributors where slug = ${slug}`)[0]?.id;
+
+    it("say who is signed in", async () => {
+      const driver = "console.log(await example.whoAmI());";
+
+      expect(await runExample("Panel.ts", { as: "editor", driver })).toBe("{ name: 'editor', mayDelete: false }\n");
+      expect(await runExample("Panel.ts", { driver })).toBe("Unauthorized\n");
+    });
+
+    it("list contributors with who is editing them", async () => {
+      await stack.sql`
+        insert into contributor_locks (contributor_id, holder_id, expires_at)
+        select contributors.id, users.id, now() + interval '1 hour' from contributors, users
+        where contributors.slug = 'osamu-tezuka' and username = 'Marginalia'
+      `;
+
+      expect(await changesOf("Panel.ts", { as: "editor", driver: 'await example.list("tezuka", 0);' })).toEqual([]);
+      expect(printed).toMatch(/^\d+ Osamu is being edited by Marginalia\n1 to 1 of 1\n$/);
+    });
+
+    it("edit what the form changes, and nothing else, once, although an answer is lost", async () => {
+      const driver = `
+        const id = ${await idOf("naoki-urasawa")};
+        const opened = await example.open(id);
+        const { aliases, descriptions } = opened.data;
+        console.log(await example.save(opened, {
+          ...opened.data,
+          type: "author",
+          aliases: [...aliases, { name: "Urasawa-sensei" }],
+          descriptions: descriptions.map((each) => (each.language === "English" ? { ...each, source: "A reader" } : each)),
+        }));
+        console.log(await example.save(opened, { gender: "" }));
+        console.log(await example.save(await example.open(id), { first_name: "Osamu", last_name: "Tezuka" }));
+        console.log(await example.save(await example.open(id), { links: ["javascript:alert(1)"] }));
+        await example.leave(id);
+      `;
+
+      expect(await changesOf("Panel.ts", { as: "editor", driver })).toEqual([
+        "changes + admin-contributors/edit",
+        "changes + admin-contributors/edit",
+        'contributor_aliases + {"name":"Urasawa-sensei"}',
+        'contributor_descriptions.source: "Wikipedia" -> "A reader"',
+        'contributors.gender: "male" -> null',
+        'contributors.type: "author and artist" -> "author"',
+      ]);
+      expect(printed).toBe(
+        "Saved\nSaved\nContributor with this Name exists already.\nWrong links: Invalid parameter: links\n",
+      );
+    });
+
+    it("add a contributor with an avatar", async () => {
+      const png = (await plain().png().toBuffer()).toString("base64");
+      const file = `new Blob([Buffer.from("${png}", "base64")], { type: "image/png" })`;
+      const driver = `console.log(await example.add("Machiko", "Hasegawa", ${file}));`;
+
+      expect(await changesOf("Panel.ts", { as: "editor", driver })).toEqual([
+        "changes + admin-contributors/add",
+        "changes + admin-contributors/update-avatar",
+        expect.stringMatching(/^contributors \+ .*"slug":"machiko-hasegawa".*"image":"avatars\//),
+      ]);
+      expect(printed).toBe(`${await idOf("machiko-hasegawa")}\n`);
+    });
+
+    it("give a user another role, and rename a role", async () => {
+      expect(await changesOf("users-and-roles.ts", { as: "administrator" })).toEqual([
+        "changes + admin-roles/edit",
+        "changes + admin-users/edit",
+        'roles.name: "Auditor" -> "Reviewer"',
+        expect.stringMatching(/^user_roles \+/),
+      ]);
+      expect(printed).toBe("saved\nRole updated\n");
+    });
+
+    it("fill the cache of TanStack Query", async () => {
+      expect(await runExample("tanstack-query.ts", { as: "editor" })).toBe("[ 'Urasawa' ]\n");
+    });
+  });
+
+  it("mock the service by the document's examples", async () => {
+    expect(await runExample("mock.ts")).toBe("Kodansha\n");
   });
 });

@@ -3,11 +3,11 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { hasBrowser, startBrowser } from "../../support/browser.ts";
-import { imageBaseUrl } from "../../support/environment.ts";
-import { useStack } from "../../support/stack.ts";
-import { whileDatabaseFails } from "../../support/unchanged.ts";
-import { startWebsite } from "./server.ts";
+import { hasBrowser, startBrowser } from "../support/browser.ts";
+import { imageBaseUrl } from "../support/environment.ts";
+import { useStack } from "../support/stack.ts";
+import { whileDatabaseFails } from "../support/unchanged.ts";
+import { startWebsite } from "./website/server.ts";
 
 const stack = useStack({ from: "demo" });
 let server: Server;
