@@ -1,12 +1,4 @@
-import {
-  type AnyFailure,
-  type Colophon,
-  type EditResult,
-  type GetAdminContributorQuery,
-  imageOf,
-  type Opened,
-  type Result,
-} from "colophon-client";
+import { type AnyFailure, type Colophon, type EditResult, imageOf, type Opened, type Result } from "colophon-client";
 import { type DataProvider, type GetListParams, HttpError } from "ra-core";
 
 /*
@@ -36,31 +28,31 @@ interface Resource {
 const resourcesOf = (colophon: Colophon): Record<string, Resource> => ({
   contributors: {
     name: "first_name",
-    async list({ limit, offset, order }, { client = 1, search = "" }, signal) {
+    async list({ limit, offset, order }, { client, search }, signal) {
       const query = { client, search, limit, offset, order: `name-${order}` } as const;
       const { contributors, max } = dataOf(await colophon.GET("/admin-contributors", { query, signal }));
       return { data: contributors, total: max };
     },
     get(id, locking, signal) {
-      const query: GetAdminContributorQuery = { include: "type,public", ...(!locking && { lock: "none" }) };
+      const query = { include: "type,public", lock: locking ? undefined : "none" } as const;
       return colophon.GET("/admin-contributors/id/{id}", { path: { id }, query, signal });
     },
     edit: (opened, form, onto) => colophon.editContributor(opened, form, { onto }),
-    add({ first_name, last_name, client }) {
-      const query = client ? { client } : {};
-      return colophon.POST("/admin-contributors/add", { query, body: { first_name, last_name } });
-    },
+    add: ({ client, first_name, last_name }) =>
+      colophon.POST("/admin-contributors/add", { query: { client }, body: { first_name, last_name } }),
     remove: (id) => colophon.DELETE("/admin-contributors/delete/{id}", { path: { id } }),
   },
   users: {
     name: "username",
-    async list({ limit, offset, order }, { search = "" }, signal) {
+    async list({ limit, offset, order }, { search }, signal) {
       const query = { search, limit, offset, order: `name-${order}` } as const;
       const { users, max } = dataOf(await colophon.GET("/admin-users", { query, signal }));
       return { data: users, total: max };
     },
-    get: (id, locking, signal) =>
-      colophon.GET("/admin-users/id/{id}", { path: { id }, query: locking ? {} : { lock: "none" }, signal }),
+    get(id, locking, signal) {
+      const query = { lock: locking ? undefined : "none" } as const;
+      return colophon.GET("/admin-users/id/{id}", { path: { id }, query, signal });
+    },
     edit: (opened, form, onto) => colophon.editUser(opened, form, { onto }),
     remove: (id) => colophon.DELETE("/admin-users/delete/{id}", { path: { id } }),
   },
@@ -148,10 +140,11 @@ const actionsOf = (colophon: Colophon) => ({
   async logOut(id: number) {
     dataOf(await colophon.POST("/admin-users/logout/{id}", { path: { id } }));
   },
-  /** Gives the caller's edit lock back. */
+  /** Gives the caller's edit lock back, also when the page is being closed. */
   async release(resource: string, id: number) {
-    if (resource === "users") await colophon.DELETE("/admin-users/lock/{id}", { path: { id } });
-    if (resource === "contributors") await colophon.DELETE("/admin-contributors/lock/{id}", { path: { id } });
+    const options = { path: { id }, keepalive: true };
+    if (resource === "users") await colophon.DELETE("/admin-users/lock/{id}", options);
+    if (resource === "contributors") await colophon.DELETE("/admin-contributors/lock/{id}", options);
   },
 });
 

@@ -96,7 +96,11 @@ function useRelease(resource: string, id: RaRecord["id"] | undefined) {
   useEffect(() => {
     if (id === undefined) return;
     const release = () => void provider.release(resource, Number(id)).catch(() => {});
-    return release;
+    window.addEventListener("pagehide", release);
+    return () => {
+      window.removeEventListener("pagehide", release);
+      release();
+    };
   }, [provider, resource, id]);
 }
 
