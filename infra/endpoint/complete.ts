@@ -1,7 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { callsFile, clientTypes } from "../api/client/calls.ts";
 import { openApiText } from "../api/openapi/document.ts";
 import { documentFile } from "../api/openapi/file.ts";
 
@@ -10,7 +11,7 @@ const root = join(import.meta.dirname, "../..");
 const filesIn = async (folder: string) =>
   (await readdir(join(root, folder), { recursive: true })).map((file) => `${folder}/${file.replaceAll("\\", "/")}`);
 
-/** All gaps in the endpoints, one per line: missing files, undeclared functions, an outdated OpenAPI document. */
+/** All gaps in the endpoints, one per line: missing files, undeclared functions, an outdated OpenAPI document or client. */
 export async function gaps(): Promise<string[]> {
   const all = (await Promise.all(["functions", "events", "test/functions"].map(filesIn))).flat();
   const has = new Set(all);
@@ -24,12 +25,18 @@ export async function gaps(): Promise<string[]> {
   ].filter((file) => !has.has(file));
   const undeclared = needed.filter((each) => !each.startsWith("ops/") && !served.has(each));
   const orphaned = all.filter((file) => /^events\/.*\.json$/.test(file) && !needed.includes(file.slice(7, -5)));
-  const isCurrent = (await readFile(documentFile, "utf8")) === openApiText();
+  const generated = [
+    { file: documentFile, text: openApiText() },
+    { file: callsFile, text: clientTypes() },
+  ];
+  const current = await Promise.all(generated.map(async ({ file, text }) => (await readFile(file, "utf8")) === text));
   return [
     ...missing.map((file) => `${file} is missing`),
     ...undeclared.map((each) => `functions/${each}.ts serves no declared endpoint`),
     ...orphaned.map((file) => `${file} belongs to no function`),
-    ...(isCurrent ? [] : ["lib/client/openapi.json is out of date: npm run openapi"]),
+    ...generated
+      .filter((_, index) => !current[index])
+      .map(({ file }) => `${relative(root, file)} is out of date: npm run openapi`),
   ];
 }
 

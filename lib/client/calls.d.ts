@@ -319,7 +319,7 @@ export interface PageQuery {
 
 /** GET /admin-users */
 export interface ListUsersQuery extends PageQuery {
-  /** The order of the records. By default `name-asc`. */
+  /** By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "registered-asc" | "registered-desc";
   /** Only users with the role of this id. */
   role?: number;
@@ -378,9 +378,9 @@ export interface EditPermission {
 
 /** GET /admin-contributors */
 export interface ListAdminContributorsQuery extends PageQuery {
-  /** The order of the records. By default `name-asc`. */
+  /** By default `name-asc`. */
   order?: "name-asc" | "name-desc";
-  /** The client (website) whose catalogue is asked for. */
+  /** The website whose catalogue is asked for. */
   client: number;
 }
 
@@ -394,7 +394,7 @@ export interface GetAdminContributorQuery {
 
 /** POST /admin-contributors/add */
 export interface AddContributorQuery {
-  /** The client (website) whose catalogue is asked for. */
+  /** The website whose catalogue is asked for. */
   client?: number;
 }
 
@@ -447,17 +447,17 @@ export interface UpdateAvatar {
 
 /** GET /contributor/random */
 export interface GetRandomContributorQuery {
-  /** The client (website) whose catalogue is asked for. */
+  /** The website whose catalogue is asked for. */
   client: number;
 }
 
 /** GET /contributor/works/{id} */
 export interface ListWorksQuery extends PageQuery {
-  /** The order of the records. By default `name-asc`. */
+  /** By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
   /** The language of `alias` and `description`, by its English name or two-letter code. By default `English`. */
   user_lang?: string;
-  /** The client (website) whose catalogue is asked for. */
+  /** The website whose catalogue is asked for. */
   client: number;
 }
 
@@ -465,9 +465,9 @@ export interface ListWorksQuery extends PageQuery {
 export interface ListContributorsQuery extends PageQuery {
   /** Reserved; not used yet. */
   lang?: string;
-  /** The order of the records. By default `name-asc`. */
+  /** By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
-  /** The client (website) whose catalogue is asked for. */
+  /** The website whose catalogue is asked for. */
   client: number;
   /** Beyond the interface: further fields to show, separated by commas. */
   include?: "slug";
@@ -475,9 +475,9 @@ export interface ListContributorsQuery extends PageQuery {
 
 /** GET /publisher/publications/{id} */
 export interface ListPublicationsQuery extends PageQuery {
-  /** The order of the records. By default `name-asc`. */
+  /** By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
-  /** The client (website) whose catalogue is asked for. */
+  /** The website whose catalogue is asked for. */
   client: number;
   /** The language of `alias` and `description`, by its English name or two-letter code. By default `English`. */
   user_lang?: string;
@@ -485,7 +485,7 @@ export interface ListPublicationsQuery extends PageQuery {
 
 /** GET /publisher/random */
 export interface GetRandomPublisherQuery {
-  /** The client (website) whose catalogue is asked for. */
+  /** The website whose catalogue is asked for. */
   client: number;
 }
 
@@ -493,7 +493,6 @@ export interface GetRandomPublisherQuery {
 export interface ListPublishersQuery extends PageQuery {
   /** Reserved; not used yet. */
   lang?: string;
-  /** The order of the records. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
 }
 
@@ -542,7 +541,7 @@ export interface AdminContributor {
   first_name: string;
   /** Empty if there is none. */
   last_name: string;
-  /** Its name in addresses, which never changes. */
+  /** Its name in addresses. */
   slug: string;
   /** Its address, or empty. */
   image: string;
@@ -574,7 +573,7 @@ export interface AdminContributorListItem {
   first_name: string;
   /** Empty if there is none. */
   last_name: string;
-  /** Its name in addresses, which never changes. */
+  /** Its name in addresses. */
   slug: string;
   /** Its address, or empty. */
   image: string;
@@ -587,7 +586,7 @@ export interface Contributor {
   first_name: string;
   /** Empty if there is none. */
   last_name: string;
-  /** Its name in addresses, which never changes. */
+  /** Its name in addresses. */
   slug: string;
   /** Its address, or null. */
   image: string | null;
@@ -639,7 +638,7 @@ export interface Publication extends Work {
 export interface Publisher {
   id: number;
   name: string;
-  /** Its name in addresses, which never changes. */
+  /** Its name in addresses. */
   slug: string;
   /** Its address, or empty. */
   image: string;
@@ -694,7 +693,7 @@ export interface RoleListItem {
 export interface Session {
   user: {
     id: number;
-    /** Its name in addresses, which never changes. */
+    /** Its name in addresses. */
     slug: string;
     username: string;
     /** Its address, or null. */
@@ -727,7 +726,7 @@ export type Slug = string;
 
 export interface User {
   id: number;
-  /** Its name in addresses, which never changes. */
+  /** Its name in addresses. */
   slug: string;
   username: string;
   /** Its address, or null. */
@@ -742,7 +741,7 @@ export interface User {
 
 export interface UserListItem {
   id: number;
-  /** Its name in addresses, which never changes. */
+  /** Its name in addresses. */
   slug: string;
   username: string;
   age_verified: boolean;
@@ -758,7 +757,7 @@ export interface UserListItem {
 export interface Work {
   id: number;
   name: string;
-  /** Its name in addresses, which never changes. */
+  /** Its name in addresses. */
   slug: string;
   type: string;
   origin: string;

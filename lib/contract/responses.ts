@@ -17,7 +17,7 @@ const urlOrEmpty = field(z.union([z.url(), z.literal("")]), "Its address, or emp
 const urlOrNull = field(z.nullable(z.url()), "Its address, or null.");
 const possible = field(z.string(), "Empty if not known.");
 const possibleOrNull = field(z.nullable(z.string()), "Null if not known.");
-const slug = field(z.string(), "Its name in addresses, which never changes.");
+const slug = field(z.string(), "Its name in addresses.");
 const lastName = field(z.string(), "Empty if there is none.");
 
 const userReference = z.strictObject({ id, username: z.string() });

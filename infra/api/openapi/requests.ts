@@ -22,10 +22,9 @@ const meanings: Readonly<Record<string, string>> = {
   search:
     "Words that all occur in the name or an alias (of users: in the name), in any order, as parts of words too, " +
     "regardless of case and accents; `%` and `_` stand for themselves.",
-  client: "The client (website) whose catalogue is asked for.",
+  client: "The website whose catalogue is asked for.",
   lang: "Reserved; not used yet.",
   user_lang: "The language of `alias` and `description`, by its English name or two-letter code.",
-  order: "The order of the records.",
   include: "further fields to show, separated by commas.",
   lock: "`none` shows the record without taking its edit lock, or renewing it.",
   role: "Only users with the role of this id.",
