@@ -137,8 +137,8 @@ async function send(fetch, url, init, streams, { attempts = 3, seconds = 30 } = 
     secondsLeft -= wait;
     await new Promise((resolve, reject) => {
       const timer = setTimeout(resolve, wait * 1_000);
-      const abort = () => void clearTimeout(timer) ?? reject(init.signal.reason);
-      init.signal?.addEventListener("abort", abort, { once: true });
+      init.signal?.addEventListener("abort", () => clearTimeout(timer), { once: true });
+      init.signal?.addEventListener("abort", () => reject(init.signal.reason), { once: true });
     });
   }
 }
