@@ -7,6 +7,7 @@ import { type Declaration, endpointPath, isPublic } from "../../lib/contract/dec
 import { endpoints, resources } from "../../lib/contract/endpoints.ts";
 import { nothingChanged } from "../../lib/contract/errors.ts";
 import { errorsOf } from "../support/contract.ts";
+import type { Json } from "./arbitrary-values.ts";
 import { operations, refusingOperations } from "./operations.ts";
 
 const document = openApiDocument();
@@ -101,6 +102,40 @@ describe("The OpenAPI document", () => {
       "getRole",
       "getUser",
     ]);
+  });
+
+  it("has a merge patch of the edits that take one, without defaults and required fields, as an extension", () => {
+    const type = "application/merge-patch+json";
+    const patched = operations.filter(({ requestBody }) => requestBody?.content[type]);
+    expect(patched.map(({ operationId }) => operationId).sort()).toEqual(["editContributor", "editUser"]);
+    for (const { requestBody: { content } = { content: {} } } of patched) {
+      const { schema: whole = {} } = content["application/json"] ?? {};
+      const { schema: { required, properties, description } = {}, ...marks } = content[type] ?? {};
+      const withoutDefaults = Object.entries(whole.properties as Record<string, Json>).map(
+        ([name, { default: _, ...schema }]) => [name, schema],
+      );
+      expect(properties).toEqual(Object.fromEntries(withoutDefaults));
+      expect([required, description, marks]).toEqual([
+        undefined,
+        expect.stringMatching(/^Beyond the interface: /),
+        expect.objectContaining({ "x-extension": true }),
+      ]);
+    }
+  });
+
+  it("has a Location of every addition, an extension, which is the path of a detail", () => {
+    const header = { $ref: "#/components/headers/Location" };
+    const additions = operations.filter(({ responses }) =>
+      JSON.stringify(responses[200]).includes(JSON.stringify(header)),
+    );
+    expect(additions.map(({ operationId }) => operationId).sort()).toEqual([
+      "addContributor",
+      "addPermission",
+      "addRole",
+    ]);
+    const details = operations.filter(({ method }) => method === "GET").map(({ path }) => path);
+    for (const { creates } of endpoints) if (creates) expect(details).toContain(creates);
+    expect(document.components.headers.Location).toMatchObject({ "x-extension": true });
   });
 
   it("says which rules forbid a request to callers with the permission, and what the rules are", async () => {
