@@ -67,42 +67,22 @@ export interface Opened<Data> {
 }
 
 type Emptiable<Value> = Value | null | undefined;
+type Form<Fields> = { [Name in keyof Fields]?: Emptiable<Fields[Name]> };
 
 /**
- * A contributor as a form has it. What the form lacks, or has as `undefined`, stays; null and "" empty a field. An alias
- * may be a string, and a link, too. Elements without an id are added, and those that are missing are removed.
+ * A contributor as a form has it. What the form lacks, or has as `undefined`, stays; null and "" empty a field. Elements
+ * without an id are added, and those that are missing are removed.
  */
-export interface ContributorForm {
-  first_name?: Emptiable<string>;
-  last_name?: Emptiable<string>;
-  gender?: Emptiable<string>;
-  type?: Emptiable<string>;
-  public?: Emptiable<boolean>;
+export interface ContributorForm
+  extends Form<Pick<AdminContributor, "first_name" | "last_name" | "gender" | "type" | "public">> {
   links?: Emptiable<readonly (string | { url: string })[]>;
   aliases?: Emptiable<readonly (string | { id?: Emptiable<number>; name: string })[]>;
-  descriptions?: Emptiable<
-    readonly {
-      id?: Emptiable<number>;
-      description?: Emptiable<string>;
-      /** Its English name, or a code of two letters. */
-      language?: Emptiable<string>;
-      source?: Emptiable<string>;
-    }[]
-  >;
-  relations?: Emptiable<
-    readonly {
-      id?: Emptiable<number>;
-      /** The other contributor's id. */
-      relation_id?: Emptiable<number | string>;
-      relation_type?: Emptiable<string>;
-    }[]
-  >;
+  descriptions?: Emptiable<readonly Form<AdminContributor["descriptions"][number]>[]>;
+  relations?: Emptiable<readonly Form<{ id: number; relation_id: number | string; relation_type: string }>[]>;
 }
 
 /** A user as a form has it. What the form lacks, or has as `undefined`, stays. */
-export interface UserForm {
-  username?: Emptiable<string>;
-  age_verified?: Emptiable<boolean>;
+export interface UserForm extends Form<Pick<User, "username" | "age_verified">> {
   /** The roles that the user has then, or their ids. */
   roles?: Emptiable<readonly (number | { id: number })[]>;
 }

@@ -1,16 +1,16 @@
-export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRetry, ...ownInit } = {}) {
+export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRetry, ...own } = {}) {
   /** Sends a request, and again while that may help; an answer that is to stream is left unread. */
   function request(method, path, options = {}, streams = false) {
-    const { path: parameters, query, body, patch, headers, retry = ownRetry, ...init } = options;
+    const { path: parameters, query, body, patch, headers, retry = ownRetry, ...others } = options;
     const content = patch ?? body;
     const head = new Headers({ ...ownHeaders, ...headers });
     if (content) head.set("Content-Type", patch ? "application/merge-patch+json" : "application/json");
     // Under a key of its own a change is made once, however often it is sent.
     if (method !== "GET" && !head.has("Idempotency-Key")) head.set("Idempotency-Key", newKey());
-    const all = { credentials: "include", ...ownInit, ...init, method, headers: head, body: JSON.stringify(content) };
+    const init = { credentials: "include", ...own, ...others, method, headers: head, body: JSON.stringify(content) };
     const search = `?${new URLSearchParams(Object.entries(query ?? {}).filter(([, value]) => !isEmpty(value)))}`;
     const url = baseUrl.replace(/\/+$/, "") + pathOf(path, parameters) + (search === "?" ? "" : search);
-    return send(fetch ?? globalThis.fetch, url, all, streams, retry === false ? { attempts: 1 } : retry);
+    return send(fetch ?? globalThis.fetch, url, init, streams, retry === false ? { attempts: 1 } : retry);
   }
 
   async function call(method, path, options) {
