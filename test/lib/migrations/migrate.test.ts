@@ -146,6 +146,51 @@ describe("ops-migrate", () => {
     expect(role).toEqual({ description: "a\nb\nc\n\td" });
   });
 
+  it("lets records be found by the aliases that they have, which changes nothing else", async () => {
+    await sql`drop schema public cascade`;
+    await sql`create schema public authorization pg_database_owner`;
+    await sql`create function keep_alias_keys() returns integer language sql return 1`;
+    expect(await migrate()).toMatchObject({
+      error: { errorMessage: expect.stringContaining("Migration 0020-contributor-search failed") },
+    });
+    await sql`insert into contributors (first_name, slug) select 'C' || n, 'c' from generate_series(1, 20) as n`;
+    await sql`insert into publishers (name, slug) select 'P' || n, 'p' from generate_series(1, 3) as n`;
+    await sql`insert into series (name, slug) select 'S' || n, 's' from generate_series(1, 20) as n`;
+    await sql`
+      insert into contributor_aliases (contributor_id, name)
+      select n, alias || n from generate_series(1, 18) as n, unnest(array['Émile ', 'Œ']) as alias
+    `;
+    await sql`insert into contributor_aliases (contributor_id, name) values (20, repeat('手', 200))`;
+    await sql`insert into publisher_aliases (publisher_id, title, language) values (2, 'Zwö', 'German')`;
+    await sql`insert into series_aliases (series_id, name, language) select n, 'Á', '' from generate_series(1, 19) as n`;
+    const rest = () => sql`
+      select 'tally ' || subject as what, tally from tallies
+      union all
+      select 'version ' || id, version from contributors
+      order by what
+    `;
+    const before = await rest();
+    await sql`drop function keep_alias_keys`;
+
+    expect(await migrate()).toMatchObject({ result: { applied: expect.arrayContaining(["0023-series-search"]) } });
+
+    const long = "手".repeat(200);
+    expect(await sql`select id, alias_keys, short_alias_keys from contributors order by id`).toEqual([
+      ...Array.from({ length: 18 }, (_, n) => ({
+        id: n + 1,
+        alias_keys: `emile ${n + 1}\noe${n + 1}`,
+        short_alias_keys: `emile ${n + 1}\noe${n + 1}`,
+      })),
+      { id: 19, alias_keys: "", short_alias_keys: "" },
+      { id: 20, alias_keys: long, short_alias_keys: null },
+    ]);
+    expect(await sql`select alias_keys from publishers order by id`).toEqual(
+      ["", "zwo", ""].map((alias_keys) => ({ alias_keys })),
+    );
+    expect(await sql`select id from series where alias_keys <> 'a'`).toEqual([{ id: 20 }]);
+    expect(await rest()).toEqual(before);
+  });
+
   it("takes all but ids of deleted users out of the ledger", async () => {
     const [user] = await sql`insert into users (username, slug) values ('Here', 'here') returning id::int`;
     const row = (endpoint: string, caller: number, record: number) => sql`
