@@ -163,6 +163,21 @@ describe("An edit of a contributor", () => {
     ]);
   });
 
+  it("takes the line breaks of a form for those of the record", async () => {
+    const { id } = await aFullContributor();
+    const { colophon, bodies } = recording();
+    const { data, version } = await open(colophon, id);
+    const descriptions = data.descriptions.map((each) => ({ ...each, description: "One\nTwo" }));
+    await colophon.editContributor({ data, version }, { descriptions });
+
+    const opened = await open(colophon, id);
+    const form = descriptions.map((each) => ({ ...each, description: "One\r\nTwo" }));
+    await colophon.editContributor(opened, { descriptions: form });
+
+    expect(opened.data.descriptions).toEqual(descriptions);
+    expect(bodies()[1]).toEqual({});
+  });
+
   it("sends all links if one has changed, as strings or as objects", async () => {
     const { id } = await aFullContributor();
     const { colophon, bodies } = recording();
