@@ -24,8 +24,9 @@ const page = (title: string, content: Html) => html`<!doctype html>
   <link rel="icon" href="data:,">
   <style>
     body { font: 1rem/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem }
-    img { width: 4rem; vertical-align: middle; margin-right: 1rem }
-    li { margin: .5rem 0 }
+    ul { padding: 0 }
+    li { display: flex; align-items: center; gap: 1rem; margin: .5rem 0 }
+    img { width: 4rem; vertical-align: middle }
   </style>
   <body>${content}</body>
 </html>`;
@@ -61,8 +62,9 @@ export function peoplePage({ search, number, pages, found, people }: People): Ht
     <p>${found} found</p>
     <ul>${people.map(
       (person) => html`
-      <li>${picture(person.image)}<a href="/people/${encodeURIComponent(person.slug ?? "")}">${nameOf(person)}</a>,
-        ${works(person.series_count)}</li>`,
+      <li>${picture(person.image)}
+        <span><a href="/people/${encodeURIComponent(person.slug ?? "")}">${nameOf(person)}</a>,
+        ${works(person.series_count)}</span></li>`,
     )}
     </ul>
     <nav>${number > 1 ? linkTo(number - 1, "prev", "Previous") : ""} Page ${number} of ${pages}
@@ -75,14 +77,16 @@ export const personPage = (person: Contributor, series: readonly Work[]): Html =
   page(
     nameOf(person),
     html`<p><a href="/">People</a></p>
-    <h1>${picture(person.image)}${nameOf(person)}</h1>
+    <h1>${picture(person.image)} ${nameOf(person)}</h1>
     ${person.aliases.length > 0 ? html`<p>Also ${person.aliases.map(({ name }) => name).join(", ")}</p>` : ""}
-    ${person.descriptions.map(({ description, source }) => html`<p>${description} <small>${source}</small></p>`)}
+    ${person.descriptions
+      .filter(({ language }) => language === "English")
+      .map(({ description, source }) => html`<p>${description} <small>${source}</small></p>`)}
     <h2>Works</h2>
     <ul>${series.map(
       ({ name, alias, description, volume }) => html`
-      <li>${picture(volume?.nsfw ? undefined : volume?.cover_path)}<b>${name}</b>
-        ${alias === name ? "" : html`(${alias})`} ${description}</li>`,
+      <li>${picture(volume?.nsfw ? undefined : volume?.cover_path)}
+        <span><b>${name}</b> ${alias === name ? "" : html`(${alias})`} ${description}</span></li>`,
     )}
     </ul>
     ${person.links.map(({ url, domain }) => html`<p><a href="${url}">${domain}</a></p>`)}`,

@@ -10,7 +10,8 @@ const catalogue = 1;
  * with their works. `api` is the base URL of the service.
  */
 export function startWebsite(api: string): Server {
-  const colophon = createClient(api, { credentials: "omit" });
+  // Nobody waits for a page as long as for a change.
+  const colophon = createClient(api, { credentials: "omit", retry: { seconds: 3 } });
 
   async function people({ searchParams }: URL, signal: AbortSignal): Promise<Answer> {
     const search = searchParams.get("search") ?? "";
