@@ -194,7 +194,8 @@ export class RequestFailed extends Error {
 
 /**
  * Makes a client for the service at this base URL. A call rejects only if there is no answer at all, or a path parameter
- * is empty, `.` or `..`: no URL can hold that. Browsers send the cookie along unless `credentials` is `"omit"`.
+ * is empty, `.` or `..`: no URL can hold that. Browsers send the cookie along where it is needed, unless `credentials` is
+ * given.
  *
  * Calls are sent again when the answer is 429, 503 or 504 and after `Retry-After` may be another, or when there is none.
  * Changes carry an `Idempotency-Key`, so they are made once.

@@ -2,12 +2,13 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
   /** Sends a request, and again while that may help; an answer that is to stream is left unread. */
   function request(method, path, options = {}, streams = false) {
     const { path: parameters, query, body, patch, headers, retry = ownRetry, ...others } = options;
-    const content = patch ?? body;
     const head = new Headers({ ...ownHeaders, ...headers });
-    if (content) head.set("Content-Type", patch ? "application/merge-patch+json" : "application/json");
+    if (patch ?? body) head.set("Content-Type", patch ? "application/merge-patch+json" : "application/json");
     // Under a key of its own a change is made once, however often it is sent.
     if (method !== "GET" && !head.has("Idempotency-Key")) head.set("Idempotency-Key", newKey());
-    const init = { credentials: "include", ...own, ...others, method, headers: head, body: JSON.stringify(content) };
+    const init = { ...own, ...others, method, headers: head, body: JSON.stringify(patch ?? body) };
+    // Browsers hide what is public from pages of other origins if they send cookies along.
+    if (/^\/(admin-|session)/.test(path)) init.credentials ??= "include";
     const search = `?${new URLSearchParams(Object.entries(query ?? {}).filter(([, value]) => !isEmpty(value)))}`;
     const url = baseUrl.replace(/\/+$/, "") + pathOf(path, parameters) + (search === "?" ? "" : search);
     return send(fetch ?? globalThis.fetch, url, init, streams, retry === false ? { attempts: 1 } : retry);
@@ -39,9 +40,8 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
   async function all(path, options) {
     const records = new Map();
     // If records are added meanwhile, a page repeats some of the page before.
-    for await (const page of pages(path, options)) {
+    for await (const page of pages(path, options))
       for (const record of Object.values(page).find(Array.isArray)) records.set(record.id, record);
-    }
     return [...records.values()];
   }
 

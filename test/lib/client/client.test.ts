@@ -49,14 +49,18 @@ describe("The client", () => {
     ]);
   });
 
-  it("sends the cookie along unless told not to", async () => {
+  it("sends the cookie along where it is needed, unless told otherwise", async () => {
     const { sent, fetch } = recorder();
-    const options = { query: { client: 1 } };
+    const colophon = createClient("https://api.example.com", { fetch });
 
-    await createClient("https://api.example.com", { fetch }).GET("/contributor/random", options);
-    await createClient("https://api.example.com", { fetch, credentials: "omit" }).GET("/contributor/random", options);
+    await colophon.GET("/admin-roles");
+    await colophon.GET("/session");
+    await colophon.GET("/contributor/random", { query: { client: 1 } });
+    await createClient("https://api.example.com", { fetch, credentials: "omit" }).GET("/admin-roles");
+    await colophon.GET("/publishers", { credentials: "include" });
 
-    expect(sent.map(({ credentials }) => credentials)).toEqual(["include", "omit"]);
+    const modes = sent.map(({ credentials }) => credentials);
+    expect(modes).toEqual(["include", "include", undefined, "omit", "include"]);
   });
 
   it("sends the headers of the client and of the call, and gives what else it is told to fetch", async () => {
