@@ -17,7 +17,7 @@ export interface Calls {
     options: ById<{ query?: GetUserQuery }>,
   ): Call<User, AdminErrors<keyof GetUserQuery> | Failure<404, "User not found">, { version: string }>;
 
-  /** Changes a user's name, age verification and roles. Needs `edit-users`. */
+  /** Changes a user's name, age verification and roles; a merge patch only those that it names. Needs `edit-users`. */
   POST(
     path: "/admin-users/edit/{id}",
     options: ById<BodyOrPatch<EditUser>>,
@@ -174,7 +174,7 @@ export interface Calls {
     { created: number }
   >;
 
-  /** Changes a contributor, all fields at once. Needs `edit-contributors`. */
+  /** Changes a contributor, all fields at once; a merge patch only those that it names. Needs `edit-contributors`. */
   POST(
     path: "/admin-contributors/edit/{id}",
     options: ById<BodyOrPatch<EditContributor>>,

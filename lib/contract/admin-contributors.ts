@@ -103,7 +103,7 @@ const modifiedDescription = z.object({
 const modifiedRelation = z.object({ id: bodyId, relation_id: z.optional(bodyId), relation_type: z.optional(name) });
 
 export const editContributor = declare({
-  summary: "Changes a contributor, all fields at once",
+  summary: "Changes a contributor, all fields at once; a merge patch only those that it names",
   method: "POST",
   path: "/admin-contributors/edit/{id}",
   permission: "edit-contributors",

@@ -38,7 +38,7 @@ export const getUser = declare({
 });
 
 export const editUser = declare({
-  summary: "Changes a user's name, age verification and roles",
+  summary: "Changes a user's name, age verification and roles; a merge patch only those that it names",
   method: "POST",
   path: "/admin-users/edit/{id}",
   permission: "edit-users",
