@@ -41,7 +41,7 @@ const steady: readonly Request[] = [
 ];
 
 /** Searches find more in a larger catalogue, so their time may grow. */
-const searches: readonly Request[] = ["ranabel", "wilz"].map((search) => ({
+const searches: readonly Request[] = ["ranabel", "wilz", "ranabel ada"].map((search) => ({
   what: `contributors with ${search}`,
   ...contributors({ search }),
 }));

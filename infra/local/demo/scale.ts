@@ -14,7 +14,7 @@ type Add = (first: number, last: number) => Sql;
 
 const batch = 100_000;
 
-/** Adds so many made-up contributors, half as many series and a hundredth as many publishers. */
+/** Adds so many made-up contributors, every tenth with a pen name, half as many series and a hundredth as many publishers. */
 export async function scale(databaseUrl: string, contributors: number, report: Report): Promise<void> {
   const pool = openPool(databaseUrl, 2);
   try {
@@ -29,6 +29,7 @@ export async function scale(databaseUrl: string, contributors: number, report: R
       return { publishers, series };
     };
     const [people, { publishers, series }] = await Promise.all([addPeople(), addWorks()]);
+    await add(pool, "contributor_aliases", people, addPenNames, report);
     await add(pool, "series_contributors", people, relateContributors(series), report);
     await add(pool, "series_publishers", series, relatePublishers(publishers), report);
     await pool.query("vacuum analyze tallies");
@@ -60,9 +61,9 @@ async function add(pool: Pool, table: string, { first, count }: Span, rows: Add,
   const client = await pool.connect();
   try {
     await client.query("begin");
-    // The slugs are free and the rows come with their sort keys, so the triggers that see to both row by row are not needed.
+    // The slugs are free and the rows come with their keys, so the triggers that see to both are not needed.
     const { rows: dispensable } = await client.query<{ name: string }>(
-      "select tgname as name from pg_trigger where tgrelid = $1::regclass and tgname in ('assign_slug', 'take_sort_keys')",
+      "select tgname as name from pg_trigger where tgrelid = $1::regclass and tgname ~ '^(assign_slug|take_sort_keys|keep_alias_keys)'",
       [table],
     );
     await inBulk(client, table, count, async () => {
@@ -83,16 +84,27 @@ async function add(pool: Pool, table: string, { first, count }: Span, rows: Add,
 }
 
 const addContributors: Add = (first, last) => sql`
-  insert into contributors (first_name, last_name, slug, public, client_id, gender)
+  insert into contributors (first_name, last_name, slug, public, client_id, gender, alias_keys, short_alias_keys)
   select
     ${firstName(sql`n`)},
     ${word(sql`n`)},
     'made-up-' || n,
     true,
     case n % 10 when 0 then 2 when 1 then 2 when 2 then 1 when 3 then 1 when 4 then 1 end,
-    case n % 3 when 0 then 'female' when 1 then 'male' end
-  from generate_series(${first}::bigint, ${last}::bigint) as n
+    case n % 3 when 0 then 'female' when 1 then 'male' end,
+    pen_name,
+    pen_name
+  from
+    generate_series(${first}::bigint, ${last}::bigint) as n
+    cross join lateral (select case n % 10 when 7 then lower(${penName(sql`n`)}) else '' end as pen_name) as other
   on conflict do nothing
+`;
+
+const penName = (number: Sql) => word(sql`(${number} * 31)`);
+
+const addPenNames: Add = (first, last) => sql`
+  insert into contributor_aliases (contributor_id, name)
+  select id, initcap(alias_keys) from contributors where id between ${first}::bigint and ${last}::bigint and alias_keys <> ''
 `;
 
 const addSeries: Add = (first, last) => sql`

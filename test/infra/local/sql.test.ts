@@ -131,7 +131,7 @@ describe("npm run sql", () => {
     );
 
     expect({ code, complaint }).toEqual({ code: 0, complaint: "" });
-    expect(output).toMatch(/^select\n.*\n\n:1 = .*'Hergé'.*\n\n[^\n]*\(actual .*\nExecution Time: [^\n]*\n$/s);
+    expect(output).toMatch(/^select\n.*\n\n:1 = .*'Herge'.*\n\n[^\n]*\(actual .*\nExecution Time: [^\n]*\n$/s);
   });
 
   it("ends with 1 and one line where there is no such function", async () => {

@@ -41,6 +41,18 @@ describe("scale", () => {
     expect(await structure()).toEqual(before.structure);
   });
 
+  it("gives every tenth a pen name, with the key that triggers would keep", async () => {
+    const penNames = () => db`
+      select id, alias_keys, short_alias_keys from contributors where slug like 'made-up-%' and alias_keys <> '' order by id
+    `;
+    const made = await penNames();
+    await db`update contributors set alias_keys = '', short_alias_keys = ''`;
+    await db`update contributor_aliases set name = name`;
+
+    expect(made).toHaveLength(80);
+    expect(await penNames()).toEqual(made);
+  });
+
   it("leaves out a contributor whose name is taken, and counts them exactly", async () => {
     const [taker] = await db`insert into contributors (first_name, slug) values ('Taker', 'taker') returning id`;
     await scale(url, 10, () => undefined);
