@@ -146,6 +146,11 @@ describe.skipIf(!hasBrowser)("A panel in a real browser", () => {
       await page.getByText("Encyclopedia").waitFor();
 
       expect(await holdersOf("contributor_locks", id)).toEqual([editor.id]);
+      await link(editing, "Cancel").click();
+      await expect.poll(() => holdersOf("contributor_locks", id)).toEqual([]);
+      await page.reload();
+      await page.getByText("Encyclopedia").waitFor();
+      expect(await holdersOf("contributor_locks", id)).toEqual([]);
     });
   });
 
