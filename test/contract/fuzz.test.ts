@@ -17,7 +17,7 @@ const mayForbid = ["deleteRole", "deleteUser", "editRole", "editUser"];
 const mayReject = ["addContributor", "editContributor", "editRole", "editUser", "updateAvatar", "updateUserImage"];
 
 const named = (all: readonly Operation[]) => all.map((each) => [each.operationId, each] as const);
-const guarded = operations.filter(({ security }) => security.length > 0);
+const guarded = operations.filter((each) => each["x-permission"]);
 
 const stack = useStack({ from: "demo", uploads: true });
 let administrator: string;
