@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { openApiDocument } from "../openapi/document.ts";
 import { errorsOf, errorTypes, type Failures } from "./errors.ts";
-import { type List, listOf, listTypes, pageQueryType, queryType, recordTypes } from "./records.ts";
+import { listOf, listTypes, pageQueryType, queryType, recordTypes } from "./records.ts";
 import { declared, docstring, fieldsOf, type Schema, typeOf } from "./types.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -28,24 +28,6 @@ interface Success {
   readonly content: Content;
 }
 
-/** A call, as its types say it. */
-interface Call {
-  readonly tag: string;
-  readonly method: string;
-  readonly path: string;
-  readonly meaning: string;
-  /** The name that its query and its body have in the client. */
-  readonly name: string;
-  readonly query: Schema | undefined;
-  readonly body: Schema | undefined;
-  /** The parameter `options`, and the same as a tuple. */
-  readonly options: string;
-  readonly tuple: string;
-  readonly data: string;
-  readonly list: List | undefined;
-  readonly result: string;
-}
-
 const jsonOf = (content: Content): Schema => content["application/json"]?.schema ?? {};
 
 /** The parameters of a place as an object. */
@@ -63,7 +45,8 @@ function parametersIn(place: "path" | "query", { parameters = [] }: Operation): 
   };
 }
 
-function callOf(path: string, method: string, operation: Operation, { headers = {}, content }: Success): Call {
+/** A call, as its types say it; `name` is what its query and its body are called. */
+function callOf(path: string, method: string, operation: Operation, { headers = {}, content }: Success) {
   const { operationId, requestBody } = operation;
   const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
   const [inPath, query] = [parametersIn("path", operation), parametersIn("query", operation)];
@@ -91,13 +74,22 @@ function callOf(path: string, method: string, operation: Operation, { headers = 
     ...(headers.Location ? ["created: number"] : []),
   ];
   return {
-    ...{ tag: operation.tags[0], method: method.toUpperCase(), path, meaning: meaningOf(operation) },
-    ...{ name, query, body, data, list },
+    tag: operation.tags[0],
+    method: method.toUpperCase(),
+    path,
+    name,
+    meaning: meaningOf(operation),
+    query,
+    body,
+    data,
+    list,
     options: `options${mayBeAbsent}: ${options}`,
     tuple: `[${options}${mayBeAbsent}]`,
     result: `Call<${[data, errorsOf(operation, names), ...known.map((each) => `{ ${each} }`)].join(", ")}>`,
   };
 }
+
+type Call = ReturnType<typeof callOf>;
 
 /** What a call does, and who may do it. */
 const meaningOf = ({ summary, description }: Operation): string =>

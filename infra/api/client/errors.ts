@@ -5,7 +5,6 @@ import { declared, docstring, type Schema } from "./types.ts";
 
 interface Response {
   readonly $ref?: string;
-  readonly description?: string;
   readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
 }
 
@@ -14,18 +13,14 @@ export interface Failures {
   readonly responses: Readonly<Record<string, Response>>;
 }
 
-type Failure = readonly [status: number, message: string];
-
-const { REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, THROTTLED, INTEGRATION_TIMEOUT } = gatewayResponses;
-const ofGateway = ({ status, message }: { readonly status: number; readonly message: string }): Failure => [
-  status,
-  message,
-];
-const common = (status: keyof typeof commonErrors): Failure => [status, commonErrors[status]];
+const failure = (status: number, message: unknown) => `Failure<${status}, ${JSON.stringify(message)}>`;
+const common = (status: keyof typeof commonErrors) => failure(status, commonErrors[status]);
+const ofGateway = (type: keyof typeof gatewayResponses) =>
+  failure(gatewayResponses[type].status, gatewayResponses[type].message);
 
 interface ErrorSet {
   readonly meaning: string;
-  readonly failures: readonly Failure[];
+  readonly failures: readonly string[];
   /** The header that may be invalid. */
   readonly header?: string;
 }
@@ -34,7 +29,7 @@ interface ErrorSet {
 const sets: Readonly<Record<string, ErrorSet>> = {
   PublicErrors: {
     meaning: "What any call can answer; `Field` are the names of its parameters.",
-    failures: [ofGateway(THROTTLED), common(500), common(503), ofGateway(INTEGRATION_TIMEOUT)],
+    failures: [ofGateway("THROTTLED"), common(500), common(503), ofGateway("INTEGRATION_TIMEOUT")],
   },
   AdminErrors: {
     meaning: "What a call with the cookie can answer.",
@@ -42,7 +37,7 @@ const sets: Readonly<Record<string, ErrorSet>> = {
   },
   ChangeErrors: {
     meaning: "What a change can answer. After the 503 of `PublicErrors` it may have been made.",
-    failures: [[503, nothingChanged]],
+    failures: [failure(503, nothingChanged)],
     header: "Idempotency-Key",
   },
   VersionedErrors: {
@@ -54,22 +49,18 @@ const sets: Readonly<Record<string, ErrorSet>> = {
 const names = Object.keys(sets);
 
 /** What a call with a body can answer beside these. */
-const ofBody: readonly Failure[] = [ofGateway(REQUEST_TOO_LARGE), ofGateway(UNSUPPORTED_MEDIA_TYPE)];
-
-const typeOfFailure = ([status, message]: Failure) => `Failure<${status}, ${JSON.stringify(message)}>`;
+const ofBody = [ofGateway("REQUEST_TOO_LARGE"), ofGateway("UNSUPPORTED_MEDIA_TYPE")];
 
 /** The type of all errors of an operation: the largest of the common sets, and its own. */
 export function errorsOf({ responses }: Failures, fields: readonly string[]): string {
   const all = Object.entries(responses).flatMap(([status, response]) => failuresOf(Number(status), response));
-  const types = all.map(typeOfFailure);
-  const has = (failures: readonly Failure[]) => failures.every((each) => types.includes(typeOfFailure(each)));
+  const has = (failures: readonly string[]) => failures.every((each) => all.includes(each));
   const level = names.findLastIndex((_, index) => has(upTo(index)));
   const body = has(ofBody) ? ofBody : [];
-  const common = [...upTo(level), ...body].map(typeOfFailure);
   return [
     `${names[level]}${fields.length > 0 ? `<${fields.join(" | ")}>` : ""}`,
     ...(body.length > 0 ? ["BodyErrors"] : []),
-    ...types.filter((each) => !common.includes(each)),
+    ...all.filter((each) => ![...upTo(level), ...body].includes(each)),
   ].join(" | ");
 }
 
@@ -78,12 +69,12 @@ const upTo = (level: number) =>
     .slice(0, level + 1)
     .flatMap(({ failures }) => failures);
 
-/** The messages of a status; of 400, which has a type of its own, none. */
-function failuresOf(status: number, response: Response): Failure[] {
+/** The errors of a status; of 400, which has a type of its own, none. */
+function failuresOf(status: number, response: Response): string[] {
   if (status <= 400) return [];
   const { content } = response.$ref ? (commonResponses()[response.$ref.split("/").at(-1) ?? ""] as Response) : response;
   const { const: message, enum: messages = [message] } = content?.["application/json"]?.schema.properties?.data ?? {};
-  return messages.map((each): Failure => [status, `${each}`]);
+  return messages.map((each) => failure(status, each));
 }
 
 /** The types of errors, which those of the calls refer to, and of what a change answers. */
@@ -102,9 +93,9 @@ export const errorTypes = (): string =>
     ),
     ...Object.entries(sets).map(([name, { meaning, failures, header }], index) => {
       const field = header ? `Field | "${header}"` : "Field";
-      const types = [`${names[index - 1] ?? "Invalid"}<${field}>`, ...failures.map(typeOfFailure)];
+      const types = [`${names[index - 1] ?? "Invalid"}<${field}>`, ...failures];
       return `${docstring(meaning)}export type ${name}<Field extends string = never> = ${types.join(" | ")};`;
     }),
-    `${docstring("What a call with a body can answer beside these.")}export type BodyErrors = ${ofBody.map(typeOfFailure).join(" | ")};`,
+    `${docstring("What a call with a body can answer beside these.")}export type BodyErrors = ${ofBody.join(" | ")};`,
     `${docstring("Any error of any call.")}export type AnyFailure = Failure<number, string> | Invalid<string>;\n`,
   ].join("\n");
