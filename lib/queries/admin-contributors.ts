@@ -2,7 +2,15 @@ import sql, { empty } from "sql-template-tag";
 import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
-import { aliasesOf, candidates, descriptionsOf, linksOf, nameMatches, relationsOf } from "./contributors.ts";
+import {
+  aliasesOf,
+  candidates,
+  countFound,
+  descriptionsOf,
+  linksOf,
+  nameMatches,
+  relationsOf,
+} from "./contributors.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
@@ -26,10 +34,7 @@ export function list({ client, search, order }: ListInput): ListQuery<ResponseBo
       where ${nameMatches(search, client)}
     `,
     sortInMemory: isSelective(search),
-    max:
-      search === undefined
-        ? tally("contributors", sql`0, ${client}::bigint`)
-        : sql`select count(*) from found where scope in (0, ${client}::bigint)`,
+    max: search === undefined ? tally("contributors", sql`0, ${client}::bigint`) : countFound(search, client),
     optional: "locked_by",
     page: (batch) => sql`
       select

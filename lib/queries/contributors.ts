@@ -32,10 +32,7 @@ export function list({
       where public and ${nameMatches(search, client)}
     `,
     sortInMemory: isSelective(search),
-    max:
-      search === undefined
-        ? tally("public contributors", sql`0, ${client}::bigint`)
-        : sql`select count(*) from found where scope in (0, ${client}::bigint)`,
+    max: search === undefined ? tally("public contributors", sql`0, ${client}::bigint`) : countFound(search, client),
     optional: "random_series",
     page: (batch) => sql`
       select
@@ -104,6 +101,19 @@ export function candidates(search: string | undefined, client: number, { by, isA
   `;
   return sql`(${ofScope(sql`0`)} union all ${ofScope(sql`${client}::bigint`)})`;
 }
+
+/** How many are found: by scope, too, or PostgreSQL would read the table, which takes longer than the index. */
+export const countFound = (search: string, client: number): Sql =>
+  isSelective(search)
+    ? sql`select count(*) from found`
+    : sql`
+      select count(*)
+      from (
+        select from found where scope = 0
+        union all
+        select from found where scope = ${client}::bigint
+      ) as scopes
+    `;
 
 /** A published contributor, without relations to unpublished ones. A null slug finds none. */
 export const find = (slug: string | null): RecordQuery<ResponseBody<"Contributor">> => sql`

@@ -126,6 +126,15 @@ describe("In a large catalogue", () => {
     expect(plan).toMatch(/Index Cond: \(+name_key \|\| '\n'::text\) \|\| alias_keys\) ~~ \(InitPlan \d+\)\.col1\)/);
   });
 
+  it("the contributors with a letter are counted in an index", async () => {
+    const list = contributors.list({ client: 1, search: "r", order: "name-asc" });
+
+    const plans = [await planOf(max(list)), await genericPlanOf(max(list))].join("\n");
+
+    expect(plans.match(/Index Only Scan using public_contributors_by_name/g)).toHaveLength(4);
+    expect(plans).not.toContain("Seq Scan");
+  });
+
   it("all words of a search are looked up among trigrams at once", async () => {
     const plan = await genericPlanOf(page(contributors.list({ client: 1, search: "wil bel zor", order: "name-asc" })));
 

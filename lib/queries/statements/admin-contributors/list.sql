@@ -197,8 +197,6 @@ from
                   count(*)
                 from
                   found
-                where
-                  scope in (0, :6::bigint)
               ) as max,
               count(*) as count,
               replace(
@@ -213,7 +211,7 @@ from
                   first_name,
                   coalesce(last_name, '') as last_name,
                   slug,
-                  coalesce(:7::text || '/' || image, '') as image,
+                  coalesce(:6::text || '/' || image, '') as image,
                   (
                     select
                       (
@@ -253,9 +251,9 @@ from
                       key asc,
                       id asc
                     limit
-                      :8::bigint
+                      :7::bigint
                     offset
-                      :9::bigint
+                      :8::bigint
                   ) as page
                   join contributors using (id)
                 order by
@@ -274,10 +272,9 @@ from
 -- :3 = 401
 -- :4 = 1
 -- :5 = 'Takahashi'
--- :6 = 1
--- :7 = 'http://localhost:3000/images'
--- :8 = 50
--- :9 = 0
+-- :6 = 'http://localhost:3000/images'
+-- :7 = 50
+-- :8 = 0
 
 -- The next page of a list that exceeds a result of the Data API
 select

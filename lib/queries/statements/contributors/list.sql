@@ -174,8 +174,6 @@ from
           count(*)
         from
           found
-        where
-          scope in (0, :3::bigint)
       ) as max,
       count(*) as count,
       replace(
@@ -189,7 +187,7 @@ from
           id,
           first_name,
           coalesce(last_name, '') as last_name,
-          :4::text || '/' || image as image,
+          :3::text || '/' || image as image,
           gender,
           cardinality(works.ids) as series_count,
           (
@@ -227,9 +225,9 @@ from
               key asc,
               id asc
             limit
-              :5::bigint
+              :4::bigint
             offset
-              :6::bigint
+              :5::bigint
           ) as page
           join contributors using (id)
           cross join lateral (
@@ -243,7 +241,7 @@ from
                   join series on series.id = link.series_id
                 where
                   link.contributor_id = page.id
-                  and series.scope in (0, :7::bigint)
+                  and series.scope in (0, :6::bigint)
               ) as ids
             offset
               0
@@ -255,11 +253,10 @@ from
   ) as answer;
 -- :1 = 1
 -- :2 = 'Takahashi'
--- :3 = 1
--- :4 = 'http://localhost:3000/images'
--- :5 = 20
--- :6 = 0
--- :7 = 1
+-- :3 = 'http://localhost:3000/images'
+-- :4 = 20
+-- :5 = 0
+-- :6 = 1
 
 -- The next page of a list that exceeds a result of the Data API
 select
