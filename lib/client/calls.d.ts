@@ -317,7 +317,6 @@ export interface PageQuery {
   search?: string;
 }
 
-/** GET /admin-users */
 export interface ListUsersQuery extends PageQuery {
   /** By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "registered-asc" | "registered-desc";
@@ -325,13 +324,11 @@ export interface ListUsersQuery extends PageQuery {
   role?: number;
 }
 
-/** GET /admin-users/id/{id} */
 export interface GetUserQuery {
-  /** Beyond the interface: `none` shows the record without taking its edit lock, or renewing it. */
+  /** `none` shows the record without taking its edit lock, or renewing it. */
   lock?: "none";
 }
 
-/** POST /admin-users/edit/{id} */
 export interface EditUser {
   username: string;
   /** By default `false`. */
@@ -342,19 +339,16 @@ export interface EditUser {
   removed_roles?: number[] | null;
 }
 
-/** POST /admin-users/update-image/{id} */
 export interface UpdateUserImage {
   /** A Base64-encoded image, as a data URL or bare, of at most 6,000,000 characters. */
   image: string;
 }
 
-/** POST /admin-roles/add */
 export interface AddRole {
   name: string;
   description: string;
 }
 
-/** POST /admin-roles/edit/{id} */
 export interface EditRole {
   name: string;
   description?: string | null;
@@ -364,19 +358,16 @@ export interface EditRole {
   removed_permissions?: number[] | null;
 }
 
-/** POST /admin-permissions/add */
 export interface AddPermission {
   name: string;
   description: string;
 }
 
-/** POST /admin-permissions/edit/{id} */
 export interface EditPermission {
   name: string;
   description: string;
 }
 
-/** GET /admin-contributors */
 export interface ListAdminContributorsQuery extends PageQuery {
   /** By default `name-asc`. */
   order?: "name-asc" | "name-desc";
@@ -384,28 +375,24 @@ export interface ListAdminContributorsQuery extends PageQuery {
   client: number;
 }
 
-/** GET /admin-contributors/id/{id} */
 export interface GetAdminContributorQuery {
-  /** Beyond the interface: further fields to show, separated by commas. */
+  /** Further fields to show, separated by commas. */
   include?: "type" | "public" | "type,public";
-  /** Beyond the interface: `none` shows the record without taking its edit lock, or renewing it. */
+  /** `none` shows the record without taking its edit lock, or renewing it. */
   lock?: "none";
 }
 
-/** POST /admin-contributors/add */
 export interface AddContributorQuery {
   /** The website whose catalogue is asked for. */
   client?: number;
 }
 
-/** POST /admin-contributors/add */
 export interface AddContributor {
   first_name: string;
   /** By default `null`. */
   last_name?: string | null;
 }
 
-/** POST /admin-contributors/edit/{id} */
 export interface EditContributor {
   first_name: string;
   /** By default `null`. */
@@ -439,19 +426,16 @@ export interface EditContributor {
   modified_relations?: { id: number; relation_id?: number; relation_type?: string }[] | null;
 }
 
-/** POST /admin-contributors/update-avatar/{id} */
 export interface UpdateAvatar {
   /** A Base64-encoded image, as a data URL or bare, of at most 6,000,000 characters. */
   image: string;
 }
 
-/** GET /contributor/random */
 export interface GetRandomContributorQuery {
   /** The website whose catalogue is asked for. */
   client: number;
 }
 
-/** GET /contributor/works/{id} */
 export interface ListWorksQuery extends PageQuery {
   /** By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
@@ -461,7 +445,6 @@ export interface ListWorksQuery extends PageQuery {
   client: number;
 }
 
-/** GET /contributors */
 export interface ListContributorsQuery extends PageQuery {
   /** Reserved; not used yet. */
   lang?: string;
@@ -469,11 +452,10 @@ export interface ListContributorsQuery extends PageQuery {
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
   /** The website whose catalogue is asked for. */
   client: number;
-  /** Beyond the interface: further fields to show, separated by commas. */
+  /** Further fields to show, separated by commas. */
   include?: "slug";
 }
 
-/** GET /publisher/publications/{id} */
 export interface ListPublicationsQuery extends PageQuery {
   /** By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
@@ -483,13 +465,11 @@ export interface ListPublicationsQuery extends PageQuery {
   user_lang?: string;
 }
 
-/** GET /publisher/random */
 export interface GetRandomPublisherQuery {
   /** The website whose catalogue is asked for. */
   client: number;
 }
 
-/** GET /publishers */
 export interface ListPublishersQuery extends PageQuery {
   /** Reserved; not used yet. */
   lang?: string;
@@ -830,12 +810,12 @@ export type AnyFailure = Failure<number, string> | Invalid<string>;
 
 /** The lists that have pages. */
 export interface Lists {
-  "/admin-users": { field: "users"; list: UserList; item: UserListItem };
-  "/admin-contributors": { field: "contributors"; list: AdminContributorList; item: AdminContributorListItem };
-  "/contributor/works/{id}": { field: "works"; list: WorkList; item: Work };
-  "/contributors": { field: "contributors"; list: ContributorList; item: ContributorListItem };
-  "/publisher/publications/{id}": { field: "publications"; list: PublicationList; item: Publication };
-  "/publishers": { field: "publishers"; list: PublisherList; item: PublisherListItem };
+  "/admin-users": { field: "users"; item: UserListItem };
+  "/admin-contributors": { field: "contributors"; item: AdminContributorListItem };
+  "/contributor/works/{id}": { field: "works"; item: Work };
+  "/contributors": { field: "contributors"; item: ContributorListItem };
+  "/publisher/publications/{id}": { field: "publications"; item: Publication };
+  "/publishers": { field: "publishers"; item: PublisherListItem };
 }
 
 /** Every GET, by its path. */

@@ -140,7 +140,7 @@ export interface Colophon extends Calls {
   pages<Path extends keyof Lists>(
     path: Path,
     ...options: Paged<Reads[Path]["options"]>
-  ): AsyncGenerator<Lists[Path]["list"], void, undefined>;
+  ): AsyncGenerator<Reads[Path]["data"], void, undefined>;
 
   /**
    * Reads all records of a list, page by page, each once.

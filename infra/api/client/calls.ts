@@ -141,9 +141,9 @@ export function clientTypes(): string {
     `${docstring("What a call comes to: a promise of its result.")}export type Call<Data, Errors, Known = unknown> = Promise<Result<Data, Errors, Known>>;\n`,
     `${docstring("What a call is given that is about one record.")}export type ById<Own = unknown> = Options<{ path: { id: number } } & Own>;\n`,
     pageQueryType(calls.flatMap(({ query }) => (query ? [query] : []))),
-    ...calls.flatMap(({ name, query, body, method, path }) => [
-      ...(query ? [queryType(`${name}Query`, `${method} ${path}`, query)] : []),
-      ...(body ? [declared(name, `${method} ${path}`, fieldsOf(body.properties, body.required))] : []),
+    ...calls.flatMap(({ name, query, body }) => [
+      ...(query ? [queryType(`${name}Query`, query)] : []),
+      ...(body ? [declared(name, "", fieldsOf(body.properties, body.required))] : []),
     ]),
     ...listTypes(lists),
     ...recordTypes(components.schemas),
@@ -153,7 +153,7 @@ export function clientTypes(): string {
       "The lists that have pages.",
       lists
         .filter(({ field }) => field)
-        .map(({ path, field, name, item }) => `"${path}": { field: "${field}"; list: ${name}; item: ${item} };`)
+        .map(({ path, field, item }) => `"${path}": { field: "${field}"; item: ${item} };`)
         .join("\n"),
     ),
     ...Object.entries(maps).map(([method, map]) =>

@@ -39,10 +39,10 @@ export function listTypes(lists: readonly List[]): string[] {
 }
 
 /** The type of an endpoint's query. */
-export function queryType(name: string, meaning: string, { properties = {}, required }: Schema): string {
+export function queryType(name: string, { properties = {}, required }: Schema): string {
   const isPaged = ofPageQueries.every((each) => each in properties);
   const fields = fieldsOf(isPaged ? only(properties, ofPageQueries, false) : properties, required);
-  return declared(name, meaning, fields, isPaged ? "PageQuery" : "");
+  return declared(name, "", fields, isPaged ? "PageQuery" : "");
 }
 
 /** The type of what the queries of lists have in common. */

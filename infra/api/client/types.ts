@@ -62,7 +62,8 @@ export const fieldsOf = (fields: Readonly<Record<string, Schema>> = {}, required
 /** What its description says, and what it is by default; lists are empty, and numbers without a bound. */
 function meaningOf({ description = "", default: value }: Schema): string {
   const isTold = value === null || (typeof value !== "object" && typeof value !== "number" && value !== undefined);
-  return isTold && value !== "" ? `${description} By default \`${value}\`.`.trim() : description;
+  const text = description.replace(/^Beyond the interface: (.)/, (_, first: string) => first.toUpperCase());
+  return isTold && value !== "" ? `${text} By default \`${value}\`.`.trim() : text;
 }
 
 /** An interface that the client exports. */

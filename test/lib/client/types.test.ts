@@ -55,7 +55,7 @@ describe("The client's types", () => {
       await colophon.POST("/admin-contributors/edit/{id}", { path: { id: 7 }, body: { first_name: "A", public: true } });
     `);
 
-    expect(await hover("include")).toMatch(/ListContributorsQuery.include\?: "slug".*Beyond the interface: /s);
+    expect(await hover("include")).toMatch(/ListContributorsQuery.include\?: "slug".*Further fields to show/s);
     expect(await hover("gender")).toMatch(/ContributorListItem.gender: string \| null.*Null if not known\./s);
     expect(await hover("public:")).toMatch(
       /EditContributor.public\?: .*Whether public endpoints show the contributor\. By default `false`\./s,
