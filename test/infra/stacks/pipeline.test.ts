@@ -159,6 +159,12 @@ describe("The workflows", async () => {
     expect(deploy).toMatch(/npx cdk deploy[\s\S]*npm run smoke/);
   });
 
+  it("try the API itself after a deployment, not the answers that its edge has kept", () => {
+    expect(deploy).toMatch(
+      /npm run smoke -- "\$\(jq -r '\.\[env\.STACK\] \| \.DirectUrl \/\/ \.Url' outputs\.json\)"$/m,
+    );
+  });
+
   it("run what must hold before a change lands", () => {
     expect(pipeline).toMatch(/^ {6}- run: .*\.ci\/run$/m);
   });
