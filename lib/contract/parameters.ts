@@ -93,6 +93,9 @@ export const search = z.optional(
     z.transform((text) => (nothing.test(text.normalize("NFKD")) ? undefined : text)),
   ),
 );
+/** The greatest `limit` of a page. With a greater one, or none, a list counts as whole: caches and the firewall differ. */
+export const pageLimitMax = 999;
+
 export const limit = z._default(wholeNumber, Number.MAX_SAFE_INTEGER);
 export const offset = z._default(wholeNumber, 0);
 export const optionalQueryId = z.optional(queryId);

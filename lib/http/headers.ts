@@ -29,7 +29,9 @@ const cacheable = {
   "Cache-Control": "public, max-age=60, stale-while-revalidate=600, stale-if-error=86400",
   Vary: "Accept-Encoding",
 };
-const uncacheable = { ...security, "Cache-Control": "no-store" };
+/** A handler sets it for an answer that must not be cached although its endpoint's answers are cacheable. */
+export const notCached = { "Cache-Control": "no-store" } as const;
+const uncacheable = { ...security, ...notCached };
 
 /**
  * Sets security and cache headers. Answers 304 to clients that already have a public record. An answer to HEAD gets the
@@ -39,7 +41,7 @@ export function responseHeaders(declaration: Declaration): Middleware {
   const isCacheable = isPublic(declaration) && !declaration.notCacheable;
   const setHeaders = ({ event, response }: Exchange) => {
     if (!response) return;
-    const mayCache = isCacheable && response.statusCode === 200;
+    const mayCache = isCacheable && response.statusCode === 200 && !("Cache-Control" in response.headers);
     Object.assign(response.headers, mayCache ? cacheable : uncacheable);
     if (mayCache && "record" in declaration.response) respondNotModified(event, response);
     if (event.httpMethod === "HEAD") response.body = "";

@@ -4,11 +4,12 @@ import middy from "@middy/core";
 import { executionModeStreamifyResponse } from "@middy/core/StreamifyResponse";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import type { Declaration, ResponseBody, ResponseName } from "../contract/declare.ts";
+import { pageLimitMax } from "../contract/parameters.ts";
 import { type Cursor, type ListQuery, type PageResult, readFirstPage, readPage } from "../data-api/list.ts";
 import { deadlineFromNow, deadlineOf } from "../retry.ts";
 import { deliver } from "./deliver.ts";
 import { ContractError } from "./errors.ts";
-import { acceptsGzip } from "./headers.ts";
+import { acceptsGzip, notCached } from "./headers.ts";
 import { type Input, inputParser } from "./input.ts";
 import { rememberCaller } from "./log.ts";
 import { pipeline, withoutTimeout } from "./pipeline.ts";
@@ -47,10 +48,12 @@ export function serveList<const D extends ListDeclaration>(
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     const guard = guardOf(declaration, event);
     const input = parse(event);
-    // A public list always exists, so nothing has to be read.
-    if (event.httpMethod === "HEAD" && !guard) return { statusCode: 200, headers: { ...uncompressed }, body: "" };
-    const query = toQuery(input);
     const range = isRange(input.query) ? input.query : everything;
+    const isPage = range.limit <= pageLimitMax;
+    // A public list always exists, so nothing has to be read.
+    if (event.httpMethod === "HEAD" && !guard)
+      return { statusCode: 200, headers: { ...uncompressed, ...(isPage ? {} : notCached) }, body: "" };
+    const query = toQuery(input);
     const first = await readFirstPage(query, range, { guard, deadline: deadlineOf(context) });
     rememberCaller(event, first.caller);
     if (first.status !== 200) throw new ContractError(first.status);
@@ -61,9 +64,11 @@ export function serveList<const D extends ListDeclaration>(
       readPage(query, { after, limit }, { guard, deadline: Math.min(deadlineFromNow(), deadline) });
     const list = Readable.from(textsOf(declaration.response, range, first, next));
     const isCompressed = acceptsGzip(event) && first.text.length >= compressedBytesMin;
+    // A cache would send a great answer as fast as anybody asks. What one result holds is below a megabyte.
+    const isCached = isPage && (!first.next || first.count >= range.limit);
     return {
       statusCode: 200,
-      headers: { ...(isCompressed ? compressed : uncompressed) },
+      headers: { ...(isCompressed ? compressed : uncompressed), ...(isCached ? {} : notCached) },
       body: deliver(event, isCompressed ? compress(list) : list, deadline),
     };
   };

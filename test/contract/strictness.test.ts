@@ -8,7 +8,9 @@ const json = { "Content-Type": "application/json" };
 const cached = { "Cache-Control": "public, max-age=60, stale-while-revalidate=600, stale-if-error=86400" };
 const never = { "Cache-Control": "no-store" };
 const checking = (name: string, status: number, headers: Readonly<Record<string, string>>) => () =>
-  expectHeaders(declarationOf(name), status, new Headers(headers));
+  expectHeaders(declarationOf(name), status, new Headers(headers), 50);
+const checkingWhole = (headers: Readonly<Record<string, string>>) => () =>
+  expectHeaders(declarationOf("publishers/list"), 200, new Headers(headers));
 
 describe("The check of every test's answers", () => {
   it("accepts declared answers", () => {
@@ -17,6 +19,7 @@ describe("The check of every test's answers", () => {
     expectDeclared(publishers, 200, { publishers: [], max: 3, from: 3, to: 3, count: 0 });
     checking("admin-roles/id", 200, { ...json, ...never, ETag: '"7"' })();
     checking("publishers/list", 200, { ...json, ...cached })();
+    checkingWhole({ ...json, ...never })();
     checking("publisher/random", 200, { ...json, ...never })();
     checking("publisher/slug", 304, { ...cached, ETag: 'W/"x"' })();
     checking("admin-roles/add", 200, { ...json, ...never, Location: "/admin-roles/id/7" })();
@@ -59,5 +62,9 @@ describe("The check of every test's answers", () => {
     ["an edit with a Location", "admin-roles/edit", 200, { ...json, ...never, Location: "/admin-roles/id/7" }],
   ])("refuses %s", (_, name, status, headers) => {
     expect(checking(name, status, headers)).toThrow();
+  });
+
+  it("refuses a whole list that may be cached", () => {
+    expect(checkingWhole({ ...json, ...cached })).toThrow();
   });
 });

@@ -71,10 +71,10 @@ async function warmUrls(): Promise<string[]> {
   const publisher = await aPublisher(sql);
   await aSeries(sql, { by: contributor, from: publisher });
   return [
-    "/contributors?client=1",
+    "/contributors?client=1&limit=999",
     "/contributors?client=1&limit=50&order=added-desc",
     `/contributor/slug/${contributor.slug}`,
-    `/contributor/works/${contributor.id}?client=1`,
+    `/contributor/works/${contributor.id}?client=1&limit=50`,
     "/publishers?limit=50",
     `/publisher/slug/${publisher.slug}`,
     `/publisher/publications/${publisher.id}?client=1&limit=50`,

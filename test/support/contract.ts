@@ -4,6 +4,7 @@ import { type Declaration, endpointPath, isPublic, queryOf } from "../../lib/con
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { commonErrors, invalidParameter, nothingChanged } from "../../lib/contract/errors.ts";
 import { headersOf, isRepeatable, isVersioned } from "../../lib/contract/headers.ts";
+import { pageLimitMax } from "../../lib/contract/parameters.ts";
 import { responseSchema } from "../../lib/contract/response-schema.ts";
 
 /** The declaration of an endpoint by its path in `functions/`: `admin-roles/edit`. */
@@ -37,16 +38,20 @@ function expectCounts(field: string, body: unknown): void {
 
 const publicCaching = "public, max-age=60, stale-while-revalidate=600, stale-if-error=86400";
 
-/** Fails unless Content-Type, Cache-Control, ETag and Location are right, and 304 comes only from a cacheable endpoint. */
-export function expectHeaders(declaration: Declaration, status: number, headers: Headers): void {
+/**
+ * Fails unless Content-Type, Cache-Control, ETag and Location are right, and 304 comes only from a cacheable endpoint.
+ * Of lists only a page is cached, so its `limit` is needed.
+ */
+export function expectHeaders(declaration: Declaration, status: number, headers: Headers, limit?: number): void {
   const { method, notCacheable, response } = declaration;
   const isTagged = isPublic(declaration) || isVersioned(declaration);
   const isCached = method === "GET" && isPublic(declaration) && !notCacheable;
   const isRecord = "record" in response;
+  const isPage = isRecord || (limit !== undefined && limit <= pageLimitMax);
   const isGiven = status === 200 || status === 304;
   // Where there is no file service, API Gateway itself answers these POSTs and DELETEs, which no cache keeps.
   if (!(declaration.needsFileService && status === 503))
-    expect(headers.get("Cache-Control")).toBe(isCached && isGiven ? publicCaching : "no-store");
+    expect(headers.get("Cache-Control")).toBe(isCached && isGiven && isPage ? publicCaching : "no-store");
   expect(headers.get("ETag") ?? "none").toMatch(
     !isRecord || !isGiven || notCacheable || !isTagged ? /^none$/ : isCached ? /^W\/"/ : /^"[1-9]\d*"$/,
   );

@@ -155,7 +155,7 @@ async function call(
     headers: response.headers,
     body: text === "" ? undefined : JSON.parse(text),
   };
-  expectHeaders(declaration, reply.status, reply.headers);
+  expectHeaders(declaration, reply.status, reply.headers, query.limit === undefined ? undefined : Number(query.limit));
   if (reply.status !== 304) expectDeclared(declaration, reply.status, reply.body);
   return reply;
 }

@@ -1,10 +1,11 @@
 import type { CfnWebACL } from "aws-cdk-lib/aws-wafv2";
 import type { Declaration } from "../../../lib/contract/declare.ts";
+import { pageLimitMax } from "../../../lib/contract/parameters.ts";
 
 export type Statement = CfnWebACL.StatementProperty;
 
 /** A `limit` with more digits counts as a whole list. */
-const limitDigitsMax = 3;
+const limitDigitsMax = String(pageLimitMax).length;
 
 /**
  * Matches requests for a whole list: the path of a list that accepts `limit`, without a limit of at most 999. The
