@@ -163,6 +163,10 @@ const stageSettings = z
     changesRetentionDays: z.int().min(1).max(3_650),
     /** How much the ledger may grow in a day before an alarm fires. */
     ledgerGigabytesADay: z.number().positive().default(1),
+    /** How much CloudFront may send in an hour, images included, before an alarm fires. */
+    cdnGigabytesAnHour: z.number().positive().default(20),
+    /** How many requests CloudFront may get in an hour, those for images included, before an alarm fires. */
+    cdnRequestsAnHour: z.int().positive().default(1_000_000),
     alarmRecipient: z.email(),
   })
   .refine((it) => it.uploads === (it.imageCertificate !== undefined), "a stage has imageCertificate if it has uploads");

@@ -11,6 +11,7 @@ import { StageFunctions } from "./api/stage-functions.ts";
 import { findCluster } from "./database/database.ts";
 import { Edge } from "./edge/edge.ts";
 import { Firewall } from "./edge/firewall.ts";
+import type { DistributionIds } from "./monitoring/cdn-metrics.ts";
 import { addFailureAlarms } from "./monitoring/failure-alarms.ts";
 import { metricsOf } from "./monitoring/metrics.ts";
 import { Monitoring } from "./monitoring/monitoring.ts";
@@ -93,6 +94,7 @@ export class ApiStack extends Stack {
       removal,
       tidying,
       smoke,
+      distributions: distributionIds({ edge, images }),
       ledgerGigabytesADay: settings.ledgerGigabytesADay,
     });
 
@@ -103,9 +105,18 @@ export class ApiStack extends Stack {
       new CfnOutput(this, "DomainTarget", { value: api.domainName?.domainNameAliasDomainName ?? "" });
     if (images) {
       new CfnOutput(this, "ImageDomainTarget", { value: images.distribution.domainName });
+      new CfnOutput(this, "ImageDistribution", { value: images.distribution.distributionId });
       new CfnOutput(this, "ImageBucket", { value: images.bucket.bucketName });
     }
   }
 }
+
+const distributionIds = (sites: { edge: Edge | undefined; images: Images | undefined }): DistributionIds =>
+  new Map(
+    (["edge", "images"] as const).flatMap((name) => {
+      const distribution = sites[name]?.distribution;
+      return distribution ? [[name, distribution.distributionId] as const] : [];
+    }),
+  );
 
 const logging = ({ logRetentionDays, isProtected }: StageSettings) => ({ logRetentionDays, isProtected });

@@ -9,7 +9,9 @@ import { settings } from "../stages.ts";
 import { AccountStack } from "./account-stack.ts";
 import { ApiStack } from "./api-stack.ts";
 import { BackupStack } from "./backup-stack.ts";
+import { CdnAlarmsStack, distributionsOf } from "./cdn-alarms-stack.ts";
 import { DatabaseStack } from "./database-stack.ts";
+import { cdnRegion } from "./monitoring/cdn-metrics.ts";
 
 /** Operators' functions of a database, which its stages share. Scheduled functions belong to a stage (api-stack.ts). */
 const operatorFunctions = new Set([
@@ -62,6 +64,15 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
       });
       api.addStackDependency(account);
       api.addStackDependency(database);
+      if (distributionsOf(stage).length > 0) {
+        const alarms = new CdnAlarmsStack(app, `colophon-${stage.name}-cdn-alarms`, {
+          env: { ...env, region: cdnRegion },
+          tags: tagsOf({ stage: stage.name }),
+          settings: stage,
+          stage: api,
+        });
+        alarms.addStackDependency(api);
+      }
     }
   }
   return app;

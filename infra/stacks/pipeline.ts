@@ -2,6 +2,8 @@ import { CfnOutput, DefaultStackSynthesizer, Duration, Stack } from "aws-cdk-lib
 import { CfnOIDCProvider, PolicyDocument, PolicyStatement, Role, WebIdentityPrincipal } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
 import type { PipelineSettings, Settings } from "../settings/schema.ts";
+import { distributionsOf } from "./cdn-alarms-stack.ts";
+import { cdnRegion } from "./monitoring/cdn-metrics.ts";
 
 export interface PipelineProps extends PipelineSettings {
   readonly settings: Settings;
@@ -19,7 +21,8 @@ export class Pipeline extends Construct {
     super(scope, id);
     const gitHub = provider ?? this.makeProvider();
     const copies = settings.databases.flatMap(({ backupRegion }) => backupRegion ?? []);
-    const regions = [...new Set([settings.account.region, ...copies])];
+    const cdn = settings.stages.some((each) => distributionsOf(each).length > 0) ? [cdnRegion] : [];
+    const regions = [...new Set([settings.account.region, ...copies, ...cdn])];
     const makeRole = (name: string, runs: readonly string[], roles: readonly string[]) => {
       const { roleArn } = new Role(this, name, {
         description: `For the workflows of ${repository}`,

@@ -9,17 +9,19 @@ import {
 } from "aws-cdk-lib/aws-cloudwatch";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
+import { type CdnMetricName, cdnMetric, type DistributionIds } from "./cdn-metrics.ts";
 import type { Metrics } from "./metrics.ts";
 
 interface DashboardProps {
   readonly name: string;
   readonly metrics: Metrics;
+  readonly distributions: DistributionIds;
   /** The log of all functions. */
   readonly functionLog: LogGroup;
 }
 
 /** A dashboard of traffic, errors, latency, the database and what causes costs. */
-export function addDashboard(scope: Construct, { name, metrics, functionLog }: DashboardProps): void {
+export function addDashboard(scope: Construct, { name, metrics, distributions, functionLog }: DashboardProps): void {
   const half = (title: string, left: IMetric[], right: IMetric[] = []) =>
     new GraphWidget({ title, left, right, width: 12, height: 6 });
   const count = (title: string, query: string) =>
@@ -31,6 +33,8 @@ export function addDashboard(scope: Construct, { name, metrics, functionLog }: D
       width: 12,
       height: 6,
     });
+  const ofCdn = (metricName: CdnMetricName) =>
+    [...distributions].map(([label, id]) => cdnMetric(id, metricName).with({ label }));
   new Dashboard(scope, "Dashboard", {
     dashboardName: name,
     periodOverride: PeriodOverride.AUTO,
@@ -79,6 +83,12 @@ export function addDashboard(scope: Construct, { name, metrics, functionLog }: D
           [metrics.api("Count", Stats.SUM), metrics.total("AWS/Lambda", "FunctionName", "Duration")],
           [metrics.total("AWS/Logs", "LogGroupName", "IncomingBytes")],
         ),
+        ...(distributions.size > 0
+          ? [
+              half("CloudFront: requests, bytes sent", ofCdn("Requests"), ofCdn("BytesDownloaded")),
+              half("CloudFront: answers that are 5xx, percent", ofCdn("5xxErrorRate")),
+            ]
+          : []),
       ],
     ],
   });

@@ -4,6 +4,7 @@ import { CfnQueryDefinition, FilterPattern, type LogGroup } from "aws-cdk-lib/aw
 import { Construct } from "constructs";
 import { type Alarms, isAbsent } from "../shared/alarms.ts";
 import type { ScheduledFunction } from "../shared/scheduled-function.ts";
+import type { DistributionIds } from "./cdn-metrics.ts";
 import { addDashboard } from "./dashboard.ts";
 import type { Metrics } from "./metrics.ts";
 import { savedQueries } from "./saved-queries.ts";
@@ -21,6 +22,8 @@ export interface MonitoringProps {
   readonly removal: ScheduledFunction | undefined;
   /** The scheduled `ops-tidy`. */
   readonly tidying: ScheduledFunction;
+  /** The stage's distributions of CloudFront, if it has any. */
+  readonly distributions: DistributionIds;
   /** The scheduled `ops-smoke`, if the stage has the setting `smoke`. */
   readonly smoke: ScheduledFunction | undefined;
 }
@@ -41,7 +44,8 @@ export class Monitoring extends Construct {
     super(scope, id);
     this.#props = props;
     this.addAlarms();
-    addDashboard(this, { name: props.prefix, metrics: props.metrics, functionLog: props.functionLog });
+    const { prefix: name, metrics, distributions, functionLog } = props;
+    addDashboard(this, { name, metrics, distributions, functionLog });
     this.addSavedQueries();
   }
 

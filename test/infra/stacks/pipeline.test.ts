@@ -34,7 +34,7 @@ async function synthesizeAccount(pipeline?: PipelineSettings, changes: Partial<S
 
 /** The CDK's roles of these names, in the regions of the settings. */
 const cdkRoles = (...names: string[]) =>
-  [region, "eu-west-1"].flatMap((each) => {
+  [region, "eu-west-1", "us-east-1"].flatMap((each) => {
     return names.map((name) => `role/cdk-hnb659fds-${name}-role-${id}-${each}`);
   });
 
@@ -68,7 +68,8 @@ describe("The account, with a pipeline", () => {
 
   it("goes to no region where nothing is deployed", async () => {
     const databases = settings.databases.map(({ backupRegion: _, ...each }) => each);
-    const role = (await synthesizeAccount({ repository }, { databases })).roleOf("DiffRole");
+    const stages = settings.stages.filter(({ edge, uploads }) => !edge && !uploads);
+    const role = (await synthesizeAccount({ repository }, { databases, stages })).roleOf("DiffRole");
 
     expect(rightsOf(role)).toEqual([`role/cdk-hnb659fds-lookup-role-${id}-${region}`]);
   });
@@ -157,6 +158,12 @@ describe("The workflows", async () => {
     expect(pipeline).not.toContain("DEPLOY_ROLE }}");
     expect(deploy).toMatch(/environment: \$\{\{ inputs\.stage \}\}/);
     expect(deploy).toMatch(/npx cdk deploy[\s\S]*npm run smoke/);
+  });
+
+  it("deploy a stage with its alarms on CloudFront, if it has any", () => {
+    expect(deploy).toContain(
+      'npx cdk deploy --require-approval never --outputs-file outputs.json "$STACK" "$STACK-cdn-alarms"\n',
+    );
   });
 
   it("try the API itself after a deployment, not the answers that its edge has kept", () => {

@@ -64,7 +64,11 @@ describe("Templates", () => {
     const { artifacts, missing } = await manifestOf(synthesis);
 
     for (const stack of stacks) {
-      const region = stack.endsWith("-backup") ? "eu-west-1" : "eu-central-1";
+      const region = stack.endsWith("-backup")
+        ? "eu-west-1"
+        : stack.endsWith("-cdn-alarms")
+          ? "us-east-1"
+          : "eu-central-1";
       expect([stack, artifacts[stack].environment]).toEqual([stack, `aws://123456789012/${region}`]);
     }
     // The CDK's command line would ask the account for what is missing, and synthesise again.
@@ -98,12 +102,15 @@ describe("Templates", () => {
 
     expect(tagsOf("colophon-account")).toEqual({ application: "colophon" });
     for (const { name } of settings.databases) {
-      for (const stack of stacks.filter((each) => each.startsWith(`colophon-${name}-`))) {
+      for (const stack of [`colophon-${name}-database`, `colophon-${name}-backup`].filter((each) =>
+        stacks.includes(each),
+      )) {
         expect(tagsOf(stack)).toEqual({ application: "colophon", database: name });
       }
     }
     for (const { name } of settings.stages) {
-      expect(tagsOf(`colophon-${name}`)).toEqual({ application: "colophon", stage: name });
+      for (const stack of [`colophon-${name}`, `colophon-${name}-cdn-alarms`].filter((each) => stacks.includes(each)))
+        expect(tagsOf(stack)).toEqual({ application: "colophon", stage: name });
     }
   });
 

@@ -49,7 +49,10 @@ export const stacks: readonly string[] = [
     `colophon-${name}-database`,
     ...(backupRegion ? [`colophon-${name}-backup`] : []),
   ]),
-  ...settings.stages.map(({ name }) => `colophon-${name}`),
+  ...settings.stages.flatMap(({ name, edge, uploads }) => [
+    `colophon-${name}`,
+    ...(edge || uploads ? [`colophon-${name}-cdn-alarms`] : []),
+  ]),
 ];
 
 /** What `npm run synth` gives, for a whole test file or describe block; it is there in hooks and tests. */

@@ -181,6 +181,20 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, alarmRecipient }) 
     }
   });
 
+  it("shows what CloudFront answers, from its own region", () => {
+    const body = templateText(template.one("CloudWatch::Dashboard").Properties.DashboardBody);
+    const shown = [
+      ...body.matchAll(/\["AWS\/CloudFront","(\w+)","DistributionId","\$\{(\w+)\}","Region","Global",\{.*?\}\]/g),
+    ];
+
+    expect(shown.map(([, metric, id]) => [metric, template.find({ Ref: id }).Type]).sort()).toEqual(
+      ["5xxErrorRate", "BytesDownloaded", "Requests"].flatMap((metric) =>
+        template.all("CloudFront::Distribution").map(() => [metric, "AWS::CloudFront::Distribution"]),
+      ),
+    );
+    for (const [text] of shown) expect(text).toContain('"region":"us-east-1"');
+  });
+
   it("searches for the metrics of all functions and logs with its prefix", () => {
     const searches =
       templateText(template.one("CloudWatch::Dashboard").Properties.DashboardBody).match(/SEARCH\('.*?'/g) ?? [];

@@ -1,0 +1,97 @@
+import { Duration, Fn, Stack, type StackProps } from "aws-cdk-lib";
+import { MathExpression } from "aws-cdk-lib/aws-cloudwatch";
+import type { Construct } from "constructs";
+import type { StageSettings } from "../settings/schema.ts";
+import { cdnMetric, type DistributionIds, type DistributionName } from "./monitoring/cdn-metrics.ts";
+import { Alarms } from "./shared/alarms.ts";
+
+/** The outputs of a stage's stack that name its distributions. */
+export const distributionOutputs: Readonly<Record<DistributionName, string>> = {
+  edge: "EdgeDistribution",
+  images: "ImageDistribution",
+};
+
+/** The distributions of a stage with these settings. */
+export const distributionsOf = ({ edge, uploads }: StageSettings): DistributionName[] => [
+  ...(edge ? (["edge"] as const) : []),
+  ...(uploads ? (["images"] as const) : []),
+];
+
+export interface CdnAlarmsStackProps extends Pick<StackProps, "env" | "tags"> {
+  readonly settings: StageSettings;
+  /** The stage's stack, which has the distributions. */
+  readonly stage: Stack;
+}
+
+const bytesPerGigabyte = 1_000_000_000;
+/** Requests in five minutes below which the rate of failures counts as 0: one failure would be more than 1 %. */
+const requestsMin = 100;
+
+/** What visitors lose when a distribution fails, and what to look at first. */
+const failing: Readonly<Record<DistributionName, string>> = {
+  edge: "Visitors get 5xx answers from the edge, more than one in a hundred: the API fails, and the edge has no old answer. See the alarms of the API, and the saved query `errors`.",
+  images: "Visitors get no images, but 5xx answers, more than one in a hundred: the bucket fails or is throttled.",
+};
+
+/**
+ * The alarms on what CloudFront answers to visitors, and on what they cost. CloudFront alone sees the visitors whom it
+ * answers from its cache.
+ */
+export class CdnAlarmsStack extends Stack {
+  constructor(scope: Construct, id: string, { settings, stage, ...stackProps }: CdnAlarmsStackProps) {
+    super(scope, id, {
+      ...stackProps,
+      description: `Colophon: alarms on CloudFront for stage ${settings.name}`,
+    });
+    const ids: DistributionIds = new Map(
+      distributionsOf(settings).map((name) => [
+        name,
+        // CloudFormation reads it whenever it deploys this stack; a distribution keeps its id as long as it lives.
+        Fn.getStackOutput(stage.stackName, distributionOutputs[name], stage.region),
+      ]),
+    );
+    const alarms = new Alarms(this, "Alarms", {
+      prefix: `colophon-${settings.name}`,
+      recipient: settings.alarmRecipient,
+    });
+    for (const [name, distributionId] of ids) {
+      alarms.add(`${name}-failing`, {
+        metric: new MathExpression({
+          label: "5xx, percent",
+          expression: `IF(requests >= ${requestsMin}, rate, 0)`,
+          usingMetrics: {
+            rate: cdnMetric(distributionId, "5xxErrorRate"),
+            requests: cdnMetric(distributionId, "Requests"),
+          },
+          period: Duration.minutes(5),
+        }),
+        impact: failing[name],
+        threshold: 1,
+        evaluationPeriods: 1,
+      });
+    }
+    alarms.add("cdn-bytes", {
+      metric: hourlySum(ids, "BytesDownloaded"),
+      impact: `CloudFront sent ${settings.cdnGigabytesAnHour} GB or more within an hour, for which this account pays: the website has many more visitors, or somebody downloads on purpose. The logs of CloudFront say which addresses and URLs.`,
+      threshold: settings.cdnGigabytesAnHour * bytesPerGigabyte,
+      evaluationPeriods: 1,
+    });
+    alarms.add("cdn-requests", {
+      metric: hourlySum(ids, "Requests"),
+      impact: `CloudFront got ${settings.cdnRequestsAnHour} requests or more within an hour, for which this account pays: the website has many more visitors, or somebody floods it. The logs of CloudFront say which addresses and URLs.`,
+      threshold: settings.cdnRequestsAnHour,
+      evaluationPeriods: 1,
+    });
+  }
+}
+
+/** The sum over an hour and all distributions, of which one may have no data. */
+function hourlySum(ids: DistributionIds, metricName: "BytesDownloaded" | "Requests"): MathExpression {
+  const period = Duration.hours(1);
+  return new MathExpression({
+    label: metricName,
+    expression: [...ids.keys()].map((name) => `FILL(${name}, 0)`).join(" + "),
+    usingMetrics: Object.fromEntries([...ids].map(([name, id]) => [name, cdnMetric(id, metricName, period)])),
+    period,
+  });
+}

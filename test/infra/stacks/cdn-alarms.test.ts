@@ -1,0 +1,125 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { settingsSchema } from "../../../infra/settings/schema.ts";
+import { settings } from "../../../infra/stages.ts";
+import { type Properties, stacks, synthesize, type Template, useSynthesis } from "./synthesis.ts";
+
+const synthesis = useSynthesis();
+const { id, region } = settings.account;
+
+const alarmOf = (template: Template, name: string): Properties =>
+  template.all("CloudWatch::Alarm").find(({ Properties }) => Properties.AlarmName === name)?.Properties ??
+  expect.fail(`No alarm is called ${name}`);
+
+/** An alarm's metrics of CloudFront, by the outputs of the stage that name the distributions. */
+const metricsOf = ({ Metrics }: Properties) =>
+  (Metrics as Properties[]).flatMap(({ MetricStat }) => {
+    if (!MetricStat) return [];
+    const { Metric, Period, Stat } = MetricStat;
+    const [distribution, everywhere, ...others] = Metric.Dimensions;
+    expect([Metric.Namespace, everywhere, others]).toEqual(["AWS/CloudFront", { Name: "Region", Value: "Global" }, []]);
+    const { StackName, OutputName, Region } = distribution.Value["Fn::GetStackOutput"];
+    expect([distribution.Name, StackName, Region]).toEqual(["DistributionId", "colophon-prod", region]);
+    return [[OutputName, Metric.MetricName, Stat, Period]];
+  });
+
+/** Whether an alarm fires for these values of its metrics. */
+function fires({ Metrics, Threshold }: Properties, values: Readonly<Record<string, number | undefined>>): boolean {
+  const { Expression } = (Metrics as Properties[]).find((each) => each.Expression) ?? {};
+  const FILL = (value: number | undefined, other: number) => value ?? other;
+  const IF = (condition: boolean, value: number, other: number) => (condition ? value : other);
+  return (
+    new Function("FILL", "IF", ...Object.keys(values), `return ${Expression}`)(FILL, IF, ...Object.values(values)) >=
+    Threshold
+  );
+}
+
+describe("The alarms on CloudFront", () => {
+  let alarms: Template;
+  let stage: Template;
+
+  beforeAll(() => {
+    alarms = synthesis.template("colophon-prod-cdn-alarms");
+    stage = synthesis.template("colophon-prod");
+  });
+
+  it("watch the stage's own distributions", () => {
+    expect(stage.find(stage.Outputs.EdgeDistribution.Value).Properties.DistributionConfig.Aliases).toEqual([
+      "api.example.com",
+    ]);
+    expect(stage.find(stage.Outputs.ImageDistribution.Value).Properties.DistributionConfig.Aliases).toEqual([
+      "images.example.com",
+    ]);
+  });
+
+  it.each([
+    ["edge", "EdgeDistribution"],
+    ["images", "ImageDistribution"],
+  ])("fire when more than one answer in a hundred is 5xx: %s", (name, output) => {
+    const alarm = alarmOf(alarms, `colophon-prod-${name}-failing`);
+
+    expect(metricsOf(alarm)).toEqual([
+      [output, "5xxErrorRate", "Average", 300],
+      [output, "Requests", "Sum", 300],
+    ]);
+    expect(fires(alarm, { requests: 100, rate: 1 })).toBe(true);
+    expect(fires(alarm, { requests: 100, rate: 0.9 })).toBe(false);
+    expect(fires(alarm, { requests: 99, rate: 100 })).toBe(false);
+  });
+
+  it.each([
+    ["bytes", "BytesDownloaded", 20_000_000_000],
+    ["requests", "Requests", 1_000_000],
+  ])("fire when both together cost more %s an hour than the settings allow", (name, metric, most) => {
+    const alarm = alarmOf(alarms, `colophon-prod-cdn-${name}`);
+
+    expect(metricsOf(alarm)).toEqual([
+      ["EdgeDistribution", metric, "Sum", 3_600],
+      ["ImageDistribution", metric, "Sum", 3_600],
+    ]);
+    expect(fires(alarm, { edge: most - 1, images: undefined })).toBe(false);
+    expect(fires(alarm, { edge: undefined, images: most })).toBe(true);
+    expect(fires(alarm, { edge: most / 2, images: most / 2 })).toBe(true);
+  });
+
+  it("mail who gets the stage's other alarms, when they start and when they end", () => {
+    expect(alarms.one("SNS::Subscription").Properties).toMatchObject({
+      Protocol: "email",
+      Endpoint: "colophon-alarms@example.com",
+    });
+    for (const { Properties } of alarms.all("CloudWatch::Alarm")) {
+      const { AlarmActions, OKActions, AlarmDescription, TreatMissingData } = Properties;
+      for (const [action] of [AlarmActions, OKActions]) expect(alarms.find(action).Type).toBe("AWS::SNS::Topic");
+      expect(AlarmDescription.length).toBeGreaterThan(40);
+      expect(TreatMissingData).toBe("notBreaching");
+    }
+    expect(alarms.one("SNS::TopicPolicy").Properties.PolicyDocument.Statement).toContainEqual(
+      expect.objectContaining({
+        Effect: "Allow",
+        Principal: { Service: "cloudwatch.amazonaws.com" },
+        Condition: { StringEquals: { "aws:SourceAccount": id } },
+      }),
+    );
+  });
+
+  it("are those of a stage with CloudFront alone", () => {
+    expect(stacks).toContain("colophon-dev");
+    expect(stacks).not.toContain("colophon-dev-cdn-alarms");
+  });
+
+  it("watch the images alone where the API has no edge, by the stage's own settings", { timeout: 90_000 }, async () => {
+    const stages = settings.stages.map(({ edge: _, ...each }) => ({ ...each, cdnGigabytesAnHour: 2.5 }));
+    const { template, remove } = await synthesize(synthesis.functions, settingsSchema.parse({ ...settings, stages }));
+    const images = template("colophon-prod-cdn-alarms");
+    await remove();
+
+    expect(
+      images
+        .all("CloudWatch::Alarm")
+        .map(({ Properties }) => Properties.AlarmName)
+        .sort(),
+    ).toEqual(["cdn-bytes", "cdn-requests", "images-failing"].map((each) => `colophon-prod-${each}`));
+    const bytes = alarmOf(images, "colophon-prod-cdn-bytes");
+    expect(bytes.Threshold).toBe(2_500_000_000);
+    expect(metricsOf(bytes)).toEqual([["ImageDistribution", "BytesDownloaded", "Sum", 3_600]]);
+  });
+});
