@@ -18,19 +18,40 @@ export class Unavailable extends Error {
  * set.
  */
 
-/** API Gateway waits for 29 s; the reserve is for the work before the first call and after the last one. */
-const requestTimeoutInMilliseconds = 24_000;
-const reserveInMilliseconds = 5_000;
+/** How long the calls of a request may take. */
+export interface Patience {
+  readonly timeoutInMilliseconds: number;
+  /** For the work before the first call and after the last one. */
+  readonly reserveInMilliseconds: number;
+}
+
+/** API Gateway waits for 29 s. */
+export const usualPatience: Patience = { timeoutInMilliseconds: 24_000, reserveInMilliseconds: 5_000 };
+
+/**
+ * Of what visitors read: they have their answer within 7 s. The edge waits for 8 s (infra/stacks/edge/edge.ts), and a
+ * cold start comes before the first call.
+ */
+export const publicPatience: Patience = { timeoutInMilliseconds: 6_500, reserveInMilliseconds: 1_500 };
 
 /** The deadline of a request that arrives now. */
-export const deadlineFromNow = (): number => performance.now() + requestTimeoutInMilliseconds;
+export const deadlineFromNow = ({ timeoutInMilliseconds }: Patience = usualPatience): number =>
+  performance.now() + timeoutInMilliseconds;
 
 /** The deadline of all calls that a request makes: before the client gives up, and before Lambda ends the function. */
-export const deadlineOf = (context: Pick<Context, "getRemainingTimeInMillis">): number =>
-  Math.min(deadlineFromNow(), performance.now() + context.getRemainingTimeInMillis() - reserveInMilliseconds);
+export const deadlineOf = (
+  context: Pick<Context, "getRemainingTimeInMillis">,
+  patience: Patience = usualPatience,
+): number =>
+  Math.min(
+    deadlineFromNow(patience),
+    performance.now() + context.getRemainingTimeInMillis() - patience.reserveInMilliseconds,
+  );
 
 /** A connection that is silent for so long is dead. Three attempts fit into a request. */
 export const attemptTimeoutInMilliseconds = 8_000;
+/** The share of the time that an attempt may take, so that a dead connection leaves time for another attempt. */
+const attemptShare = 0.6;
 /** If an answer stops halfway, the SDK's handler starts its timer only after 3 s. */
 const longestAttemptInMilliseconds = attemptTimeoutInMilliseconds + 3_000;
 
@@ -68,6 +89,7 @@ export async function retry<Output>(
   isTransient: (error: unknown) => boolean,
   deadline: number,
 ): Promise<Output> {
+  const attemptInMilliseconds = attemptShare * (deadline - performance.now());
   let cause: unknown;
   let pause = 0;
   for (let failures = 1; ; failures++) {
@@ -75,7 +97,8 @@ export async function retry<Output>(
     if (remaining <= 0) throw new Unavailable(cause);
     if (pause > 0) await sleep(pause);
     try {
-      return await send(remaining < longestAttemptInMilliseconds ? abortAt(deadline) : undefined);
+      const isShort = Math.min(remaining, attemptInMilliseconds) < longestAttemptInMilliseconds;
+      return await send(isShort ? abortAt(Math.min(deadline, performance.now() + attemptInMilliseconds)) : undefined);
     } catch (error) {
       if (!isTransient(error)) throw error;
       cause = error;

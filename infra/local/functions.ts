@@ -1,4 +1,4 @@
-import { functionName } from "../../lib/contract/declare.ts";
+import { functionName, isPublicRecord } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import type { FunctionSettings } from "../aws-local/lambda/settings.ts";
 import { clusterArn } from "../aws-local/secrets-manager/arns.ts";
@@ -10,6 +10,7 @@ const named = (isRight: (endpoint: (typeof endpoints)[number]) => unknown) =>
 
 const all = named(() => true);
 const streaming = named(({ response }) => "list" in response);
+const publicRecords = named(isPublicRecord);
 const imaging = named(({ needsFileService, method }) => needsFileService && method === "POST");
 
 export interface Timeouts {
@@ -21,14 +22,18 @@ export interface Timeouts {
 
 /** As in infra/stacks/shared/service-function.ts. */
 const timeouts: Timeouts = { bufferedInMilliseconds: 29_000, longInMilliseconds: 900_000 };
+const publicRecordInMilliseconds = 8_000;
 
 /** The settings of a function, as a deployed stage has them. */
 export function settingsOf(name: string, given: Partial<Timeouts> = {}): FunctionSettings {
   const { bufferedInMilliseconds, longInMilliseconds } = { ...timeouts, ...given };
   const isLong = streaming.has(name) || !all.has(name);
+  const answeringInMilliseconds = publicRecords.has(name)
+    ? Math.min(publicRecordInMilliseconds, bufferedInMilliseconds)
+    : bufferedInMilliseconds;
   return {
     variables: { DATABASE_SECRET_ARN: secretArns[databaseRoleOf(name)] },
-    timeoutInMilliseconds: isLong ? longInMilliseconds : bufferedInMilliseconds,
+    timeoutInMilliseconds: isLong ? longInMilliseconds : answeringInMilliseconds,
     imports: imaging.has(name) ? [import.meta.resolve("./shared-sharp.ts")] : [],
   };
 }

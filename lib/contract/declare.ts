@@ -66,6 +66,10 @@ type Access = Pick<Declaration, "permission" | "needsSession">;
 /** Whether everybody may call the endpoint, without a session. */
 export const isPublic = ({ permission, needsSession }: Access): boolean => !permission && !needsSession;
 
+/** Whether it shows everybody one record. */
+export const isPublicRecord = (declaration: Access & Pick<Declaration, "response">): boolean =>
+  isPublic(declaration) && "record" in declaration.response;
+
 /** All query parameters of an endpoint, in the order in which an error names the first invalid one. */
 export const queryOf = ({ query, extensionQuery }: Pick<Declaration, "query" | "extensionQuery">): Parameters => ({
   ...query,

@@ -12,6 +12,7 @@ import { ContractError } from "./errors.ts";
 import { acceptsGzip, notCached } from "./headers.ts";
 import { type Input, inputParser } from "./input.ts";
 import { rememberCaller } from "./log.ts";
+import { patienceOf } from "./patience.ts";
 import { pipeline, withoutTimeout } from "./pipeline.ts";
 import { json, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
@@ -45,6 +46,7 @@ export function serveList<const D extends ListDeclaration>(
   toQuery: (input: Input<D>) => ListQuery<ResponseBody<D["response"]["list"]>>,
 ) {
   const parse = inputParser(declaration);
+  const patience = patienceOf(declaration);
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     const guard = guardOf(declaration, event);
     const input = parse(event);
@@ -54,14 +56,14 @@ export function serveList<const D extends ListDeclaration>(
     if (event.httpMethod === "HEAD" && !guard)
       return { statusCode: 200, headers: { ...uncompressed, ...(isPage ? {} : notCached) }, body: "" };
     const query = toQuery(input);
-    const first = await readFirstPage(query, range, { guard, deadline: deadlineOf(context) });
+    const first = await readFirstPage(query, range, { guard, deadline: deadlineOf(context, patience) });
     rememberCaller(event, first.caller);
     if (first.status !== 200) throw new ContractError(first.status);
 
     const deadline = performance.now() + context.getRemainingTimeInMillis() - reserveInMilliseconds;
     // A client that reads on is still waiting, so each page has its own deadline.
     const next: NextPage = (after, limit) =>
-      readPage(query, { after, limit }, { guard, deadline: Math.min(deadlineFromNow(), deadline) });
+      readPage(query, { after, limit }, { guard, deadline: Math.min(deadlineFromNow(patience), deadline) });
     const list = Readable.from(textsOf(declaration.response, range, first, next));
     const isCompressed = acceptsGzip(event) && first.text.length >= compressedBytesMin;
     // A cache would send a great answer as fast as anybody asks. What one result holds is below a megabyte.

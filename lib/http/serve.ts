@@ -7,6 +7,7 @@ import { entityTagOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
 import { type Input, inputParser } from "./input.ts";
 import { log, rememberCaller } from "./log.ts";
+import { patienceOf } from "./patience.ts";
 import { pipeline, withoutTimeout } from "./pipeline.ts";
 import { json, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
@@ -19,9 +20,10 @@ export function serve<const D extends RecordDeclaration>(
   toQuery: (input: Input<D>) => RecordQuery<ResponseBody<D["response"]["record"]>>,
 ) {
   const parse = inputParser(declaration);
+  const patience = patienceOf(declaration);
   const takesLock = declaration.takesEditLock === true;
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
-    const deadline = deadlineOf(context);
+    const deadline = deadlineOf(context, patience);
     const guard = guardOf(declaration, event);
     const query = toQuery(parse(event));
     const { status, body, caller, version, warning } = await readRecord(query, { guard, takesLock, deadline });

@@ -31,7 +31,7 @@ const broken = () => lines.filter((each) => each.includes('"broken":true')).map(
 
 describe("A list that takes longer than its function may", () => {
   it("is broken off by the function itself while the database makes it wait", again, async () => {
-    stack.dataApi.intercept(({ number }) => (number >= 3 ? { kind: "delay", ms: 6_000 } : undefined));
+    stack.dataApi.intercept(({ number }) => (number >= 3 ? { kind: "delay", ms: 3_000 } : undefined));
 
     const response = await fetch(`${stack.url}/contributors?client=1`, { headers: { "Accept-Encoding": "identity" } });
     const body = response.text();

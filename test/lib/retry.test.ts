@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { type AttemptOptions, deadlineOf, isFault, retry, Unavailable } from "../../lib/retry.ts";
+import { type AttemptOptions, deadlineOf, isFault, publicPatience, retry, Unavailable } from "../../lib/retry.ts";
 
 const broken = () => Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
 const throttled = () => Object.assign(new Error("Rate exceeded"), { name: "ThrottlingException" });
@@ -84,6 +84,20 @@ describe("retry", () => {
     expect(Date.now() - start).toBeLessThan(4_000);
   });
 
+  it("leaves time for a second attempt when the first one gets no answer", async () => {
+    let calls = 0;
+    const silentOnce = (options?: AttemptOptions) =>
+      calls++ === 0
+        ? new Promise<string>((_, reject) => {
+            options?.abortSignal.addEventListener("abort", () =>
+              reject(Object.assign(new Error(), { name: "AbortError" })),
+            );
+          })
+        : Promise.resolve("answer");
+
+    expect(await retry(silentOnce, isFault, soon(2_000))).toBe("answer");
+  });
+
   it("begins no attempt after the deadline", async () => {
     const { send, calls } = failing(0, broken);
 
@@ -101,6 +115,18 @@ describe("deadlineOf", () => {
     const deadline = deadlineOf({ getRemainingTimeInMillis: () => remaining }) - performance.now();
 
     expect(Math.abs(deadline - expected)).toBeLessThan(1_000);
+  });
+
+  it.each([
+    ["that streams", 900_000],
+    ["with the edge's 8 s", 8_000],
+  ])("ends the calls of a public read within 7 s in a function %s", (_, remaining) => {
+    vi.spyOn(performance, "now").mockReturnValue(1_000);
+
+    const deadline = deadlineOf({ getRemainingTimeInMillis: () => remaining }, publicPatience);
+
+    vi.mocked(performance.now).mockRestore();
+    expect(deadline).toBe(7_500);
   });
 });
 

@@ -1,13 +1,19 @@
 import { Annotations, CfnRule, Duration, Fn, type Stack } from "aws-cdk-lib";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
-import { type Declaration, functionName } from "../../../lib/contract/declare.ts";
+import { type Declaration, functionName, isPublicRecord } from "../../../lib/contract/declare.ts";
 import type { Owner } from "../../../lib/images/keys.ts";
 import type { Packaged } from "../../build/package.ts";
 import type { StageSettings } from "../../settings/schema.ts";
 import { smokeRequests } from "../../smoke/requests.ts";
 import { databaseResource, type FoundCluster } from "../database/database.ts";
 import { ScheduledFunction } from "../shared/scheduled-function.ts";
-import { bufferedTimeout, type Resource, ServiceFunction, streamTimeout } from "../shared/service-function.ts";
+import {
+  bufferedTimeout,
+  publicRecordTimeout,
+  type Resource,
+  ServiceFunction,
+  streamTimeout,
+} from "../shared/service-function.ts";
 import type { Images } from "../sites/images.ts";
 
 export interface StageFunctionsProps {
@@ -54,7 +60,7 @@ export class StageFunctions {
       ...this.#common(packaged),
       description: declaration.summary,
       resources: [this.#stageVariables, databaseResource(cluster, packaged), ...imageResource],
-      timeout: isStream ? streamTimeout(settings) : bufferedTimeout,
+      timeout: isStream ? streamTimeout(settings) : isPublicRecord(declaration) ? publicRecordTimeout : bufferedTimeout,
       ...(concurrent === undefined ? {} : { concurrent }),
       ...(packaged.processesImages ? { memoryInMegabytes: imageMemoryInMegabytes } : {}),
     });

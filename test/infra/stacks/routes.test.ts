@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { apiDocument } from "../../../infra/api/document.ts";
 import { settings } from "../../../infra/stages.ts";
-import { functionName, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
+import { functionName, isPublicRecord, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { type Properties, type Resource, type Template, templateText, useSynthesis } from "./synthesis.ts";
 
@@ -61,7 +61,7 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
     );
   });
 
-  it("gives a list as long as its stream may take, and everything else as long as API Gateway waits", () => {
+  it("gives a list as long as its stream may take, a public record as long as the edge waits, and everything else as long as API Gateway does", () => {
     for (const declaration of served) {
       const isList = "list" in declaration.response;
       const lambda = template
@@ -73,7 +73,7 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
         lambda?.Properties.ReservedConcurrentExecutions,
       ]).toEqual([
         functionName(declaration),
-        isList ? (stage.streams?.secondsMax ?? 900) : 29,
+        isList ? (stage.streams?.secondsMax ?? 900) : isPublicRecord(declaration) ? 8 : 29,
         isList ? stage.streams?.concurrent : undefined,
       ]);
     }
