@@ -29,11 +29,10 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
   }
 
   async function* pages(path, { pageSize = 100, ...options } = {}) {
-    for (let offset = options.query?.offset ?? 0; ; ) {
-      const { data } = await read(path, { ...options, query: { ...options.query, limit: pageSize, offset } });
-      yield data;
-      if (data.to >= data.max || data.to === data.from) return;
-      offset = data.to;
+    for (let offset = options.query?.offset ?? 0, page; ; offset = page.to) {
+      page = (await read(path, { ...options, query: { ...options.query, limit: pageSize, offset } })).data;
+      yield page;
+      if (page.to >= page.max || page.to === page.from) return;
     }
   }
 
@@ -55,15 +54,15 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
   async function edit(resource, required, patchOf, opened, form, { onto = opened, ...options } = {}) {
     if (!onto.version) throw new TypeError("The record was opened without its version, the ETag of the answer");
     const path = { id: opened.data.id };
-    const patch = patchOf(opened.data, form, onto.data);
+    // JSON leaves out what is undefined, so that it stays as it is.
+    const patch = patchOf(opened.data, { ...opened.data, ...JSON.parse(JSON.stringify(form)) }, onto.data);
     const headers = { ...options.headers, "If-Match": onto.version };
     const { error } = await call("POST", `${resource}/edit/{id}`, { ...options, path, patch, headers });
     if (!error) return { status: "saved" };
     if (error.code === 409) return { status: "taken", message: error.data };
     if (error.code === 400) {
-      const field = error.field?.replace(/^(added|removed|modified)_/, "");
-      const missing = patch[required] === null ? required : undefined;
-      return { status: "invalid", field: field ?? missing, message: error.data };
+      const field = error.field ?? (required in patch && !patch[required]?.trim() ? required : undefined);
+      return { status: "invalid", field: field?.replace(/^(added|removed|modified)_/, ""), message: error.data };
     }
     if (error.code !== 412) return { status: "refused", error };
     const include = ["type", "public"].filter((name) => name in opened.data).join();
@@ -159,8 +158,7 @@ function errorOf({ status }, text) {
 
 /** The records of a list while it streams: `{"contributors":[{…},{…}],"max":2,"from":0,"to":2}`. */
 async function* recordsOf(body) {
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
+  const [reader, decoder] = [body.getReader(), new TextDecoder()];
   const tokens = /[{}[\]]|"(?:[^"\\]|\\.)*("?)/gs;
   let [text, start, depth, count] = ["", 0, 0, 0];
   try {
@@ -172,8 +170,7 @@ async function* recordsOf(body) {
         // The string goes on in the next part.
         if (quote === "") break;
         tokens.lastIndex = index + token.length;
-        if (token === "{" || token === "[") depth++;
-        if (token === "}" || token === "]") depth--;
+        depth += { "{": 1, "[": 1, "}": -1, "]": -1 }[token] ?? 0;
         if (token === "{" && depth === 3) start = index;
         if (token === "}" && depth === 2) {
           yield JSON.parse(text.slice(start, tokens.lastIndex));
@@ -193,26 +190,25 @@ async function* recordsOf(body) {
 function contributorPatch(opened, form, current) {
   const unread = ["type", "public"].find((name) => !(name in opened) && !isEmpty(form[name]));
   if (unread) throw new TypeError(`The contributor was opened without "${unread}", so nobody knows if it has changed`);
-  const { links = opened.links } = form;
-  const [former, latest] = [opened.links, links || []].map((all) => all.map((link) => link.url ?? link));
+  const [former, latest, now] = [opened.links, form.links, current.links].map(urlsOf);
+  const links = [...without(latest, without(former, now)), ...without(now, [...former, ...latest])];
   return {
     ...changedFields(["first_name", "last_name", "gender", "type", "public"], opened, form, null),
-    ...(JSON.stringify(former) !== JSON.stringify(latest.filter(Boolean)) && { links: latest.filter(Boolean) }),
+    ...(JSON.stringify(former) !== JSON.stringify(latest) && { links }),
     // An alias is its name, so a renamed one is removed and added.
-    ...changedElements("aliases", ["name"], (alias) => alias.name ?? alias, opened, form, current),
+    ...changedElements("aliases", ["name"], (alias) => alias.name, opened, form, current),
     ...changedElements("descriptions", ["description", "language", "source"], idOf, opened, form, current),
     ...changedElements("relations", ["relation_id", "relation_type"], idOf, opened, form, current),
   };
 }
 
 function userPatch(opened, form) {
-  const { roles = opened.roles } = form;
-  const [former, latest] = [opened.roles, roles || []].map((all) => all.map((role) => Number(idOf(role))));
+  const [former, latest] = [opened.roles, form.roles || []].map((roles) => roles.map((role) => Number(idOf(role))));
   return {
     ...changedFields(["username", "age_verified"], opened, form, null),
     ...withoutEmpty({
-      added_roles: latest.filter((id) => !former.includes(id)),
-      removed_roles: former.filter((id) => !latest.includes(id)),
+      added_roles: without(latest, former),
+      removed_roles: without(former, latest),
     }),
   };
 }
@@ -221,22 +217,27 @@ const isEmpty = (value) => value === undefined || value === null || value === ""
 /** As the service keeps it: forms have other line breaks. */
 const textOf = (value) => `${value ?? ""}`.replace(/\r\n?/g, "\n");
 const idOf = (element) => String(element.id ?? element);
+const urlsOf = (links) => (links || []).map((link) => link.url ?? link).filter(Boolean);
+const without = (some, others) => some.filter((each) => !others.includes(each));
 
-/** The fields of the form that differ; an empty one becomes `empty`. A field that is undefined is not in the form. */
+/** The fields of the form that differ; an empty one becomes `empty`. */
 function changedFields(names, opened, form, empty) {
   const changed = names.filter((name) => form[name] !== undefined && textOf(form[name]) !== textOf(opened[name]));
   return Object.fromEntries(changed.map((name) => [name, isEmpty(form[name]) ? empty : form[name]]));
 }
 
 function changedElements(kind, names, keyOf, opened, form, current) {
-  const { [kind]: elements = opened[kind] } = form;
   const [added, modified, removed] = [[], [], [...opened[kind]]];
-  for (const element of elements || []) {
+  for (const element of (form[kind] || []).map((each) => (typeof each === "string" ? { name: each } : each))) {
     const index = removed.findIndex((former) => keyOf(former) === keyOf(element));
     const [former] = index < 0 ? [] : removed.splice(index, 1);
-    const fields = changedFields(names, former ?? {}, typeof element === "string" ? { name: element } : element, "");
-    // What a person has left empty in a form is no element.
-    if (Object.keys(fields).length > 0) former ? modified.push({ id: former.id, ...fields }) : added.push(fields);
+    const fields = changedFields(names, former ?? {}, element, "");
+    const isSame = (each) => (element.id ? each.id === element.id : names.every((key) => each[key] === element[key]));
+    const [before, now] = [opened, current].map((record) => record[kind].some(isSame));
+    const isSettled = !former && (element.id ? before !== now : now && !before);
+    // What a person has left empty in a form is no element. What others have removed or added meanwhile needs no more.
+    if (isSettled || Object.keys(fields).length === 0) continue;
+    former ? modified.push({ id: former.id, ...fields }) : added.push(fields);
   }
   const isThere = ({ id }) => current[kind].some((element) => element.id === id);
   return withoutEmpty({

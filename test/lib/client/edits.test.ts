@@ -256,6 +256,33 @@ describe("An edit of a contributor", () => {
     expect(data.descriptions).toEqual([{ ...descriptions[1], source: "Mine" }]);
   });
 
+  it("adds and removes links and renames aliases beside somebody else who does the same", async () => {
+    const { id } = await aContributor(stack.sql);
+    const [mine, theirs] = [clientFor(stack, administrator), clientFor(stack, colleague)];
+    const start = { links: ["https://a.example", "https://b.example"], aliases: ["one", "two"] };
+    expect(await mine.editContributor(await open(mine, id), start)).toEqual({ status: "saved" });
+    const opened = await open(mine, id);
+    const { aliases } = opened.data;
+    const other = { links: ["https://b.example", "https://theirs.example"], aliases: ["two", "same"] };
+    expect(await theirs.editContributor(opened, other)).toEqual({ status: "saved" });
+    const form = {
+      links: ["https://mine.example", ...start.links],
+      aliases: [{ ...aliases[0], name: "uno" }, { ...aliases[1], name: "dos" }, "same"],
+    };
+
+    const result = await mine.editContributor(opened, form);
+    if (result.status !== "conflict") throw new Error(result.status);
+    expect(await mine.editContributor(opened, form, { onto: result.current })).toEqual({ status: "saved" });
+
+    const { data } = await open(mine, id);
+    expect(data.links.map(({ url }) => url)).toEqual([
+      "https://mine.example",
+      "https://b.example",
+      "https://theirs.example",
+    ]);
+    expect(data.aliases.map(({ name }) => name)).toEqual(["same", "dos"]);
+  });
+
   it("is made once if its answer is lost", async () => {
     const { id } = await aContributor(stack.sql);
     const { sent, fetch } = faultyNetwork("answer lost");
@@ -279,6 +306,7 @@ describe("An edit of a contributor", () => {
 
   it.each([
     ["first_name", { first_name: "" }, "Required parameters missing"],
+    ["first_name", { first_name: "  " }, "Required parameters missing"],
     ["first_name", { first_name: "a\u0000" }, "Invalid parameter: first_name"],
     ["gender", { gender: "a".repeat(256) }, "Invalid parameter: gender"],
     ["aliases", { aliases: ["a\nb"] }, "Invalid parameter: added_aliases"],

@@ -185,7 +185,7 @@ describe("The examples of the client", () => {
       `;
 
       expect(await changesOf("Panel.ts", { as: "editor", driver: 'await example.list("tezuka", 0);' })).toEqual([]);
-      expect(printed).toMatch(/^\d+ Osamu is being edited by Marginalia\n1 to 1 of 1\n$/);
+      expect(printed).toMatch(/^\d+ Osamu is being edited by Marginalia\n1 of 1\n$/);
     });
 
     it("edit what the form changes, and nothing else, once, although an answer is lost", async () => {
