@@ -77,7 +77,6 @@ describe("A client that reads a list slowly", () => {
     await expect.poll(() => count("CommitTransaction")).toBeGreaterThan(0);
     const callsBefore = await settled();
 
-    expect(count("CommitTransaction")).toBe(count("BeginTransaction"));
     expect(await held()).toEqual([]);
 
     expect(JSON.parse((await buffer(body)).toString())).toMatchObject({ max: 5, to: 5 });
