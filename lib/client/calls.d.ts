@@ -397,9 +397,9 @@ export interface EditContributor {
   first_name: string;
   /** By default `null`. */
   last_name?: string | null;
-  /** By default `null`. */
+  /** Any text, such as `female`. By default `null`. */
   gender?: string | null;
-  /** By default `null`. */
+  /** Any text, such as `author and artist`. By default `null`. */
   type?: string | null;
   /**
    * Addresses of web pages, http or https, as strings or as a detail shows them; `https://` is added where neither
@@ -412,13 +412,13 @@ export interface EditContributor {
   added_aliases?: (string | { name: string })[] | null;
   /** Ids of aliases, or objects with an `id`. */
   removed_aliases?: (number | { id: number })[] | null;
-  /** Languages by their English names or two-letter codes. */
+  /** Languages by their English names or two-letter codes; any other text is kept as it is. */
   added_descriptions?: { description: string; language: string; source?: string }[] | null;
   /** Ids of descriptions, or objects with an `id`. */
   removed_descriptions?: (number | { id: number })[] | null;
   /** Ids of descriptions with what changes of them. */
   modified_descriptions?: { id: number; description?: string; language?: string; source?: string }[] | null;
-  /** Other contributors by their ids, and how they are related. */
+  /** Other contributors by their ids, and how they are related: any text, such as `sibling`. */
   added_relations?: { relation_id: number; relation_type: string }[] | null;
   /** Ids of relations, or objects with an `id`. */
   removed_relations?: (number | { id: number })[] | null;
