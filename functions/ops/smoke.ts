@@ -1,8 +1,11 @@
 import * as z from "zod/mini";
 import { payloadOf } from "../../lib/operators/payload.ts";
 import { smoke } from "../../lib/operators/smoke.ts";
+import { smokeEdge } from "../../lib/operators/smoke-edge.ts";
 
 const url = process.env.API_URL ?? "";
+/** On a stage with an edge. */
+const edgeUrl = process.env.EDGE_URL;
 
 const requestSchema = z.object({
   endpoint: z.string(),
@@ -10,17 +13,30 @@ const requestSchema = z.object({
 });
 const payload = z.looseObject({ requests: z.array(requestSchema).check(z.minLength(1)) });
 
+interface Summary {
+  readonly asked: number;
+  readonly slowestInMilliseconds: number;
+  /** How old an answer of the edge was, on a stage that has one. */
+  readonly edgeAgeInSeconds?: number;
+}
+
 /**
- * Sends public requests to the API of its own stage, and fails when an answer is not as declared. It changes nothing
- * and has no session.
+ * Sends public requests to the API of its own stage, and fails when an answer is not as declared. Of an edge it asks
+ * one URL, by its cache and past it; it logs how old the cached answer is, and fails when that is older than it may be.
+ * It changes nothing and has no session.
  */
-export async function handler(event: unknown): Promise<{ asked: number; slowestInMilliseconds: number }> {
+export async function handler(event: unknown): Promise<Summary> {
   const { requests } = payloadOf(payload, event);
-  const results = await smoke(url, requests);
+  const direct = await smoke(url, requests);
+  const edge = edgeUrl ? await smokeEdge(edgeUrl) : undefined;
+  const results = [...direct, ...(edge?.results ?? [])];
+  const age = edge && { edgeAgeInSeconds: edge.ageInSeconds };
+  if (age)
+    console.log(JSON.stringify({ level: "info", time: new Date().toISOString(), endpoint: "ops-smoke", ...age }));
   const problems = results.flatMap(({ target, problem }) =>
     problem === undefined ? [] : [`GET ${target}: ${problem}`],
   );
   if (problems.length > 0) throw new Error(problems.join("\n"));
   const slowestInMilliseconds = Math.max(...results.map(({ milliseconds }) => milliseconds));
-  return { asked: results.length, slowestInMilliseconds };
+  return { asked: results.length, slowestInMilliseconds, ...age };
 }

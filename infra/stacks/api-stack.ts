@@ -82,9 +82,10 @@ export class ApiStack extends Stack {
       new Invalidation(this, "Invalidation", { prefix, packaged, images, alarms, log });
     }
     const tidying = functions.tidying();
-    // Not through the edge, which would still answer from its cache when the API fails.
+    // Past the edge, which would still answer from its cache when the API fails.
     const smokeUrl = settings.domain && !settings.edge ? `https://${settings.domain.name}` : api.url;
-    const smoke = settings.smoke && functions.smoke(smokeUrl, settings.smoke.everyMinutes);
+    const edgeUrl = settings.edge && `https://${settings.edge.domain}`;
+    const smoke = settings.smoke && functions.smoke(smokeUrl, edgeUrl, settings.smoke.everyMinutes);
     new Monitoring(this, "Watch", {
       prefix,
       metrics,

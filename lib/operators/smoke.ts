@@ -21,6 +21,8 @@ export interface SmokeResult extends SmokeRequest {
   readonly milliseconds: number;
   /** What is wrong with the answer, if anything. */
   readonly problem: string | undefined;
+  /** Undefined if there was no answer. */
+  readonly headers: Headers | undefined;
 }
 
 /**
@@ -40,14 +42,17 @@ async function check(url: string, request: SmokeRequest, token: string | undefin
   if (declaration?.method !== "GET") throw new TypeError(`There is no GET ${request.endpoint}`);
   const cookie = !isPublic(declaration) && token !== undefined ? { Cookie: `refreshToken=${token}` } : undefined;
   const expected = expectedOf(declaration, cookie !== undefined);
-  const { status, text, milliseconds } = await get(url + request.target, { Accept: "application/json", ...cookie });
+  const { status, text, milliseconds, headers } = await get(url + request.target, {
+    Accept: "application/json",
+    ...cookie,
+  });
   const problem =
     status === undefined
       ? text
       : expected.includes(status)
         ? problemOf(declaration, status, text)
         : `${status} ${text.slice(0, shownMax)}`;
-  return { ...request, status, expected, milliseconds, problem };
+  return { ...request, status, expected, milliseconds, problem, headers };
 }
 
 /** A stage may not have the requested record. */
@@ -76,6 +81,7 @@ interface SmokeResponse {
   /** The body, or why there is no answer. */
   readonly text: string;
   readonly milliseconds: number;
+  readonly headers: Headers | undefined;
 }
 
 /** API Gateway waits for 29 s. */
@@ -95,10 +101,12 @@ async function get(url: string, headers: Readonly<Record<string, string>>): Prom
       const text = await response.text();
       const pause = 1_000 * Number(response.headers.get("Retry-After"));
       const shouldRetry = response.status === 503 && pause > 0 && performance.now() + pause < deadline;
-      if (!shouldRetry) return { status: response.status, text, milliseconds: elapsed() };
+      if (!shouldRetry) {
+        return { status: response.status, text, milliseconds: elapsed(), headers: response.headers };
+      }
       await sleep(pause);
     } catch (error) {
-      return { status: undefined, text: `no answer: ${reasonOf(error)}`, milliseconds: elapsed() };
+      return { status: undefined, text: `no answer: ${reasonOf(error)}`, milliseconds: elapsed(), headers: undefined };
     }
   }
 }

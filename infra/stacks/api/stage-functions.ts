@@ -92,11 +92,12 @@ export class StageFunctions {
     });
   }
 
-  smoke(url: string, everyMinutes: number): ScheduledFunction {
+  /** @param edgeUrl of the stage's edge, if it has one */
+  smoke(url: string, edgeUrl: string | undefined, everyMinutes: number): ScheduledFunction {
     return new ScheduledFunction(this.#stack, "Smoke", {
       ...this.#common(this.find("ops-smoke")),
       description: "Asks the stage what visitors ask, and fails when an answer is not as declared",
-      resources: [{ variables: { API_URL: url }, policies: {} }],
+      resources: [{ variables: { API_URL: url, ...(edgeUrl ? { EDGE_URL: edgeUrl } : {}) }, policies: {} }],
       every: Duration.minutes(everyMinutes),
       payload: { requests: smokeRequests("public") },
       // The schedule runs it again, and a retry would count a failure twice.

@@ -86,7 +86,14 @@ export function addDashboard(scope: Construct, { name, metrics, distributions, f
         ...(distributions.size > 0
           ? [
               half("CloudFront: requests, bytes sent", ofCdn("Requests"), ofCdn("BytesDownloaded")),
-              half("CloudFront: answers that are 5xx, percent", ofCdn("5xxErrorRate")),
+              half(
+                "CloudFront: answers that are 5xx, percent; age of one at the edge, seconds",
+                ofCdn("5xxErrorRate"),
+                // Logged by ops-smoke.
+                distributions.has("edge")
+                  ? [metrics.customMetric("edge-age", Stats.MAXIMUM).with({ label: "age" })]
+                  : [],
+              ),
             ]
           : []),
       ],

@@ -50,7 +50,7 @@ export class Monitoring extends Construct {
   }
 
   private addAlarms(): void {
-    const { alarms, metrics, accessLog, removal, tidying, smoke } = this.#props;
+    const { alarms, metrics, distributions, functionLog, accessLog, removal, tidying, smoke } = this.#props;
     accessLog.addMetricFilter("Latency", {
       ...metrics.customMetricName("latency"),
       filterPattern: FilterPattern.all(
@@ -92,11 +92,18 @@ export class Monitoring extends Construct {
       threshold: 10,
       evaluationPeriods: 1,
     });
+    if (smoke && distributions.has("edge")) {
+      functionLog.addMetricFilter("EdgeAge", {
+        ...metrics.customMetricName("edge-age"),
+        filterPattern: FilterPattern.exists("$.edgeAgeInSeconds"),
+        metricValue: "$.edgeAgeInSeconds",
+      });
+    }
     if (smoke) {
       alarms.add("smoke-failing", {
         metric: smoke.lambda.metricErrors({ period: smoke.every }),
         impact:
-          "An answer that visitors get is wrong or missing, or nobody looks any more: ops-smoke fails, or does not run. Its log says which answer.",
+          "An answer that visitors get is wrong, missing or too old, or nobody looks any more: ops-smoke fails, or does not run. Its log says which answer.",
         threshold: 1,
         treatMissingData: TreatMissingData.BREACHING,
         evaluationPeriods: 3,

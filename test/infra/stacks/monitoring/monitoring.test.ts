@@ -22,7 +22,7 @@ const formula = `
   const IF = (condition, value, other) => condition ? value : other;
 `;
 
-describe.each(stages)("Stage $name", ({ name, uploads, smoke, alarmRecipient }) => {
+describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, alarmRecipient }) => {
   const prefix = `colophon-${name}`;
   let template: Template;
 
@@ -130,6 +130,24 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, alarmRecipient }) 
     // EventBridge takes no more (EventBridge, "PutTargets").
     expect(rule?.Properties.Targets[0].Input.length).toBeLessThan(8_192);
     expect(template.one("Lambda::EventInvokeConfig").Properties.MaximumRetryAttempts).toBe(0);
+  });
+
+  it.runIf(smoke && edge)("has ops-smoke ask the edge, too, and shows the age of its answer", () => {
+    const { Properties: lambda } =
+      template.all("Lambda::Function").find((each) => each.Properties.FunctionName === `${prefix}-ops-smoke`) ??
+      expect.fail("no ops-smoke");
+    const filters = template.all("Logs::MetricFilter").map(({ Properties }) => Properties);
+    const filter = filters.find(({ FilterPattern }) => FilterPattern === '{ $.edgeAgeInSeconds = "*" }');
+
+    expect(lambda.Environment.Variables.EDGE_URL).toBe(`https://${edge?.domain}`);
+    expect(templateText(lambda.Environment.Variables.API_URL)).toContain(".execute-api.");
+    expect(filter?.MetricTransformations).toEqual([
+      expect.objectContaining({ MetricName: `${prefix}-edge-age`, MetricValue: "$.edgeAgeInSeconds" }),
+    ]);
+    expect(template.find(filter?.LogGroupName).Properties.LogGroupName).toBe(`/colophon/${name}/functions`);
+    expect(templateText(template.one("CloudWatch::Dashboard").Properties.DashboardBody)).toContain(
+      `"Colophon","${prefix}-edge-age"`,
+    );
   });
 
   it.each([

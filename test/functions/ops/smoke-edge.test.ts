@@ -1,0 +1,102 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { useStack } from "../../support/stack.ts";
+
+const stack = useStack({ from: "demo" });
+
+/** Stands for CloudFront in front of the stack: it keeps each answer for good, and is told how old they are. */
+let edge: Server;
+let kept: Map<string, { status: number; type: string; cacheControl: string; body: string }>;
+let forwarded: string[];
+let age: string | undefined;
+let isCutOff: boolean;
+
+beforeAll(async () => {
+  edge = createServer(async ({ url = "" }, response) => {
+    const old = kept.get(url);
+    if (!old && isCutOff) return response.writeHead(504).end("<html>");
+    if (!old) forwarded.push(url);
+    const answer = old ?? (await fetched(url));
+    kept.set(url, answer);
+    response.writeHead(answer.status, {
+      "Content-Type": answer.type,
+      "Cache-Control": answer.cacheControl,
+      ...(old && age !== undefined ? { Age: age } : {}),
+    });
+    response.end(answer.body);
+  });
+  await new Promise<void>((resolve) => edge.listen(0, "127.0.0.1", resolve));
+  process.env.EDGE_URL = `http://127.0.0.1:${(edge.address() as AddressInfo).port}`;
+});
+
+async function fetched(url: string) {
+  const answer = await fetch(stack.url + url);
+  const type = answer.headers.get("Content-Type") ?? "";
+  const cacheControl = answer.headers.get("Cache-Control") ?? "";
+  return { status: answer.status, type, cacheControl, body: await answer.text() };
+}
+
+afterAll(async () => {
+  delete process.env.EDGE_URL;
+  await new Promise((resolve) => edge.close(resolve));
+});
+
+beforeEach(() => {
+  kept = new Map();
+  forwarded = [];
+  age = undefined;
+  isCutOff = false;
+});
+
+const requests = [{ endpoint: "contributor/slug", target: "/contributor/slug/naoki-urasawa" }];
+const smoke = () => stack.lambda.invoke("ops-smoke", { requests });
+const problemOf = async () => {
+  const invocation = await smoke();
+  return "error" in invocation ? invocation.error.errorMessage : undefined;
+};
+
+describe("ops-smoke on a stage with an edge", () => {
+  it("asks one URL through the edge, and past its cache each time, and tells the age", async () => {
+    expect(await smoke()).toEqual({
+      result: { asked: 3, slowestInMilliseconds: expect.any(Number), edgeAgeInSeconds: 0 },
+    });
+    age = "42";
+    expect(await smoke()).toMatchObject({ result: { edgeAgeInSeconds: 42 } });
+
+    const [cached, ...uncached] = forwarded;
+    expect(cached).toBe("/publishers?limit=1");
+    expect(uncached).toHaveLength(2);
+    for (const each of uncached) expect(each).toMatch(/^\/publishers\?limit=1&search=[0-9a-f-]{36}$/);
+    expect(uncached[0]).not.toBe(uncached[1]);
+  });
+
+  it("finds fault with an answer that is older than the answer itself allows", async () => {
+    await smoke();
+    const [lifetime, revalidation] = [/(?:s-maxage|max-age)=(\d+)/g, /stale-while-revalidate=(\d+)/g].map((each) => {
+      const found = [...(kept.get("/publishers?limit=1")?.cacheControl ?? "").matchAll(each)];
+      return Number(found.at(-1)?.[1]);
+    }) as [number, number];
+
+    age = `${lifetime + revalidation}`;
+    expect(await problemOf()).toBeUndefined();
+    age = `${lifetime + revalidation + 1}`;
+    expect(await problemOf()).toBe(
+      `GET /publishers?limit=1: ${age} s old, of at most ${lifetime + revalidation} s (through the edge)`,
+    );
+  });
+
+  it("finds that the edge cannot reach the API, although visitors get old answers", async () => {
+    await smoke();
+    isCutOff = true;
+
+    expect(await problemOf()).toMatch(/^GET \/publishers\?limit=1&search=\S+: 504 <html> \(through the edge\)$/);
+  });
+
+  it("finds fault with what the edge answers instead of the API", async () => {
+    const page = { status: 200, type: "text/html", cacheControl: "max-age=60", body: "<html>" };
+    kept.set("/publishers?limit=1", page);
+
+    expect(await problemOf()).toBe("GET /publishers?limit=1: no JSON: <html> (through the edge)");
+  });
+});
