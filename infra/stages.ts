@@ -76,6 +76,7 @@ export const settings: Settings = settingsSchema.parse({
         images: { rate: 5, burst: 10 },
       },
       streams: { concurrent: 25, secondsMax: 120 },
+      publicRecords: { concurrent: 40 },
       smoke: { everyMinutes: 5 },
       firewall: { requestsPerAddressIn5Minutes: 3_000, unlimitedListsPerAddressIn5Minutes: 30 },
       releasesGradually: true,

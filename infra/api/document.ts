@@ -6,7 +6,9 @@ import { errorMock, preflightMock } from "./mock.ts";
 export interface ApiDocumentProps {
   readonly title: string;
   readonly endpoints: readonly Declaration[];
-  readonly settings: Pick<StageSettings, "allowedOrigins" | "uploads" | "streams">;
+  readonly settings: Pick<StageSettings, "allowedOrigins" | "uploads"> & {
+    readonly streams: Pick<StageSettings["streams"], "secondsMax">;
+  };
   readonly partition: string;
   readonly region: string;
   /** The ARN of the function with this name. */
@@ -30,9 +32,6 @@ export const apiDocument = (props: ApiDocumentProps) => ({
   "x-amazon-apigateway-gateway-responses": gatewayResponseDefinitions(),
   "x-amazon-apigateway-minimum-compression-size": compressedBytesMin,
 });
-
-/** How long a list may take: Lambda's maximum, if the stage does not say less. */
-export const streamSecondsMax = ({ streams }: Pick<StageSettings, "streams">): number => streams?.secondsMax ?? 900;
 
 function operations(declarations: readonly Declaration[], props: ApiDocumentProps) {
   const { allowedOrigins, uploads } = props.settings;
@@ -61,7 +60,7 @@ function proxy(declaration: Declaration, { settings, partition, region, function
       httpMethod: "POST",
       uri: `arn:${partition}:apigateway:${region}:lambda:path/${version}/functions/${functionArn}/${action}`,
       credentials: invokerArn,
-      ...(isStream ? { responseTransferMode: "STREAM", timeoutInMillis: 1_000 * streamSecondsMax(settings) } : {}),
+      ...(isStream ? { responseTransferMode: "STREAM", timeoutInMillis: 1_000 * settings.streams.secondsMax } : {}),
     },
   };
 }

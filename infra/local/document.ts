@@ -15,7 +15,8 @@ export const localDocument = ({ allowedOrigins = [], uploads = false, endpoints 
   apiDocument({
     title: "colophon-local",
     endpoints,
-    settings: { allowedOrigins: [...allowedOrigins], uploads },
+    // As long as the functions that stream (functions.ts).
+    settings: { allowedOrigins: [...allowedOrigins], uploads, streams: { secondsMax: 900 } },
     partition: "aws",
     region: "eu-central-1",
     functionArnOf: (name) => `arn:aws:lambda:eu-central-1:123456789012:function:${name}`,

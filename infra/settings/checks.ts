@@ -1,3 +1,4 @@
+import { isPublicRecord } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import type { Settings, StageSettings } from "./schema.ts";
 
@@ -48,20 +49,19 @@ export const checkRegions = ({ account, databases, stages }: Settings): Issue[] 
 ];
 
 const lists = endpoints.filter(({ response }) => "list" in response).length;
+const publicRecords = endpoints.filter(isPublicRecord).length;
 /** Lambda keeps this much for functions without reserved concurrency ("Configuring reserved concurrency"). */
 const unreservedMin = 100;
 
-/** The reserved concurrency of the list functions of all stages fits into the account's. */
-export function checkConcurrency({ account: { concurrency }, stages }: Settings): Issue[] {
-  const reserved = stages.reduce((sum, { streams }) => sum + lists * (streams?.concurrent ?? 0), 0);
-  return stages.flatMap(({ streams }, index) => {
-    if (streams?.concurrent === undefined) return [];
-    const path = ["stages", index, "streams", "concurrent"];
-    if (concurrency === undefined) return [{ path, message: "needs account.concurrency" }];
-    if (reserved + unreservedMin <= concurrency) return [];
-    const message = `a concurrency above the account's: ${reserved} for ${lists} kinds of lists and ${unreservedMin} for the rest`;
-    return [{ path, message }];
-  });
+const reservedBy = (stage: StageSettings): number =>
+  lists * (stage.streams.concurrent ?? 0) + publicRecords * (stage.publicRecords.concurrent ?? 0);
+
+/** The account has room for what all stages reserve, and for all other functions. */
+export function checkConcurrency({ account: { concurrency = 0 }, stages }: Settings): Issue[] {
+  const reserved = stages.reduce((sum, each) => sum + reservedBy(each), 0);
+  if (reserved === 0 || reserved + unreservedMin <= concurrency) return [];
+  const message = `stages reserve ${reserved}, and ${unreservedMin} are for the rest: raise it, or set concurrent to null`;
+  return [{ path: ["account", "concurrency"], message }];
 }
 
 export const checkSmoke = ({ databases, stages }: Settings): Issue[] =>

@@ -112,6 +112,9 @@ const firewallSettings = z
     error: "unlimitedListsPerAddressIn5Minutes is above requestsPerAddressIn5Minutes",
   });
 
+/** The reserved concurrency of each function of a kind; null for none, in an account that has too little. */
+const reserved = z.int().positive().nullable();
+
 const stageSettings = z
   .strictObject({
     name,
@@ -143,14 +146,12 @@ const stageSettings = z
       changes: throttle,
       images: throttle,
     }),
-    /** How long a list may take, and how many of each kind may run at once. Without it only Lambda's limits apply. */
+    /** How many lists of each kind may run at once, and how long one may take. */
     streams: z
-      .strictObject({
-        /** The reserved concurrency of each function that answers lists. */
-        concurrent: z.int().positive().optional(),
-        secondsMax: z.int().min(30).max(900),
-      })
-      .optional(),
+      .strictObject({ concurrent: reserved.default(5), secondsMax: z.int().min(30).max(900).default(120) })
+      .prefault({}),
+    /** How many reads of each kind of public record may run at once; each ends within 8 s. */
+    publicRecords: z.strictObject({ concurrent: reserved.default(20) }).prefault({}),
     /** Sends public requests to the stage's API regularly; an alarm fires when an answer is wrong. */
     smoke: z.strictObject({ everyMinutes: z.int().min(1).max(60) }).optional(),
     /** AWS WAF in front of the API. Without it only the throttles protect the API. */

@@ -12,7 +12,7 @@ import {
   publicRecordTimeout,
   type Resource,
   ServiceFunction,
-  streamTimeout,
+  type ServiceFunctionProps,
 } from "../shared/service-function.ts";
 import type { Images } from "../sites/images.ts";
 
@@ -54,14 +54,11 @@ export class StageFunctions {
     const packaged = this.find(name);
     const hasImages = declaration.needsFileService || declaration.deletesImage;
     const imageResource = hasImages && images ? [images.resourceFor([ownerOf(declaration.path)], packaged)] : [];
-    const isStream = "list" in declaration.response;
-    const concurrent = isStream ? settings.streams?.concurrent : undefined;
     return new ServiceFunction(this.#stack, name, {
       ...this.#common(packaged),
       description: declaration.summary,
       resources: [this.#stageVariables, databaseResource(cluster, packaged), ...imageResource],
-      timeout: isStream ? streamTimeout(settings) : isPublicRecord(declaration) ? publicRecordTimeout : bufferedTimeout,
-      ...(concurrent === undefined ? {} : { concurrent }),
+      ...boundsOf(declaration, settings),
       ...(packaged.processesImages ? { memoryInMegabytes: imageMemoryInMegabytes } : {}),
     });
   }
@@ -125,6 +122,17 @@ export class StageFunctions {
       policies: {},
     };
   }
+}
+
+/** How long an endpoint's function may run, and how many may run at once: visitors leave room for the panel. */
+function boundsOf(
+  declaration: Declaration,
+  { streams, publicRecords }: StageSettings,
+): Pick<ServiceFunctionProps, "timeout" | "concurrent"> {
+  if ("list" in declaration.response)
+    return { timeout: Duration.seconds(streams.secondsMax), concurrent: streams.concurrent };
+  if (isPublicRecord(declaration)) return { timeout: publicRecordTimeout, concurrent: publicRecords.concurrent };
+  return { timeout: bufferedTimeout };
 }
 
 /** Whether an endpoint changes images of users or of contributors. */

@@ -4,9 +4,7 @@ import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from "aws-cdk
 import { Architecture, Code, Function as Lambda, LoggingFormat, Runtime } from "aws-cdk-lib/aws-lambda";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { streamSecondsMax } from "../../api/document.ts";
 import type { Packaged } from "../../build/package.ts";
-import type { StageSettings } from "../../settings/schema.ts";
 import { acknowledge } from "./acknowledge.ts";
 
 /** A resource that a function uses: the environment variables that identify it, and the IAM statements to use it. */
@@ -37,9 +35,9 @@ export interface ServiceFunctionProps {
   readonly retries?: 0 | 1 | 2;
   /**
    * Reserved concurrency: at least and at most so many invocations can run at the same time.
-   * @default the account's unreserved concurrency
+   * @default null: the account's unreserved concurrency
    */
-  readonly concurrent?: number;
+  readonly concurrent?: number | null;
   /** Its log group, which all functions of a stack share. */
   readonly log: LogGroup;
 }
@@ -80,7 +78,7 @@ export class ServiceFunction extends Construct {
       role,
       logGroup: log,
       ...(props.retries === undefined ? {} : { retryAttempts: props.retries }),
-      ...(props.concurrent === undefined ? {} : { reservedConcurrentExecutions: props.concurrent }),
+      ...(props.concurrent ? { reservedConcurrentExecutions: props.concurrent } : {}),
       // The functions write lines of JSON, which Lambda must not wrap; Logs Insights finds their fields.
       loggingFormat: LoggingFormat.TEXT,
       environment: {
@@ -102,5 +100,3 @@ export const bufferedTimeout = Duration.seconds(29);
 export const publicRecordTimeout = Duration.seconds(8);
 /** Lambda's maximum, for operators' functions. */
 export const longTimeout = Duration.minutes(15);
-export const streamTimeout = (settings: Pick<StageSettings, "streams">): Duration =>
-  Duration.seconds(streamSecondsMax(settings));

@@ -73,8 +73,8 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
         lambda?.Properties.ReservedConcurrentExecutions,
       ]).toEqual([
         functionName(declaration),
-        isList ? (stage.streams?.secondsMax ?? 900) : isPublicRecord(declaration) ? 8 : 29,
-        isList ? stage.streams?.concurrent : undefined,
+        isList ? stage.streams.secondsMax : isPublicRecord(declaration) ? 8 : 29,
+        isList ? stage.streams.concurrent : isPublicRecord(declaration) ? stage.publicRecords.concurrent : undefined,
       ]);
     }
   });

@@ -127,20 +127,15 @@ describe("Settings", () => {
     ],
     ["no backups", ({ prodDatabase }) => (prodDatabase.backupRetentionDays = 0), /backupRetentionDays/],
     [
-      "a concurrency above the account's",
-      ({ account, prod }) => {
-        account.concurrency = 299;
-        prod.streams = { concurrent: 25, secondsMax: 120 };
+      "less concurrency than all stages reserve",
+      ({ account, dev, prod }) => {
+        account.concurrency = 955;
+        for (const each of [dev, prod]) {
+          each.streams.concurrent = 25;
+          each.publicRecords.concurrent = 57;
+        }
       },
-      /stages\.1\.streams\.concurrent: a concurrency above the account's/,
-    ],
-    [
-      "a concurrency above the account's, of all stages together",
-      ({ dev, prod }) => {
-        dev.streams = { concurrent: 60, secondsMax: 60 };
-        prod.streams = { concurrent: 60, secondsMax: 60 };
-      },
-      /stages\.1\.streams\.concurrent: a concurrency above the account's/,
+      /account\.concurrency: stages reserve 856, and 100 are for the rest/,
     ],
     [
       "a concurrency where nobody says how large the account's is",
@@ -148,10 +143,15 @@ describe("Settings", () => {
         delete account.concurrency;
         delete account.alarmRecipient;
       },
-      /stages\.1\.streams\.concurrent: needs account\.concurrency/,
+      /account\.concurrency: stages reserve/,
     ],
-    ["lists of twenty minutes", ({ prod }) => (prod.streams = { secondsMax: 1_200 }), /stages\.1\.streams\.secondsMax/],
-    ["lists of five seconds", ({ prod }) => (prod.streams = { secondsMax: 5 }), /stages\.1\.streams\.secondsMax/],
+    [
+      "public records that nobody may read",
+      ({ dev }) => (dev.publicRecords.concurrent = 0),
+      /stages\.0\.publicRecords\.concurrent/,
+    ],
+    ["lists of twenty minutes", ({ prod }) => (prod.streams.secondsMax = 1_200), /stages\.1\.streams\.secondsMax/],
+    ["lists of five seconds", ({ prod }) => (prod.streams.secondsMax = 5), /stages\.1\.streams\.secondsMax/],
     ["an account that runs nine functions", ({ account }) => (account.concurrency = 9), /account\.concurrency/],
     [
       "a concurrency that nobody hears of",
@@ -209,14 +209,28 @@ describe("Settings", () => {
     ]);
   });
 
-  it("may fill the account with lists but for a hundred functions, or reserve nothing in a small one", () => {
-    const full = changed(({ account, prod }) => {
-      account.concurrency = 300;
-      prod.streams = { concurrent: 25, secondsMax: 120 };
+  it("bound the lists and public records of a stage that says nothing of them", () => {
+    const bare = settingsSchema.parse(
+      changed(({ dev }) => {
+        for (const each of ["streams", "publicRecords"] as const) delete (dev as Partial<StageSettings>)[each];
+      }),
+    );
+
+    expect(bare.stages[0]).toMatchObject({
+      streams: { concurrent: 5, secondsMax: 120 },
+      publicRecords: { concurrent: 20 },
     });
-    const small = changed(({ account, prod }) => {
+  });
+
+  it("may reserve all of the account but for a hundred functions, or nothing in a small one", () => {
+    const full = changed(({ account, dev, prod }) => {
+      account.concurrency = 420;
+      Object.assign(dev, { streams: {}, publicRecords: {} });
+      Object.assign(prod, { streams: { concurrent: 15 }, publicRecords: {} });
+    });
+    const small = changed(({ account, stages }) => {
       account.concurrency = 10;
-      prod.streams = { secondsMax: 120 };
+      for (const { streams, publicRecords } of stages) streams.concurrent = publicRecords.concurrent = null;
     });
 
     expect(issuesOf(full)).toBeUndefined();
