@@ -30,7 +30,7 @@ let token: string;
 const start = (port?: number) =>
   startPostgres({ directory: join(directory, "postgres"), durable: false, ...(port && { port }) });
 
-/** A function stops retrying 5 s before its timeout, so with these it stops after three seconds. */
+/** A function stops retrying 5 s before its timeout, so with these it stops after three seconds; public reads after 6.5. */
 const shortTimeouts = { bufferedInMilliseconds: 8_000, longInMilliseconds: 8_000 };
 
 /** A PostgreSQL of its own, because the test stops it. */

@@ -60,22 +60,17 @@ const readTimeout = Duration.seconds(8);
  * For this time after a timeout CloudFront does not call the origin again: it serves its stale copy, or the error.
  */
 const silentOriginTtl = Duration.seconds(30);
-/**
- * A 503 asks to come back after this time. Until then nobody waits for a database that does not answer: visitors get the
- * stale copy, or the 503.
- */
-const refusalTtl = Duration.seconds(5);
 /** Longer than API Gateway waits for a function (29 s), and longer than functions leave a stream idle. */
 const apiTimeout = Duration.seconds(60);
 /** Opening TLS connections to the origin takes time; API Gateway keeps idle ones open for longer than this. */
 const keepaliveTimeout = Duration.seconds(60);
 
 /** The errors whose minimum TTL can be set (CloudFront, "Error caching minimum TTL"); its default is 10 s. */
-const uncachedErrors = [400, 403, 404, 405, 414, 500, 501, 502];
+const uncachedErrors = [400, 403, 404, 405, 414, 500, 501, 502, 503];
 const errorResponses: ErrorResponse[] = [
   ...uncachedErrors.map((httpStatus) => ({ httpStatus, ttl: Duration.seconds(0) })),
-  { httpStatus: 503, ttl: refusalTtl },
-  // CloudFront itself answers 504 when the origin does not answer.
+  // CloudFront itself answers 504 when the origin does not answer. Functions answer 503 before: one that is refused for
+  // want of concurrency must not make CloudFront refuse all others of its path, among them those of the panel.
   { httpStatus: 504, ttl: silentOriginTtl },
 ];
 
