@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { useAdministrator } from "../support/callers.ts";
-import { aContributor, aPublisher } from "../support/catalogue.ts";
+import { aContributor, addLongContributors, aPublisher } from "../support/catalogue.ts";
 import { envelope } from "../support/envelope.ts";
 import { type Request, useStack } from "../support/stack.ts";
 
@@ -62,5 +62,28 @@ describe("While the database does not answer", () => {
     const replies = await Promise.all(requests.map(([name, request]) => stack.call(name, request)));
 
     expect(replies.map(({ status }) => status)).toEqual(requests.map(() => 200));
+  });
+
+  it("a public list breaks when its next page does not come, and an administrative one goes on waiting", async () => {
+    await addLongContributors(stack.sql, 6_000);
+    const { promise: answering, resolve: answer } = Promise.withResolvers<undefined>();
+    const calls = { guarded: 0, open: 0 };
+    // The first page of such a list takes two calls.
+    stack.dataApi.intercept(({ sql }) =>
+      ++calls[sql?.includes("caller") ? "guarded" : "open"] > 2 ? answering : undefined,
+    );
+    const headers = { "Accept-Encoding": "identity", Cookie: `refreshToken=${administrator.token}` };
+    const open = (path: string) => fetch(`${stack.url}${path}?client=1`, { headers });
+    const [forVisitors, forPanel] = await Promise.all([open("/contributors"), open("/admin-contributors")]);
+    let isRead = false;
+    const read = forPanel.text().finally(() => {
+      isRead = true;
+    });
+
+    await expect(forVisitors.arrayBuffer()).rejects.toThrow();
+
+    expect(isRead).toBe(false);
+    answer(undefined);
+    expect(JSON.parse(await read)).toMatchObject({ max: 6_001 });
   });
 });
