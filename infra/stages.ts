@@ -78,7 +78,7 @@ export const settings: Settings = settingsSchema.parse({
       streams: { concurrent: 25, secondsMax: 120 },
       publicRecords: { concurrent: 40 },
       smoke: { everyMinutes: 5 },
-      firewall: { requestsPerAddressIn5Minutes: 3_000, unlimitedListsPerAddressIn5Minutes: 30 },
+      firewall: { requestsPerAddressIn5Minutes: 10_000, unlimitedListsPerAddressIn5Minutes: 30 },
       releasesGradually: true,
       isProtected: true,
       logRetentionDays: 90,

@@ -107,6 +107,8 @@ const firewallSettings = z
     unlimitedListsPerAddressIn5Minutes: requestsIn5Minutes,
     /** Addresses whose requests are not counted, for example of a website's server or of an office. */
     trustedAddresses: z.array(addresses).min(1).max(10_000).optional(),
+    /** Gives each distribution a web ACL of its own, as CloudFront's flat-rate plans need it (infra/README.md). */
+    flatRatePlan: z.boolean().optional(),
   })
   .refine((it) => it.unlimitedListsPerAddressIn5Minutes <= it.requestsPerAddressIn5Minutes, {
     error: "unlimitedListsPerAddressIn5Minutes is above requestsPerAddressIn5Minutes",
@@ -154,7 +156,7 @@ const stageSettings = z
     publicRecords: z.strictObject({ concurrent: reserved.default(20) }).prefault({}),
     /** Sends public requests to the stage's API regularly; an alarm fires when an answer is wrong. */
     smoke: z.strictObject({ everyMinutes: z.int().min(1).max(60) }).optional(),
-    /** AWS WAF in front of the API. Without it only the throttles protect the API. */
+    /** AWS WAF in front of CloudFront, or else of the API. Without it only the throttles protect the API. */
     firewall: firewallSettings.optional(),
     /** New code first gets a tenth of the traffic, and is rolled back automatically when answers fail. */
     releasesGradually: z.boolean(),

@@ -11,6 +11,7 @@ import { StageFunctions } from "./api/stage-functions.ts";
 import { findCluster } from "./database/database.ts";
 import { Edge } from "./edge/edge.ts";
 import { Firewall } from "./edge/firewall.ts";
+import type { EdgeFirewall } from "./firewall-stack.ts";
 import type { DistributionIds } from "./monitoring/cdn-metrics.ts";
 import { addFailureAlarms } from "./monitoring/failure-alarms.ts";
 import { metricsOf } from "./monitoring/metrics.ts";
@@ -26,11 +27,14 @@ export interface ApiStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly snapshot?: string | undefined;
   readonly endpoints: readonly Declaration[];
   readonly packages: readonly Packaged[];
+  /** The firewall before its distributions, if it has one. */
+  readonly firewall?: EdgeFirewall | undefined;
 }
 
 /** The API of a stage: its routes, a Lambda function for each, alarms and dashboard. Stages may share a database. */
 export class ApiStack extends Stack {
-  constructor(scope: Construct, id: string, { settings, snapshot, endpoints, packages, ...stackProps }: ApiStackProps) {
+  constructor(scope: Construct, id: string, props: ApiStackProps) {
+    const { settings, snapshot, endpoints, packages, firewall, ...stackProps } = props;
     super(scope, id, {
       ...stackProps,
       description: `Colophon: the API of stage ${settings.name}`,
@@ -47,6 +51,7 @@ export class ApiStack extends Stack {
       ? new Images(this, "Images", {
           domain: settings.imageDomain,
           certificateArn: settings.imageCertificate,
+          webAcl: firewall?.images,
           ...logging(settings),
         })
       : undefined;
@@ -67,13 +72,12 @@ export class ApiStack extends Stack {
           certificateArn: settings.edge.certificate,
           api: { host, stageName },
           reads: publicReads(endpoints),
-          sendsAddresses: settings.firewall !== undefined,
+          webAcl: firewall?.api,
           ...logging(settings),
         })
       : undefined;
-    if (settings.firewall) {
-      const { firewall } = settings;
-      new Firewall(this, "Firewall", { name: prefix, settings: firewall, endpoints, stageArn, edge: edge?.headers });
+    if (settings.firewall && !edge) {
+      new Firewall(this, "Firewall", { name: prefix, settings: settings.firewall, endpoints, stageArn });
     }
 
     const removal = images && functions.removal(images);

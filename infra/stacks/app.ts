@@ -4,13 +4,14 @@ import { AwsSolutionsChecks } from "cdk-nag";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { type Packaged, packageFunctions } from "../build/package.ts";
 import { runCommand } from "../command.ts";
-import type { Settings } from "../settings/schema.ts";
+import type { Settings, StageSettings } from "../settings/schema.ts";
 import { settings } from "../stages.ts";
 import { AccountStack } from "./account-stack.ts";
 import { ApiStack } from "./api-stack.ts";
 import { BackupStack } from "./backup-stack.ts";
 import { CdnAlarmsStack, distributionsOf } from "./cdn-alarms-stack.ts";
 import { DatabaseStack } from "./database-stack.ts";
+import { FirewallStack } from "./firewall-stack.ts";
 import { cdnRegion } from "./monitoring/cdn-metrics.ts";
 
 /** Operators' functions of a database, which its stages share. Scheduled functions belong to a stage (api-stack.ts). */
@@ -54,6 +55,7 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
       database.addStackDependency(copies);
     }
     for (const stage of settings.stages.filter((it) => it.database === each.name)) {
+      const firewall = makeFirewall(app, stage, env.account);
       const api = new ApiStack(app, `colophon-${stage.name}`, {
         env,
         tags: tagsOf({ stage: stage.name }),
@@ -61,7 +63,9 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
         snapshot: each.snapshot,
         endpoints,
         packages: functions,
+        firewall: firewall?.acls,
       });
+      if (firewall) api.addStackDependency(firewall);
       api.addStackDependency(account);
       api.addStackDependency(database);
       if (distributionsOf(stage).length > 0) {
@@ -76,6 +80,17 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
     }
   }
   return app;
+}
+
+function makeFirewall(app: App, settings: StageSettings, account: string): FirewallStack | undefined {
+  if (!settings.firewall || distributionsOf(settings).length === 0) return undefined;
+  return new FirewallStack(app, `colophon-${settings.name}-firewall`, {
+    env: { account, region: cdnRegion },
+    tags: tagsOf({ stage: settings.name }),
+    settings,
+    firewall: settings.firewall,
+    endpoints,
+  });
 }
 
 /** Writes the templates of every stage, without credentials and without a network. Returns their folder. */

@@ -107,12 +107,7 @@ export class ColophonApi extends Construct {
     acknowledge(this.api, {
       "AwsSolutions-APIG2":
         "The functions validate every parameter against the same declarations that make these routes; validation here would answer in other words than the interface.",
-      ...(settings.firewall
-        ? {}
-        : {
-            "AwsSolutions-APIG3":
-              "This stage holds demonstration data, and the throttles of its methods bound what it can cost.",
-          }),
+      ...(settings.firewall && !settings.edge ? {} : { "AwsSolutions-APIG3": withoutFirewall(settings) }),
     });
   }
 
@@ -162,6 +157,11 @@ export class ColophonApi extends Construct {
     });
   }
 }
+
+const withoutFirewall = ({ edge }: StageSettings) =>
+  edge
+    ? "The firewall stands before CloudFront, which visitors use. Throttles bound what requests to this address, which nobody publishes, can cost."
+    : "This stage holds demonstration data, and the throttles of its methods bound what it can cost.";
 
 function missing(name: string): never {
   throw new Error(`There is no function ${name}`);

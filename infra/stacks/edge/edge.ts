@@ -5,14 +5,9 @@ import {
   type BehaviorOptions,
   CachePolicy,
   CacheQueryStringBehavior,
-  Function as CloudFrontFunction,
   Distribution,
   type ErrorResponse,
-  FunctionCode,
-  FunctionEventType,
-  FunctionRuntime,
   HttpVersion,
-  OriginRequestHeaderBehavior,
   OriginRequestPolicy,
   OriginRequestQueryStringBehavior,
   ResponseHeadersPolicy,
@@ -20,7 +15,6 @@ import {
   ViewerProtocolPolicy,
 } from "aws-cdk-lib/aws-cloudfront";
 import { HttpOrigin, type HttpOriginProps } from "aws-cdk-lib/aws-cloudfront-origins";
-import { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import { exposedHeaders } from "../../../lib/contract/headers.ts";
 import type { PublicRead } from "../../api/public-reads.ts";
@@ -35,21 +29,9 @@ export interface EdgeProps extends LogSettings {
   /** The API under API Gateway's own domain, where every path begins with the stage's name. */
   readonly api: { readonly host: string; readonly stageName: string };
   readonly reads: readonly PublicRead[];
-  /** Whether it sends the visitor's address to the origin, where a firewall needs it. */
-  readonly sendsAddresses: boolean;
+  /** The ARN of the web ACL of a stage with a firewall. */
+  readonly webAcl: string | undefined;
 }
-
-/** The headers that the edge adds to requests. By them the firewall recognises the edge and the visitor's address. */
-export interface EdgeHeaders {
-  /** The header that holds the secret; CloudFront replaces one that a visitor sends. */
-  readonly secretHeader: string;
-  readonly secret: string;
-  /** The header that holds the visitor's address. */
-  readonly addressHeader: string;
-}
-
-const secretHeader = "X-Colophon-Edge";
-const addressHeader = "X-Colophon-Visitor";
 
 /**
  * How long a visitor waits when the origin does not answer: with `stale-if-error` CloudFront serves its stale copy only
@@ -77,23 +59,19 @@ const errorResponses: ErrorResponse[] = [
 /** CloudFront in front of the API: it caches public reads and forwards everything else. */
 export class Edge extends Construct {
   readonly distribution: Distribution;
-  readonly headers: EdgeHeaders | undefined;
 
   constructor(scope: Construct, id: string, props: EdgeProps) {
     super(scope, id);
-    this.headers = props.sendsAddresses ? { secretHeader, secret: this.makeSecret(), addressHeader } : undefined;
     const origin = (timeouts: HttpOriginProps) =>
       new HttpOrigin(props.api.host, {
         originPath: `/${props.api.stageName}`,
         keepaliveTimeout,
-        ...(this.headers ? { customHeaders: { [secretHeader]: this.headers.secret } } : {}),
         ...timeouts,
       });
     const shared = {
       // Other methods than GET are forwarded, so that the API itself answers 404.
       allowedMethods: AllowedMethods.ALLOW_ALL,
       viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
-      ...this.addressFunction(),
     };
     const reading = {
       ...shared,
@@ -116,14 +94,14 @@ export class Edge extends Construct {
         props.reads.map((read) => [read.pattern, { ...reading, ...this.policiesOf(read) }]),
       ),
       errorResponses,
+      ...(props.webAcl ? { webAclId: props.webAcl } : {}),
       enableLogging: true,
       logBucket: logBucket(this, "Logs", props),
       logFilePrefix: "edge/",
     });
     acknowledge(this.distribution, {
       "AwsSolutions-CFR1": "The catalogue is for readers everywhere.",
-      "AwsSolutions-CFR2":
-        "The firewall stands before API Gateway, which can be reached without CloudFront as well. It counts by the visitor's own address, and what CloudFront answers from its cache needs no protection.",
+      ...(props.webAcl ? {} : { "AwsSolutions-CFR2": "This stage has no firewall by its settings." }),
     });
     new CfnOutput(this, "Target", { value: this.distribution.domainName }).overrideLogicalId("EdgeTarget");
     new CfnOutput(this, "Id", { value: this.distribution.distributionId }).overrideLogicalId("EdgeDistribution");
@@ -134,10 +112,7 @@ export class Edge extends Construct {
     parameters,
     isCached,
   }: PublicRead): Pick<BehaviorOptions, "cachePolicy" | "originRequestPolicy"> {
-    if (isCached) {
-      const originRequestPolicy = this.headers && this.originRequestPolicy("Address", []);
-      return { cachePolicy: this.cachePolicyFor(parameters), ...(originRequestPolicy ? { originRequestPolicy } : {}) };
-    }
+    if (isCached) return { cachePolicy: this.cachePolicyFor(parameters) };
     const id = ["Volatile", ...parameters].join("-");
     return { cachePolicy: CachePolicy.CACHING_DISABLED, originRequestPolicy: this.originRequestPolicy(id, parameters) };
   }
@@ -163,7 +138,6 @@ export class Edge extends Construct {
     const existing = this.node.tryFindChild(id);
     if (existing instanceof OriginRequestPolicy) return existing;
     return new OriginRequestPolicy(this, id, {
-      ...(this.headers ? { headerBehavior: OriginRequestHeaderBehavior.allowList(this.headers.addressHeader) } : {}),
       ...(parameters.length > 0
         ? { queryStringBehavior: OriginRequestQueryStringBehavior.allowList(...parameters) }
         : {}),
@@ -182,38 +156,5 @@ export class Edge extends Construct {
         originOverride: false,
       },
     });
-  }
-
-  /**
-   * A CloudFront function that sends the visitor's address. CloudFront's own header has a port, which WAF cannot read.
-   */
-  private addressFunction(): Pick<BehaviorOptions, "functionAssociations"> {
-    if (!this.headers) return {};
-    const tell = new CloudFrontFunction(this, "TellAddress", {
-      comment: "Tells the firewall the visitor's address",
-      runtime: FunctionRuntime.JS_2_0,
-      code: FunctionCode.fromInline(
-        [
-          "function handler(event) {",
-          `  event.request.headers["${addressHeader.toLowerCase()}"] = { value: event.viewer.ip };`,
-          "  return event.request;",
-          "}",
-        ].join("\n"),
-      ),
-    });
-    return { functionAssociations: [{ function: tell, eventType: FunctionEventType.VIEWER_REQUEST }] };
-  }
-
-  /** A dynamic reference, which CloudFormation resolves: the template does not contain the secret. */
-  private makeSecret(): string {
-    const secret = new Secret(this, "Secret", {
-      description: "By which the firewall knows requests that came through CloudFront",
-      generateSecretString: { passwordLength: 40, excludePunctuation: true },
-    });
-    acknowledge(secret, {
-      "AwsSolutions-SMG4":
-        "CloudFront and the firewall learn it when the stack is deployed. It opens nothing: who knew it could have requests counted for another address.",
-    });
-    return secret.secretValue.unsafeUnwrap();
   }
 }

@@ -16,11 +16,22 @@ export function unlimitedLists(endpoints: readonly Declaration[]): Statement {
   const paths = endpoints
     .filter(({ response, query }) => "list" in response && query && "limit" in query)
     .map(({ path }) => path.slice(1).replace(/\{\w+\}/g, "[^/]+"));
-  const isList = matches({ uriPath: {} }, `^(/[^/]+)?/(${paths.join("|")})/?$`);
-  const isLimited = matches({ queryString: {} }, `(^|&)limit=0*[0-9]{1,${limitDigitsMax}}(&|$)`);
+  const isList = matches({ uriPath: {} }, `^(/[^/]+)?/(${paths.join("|")})/?$`, normalized);
+  const isLimited = matches({ queryString: {} }, `(^|&)limit=0*[0-9]{1,${limitDigitsMax}}(&|$)`, ["NONE"]);
   return { andStatement: { statements: [isList, { notStatement: { statement: isLimited } }] } };
 }
 
-const matches = (fieldToMatch: CfnWebACL.FieldToMatchProperty, regexString: string): Statement => ({
-  regexMatchStatement: { fieldToMatch, regexString, textTransformations: [{ priority: 0, type: "NONE" }] },
+/** CloudFront normalizes a path before it looks for the path's behavior: `/./%63ontributors` is a list, too. */
+const normalized = ["URL_DECODE", "NORMALIZE_PATH"];
+
+const matches = (
+  fieldToMatch: CfnWebACL.FieldToMatchProperty,
+  regexString: string,
+  transformations: readonly string[],
+): Statement => ({
+  regexMatchStatement: {
+    fieldToMatch,
+    regexString,
+    textTransformations: transformations.map((type, priority) => ({ priority, type })),
+  },
 });

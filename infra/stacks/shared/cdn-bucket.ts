@@ -23,6 +23,8 @@ export interface CdnBucketProps extends LogSettings {
   /** What it contains, in one word. */
   readonly content: string;
   readonly contentSecurityPolicy: string;
+  /** The ARN of the web ACL of a stage with a firewall. */
+  readonly webAcl: string | undefined;
 }
 
 /** For how many days a deleted or replaced object can be restored. */
@@ -60,13 +62,14 @@ export class CdnBucket extends Construct {
         viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
         responseHeadersPolicy: this.headers(props),
       },
+      ...(props.webAcl ? { webAclId: props.webAcl } : {}),
       enableLogging: true,
       logBucket: logs,
       logFilePrefix: "cdn/",
     });
     acknowledge(this.distribution, {
       "AwsSolutions-CFR1": "The catalogue is for readers everywhere, and so is what it shows.",
-      "AwsSolutions-CFR2": "It serves static files to GET and HEAD alone, and evaluates nothing a client sends.",
+      ...(props.webAcl ? {} : { "AwsSolutions-CFR2": "This stage has no firewall by its settings." }),
     });
   }
 

@@ -8,7 +8,10 @@ import type { Packaged } from "../../build/package.ts";
 import { CdnBucket, type CdnBucketProps } from "../shared/cdn-bucket.ts";
 import type { Resource } from "../shared/service-function.ts";
 
-export type ImagesProps = Pick<CdnBucketProps, "domain" | "certificateArn" | "logRetentionDays" | "isProtected">;
+export type ImagesProps = Pick<
+  CdnBucketProps,
+  "domain" | "certificateArn" | "webAcl" | "logRetentionDays" | "isProtected"
+>;
 
 /** The bucket of images and its CDN. Only image functions and CloudFront have access to the bucket. */
 export class Images extends Construct {

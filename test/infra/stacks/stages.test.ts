@@ -122,7 +122,7 @@ describe("Settings", () => {
     ),
     [
       "more whole lists than requests",
-      ({ prod }) => Object.assign(prod.firewall ?? {}, { unlimitedListsPerAddressIn5Minutes: 4_000 }),
+      ({ prod }) => Object.assign(prod.firewall ?? {}, { unlimitedListsPerAddressIn5Minutes: 40_000 }),
       /firewall: unlimitedListsPerAddressIn5Minutes is above/,
     ],
     ["no backups", ({ prodDatabase }) => (prodDatabase.backupRetentionDays = 0), /backupRetentionDays/],

@@ -66,7 +66,7 @@ describe("Templates", () => {
     for (const stack of stacks) {
       const region = stack.endsWith("-backup")
         ? "eu-west-1"
-        : stack.endsWith("-cdn-alarms")
+        : /-(cdn-alarms|firewall)$/.test(stack)
           ? "us-east-1"
           : "eu-central-1";
       expect([stack, artifacts[stack].environment]).toEqual([stack, `aws://123456789012/${region}`]);
@@ -109,7 +109,8 @@ describe("Templates", () => {
       }
     }
     for (const { name } of settings.stages) {
-      for (const stack of [`colophon-${name}`, `colophon-${name}-cdn-alarms`].filter((each) => stacks.includes(each)))
+      const parts = ["", "-cdn-alarms", "-firewall"].map((part) => `colophon-${name}${part}`);
+      for (const stack of parts.filter((each) => stacks.includes(each)))
         expect(tagsOf(stack)).toEqual({ application: "colophon", stage: name });
     }
   });

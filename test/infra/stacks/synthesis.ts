@@ -49,8 +49,9 @@ export const stacks: readonly string[] = [
     `colophon-${name}-database`,
     ...(backupRegion ? [`colophon-${name}-backup`] : []),
   ]),
-  ...settings.stages.flatMap(({ name, edge, uploads }) => [
+  ...settings.stages.flatMap(({ name, edge, uploads, firewall }) => [
     `colophon-${name}`,
+    ...(firewall && (edge || uploads) ? [`colophon-${name}-firewall`] : []),
     ...(edge || uploads ? [`colophon-${name}-cdn-alarms`] : []),
   ]),
 ];

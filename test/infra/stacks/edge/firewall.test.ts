@@ -17,7 +17,7 @@ import {
   templateText,
   useSynthesis,
 } from "../synthesis.ts";
-import { countedBy, type Visit } from "./waf.ts";
+import { countedBy } from "./waf.ts";
 
 const synthesis = useSynthesis();
 const firewall = {
@@ -27,69 +27,33 @@ const firewall = {
 };
 
 let changed: Synthesis;
-/** The first behind an edge, the second not. */
-let prod: Template;
-let dev: Template;
+/** The firewall of a stage with an edge, before CloudFront, and of one without, before API Gateway. */
+let edge: Template;
+let direct: Template;
 
 beforeAll(async () => {
   const stages = settings.stages.map((each): StageSettings => ({ ...each, firewall }));
   changed = await synthesize(synthesis.functions, { ...settings, stages });
-  prod = changed.template("colophon-prod");
-  dev = changed.template("colophon-dev");
+  edge = changed.template("colophon-prod-firewall");
+  direct = changed.template("colophon-dev");
 });
 
 afterAll(() => changed?.remove());
 
 const visitor = "198.51.100.7";
-const cloudFront = "203.0.113.9";
-
-const secretOf = (template: Template) =>
-  templateText(
-    template
-      .all("CloudFront::Distribution")
-      .flatMap(({ Properties }) => Properties.DistributionConfig.Origins as Properties[])
-      .flatMap(({ OriginCustomHeaders }) => (OriginCustomHeaders as Properties[] | undefined) ?? [])
-      .find(({ HeaderName }) => HeaderName === "X-Colophon-Edge")?.HeaderValue,
-  );
-
-/** A visit through CloudFront, which names the visitor's address. */
-const throughEdge = (address: string, path = "/v1/contributor/slug/a"): Visit => ({
-  address: cloudFront,
-  path,
-  headers: { "x-colophon-edge": secretOf(prod), "x-colophon-visitor": address },
-});
 
 describe("The firewall", () => {
-  it("counts each visitor, through the edge and directly", () => {
-    const direct = { address: visitor, path: "/v1/contributor/slug/a" };
-
-    expect(countedBy(dev, direct)).toEqual({ rate: visitor });
-    expect(countedBy(prod, direct)).toEqual({ rate: visitor });
-    expect(countedBy(prod, throughEdge(visitor))).toEqual({ "rate-through-edge": visitor });
+  it("counts each visitor by the address of the connection", () => {
+    for (const template of [edge, direct])
+      expect(countedBy(template, { address: visitor, path: "/contributor/slug/a" })).toEqual(["rate"]);
   });
 
-  it("uses the address in a header only for requests of CloudFront", () => {
-    // A trusted one, not to be counted, or somebody else's, for that one to be.
-    for (const address of ["192.0.2.1", "203.0.113.50"]) {
-      const named = { "x-colophon-visitor": address, "x-forwarded-for": address };
-      for (const headers of [named, { ...named, "x-colophon-edge": "" }, { ...named, "x-colophon-edge": "guess" }])
-        expect(countedBy(prod, { address: visitor, path: "/v1/publishers", query: "limit=5", headers })).toEqual({
-          rate: visitor,
-        });
-    }
-  });
-
-  it("does not count trusted addresses, with or without the edge", () => {
-    for (const address of ["192.0.2.1", "192.0.2.15", "2001:db8:1:2::3"]) {
-      expect(countedBy(dev, { address, path: "/contributors" })).toEqual({});
-      expect(countedBy(prod, { address, path: "/v1/contributors" })).toEqual({});
-      expect(countedBy(prod, throughEdge(address, "/v1/contributors"))).toEqual({});
-    }
-    for (const address of ["192.0.2.16", "2001:db8:2::1"]) {
-      expect(countedBy(prod, { address, path: "/v1/publishers" })).toEqual({
-        rate: address,
-        "unlimited-lists": address,
-      });
+  it("does not count trusted addresses", () => {
+    for (const template of [edge, direct]) {
+      for (const address of ["192.0.2.1", "192.0.2.15", "2001:db8:1:2::3"])
+        expect(countedBy(template, { address, path: "/contributors" })).toEqual([]);
+      for (const address of ["192.0.2.16", "2001:db8:2::1"])
+        expect(countedBy(template, { address, path: "/publishers" })).toEqual(["rate", "unlimited-lists"]);
     }
   });
 
@@ -98,10 +62,10 @@ describe("The firewall", () => {
   it.each(lists.map(({ path }) => path.replace(/\{\w+\}/, "42")))(
     "counts %s without a limit as a whole list",
     (path) => {
-      const rules = (query?: string) =>
-        ["", "/v1"].map((stage) =>
-          Object.keys(countedBy(dev, { address: visitor, path: stage + path, ...(query ? { query } : {}) })),
-        );
+      const rules = (query?: string) => [
+        countedBy(edge, { address: visitor, path, ...(query ? { query } : {}) }),
+        countedBy(direct, { address: visitor, path: `/v1${path}`, ...(query ? { query } : {}) }),
+      ];
       const whole = [
         ["rate", "unlimited-lists"],
         ["rate", "unlimited-lists"],
@@ -160,7 +124,7 @@ describe("The firewall", () => {
 
     await fc.assert(
       fc.asyncProperty(queries, async (query) => {
-        const isWhole = "unlimited-lists" in countedBy(dev, { address: visitor, path: "/v1/contributors", query });
+        const isWhole = countedBy(edge, { address: visitor, path: "/contributors", query }).includes("unlimited-lists");
         expect(isWhole || (await recordsOf(query)) < 1_000).toBe(true);
       }),
       {
@@ -174,35 +138,120 @@ describe("The firewall", () => {
   it("counts nothing else as a whole list", () => {
     const others = endpoints.filter((each) => !lists.includes(each)).map(({ path }) => path.replace(/\{\w+\}/, "42"));
     for (const path of [...others, "/contributor/works", "/contributorsx", "/nowhere"])
-      expect([path, countedBy(dev, { address: visitor, path: `/v1${path}` })]).toEqual([path, { rate: visitor }]);
+      expect([path, countedBy(edge, { address: visitor, path })]).toEqual([path, ["rate"]]);
+  });
+
+  it("sees a list however its path is written, as CloudFront does", () => {
+    for (const path of ["/%63ontributors", "//publishers", "/./contributors/", "/x/../contributor/works/4%32"])
+      expect([path, countedBy(edge, { address: visitor, path })]).toEqual([path, ["rate", "unlimited-lists"]]);
   });
 
   it("answers 429 with Retry-After, in the envelope", () => {
-    const { Rules, CustomResponseBodies } = prod.one("WAFv2::WebACL").Properties;
-    const rates = (Rules as Properties[]).filter(({ Statement }) => Statement.RateBasedStatement);
+    for (const template of [edge, direct]) {
+      const { Rules, CustomResponseBodies } = template.one("WAFv2::WebACL").Properties;
+      const rates = (Rules as Properties[]).filter(({ Statement }) => Statement.RateBasedStatement);
 
-    expect(rates.map(({ Name, Statement }) => [Name, Statement.RateBasedStatement.Limit])).toEqual([
-      ["rate", 3_000],
-      ["rate-through-edge", 3_000],
-      ["unlimited-lists", 30],
-      ["unlimited-lists-through-edge", 30],
-    ]);
-    for (const { Action } of rates) {
-      const { ResponseCode, CustomResponseBodyKey, ResponseHeaders } = Action.Block.CustomResponse;
-      expect(ResponseCode).toBe(429);
-      expect(ResponseHeaders).toContainEqual({ Name: "Retry-After", Value: "60" });
-      expect(ResponseHeaders).toContainEqual({ Name: "Cache-Control", Value: "no-store" });
-      expect(CustomResponseBodies[CustomResponseBodyKey]).toEqual({
-        ContentType: "APPLICATION_JSON",
-        Content: '{"data":"Too many requests","code":429}',
-      });
+      expect(rates.map(({ Name, Statement }) => [Name, Statement.RateBasedStatement.Limit])).toEqual([
+        ["rate", 3_000],
+        ["unlimited-lists", 30],
+      ]);
+      for (const { Action } of rates) {
+        const { ResponseCode, CustomResponseBodyKey, ResponseHeaders } = Action.Block.CustomResponse;
+        expect(ResponseCode).toBe(429);
+        expect(ResponseHeaders).toContainEqual({ Name: "Retry-After", Value: "60" });
+        expect(ResponseHeaders).toContainEqual({ Name: "Cache-Control", Value: "no-store" });
+        expect(CustomResponseBodies[CustomResponseBodyKey]).toEqual({
+          ContentType: "APPLICATION_JSON",
+          Content: '{"data":"Too many requests","code":429}',
+        });
+      }
     }
   });
 
-  it("fits what AWS WAF takes", () => {
-    const regexes = prod.text.match(/(?<="RegexString": ?").*?(?=")/g) ?? [];
+  it("blocks by AWS's own rules, but not by what editors write", () => {
+    const groupsOf = (template: Template) =>
+      (template.one("WAFv2::WebACL").Properties.Rules as Properties[]).flatMap(({ OverrideAction, Statement }) => {
+        const { VendorName, Name, RuleActionOverrides } = Statement.ManagedRuleGroupStatement ?? {};
+        if (!Name) return [];
+        expect([VendorName, OverrideAction]).toEqual(["AWS", { None: {} }]);
+        for (const each of RuleActionOverrides as Properties[])
+          expect(each).toEqual({ Name: expect.stringMatching(/_BODY$/), ActionToUse: { Count: {} } });
+        return [Name];
+      });
 
-    expect(regexes.length).toBeGreaterThan(3);
+    expect(groupsOf(edge)).toEqual(["AWSManagedRulesKnownBadInputsRuleSet"]);
+    expect(groupsOf(direct)).toEqual(["AWSManagedRulesCommonRuleSet"]);
+  });
+
+  it("fits what AWS WAF takes", () => {
+    const regexes = edge.text.match(/(?<="RegexString": ?").*?(?=")/g) ?? [];
+
+    expect(regexes).toHaveLength(2);
     for (const each of regexes) expect(each.length).toBeLessThanOrEqual(512);
+  });
+});
+
+describe("The firewall before CloudFront", () => {
+  const aclsOf = (template: Template) =>
+    template
+      .all("CloudFront::Distribution")
+      .map(({ Properties: { DistributionConfig } }) => [
+        DistributionConfig.Aliases[0],
+        DistributionConfig.WebACLId?.["Fn::GetStackOutput"],
+      ]);
+  const outputOf = (OutputName: string) => ({ StackName: "colophon-prod-firewall", OutputName, Region: "us-east-1" });
+
+  it("stands before each distribution of its stage", () => {
+    const acl = edge.one("WAFv2::WebACL");
+
+    expect(acl.Properties.Scope).toBe("CLOUDFRONT");
+    expect(edge.find(edge.Outputs.Acl?.Value)).toBe(acl);
+    expect(Object.fromEntries(aclsOf(changed.template("colophon-prod")))).toEqual({
+      "api.example.com": outputOf("Acl"),
+      "images.example.com": outputOf("Acl"),
+    });
+    for (const { Properties } of edge.all("WAFv2::IPSet")) expect(Properties.Scope).toBe("CLOUDFRONT");
+    expect(changed.template("colophon-prod").all("WAFv2::WebACL")).toEqual([]);
+  });
+
+  it("logs what it blocks, and nothing else, without cookies", () => {
+    const { ResourceArn, LogDestinationConfigs, LoggingFilter, RedactedFields } =
+      edge.one("WAFv2::LoggingConfiguration").Properties;
+    const log = edge.one("Logs::LogGroup");
+
+    expect(edge.find(ResourceArn).Type).toBe("AWS::WAFv2::WebACL");
+    expect((LogDestinationConfigs as unknown[]).map(templateText)).toEqual([
+      `arn:\${AWS::Partition}:logs:us-east-1:123456789012:log-group:\${${log.id}}`,
+    ]);
+    expect(log.Properties).toEqual({ LogGroupName: "aws-waf-logs-colophon-prod", RetentionInDays: 90 });
+    expect(LoggingFilter).toEqual({
+      DefaultBehavior: "DROP",
+      Filters: [{ Behavior: "KEEP", Requirement: "MEETS_ANY", Conditions: [{ ActionCondition: { Action: "BLOCK" } }] }],
+    });
+    expect(RedactedFields).toEqual([{ SingleHeader: { Name: "cookie" } }]);
+  });
+
+  const cases =
+    "is one for each distribution with a flat-rate plan, and before images alone on a stage without an edge";
+
+  it(cases, { timeout: 90_000 }, async () => {
+    const [prod] = settings.stages.filter(({ name }) => name === "prod") as [StageSettings];
+    const { edge: _, ...without } = prod;
+    const make = (stage: StageSettings) => synthesize(synthesis.functions, { ...settings, stages: [stage] });
+    const flat = await make({ ...prod, firewall: { ...firewall, flatRatePlan: true } });
+    const images = await make({ ...without, firewall });
+
+    expect(Object.fromEntries(aclsOf(flat.template("colophon-prod")))).toEqual({
+      "api.example.com": outputOf("Acl"),
+      "images.example.com": outputOf("ImagesAcl"),
+    });
+    const flatAcls = flat.template("colophon-prod-firewall");
+    expect(flatAcls.all("WAFv2::WebACL")).toHaveLength(2);
+    expect(flatAcls.all("WAFv2::LoggingConfiguration")).toHaveLength(2);
+    expect(Object.keys(flatAcls.Outputs).sort()).toEqual(["Acl", "ImagesAcl"]);
+    expect(aclsOf(images.template("colophon-prod"))).toEqual([["images.example.com", outputOf("Acl")]]);
+    expect(images.template("colophon-prod").one("WAFv2::WebACL").Properties.Scope).toBe("REGIONAL");
+    await flat.remove();
+    await images.remove();
   });
 });

@@ -1,27 +1,23 @@
 import { BlockList } from "node:net";
-import { type Properties, type Template, templateText } from "../synthesis.ts";
+import { posix } from "node:path";
+import type { Properties, Template } from "../synthesis.ts";
 
 export interface Visit {
-  /** Of who sends it to API Gateway. */
+  /** Of who sends it to API Gateway, or to CloudFront. */
   readonly address: string;
   readonly path: string;
   readonly query?: string;
-  /** By name in lower case. */
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The rate-based rules of a web ACL that count a request, each with the address it counts it for (AWS WAF, "Rule statements"). */
-export function countedBy(template: Template, visit: Visit): Record<string, string> {
+/** The rate-based rules of a web ACL that count a request for its address (AWS WAF, "Rule statements"). */
+export function countedBy(template: Template, visit: Visit): string[] {
   const rules: Properties[] = template.one("WAFv2::WebACL").Properties.Rules;
-  return Object.fromEntries(
-    rules.flatMap(({ Name, Statement }) => {
-      const rate = Statement.RateBasedStatement;
-      if (!rate || (rate.ScopeDownStatement && !holds(template, rate.ScopeDownStatement, visit))) return [];
-      const header = rate.ForwardedIPConfig?.HeaderName.toLowerCase();
-      const address = rate.AggregateKeyType === "IP" ? visit.address : visit.headers?.[header];
-      return address === undefined ? [] : [[Name, address]];
-    }),
-  );
+  return rules.flatMap(({ Name, Statement }) => {
+    const rate = Statement.RateBasedStatement;
+    if (!rate || (rate.ScopeDownStatement && !holds(template, rate.ScopeDownStatement, visit))) return [];
+    if (rate.AggregateKeyType !== "IP") throw new Error("Nobody says whose request it is but the connection");
+    return [Name];
+  });
 }
 
 function holds(template: Template, statement: Properties, visit: Visit): boolean {
@@ -34,10 +30,8 @@ function holds(template: Template, statement: Properties, visit: Visit): boolean
       return several(it).some((each) => holds(template, each, visit));
     case "NotStatement":
       return !holds(template, it.Statement, visit);
-    case "ByteMatchStatement":
-      return it.PositionalConstraint === "EXACTLY" && fieldOf(it, visit) === templateText(it.SearchString);
     case "RegexMatchStatement":
-      return new RegExp(it.RegexString).test(fieldOf(it, visit) ?? "");
+      return new RegExp(it.RegexString).test(fieldOf(it, visit));
     case "IPSetReferenceStatement":
       return isInSet(template, it, visit);
     default:
@@ -51,16 +45,24 @@ function several({ Statements }: Properties): Properties[] {
   return Statements;
 }
 
-function fieldOf({ FieldToMatch, TextTransformations }: Properties, { path, query = "", headers = {} }: Visit) {
-  if (TextTransformations.some((each: Properties) => each.Type !== "NONE")) throw new Error("Nothing is transformed");
-  const [type, field = {}] = Object.entries<Properties>(FieldToMatch)[0] ?? [];
-  return type === "UriPath" ? path : type === "QueryString" ? query : headers[field.Name];
+const transformations: Readonly<Record<string, (text: string) => string>> = {
+  NONE: (text) => text,
+  URL_DECODE: decodeURIComponent,
+  NORMALIZE_PATH: posix.normalize,
+};
+
+function fieldOf({ FieldToMatch, TextTransformations }: Properties, { path, query = "" }: Visit): string {
+  const text = { UriPath: path, QueryString: query }[Object.keys(FieldToMatch).join()];
+  if (text === undefined) throw new Error(`Unknown: ${JSON.stringify(FieldToMatch)}`);
+  return (TextTransformations as Properties[]).reduce((before, { Type }) => {
+    const transform = transformations[Type];
+    if (!transform) throw new Error(`Unknown: ${Type}`);
+    return transform(before);
+  }, text);
 }
 
-function isInSet(template: Template, { Arn, IPSetForwardedIPConfig: named }: Properties, visit: Visit): boolean {
+function isInSet(template: Template, { Arn }: Properties, { address }: Visit): boolean {
   const { Addresses, IPAddressVersion } = template.find(Arn).Properties;
-  const address = named ? visit.headers?.[named.HeaderName.toLowerCase()] : visit.address;
-  if (address === undefined) return false;
   const version = IPAddressVersion === "IPV6" ? "ipv6" : "ipv4";
   const list = new BlockList();
   for (const each of Addresses as string[]) {
