@@ -123,7 +123,9 @@ async function endLeftover(programs: Programs, directory: string): Promise<void>
  * the machine another process may have its id. Undefined if it is ending.
  */
 async function starterOf(directory: string): Promise<number | undefined> {
-  const client = new Client(`${await runningPostgres(directory)}/postgres`);
+  const url = await runningPostgres(directory).catch(() => undefined);
+  if (url === undefined) return undefined;
+  const client = new Client(`${url}/postgres`);
   try {
     await client.connect();
     const { rows } = await client.query<{ cluster_name: string }>("show cluster_name");
