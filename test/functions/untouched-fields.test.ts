@@ -8,7 +8,7 @@ import { useStack } from "../support/stack.ts";
 
 /* Random merge patches, one after the other, against a model of what each names; all else must stay as it was. */
 
-const patches = 10 * Number(process.env.COLOPHON_FUZZ_RUNS ?? 30);
+const patches = 3 * Number(process.env.COLOPHON_FUZZ_RUNS ?? 30);
 const stack = useStack();
 const administrator = useAdministrator(stack);
 
