@@ -31,18 +31,6 @@ create function caller(
   end
 $$;
 
--- The user of a session for a request that needs no permission, and when the session ends. A deleted user has none.
-create function session_caller(
-  session_digest text, out id bigint, out status integer, out expires_at timestamptz
-) language plpgsql stable as $$
-  begin
-    select users.id, 200, token.expires_at into id, status, expires_at
-    from refresh_tokens as token join users on users.id = token.user_id
-    where digest = decode(session_digest, 'hex') and token.expires_at > now() and revoked_at is null;
-    status = coalesce(status, 401);
-  end
-$$;
-
 -- The ids of this service's permissions that a user holds, in order.
 create function service_permissions(user_id bigint) returns bigint[] language plpgsql stable as $$
   begin
@@ -57,6 +45,25 @@ create function service_permissions(user_id bigint) returns bigint[] language pl
           where user_roles.user_id = service_permissions.user_id
         )
       order by id
+    );
+  end
+$$;
+
+-- The user of a session for a request that needs no permission, which of this service's permissions they hold, and when
+-- the session ends. A deleted user has none.
+create function session_caller(
+  session_digest text, out id bigint, out status integer, out permission_keys text[], out expires_at timestamptz
+) language plpgsql stable as $$
+  begin
+    select users.id, 200, token.expires_at into id, status, expires_at
+    from refresh_tokens as token join users on users.id = token.user_id
+    where digest = decode(session_digest, 'hex') and token.expires_at > now() and revoked_at is null;
+    status = coalesce(status, 401);
+    permission_keys = array(
+      select key
+      from permissions
+      where permissions.id = any(service_permissions(session_caller.id))
+      order by permissions.id
     );
   end
 $$;

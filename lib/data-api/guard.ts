@@ -14,8 +14,8 @@ export interface Guard {
 /**
  * Puts a select behind its guard, if there is one. Then it gives one row: `status`, `caller_id` and the columns of the
  * select, which are null unless the status is 200. The select may use `caller.id` and `session.digest`, and without a
- * permission `caller.expires_at`. A database function decides, since its plan is kept (lib/changes/authority.sql).
- * `offset 0` makes PostgreSQL check the status before it runs the select.
+ * permission `caller.permission_keys` and `caller.expires_at`. A database function decides, since its plan is kept
+ * (lib/changes/authority.sql). `offset 0` makes PostgreSQL check the status before it runs the select.
  */
 export const guarded = (guard: Guard | undefined, select: Sql): Sql =>
   guard

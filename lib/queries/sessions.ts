@@ -9,18 +9,7 @@ import { record } from "./fragments/json.ts";
 export const find = (): RecordQuery<ResponseBody<"Session">> => sql`
   select null::bigint as version, ${record(sql`
     ${record(sql`users.id, slug, username, ${imageUrl(sql`image`)} as profile_image`)} as user,
-    array(
-      select key
-      from permissions
-      where
-        key is not null
-        and id in (
-          select permission_id
-          from user_roles join role_permissions using (role_id)
-          where user_roles.user_id = users.id
-        )
-      order by id
-    ) as permissions,
+    caller.permission_keys as permissions,
     ${instant(sql`caller.expires_at`)} as expires
   `)} as body
   from users

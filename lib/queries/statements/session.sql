@@ -49,25 +49,7 @@ from
                                   :2::text || '/' || image as profile_image
                               ) as record
                           ) as user,
-                          array(
-                            select
-                              key
-                            from
-                              permissions
-                            where
-                              key is not null
-                              and id in (
-                                select
-                                  permission_id
-                                from
-                                  user_roles
-                                  join role_permissions using (role_id)
-                                where
-                                  user_roles.user_id = users.id
-                              )
-                            order by
-                              id
-                          ) as permissions,
+                          caller.permission_keys as permissions,
                           to_char(
                             caller.expires_at at time zone 'UTC',
                             'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'
