@@ -1,7 +1,7 @@
 -- DELETE /admin-users/lock/{id}. Another's lock stays. The ledger gets no row, since no record changes.
 create function release_user_lock(request request, caller caller) returns outcome language plpgsql as $$
   declare
-    before json = (select row_to_json(users) from users where id = request.target);
+    before json = user_record(request.target);
     error outcome = record_error(request, before);
   begin
     if error.status is not null then
