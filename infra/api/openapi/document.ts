@@ -163,12 +163,13 @@ function schemas() {
  * The text of the document: a line for each operation and each component, so that it is compact and a change shows in a
  * diff. Characters beyond U+FFFF are escaped, because some are invisible.
  */
-export const openApiText = () => `${inLines(openApiDocument(), 3).replace(/[\u{10000}-\u{10ffff}]/gu, escaped)}\n`;
+export const openApiText = () =>
+  `${inLines(JSON.parse(JSON.stringify(openApiDocument())), 3).replace(/[\u{10000}-\u{10ffff}]/gu, escaped)}\n`;
 
 /** JSON with a line for each field of the objects that are nested less than `depth` times. */
 function inLines(value: unknown, depth: number): string {
   if (depth === 0 || typeof value !== "object" || value === null || Array.isArray(value)) return JSON.stringify(value);
-  const fields = Object.entries(JSON.parse(JSON.stringify(value)));
+  const fields = Object.entries(value);
   return `{\n${fields.map(([name, each]) => `${JSON.stringify(name)}: ${inLines(each, depth - 1)}`).join(",\n")}\n}`;
 }
 
