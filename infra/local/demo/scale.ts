@@ -33,6 +33,8 @@ export async function scale(databaseUrl: string, contributors: number, report: R
     await add(pool, "series_contributors", people, relateContributors(series), report);
     await add(pool, "series_publishers", series, relatePublishers(publishers), report);
     await pool.query("vacuum analyze tallies");
+    // Rows that were added while another transaction ran are not marked yet as visible to all.
+    await pool.query("vacuum contributors, publishers, series, volumes");
   } finally {
     await pool.end();
   }
