@@ -1,50 +1,16 @@
 import { readFile } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { settingsOf } from "../../../infra/local/functions.ts";
+import { type CloudFront, startCloudFront } from "../../support/cloudfront.ts";
 import { key } from "../../support/environment.ts";
 
 const distribution = "E2QWRUHAPOMQZL";
 
-interface Asked {
-  readonly path: string;
-  readonly authorization: string;
-  readonly reference: string | undefined;
-  readonly paths: readonly string[];
-}
-
-/** What CloudFront was asked, and what it answers from now on; 201 without an error. */
-let asked: Asked[];
-let error: { readonly status: number; readonly code: string } | undefined;
-
-let cloudFront: Server;
+let cloudFront: CloudFront;
 let lambda: Lambda;
 let withoutCdn: Lambda;
-
-/** As its API Reference has it ("CreateInvalidation"). */
-async function startCloudFront(): Promise<Server> {
-  const server = createServer(async (request, response) => {
-    const body = await text(request);
-    asked.push({
-      path: `${request.method} ${request.url}`,
-      authorization: request.headers.authorization ?? "",
-      reference: /<CallerReference>(.*?)<\/CallerReference>/.exec(body)?.[1],
-      paths: [...body.matchAll(/<Path>(.*?)<\/Path>/g)].flatMap(([, path]) => path ?? []),
-    });
-    response.writeHead(error?.status ?? 201, { "Content-Type": "text/xml" });
-    response.end(
-      error
-        ? `<ErrorResponse><Error><Type>Sender</Type><Code>${error.code}</Code><Message>No</Message></Error></ErrorResponse>`
-        : `<Invalidation><Id>I2J0I21PCUYOIK</Id><Status>InProgress</Status>${body.replace(/^<\?.*?\?>/, "")}</Invalidation>`,
-    );
-  });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  return server;
-}
 
 beforeAll(async () => {
   cloudFront = await startCloudFront();
@@ -52,7 +18,7 @@ beforeAll(async () => {
     AWS_REGION: "eu-central-1",
     AWS_ACCESS_KEY_ID: key.accessKeyId,
     AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
-    AWS_ENDPOINT_URL_CLOUDFRONT: `http://127.0.0.1:${(cloudFront.address() as AddressInfo).port}`,
+    AWS_ENDPOINT_URL_CLOUDFRONT: cloudFront.url,
   };
   const outdir = inject("outdir");
   lambda = await startLambda({ outdir, settingsOf, variables: { ...variables, IMAGE_DISTRIBUTION: distribution } });
@@ -60,14 +26,13 @@ beforeAll(async () => {
 });
 
 beforeEach(() => {
-  asked = [];
-  error = undefined;
+  cloudFront.requests.length = 0;
+  cloudFront.failure = undefined;
 });
 
 afterAll(async () => {
   await lambda.close();
   await withoutCdn.close();
-  cloudFront.closeAllConnections();
   cloudFront.close();
 });
 
@@ -83,12 +48,13 @@ describe("ops-invalidate-images", () => {
 
     expect(await bring(...Records)).toEqual({ result: { batchItemFailures: [] } });
 
-    expect(asked).toEqual([
+    expect(cloudFront.requests).toEqual([
       {
         path: `POST /2020-05-31/distribution/${distribution}/invalidation`,
         authorization: expect.stringContaining("/cloudfront/aws4_request"),
         reference: expect.stringMatching(/^\w{64}$/),
-        paths: ["/avatars/3f1c2f4e-7a55-4a53-9d0e-4d7c9a2b6c11.webp"],
+        items: ["/avatars/3f1c2f4e-7a55-4a53-9d0e-4d7c9a2b6c11.webp"],
+        accepted: true,
       },
     ]);
   });
@@ -96,7 +62,7 @@ describe("ops-invalidate-images", () => {
   it("invalidates many paths by one request, each once", async () => {
     await bring(removed("one", "avatars/b.webp"), removed("two", "avatars/a.webp"), removed("again", "avatars/b.webp"));
 
-    expect(asked.map(({ paths }) => paths)).toEqual([["/avatars/a.webp", "/avatars/b.webp"]]);
+    expect(cloudFront.requests.map(({ items }) => items)).toEqual([["/avatars/a.webp", "/avatars/b.webp"]]);
   });
 
   it("sends the same CallerReference for the same messages, and another for others", async () => {
@@ -104,7 +70,7 @@ describe("ops-invalidate-images", () => {
 
     for (const each of [[one, two], [two, one], [one]]) await bring(...each);
 
-    const [first, second, third] = asked.map(({ reference }) => reference);
+    const [first, second, third] = cloudFront.requests.map(({ reference }) => reference);
     expect(second).toBe(first);
     expect(third).not.toBe(first);
   });
@@ -112,7 +78,7 @@ describe("ops-invalidate-images", () => {
   it("encodes keys like browsers, and stars, too", async () => {
     await bring(removed("one", "avatars/a b&é*"));
 
-    expect(asked[0]?.paths).toEqual(["/avatars/a%20b%26%C3%A9%2A"]);
+    expect(cloudFront.requests[0]?.items).toEqual(["/avatars/a%20b%26%C3%A9%2A"]);
   });
 
   it.each([
@@ -120,11 +86,11 @@ describe("ops-invalidate-images", () => {
     { status: 503, code: "ServiceUnavailable" },
     { status: 403, code: "AccessDenied" },
   ])("fails for the queue to bring all again when CloudFront answers $code", async (answer) => {
-    error = answer;
+    cloudFront.failure = answer;
 
     expect(await bring(removed("one", "avatars/a.webp"))).toMatchObject({ error: { errorType: answer.code } });
 
-    error = undefined;
+    cloudFront.failure = undefined;
     expect(await bring(removed("one", "avatars/a.webp"))).toEqual({ result: { batchItemFailures: [] } });
   });
 
@@ -134,19 +100,19 @@ describe("ops-invalidate-images", () => {
       const answer = await bring({ messageId: "odd", body }, removed("one", "avatars/a.webp"));
 
       expect(answer).toEqual({ result: { batchItemFailures: [{ itemIdentifier: "odd" }] } });
-      expect(asked.map(({ paths }) => paths)).toEqual([["/avatars/a.webp"]]);
+      expect(cloudFront.requests.map(({ items }) => items)).toEqual([["/avatars/a.webp"]]);
     },
   );
 
   it("sends no request for an empty batch", async () => {
     expect(await bring()).toEqual({ result: { batchItemFailures: [] } });
-    expect(asked).toEqual([]);
+    expect(cloudFront.requests).toEqual([]);
   });
 
   it("does nothing without a CDN", async () => {
     expect(await withoutCdn.invoke("ops-invalidate-images", await sample())).toEqual({
       result: { batchItemFailures: [] },
     });
-    expect(asked).toEqual([]);
+    expect(cloudFront.requests).toEqual([]);
   });
 });

@@ -1,0 +1,90 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+
+/** A request to invalidate, as CloudFront got it. */
+export interface InvalidationRequest {
+  readonly path: string;
+  readonly authorization: string;
+  readonly reference: string;
+  /** Paths (`/avatars/*`), and tags (`#contributor-5`). */
+  readonly items: readonly string[];
+  readonly accepted: boolean;
+}
+
+/**
+ * How requests fail: an error of CloudFront's, no answer to a request that is not accepted (`broken`), or to one that is
+ * (`lost`).
+ */
+export type Failure = { readonly status: number; readonly code: string } | "broken" | "lost";
+
+/** CloudFront's `CreateInvalidation` on this machine, for the real SDK. */
+export interface CloudFront {
+  /** For `AWS_ENDPOINT_URL_CLOUDFRONT`. */
+  readonly url: string;
+  /** All requests, oldest first. */
+  readonly requests: InvalidationRequest[];
+  /** How requests fail from now on; undefined if they do not. */
+  failure: Failure | undefined;
+  close(): void;
+}
+
+/** At most 50 tags an object, each of 1 to 256 visible ASCII characters without commas; paths begin with a slash. */
+const validItem = /^(?:#[!-+\--~]{1,256}|\/[!-~]*)$/;
+
+/**
+ * Starts it. It answers as its API Reference has it ("CreateInvalidation"): the same reference with the same items is the
+ * invalidation that was made before, with other items it is refused.
+ * @param onAccepted is called with the items of each new invalidation, before CloudFront answers
+ */
+export async function startCloudFront(
+  onAccepted: (items: readonly string[]) => unknown = () => {},
+): Promise<CloudFront> {
+  const made = new Map<string, string>();
+
+  const refusalOf = (reference: string, items: readonly string[]): Failure | undefined => {
+    if (made.has(reference) && made.get(reference) !== items.join()) {
+      return { status: 400, code: "InvalidationBatchAlreadyExists" };
+    }
+    return items.length > 0 && items.every((item) => validItem.test(item))
+      ? undefined
+      : { status: 400, code: "InvalidArgument" };
+  };
+
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    const reference = /<CallerReference>(.*?)<\/CallerReference>/.exec(body)?.[1] ?? "";
+    const items = [...body.matchAll(/<Path>(.*?)<\/Path>/g)].flatMap(([, item]) => item ?? []);
+    const { failure } = cloudFront;
+    const refusal = failure === undefined || failure === "lost" ? refusalOf(reference, items) : failure;
+    cloudFront.requests.push({
+      path: `${request.method} ${request.url}`,
+      authorization: request.headers.authorization ?? "",
+      reference,
+      items,
+      accepted: refusal === undefined,
+    });
+    if (refusal === undefined && !made.has(reference)) {
+      made.set(reference, items.join());
+      await onAccepted(items);
+    }
+    if (refusal === "broken" || failure === "lost") return void request.socket.destroy();
+    response.writeHead(typeof refusal === "object" ? refusal.status : 201, { "Content-Type": "text/xml" });
+    response.end(
+      typeof refusal === "object"
+        ? `<ErrorResponse><Error><Type>Sender</Type><Code>${refusal.code}</Code><Message>No</Message></Error></ErrorResponse>`
+        : `<Invalidation><Id>I2J0I21PCUYOIK</Id><Status>InProgress</Status>${body.replace(/^<\?.*?\?>/, "")}</Invalidation>`,
+    );
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const cloudFront: CloudFront = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: [],
+    failure: undefined,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+  return cloudFront;
+}
