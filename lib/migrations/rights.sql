@@ -34,6 +34,7 @@ revoke all on
   series_descriptions,
   series_publishers,
   series_tags,
+  stale_tags,
   tags,
   tallies,
   user_locks,
@@ -88,8 +89,11 @@ grant select on changes, images_to_remove to colophon_operator;
 
 grant select (id, username) on users to colophon_operator;
 
--- The editor reads no table, and no role writes one: changes are made by the functions of a release, with the rights of
--- the owner. By default everybody may call functions.
+-- The tags that the edge was told to forget are marked, and then deleted.
+grant select, delete, update (invalidated_at) on stale_tags to colophon_operator;
+
+-- The editor reads no table, and no role writes another one: changes are made by the functions of a release, with the
+-- rights of the owner. By default everybody may call functions.
 revoke all on function
   assign_slug(),
   containing(text),

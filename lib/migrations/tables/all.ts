@@ -21,6 +21,7 @@ import contributorSearch from "./0020-contributor-search.sql";
 import publisherSearch from "./0021-publisher-search.sql";
 import seriesAliasKeys from "./0022-series-alias-keys.sql";
 import seriesSearch from "./0023-series-search.sql";
+import staleTags from "./0024-stale-tags.sql";
 
 export interface Migration {
   readonly name: string;
@@ -56,4 +57,5 @@ export const migrations: readonly Migration[] = [
   { name: "0021-publisher-search", text: publisherSearch },
   { name: "0022-series-alias-keys", text: seriesAliasKeys },
   { name: "0023-series-search", text: seriesSearch },
+  { name: "0024-stale-tags", text: staleTags },
 ];

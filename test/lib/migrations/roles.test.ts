@@ -25,7 +25,7 @@ const readable: Readonly<Record<DatabaseRole, readonly string[]>> = {
     ...namesIn("contributor_locks permissions refresh_tokens role_permissions roles user_locks user_roles users"),
   ],
   editor: [],
-  operator: namesIn("changes images_to_remove users"),
+  operator: namesIn("changes images_to_remove stale_tags users"),
   master: [],
 };
 const unread = namesIn("change_lock clients lock_secret migrations releases");
@@ -36,6 +36,9 @@ const columns: Readonly<Record<string, readonly string[]>> = {
   "reader refresh_tokens": ["expires_at", "revoked_at", "user_id"],
   "operator users": ["id", "username"],
 };
+
+/** What a role may do to a table besides reading it. */
+const writable: Readonly<Record<string, readonly string[]>> = { "operator stale_tags": ["delete"] };
 
 let stack: Stack;
 let schema: string;
@@ -88,7 +91,12 @@ describe("The right to each table", () => {
     }
 
     expect(may).toEqual({
-      ...Object.fromEntries(limitedRoles.map((role) => [role, readable[role].includes(table) ? ["select"] : []])),
+      ...Object.fromEntries(
+        limitedRoles.map((role) => [
+          role,
+          [...(readable[role].includes(table) ? ["select"] : []), ...(writable[`${role} ${table}`] ?? [])],
+        ]),
+      ),
       master: Object.keys(verbs),
     });
   });
@@ -106,6 +114,14 @@ describe("The right to each table", () => {
       expect([table, ...may]).toEqual([table, ...(columns[`${role} ${table}`] ?? all)]);
     }
   });
+});
+
+it("The operator may mark cache tags as invalidated, and change nothing else of them", async () => {
+  const sql = loginOf("operator");
+
+  expect(await attempt(sql, "update stale_tags set invalidated_at = now() where false")).toBe("may");
+  for (const column of ["transaction", "tag", "added_at"])
+    expect(await attempt(sql, `update stale_tags set ${column} = default where false`)).not.toBe("may");
 });
 
 describe("Of the functions", () => {
