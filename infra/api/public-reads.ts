@@ -1,4 +1,4 @@
-import { type Declaration, isPublic, queryOf } from "../../lib/contract/declare.ts";
+import { type Declaration, isCacheable, isPublic, queryOf } from "../../lib/contract/declare.ts";
 
 /**
  * A public read, for shared caches: CloudFront (stacks/edge/edge.ts), and the cache that tests put in front of the
@@ -24,5 +24,5 @@ export const publicReads = (endpoints: readonly Declaration[]): PublicRead[] =>
     .map((each) => ({
       pattern: each.path.replace(/\{\w+\}/g, "*"),
       parameters: Object.keys(queryOf(each)).sort(),
-      isCached: !each.notCacheable,
+      isCached: isCacheable(each),
     }));

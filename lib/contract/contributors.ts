@@ -29,6 +29,7 @@ export const listContributors = declare({
   extensionQuery: { include: include("slug") },
   response: { list: "ContributorListItem", field: "contributors" },
   errors: {},
+  tags: ["contributors", "series"],
 });
 
 export const getContributor = declare({
@@ -65,4 +66,5 @@ export const listWorks = declare({
   },
   response: { list: "Work", field: "works" },
   errors: {},
+  tags: ["contributor-{id}", "series"],
 });

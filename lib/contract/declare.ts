@@ -9,6 +9,9 @@ export type ResponseBody<Name extends ResponseName> = z.infer<(typeof responses)
 
 type Parameters = Readonly<Record<string, z.ZodMiniType>>;
 
+/** Names what an answer shows, so that shared caches drop it when that changes; `{id}` is the path's parameter. */
+export type CacheTag = "contributors" | "contributor-{id}" | "publishers" | "publisher-{id}" | "series";
+
 /** How an endpoint answers 200. */
 export type ResponseKind =
   /** one record, or one value */
@@ -52,6 +55,8 @@ export interface Declaration {
   readonly needsFileService?: true;
   /** Deletes a record that may have an image: an instance with a file service deletes its objects, too. */
   readonly deletesImage?: true;
+  /** The cache tags of a public list. Those of a record come from its statement. */
+  readonly tags?: readonly CacheTag[];
   /** The answer differs from call to call, so it must not be cached. */
   readonly notCacheable?: true;
 }
@@ -65,6 +70,10 @@ type Access = Pick<Declaration, "permission" | "needsSession">;
 
 /** Whether everybody may call the endpoint, without a session. */
 export const isPublic = ({ permission, needsSession }: Access): boolean => !permission && !needsSession;
+
+/** Whether caches may keep its answers. */
+export const isCacheable = (declaration: Access & Pick<Declaration, "method" | "notCacheable">): boolean =>
+  declaration.method === "GET" && isPublic(declaration) && !declaration.notCacheable;
 
 /** Whether it shows everybody one record. */
 export const isPublicRecord = (declaration: Access & Pick<Declaration, "response">): boolean =>

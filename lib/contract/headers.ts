@@ -3,6 +3,9 @@ import type { Declaration } from "./declare.ts";
 /** The headers that pages of other origins may read, beside those that browsers always permit (README.md, "CORS"). */
 export const exposedHeaders = "Age, ETag, Location, Retry-After, x-amzn-RequestId";
 
+/** The header by which shared caches learn the tags of an answer. */
+export const cacheTagHeader = "Cache-Tag";
+
 /** Whether the endpoint shows or changes a record with a version, which is the `ETag` of its details. */
 export const isVersioned = ({ permission, parameters }: Declaration): boolean =>
   permission !== undefined && parameters !== undefined;

@@ -17,6 +17,7 @@ export const listPublishers = declare({
   },
   response: { list: "PublisherListItem", field: "publishers", count: true },
   errors: {},
+  tags: ["publishers", "series"],
 });
 
 export const getPublisher = declare({
@@ -53,4 +54,5 @@ export const listPublications = declare({
   },
   response: { list: "Publication", field: "publications" },
   errors: {},
+  tags: ["publisher-{id}", "series"],
 });

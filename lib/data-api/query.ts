@@ -4,8 +4,9 @@ import { type Guard, guarded } from "./guard.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
 
 /**
- * The query of an endpoint that shows a record: a select of its JSON as `body`; no row if there is none. Behind a guard
- * it may use `caller`, and also gives the record's `version`, and a `warning` if it takes an edit lock.
+ * The query of an endpoint that shows a record: a select of its JSON as `body`; no row if there is none. For caches it
+ * also gives the `tags` of what it shows. Behind a guard it may use `caller`, and also gives the record's `version`, and
+ * a `warning` if it takes an edit lock.
  */
 export type RecordQuery<Body> = Sql & {
   /** Only for the compiler: the type of the body. */
@@ -23,19 +24,30 @@ export interface Outcome {
   readonly version?: number | null;
   /** What the log should say. */
   readonly warning?: string | null;
+  /** The cache tags of what the record shows, with commas between them. */
+  readonly tags?: string | null;
+}
+
+interface Reading {
+  readonly guard: Guard | undefined;
+  readonly takesLock: boolean;
+  /** Whether the query gives `tags`: that of a public record that caches may keep. */
+  readonly isTagged: boolean;
+  readonly deadline: number;
 }
 
 /** Reads a record by one statement. Only a body that exceeds a row of the Data API takes several. */
 export async function readRecord(
   query: RecordQuery<unknown>,
-  { guard, takesLock, deadline }: { guard: Guard | undefined; takesLock: boolean; deadline: number },
+  { guard, takesLock, isTagged, deadline }: Reading,
 ): Promise<Outcome> {
-  const headers = sql`${guard ? sql`, version` : empty}${takesLock ? sql`, warning` : empty}`;
+  const headers = sql`${isTagged ? sql`, tags` : empty}${guard ? sql`, version` : empty}${takesLock ? sql`, warning` : empty}`;
   // `offset 0` makes PostgreSQL make the text once, and not wherever it is used.
   const select = sql`select cast(body as text) as text${headers} from (${query}) as record offset 0`;
   if (!guard) {
-    const found = await readText(select, empty, deadline);
-    return { status: found ? 200 : 404, body: found?.text ?? null };
+    const found = await readText(select, headers, deadline);
+    if (found === undefined) return { status: 404, body: null };
+    return { status: 200, body: found.text, tags: isTagged ? textOrNull(found.row, 0) : null };
   }
   const found = await readText(guarded(guard, select), sql`, status, caller_id${headers}`, deadline);
   if (found === undefined) throw new TypeError("A guarded query has no row");

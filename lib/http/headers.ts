@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { APIGatewayProxyEvent } from "aws-lambda";
-import { type Declaration, isPublic } from "../contract/declare.ts";
+import { type Declaration, isCacheable } from "../contract/declare.ts";
+import { cacheTagHeader } from "../contract/headers.ts";
 import type { Exchange, Middleware, Response } from "./response.ts";
 
 /** A header of the request; `name` is in lower case. */
@@ -20,30 +21,33 @@ const security = {
   "X-Content-Type-Options": "nosniff",
 };
 
+/** How long a shared cache keeps an answer: a day on stages that tell theirs what has changed. */
+const sharedSeconds = process.env.SHARED_CACHE_SECONDS ?? "600";
+
 /**
- * Browsers and the CDN cache public answers for a minute. They serve an old answer for ten more minutes while they
- * fetch a new one, and for a day while there are errors. API Gateway may compress an answer, hence `Vary`.
+ * Nobody can tell browsers what has changed, so they keep a public answer for a minute only. Caches serve an old answer
+ * for another minute while they fetch a new one, and for a day while there are errors. API Gateway may compress an
+ * answer, hence `Vary`.
  */
 const cacheable = {
   ...security,
-  "Cache-Control": "public, max-age=60, stale-while-revalidate=600, stale-if-error=86400",
+  "Cache-Control": `public, max-age=60, s-maxage=${sharedSeconds}, stale-while-revalidate=60, stale-if-error=86400`,
   Vary: "Accept-Encoding",
 };
-/** A handler sets it for an answer that must not be cached although its endpoint's answers are cacheable. */
-export const notCached = { "Cache-Control": "no-store" } as const;
-const uncacheable = { ...security, ...notCached };
+const uncacheable = { ...security, "Cache-Control": "no-store" };
 
 /**
- * Sets security and cache headers. Answers 304 to clients that already have a public record. An answer to HEAD gets the
- * headers of the answer to GET, and no body.
+ * Sets security and cache headers: an answer is cached if its handler has given it cache tags, since without them nobody
+ * could invalidate it. Answers 304 to clients that already have a public record. An answer to HEAD gets the headers of
+ * the answer to GET, and no body.
  */
 export function responseHeaders(declaration: Declaration): Middleware {
-  const isCacheable = isPublic(declaration) && !declaration.notCacheable;
+  const mayCache = isCacheable(declaration);
   const setHeaders = ({ event, response }: Exchange) => {
     if (!response) return;
-    const mayCache = isCacheable && response.statusCode === 200 && !("Cache-Control" in response.headers);
-    Object.assign(response.headers, mayCache ? cacheable : uncacheable);
-    if (mayCache && "record" in declaration.response) respondNotModified(event, response);
+    const isCached = mayCache && response.statusCode === 200 && cacheTagHeader in response.headers;
+    Object.assign(response.headers, isCached ? cacheable : uncacheable);
+    if (isCached && "record" in declaration.response) respondNotModified(event, response);
     if (event.httpMethod === "HEAD") response.body = "";
   };
   return { after: setHeaders, onError: setHeaders };

@@ -4,12 +4,13 @@ import middy from "@middy/core";
 import { executionModeStreamifyResponse } from "@middy/core/StreamifyResponse";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
 import type { Declaration, ResponseBody, ResponseName } from "../contract/declare.ts";
+import { cacheTagHeader } from "../contract/headers.ts";
 import { pageLimitMax } from "../contract/parameters.ts";
 import { type Cursor, type ListQuery, type PageResult, readFirstPage, readPage } from "../data-api/list.ts";
 import { deadlineFromNow, deadlineOf } from "../retry.ts";
 import { deliver } from "./deliver.ts";
 import { ContractError } from "./errors.ts";
-import { acceptsGzip, notCached } from "./headers.ts";
+import { acceptsGzip } from "./headers.ts";
 import { type Input, inputParser } from "./input.ts";
 import { rememberCaller } from "./log.ts";
 import { patienceOf } from "./patience.ts";
@@ -52,9 +53,10 @@ export function serveList<const D extends ListDeclaration>(
     const input = parse(event);
     const range = isRange(input.query) ? input.query : everything;
     const isPage = range.limit <= pageLimitMax;
+    const tags = isPage ? cacheTagsOf(declaration, input.path) : {};
     // A public list always exists, so nothing has to be read.
     if (event.httpMethod === "HEAD" && !guard)
-      return { statusCode: 200, headers: { ...uncompressed, ...(isPage ? {} : notCached) }, body: "" };
+      return { statusCode: 200, headers: { ...uncompressed, ...tags }, body: "" };
     const query = toQuery(input);
     const first = await readFirstPage(query, range, { guard, deadline: deadlineOf(context, patience) });
     rememberCaller(event, first.caller);
@@ -67,10 +69,10 @@ export function serveList<const D extends ListDeclaration>(
     const list = Readable.from(textsOf(declaration.response, range, first, next));
     const isCompressed = acceptsGzip(event) && first.text.length >= compressedBytesMin;
     // A cache would send a great answer as fast as anybody asks. What one result holds is below a megabyte.
-    const isCached = isPage && (!first.next || first.count >= range.limit);
+    const isCached = !first.next || first.count >= range.limit;
     return {
       statusCode: 200,
-      headers: { ...(isCompressed ? compressed : uncompressed), ...(isCached ? {} : notCached) },
+      headers: { ...(isCompressed ? compressed : uncompressed), ...(isCached ? tags : {}) },
       body: deliver(event, isCompressed ? compress(list) : list, deadline),
     };
   };
@@ -80,6 +82,14 @@ export function serveList<const D extends ListDeclaration>(
 }
 
 const isRange = (query: object): query is Range => "limit" in query && "offset" in query;
+
+/** The cache tags of a list. Only a parsed number becomes part of one; a tag of an id that nothing can have is left out. */
+function cacheTagsOf({ tags = [] }: Declaration, { id }: { readonly id?: unknown }): Record<string, string> {
+  const filled = tags
+    .filter((tag) => !tag.includes("{id}") || typeof id === "number")
+    .map((tag) => tag.replace("{id}", `${id}`));
+  return filled.length > 0 ? { [cacheTagHeader]: filled.join(",") } : {};
+}
 
 type NextPage = (after: Cursor, limit: number) => Promise<PageResult>;
 

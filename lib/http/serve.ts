@@ -1,6 +1,7 @@
 import middy from "@middy/core";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
-import type { Declaration, ResponseBody, ResponseName } from "../contract/declare.ts";
+import { type Declaration, isCacheable, type ResponseBody, type ResponseName } from "../contract/declare.ts";
+import { cacheTagHeader } from "../contract/headers.ts";
 import { type RecordQuery, readRecord } from "../data-api/query.ts";
 import { deadlineOf } from "../retry.ts";
 import { entityTagOf } from "./conditions.ts";
@@ -22,15 +23,21 @@ export function serve<const D extends RecordDeclaration>(
   const parse = inputParser(declaration);
   const patience = patienceOf(declaration);
   const takesLock = declaration.takesEditLock === true;
+  const isTagged = isCacheable(declaration);
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     const deadline = deadlineOf(context, patience);
     const guard = guardOf(declaration, event);
     const query = toQuery(parse(event));
-    const { status, body, caller, version, warning } = await readRecord(query, { guard, takesLock, deadline });
-    rememberCaller(event, caller);
-    if (warning) log(event, "warn", { message: warning });
+    const { status, body, ...found } = await readRecord(query, { guard, takesLock, isTagged, deadline });
+    rememberCaller(event, found.caller);
+    if (found.warning) log(event, "warn", { message: found.warning });
     if (status !== 200 || body === null) throw new ContractError(status);
-    return { statusCode: 200, headers: { ...json, ...(version ? { ETag: entityTagOf(version) } : {}) }, body };
+    const headers = {
+      ...json,
+      ...(found.version ? { ETag: entityTagOf(found.version) } : {}),
+      ...(found.tags ? { [cacheTagHeader]: found.tags } : {}),
+    };
+    return { statusCode: 200, headers, body };
   };
   return middy<APIGatewayProxyEvent, Response>(handler, withoutTimeout).use(pipeline(declaration));
 }

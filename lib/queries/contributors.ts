@@ -2,6 +2,7 @@ import sql, { empty, type Sql } from "sql-template-tag";
 import type { ResponseBody } from "../contract/declare.ts";
 import type { Batch, ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
+import { cacheTags } from "./fragments/cache-tags.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
 import { type CatalogueOrder, catalogueOrders, type Order } from "./fragments/order.ts";
@@ -117,13 +118,19 @@ export const countFound = (search: string, client: number): Sql =>
 
 /** A published contributor, without relations to unpublished ones. A null slug finds none. */
 export const find = (slug: string | null): RecordQuery<ResponseBody<"Contributor">> => sql`
-  select ${record(sql`
-    id, first_name, coalesce(last_name, '') as last_name, slug, ${imageUrl(sql`image`)} as image, gender,
-    ${linksOf(sql`contributors.id`)} as links,
-    ${descriptionsOf(sql`contributors.id`)} as descriptions,
-    ${aliasesOf(sql`contributors.id`)} as aliases,
-    ${relationsOf(sql`contributors.id`, sql`related.public`)} as relations
-  `)} as body
+  select
+    ${record(sql`
+      id, first_name, coalesce(last_name, '') as last_name, slug, ${imageUrl(sql`image`)} as image, gender,
+      ${linksOf(sql`contributors.id`)} as links,
+      ${descriptionsOf(sql`contributors.id`)} as descriptions,
+      ${aliasesOf(sql`contributors.id`)} as aliases,
+      ${relationsOf(sql`contributors.id`, sql`related.public`)} as relations
+    `)} as body,
+    ${cacheTags(
+      "contributor",
+      sql`contributors.id`,
+      sql`select related.id from ${related} where relation.contributor_id = contributors.id and related.public`,
+    )} as tags
   from contributors
   where slug = ${slug}::text and public
 `;
@@ -138,6 +145,8 @@ export const works = (contributor: number | null, input: WorksInput): ListQuery<
     contributor,
     input,
   );
+
+const related = sql`contributor_relations as relation join contributors as related on related.id = relation.relation_id`;
 
 export const linksOf = (contributor: Sql): Sql =>
   records(sql`select url, domain from contributor_links where contributor_id = ${contributor} order by position`);
@@ -159,7 +168,7 @@ export const relationsOf = (contributor: Sql, filter: Sql): Sql =>
       relation.id, related.id as relation_id, relation.relation_type,
       concat_ws(' ', related.first_name, related.last_name) as name,
       related.first_name, coalesce(related.last_name, '') as last_name, related.slug
-    from contributor_relations as relation join contributors as related on related.id = relation.relation_id
+    from ${related}
     where relation.contributor_id = ${contributor} and ${filter}
     order by relation.id
   `);

@@ -2,6 +2,7 @@ import sql from "sql-template-tag";
 import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
+import { cacheTags } from "./fragments/cache-tags.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
 import { type CatalogueOrder, catalogueOrders } from "./fragments/order.ts";
@@ -43,11 +44,17 @@ export function list({ search, order = "added-asc" }: ListInput): ListQuery<Resp
 }
 
 export const find = (slug: string | null): RecordQuery<ResponseBody<"Publisher">> => sql`
-  select ${record(sql`
-    id, name, slug, coalesce(${imageUrl(sql`image`)}, '') as image, coalesce(website, '') as website,
-    coalesce(domain, '') as domain, coalesce(country, '') as country,
-    ${descriptions} as descriptions, ${aliases} as aliases, ${relations} as relations
-  `)} as body
+  select
+    ${record(sql`
+      id, name, slug, coalesce(${imageUrl(sql`image`)}, '') as image, coalesce(website, '') as website,
+      coalesce(domain, '') as domain, coalesce(country, '') as country,
+      ${descriptions} as descriptions, ${aliases} as aliases, ${relations} as relations
+    `)} as body,
+    ${cacheTags(
+      "publisher",
+      sql`publishers.id`,
+      sql`select relation_id as id from publisher_relations where publisher_id = publishers.id`,
+    )} as tags
   from publishers
   where slug = ${slug}::text
 `;

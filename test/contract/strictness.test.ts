@@ -5,7 +5,10 @@ const roles = declarationOf("admin-roles/id");
 const publishers = declarationOf("publishers/list");
 const role = { id: 1, name: "Reader", description: "", is_default: 1, permissions: [] };
 const json = { "Content-Type": "application/json" };
-const cached = { "Cache-Control": "public, max-age=60, stale-while-revalidate=600, stale-if-error=86400" };
+const publicly = {
+  "Cache-Control": "public, max-age=60, s-maxage=600, stale-while-revalidate=60, stale-if-error=86400",
+};
+const cached = { ...publicly, "Cache-Tag": "publisher-7,series" };
 const never = { "Cache-Control": "no-store" };
 const checking = (name: string, status: number, headers: Readonly<Record<string, string>>) => () =>
   expectHeaders(declarationOf(name), status, new Headers(headers), 50);
@@ -56,6 +59,15 @@ describe("The check of every test's answers", () => {
     ["an administrative answer that may be cached", "admin-roles/list", 200, { ...json, ...cached }],
     ["an error that may be cached", "publisher/slug", 404, { ...json, ...cached }],
     ["a public answer that may not be cached", "publishers/list", 200, { ...json, ...never }],
+    ["a public answer without cache tags", "publishers/list", 200, { ...json, ...publicly }],
+    ["an uncached answer with cache tags", "publisher/random", 200, { ...json, ...never, "Cache-Tag": "series" }],
+    ["words of a client in a tag", "publishers/list", 200, { ...json, ...cached, "Cache-Tag": "series,ann" }],
+    [
+      "more than fifty tags",
+      "publishers/list",
+      200,
+      { ...json, ...cached, "Cache-Tag": `series${",series".repeat(50)}` },
+    ],
     ["an addition without a Location", "admin-roles/add", 200, { ...json, ...never }],
     ["the Location of nothing", "admin-roles/add", 200, { ...json, ...never, Location: "/admin-roles/id/null" }],
     ["an error with a Location", "admin-roles/add", 409, { ...json, ...never, Location: "/admin-roles/id/7" }],

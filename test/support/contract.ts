@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import * as z from "zod/mini";
-import { type Declaration, endpointPath, isPublic, queryOf } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, isCacheable, isPublic, queryOf } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { commonErrors, invalidParameter, nothingChanged } from "../../lib/contract/errors.ts";
 import { headersOf, isRepeatable, isVersioned } from "../../lib/contract/headers.ts";
@@ -36,24 +36,28 @@ function expectCounts(field: string, body: unknown): void {
   if (count !== undefined) expect(count).toBe(length);
 }
 
-const publicCaching = "public, max-age=60, stale-while-revalidate=600, stale-if-error=86400";
+const publicCaching = "public, max-age=60, s-maxage=600, stale-while-revalidate=60, stale-if-error=86400";
+/** At most fifty, of which nothing comes from a client: names and numbers of this service. */
+const cacheTags =
+  /^(?:(?:contributor|publisher)(?:s|-[1-9]\d*)|series)(?:,(?:(?:contributor|publisher)(?:s|-[1-9]\d*)|series)){0,49}$/;
 
 /**
- * Fails unless Content-Type, Cache-Control, ETag and Location are right, and 304 comes only from a cacheable endpoint.
+ * Fails unless Content-Type, Cache-Control, Cache-Tag, ETag and Location are right, and 304 comes only from a cacheable endpoint.
  * Of lists only a page is cached, so its `limit` is needed.
  */
 export function expectHeaders(declaration: Declaration, status: number, headers: Headers, limit?: number): void {
-  const { method, notCacheable, response } = declaration;
+  const { response } = declaration;
   const isTagged = isPublic(declaration) || isVersioned(declaration);
-  const isCached = method === "GET" && isPublic(declaration) && !notCacheable;
+  const isCached = isCacheable(declaration);
   const isRecord = "record" in response;
   const isPage = isRecord || (limit !== undefined && limit <= pageLimitMax);
   const isGiven = status === 200 || status === 304;
   // Where there is no file service, API Gateway itself answers these POSTs and DELETEs, which no cache keeps.
   if (!(declaration.needsFileService && status === 503))
     expect(headers.get("Cache-Control")).toBe(isCached && isGiven && isPage ? publicCaching : "no-store");
+  expect(headers.get("Cache-Tag") ?? "none").toMatch(isCached && isGiven && isPage ? cacheTags : /^none$/);
   expect(headers.get("ETag") ?? "none").toMatch(
-    !isRecord || !isGiven || notCacheable || !isTagged ? /^none$/ : isCached ? /^W\/"/ : /^"[1-9]\d*"$/,
+    !isRecord || !isGiven || declaration.notCacheable || !isTagged ? /^none$/ : isCached ? /^W\/"/ : /^"[1-9]\d*"$/,
   );
   const location = status === 200 && declaration.creates;
   expect(headers.get("Location") ?? "none").toMatch(

@@ -1,5 +1,6 @@
 import {
   type Declaration,
+  isCacheable,
   isPublic,
   queryOf,
   type ResponseKind,
@@ -44,7 +45,7 @@ export const commonResponses = () =>
 /** All responses of an endpoint by status: its result, its own errors, and those of API Gateway. */
 export const responsesOf = (declaration: Declaration): Readonly<Record<string, unknown>> => ({
   200: success(declaration),
-  ...(isCacheable(declaration) ? { 304: { description: "Not modified since the `ETag` in `If-None-Match`" } } : {}),
+  ...(isRevalidated(declaration) ? { 304: { description: "Not modified since the `ETag` in `If-None-Match`" } } : {}),
   ...failures(messagesOf(declaration)),
   ...(declaration.forbids ? { 403: forbidden(declaration) } : {}),
 });
@@ -92,8 +93,7 @@ function common(status: number, messages: readonly string[]) {
 }
 
 /** Whether clients may cache the answer and revalidate it. */
-const isCacheable = (declaration: Declaration) =>
-  isPublic(declaration) && !declaration.notCacheable && "record" in declaration.response;
+const isRevalidated = (declaration: Declaration) => isCacheable(declaration) && "record" in declaration.response;
 
 function success(declaration: Declaration) {
   const { schema, example } = content(declaration.response);
@@ -101,7 +101,7 @@ function success(declaration: Declaration) {
     description: "message" in declaration.response ? declaration.response.message : "What was asked for",
     headers: {
       "Cache-Control": header("CacheControl"),
-      ...(isCacheable(declaration) ? { ETag: header("ETag") } : {}),
+      ...(isRevalidated(declaration) ? { ETag: header("ETag") } : {}),
       ...(isVersioned(declaration) && declaration.method === "GET" ? { ETag: header("Version") } : {}),
       ...(declaration.creates ? { Location: header("Location") } : {}),
     },

@@ -3,11 +3,13 @@ select
   octet_length(text),
   case
     when octet_length(text) <= 60000 then text
-  end
+  end,
+  tags
 from
   (
     select
-      cast(body as text) as text
+      cast(body as text) as text,
+      tags
     from
       (
         select
@@ -97,7 +99,31 @@ from
                       ) as record
                   ) as relations
               ) as record
-          ) as body
+          ) as body,
+          (
+            select
+              concat_ws(
+                ',',
+                'contributor-' || contributors.id,
+                case
+                  when count(distinct related.id) < 50 then string_agg(distinct 'contributor-' || related.id, ',')
+                  else 'contributors'
+                end
+              )
+            from
+              (
+                select
+                  related.id
+                from
+                  contributor_relations as relation
+                  join contributors as related on related.id = relation.relation_id
+                where
+                  relation.contributor_id = contributors.id
+                  and related.public
+              ) as related
+            where
+              related.id <> contributors.id
+          ) as tags
         from
           contributors
         where

@@ -3,11 +3,13 @@ select
   octet_length(text),
   case
     when octet_length(text) <= 60000 then text
-  end
+  end,
+  tags
 from
   (
     select
-      cast(body as text) as text
+      cast(body as text) as text,
+      tags
     from
       (
         select
@@ -81,7 +83,29 @@ from
                       ) as record
                   ) as relations
               ) as record
-          ) as body
+          ) as body,
+          (
+            select
+              concat_ws(
+                ',',
+                'publisher-' || publishers.id,
+                case
+                  when count(distinct related.id) < 50 then string_agg(distinct 'publisher-' || related.id, ',')
+                  else 'publishers'
+                end
+              )
+            from
+              (
+                select
+                  relation_id as id
+                from
+                  publisher_relations
+                where
+                  publisher_id = publishers.id
+              ) as related
+            where
+              related.id <> publishers.id
+          ) as tags
         from
           publishers
         where

@@ -1,0 +1,28 @@
+import sql, { raw, type Sql } from "sql-template-tag";
+
+/** CloudFront drops the tags of an answer beyond these ("Quotas on cache tags"). */
+const tagsMax = raw("50");
+
+/**
+ * The cache tags of a record: its own, and those of the related ones that it shows. If these are too many, the tag of
+ * the list stands for them: it becomes stale whenever one of them does.
+ * @param kind what tags begin with: `contributor`
+ * @param related a select of the `id` of what the record shows
+ */
+export const cacheTags = (kind: "contributor" | "publisher", id: Sql, related: Sql): Sql => {
+  const prefix = raw(`'${kind}-'`);
+  return sql`
+    (
+      select concat_ws(
+        ',',
+        ${prefix} || ${id},
+        case
+          when count(distinct related.id) < ${tagsMax} then string_agg(distinct ${prefix} || related.id, ',')
+          else ${raw(`'${kind}s'`)}
+        end
+      )
+      from (${related}) as related
+      where related.id <> ${id}
+    )
+  `;
+};
