@@ -1,11 +1,12 @@
 import { Annotations, CfnRule, Duration, Fn, type Stack } from "aws-cdk-lib";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
-import { type Declaration, functionName, isPublicRecord } from "../../../lib/contract/declare.ts";
+import { type Declaration, functionName, isCacheable, isPublicRecord } from "../../../lib/contract/declare.ts";
 import type { Owner } from "../../../lib/images/keys.ts";
 import type { Packaged } from "../../build/package.ts";
 import type { StageSettings } from "../../settings/schema.ts";
 import { smokeRequests } from "../../smoke/requests.ts";
 import { databaseResource, type FoundCluster } from "../database/database.ts";
+import { sharedCacheSeconds } from "../edge/edge.ts";
 import { ScheduledFunction } from "../shared/scheduled-function.ts";
 import {
   bufferedTimeout,
@@ -57,7 +58,12 @@ export class StageFunctions {
     return new ServiceFunction(this.#stack, name, {
       ...this.#common(packaged),
       description: declaration.summary,
-      resources: [this.#stageVariables, databaseResource(cluster, packaged), ...imageResource],
+      resources: [
+        this.#stageVariables,
+        databaseResource(cluster, packaged),
+        ...imageResource,
+        ...(settings.edge && isCacheable(declaration) ? [cachedForLong] : []),
+      ],
       ...boundsOf(declaration, settings),
       ...(packaged.processesImages ? { memoryInMegabytes: imageMemoryInMegabytes } : {}),
     });
@@ -123,6 +129,9 @@ export class StageFunctions {
     };
   }
 }
+
+/** An edge keeps answers for long, since it is told when they are stale. */
+const cachedForLong: Resource = { variables: { SHARED_CACHE_SECONDS: `${sharedCacheSeconds}` }, policies: {} };
 
 /** How long an endpoint's function may run, and how many may run at once: visitors leave room for the panel. */
 function boundsOf(

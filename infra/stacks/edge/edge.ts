@@ -5,6 +5,7 @@ import {
   type BehaviorOptions,
   CachePolicy,
   CacheQueryStringBehavior,
+  type CfnDistribution,
   Distribution,
   type ErrorResponse,
   HttpVersion,
@@ -16,7 +17,7 @@ import {
 } from "aws-cdk-lib/aws-cloudfront";
 import { HttpOrigin, type HttpOriginProps } from "aws-cdk-lib/aws-cloudfront-origins";
 import { Construct } from "constructs";
-import { exposedHeaders } from "../../../lib/contract/headers.ts";
+import { cacheTagHeader, exposedHeaders } from "../../../lib/contract/headers.ts";
 import type { PublicRead } from "../../api/public-reads.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import type { LogSettings } from "../shared/log.ts";
@@ -42,6 +43,8 @@ const readTimeout = Duration.seconds(8);
  * For this time after a timeout CloudFront does not call the origin again: it serves its stale copy, or the error.
  */
 const silentOriginTtl = Duration.seconds(30);
+/** How long the edge keeps a public answer, unless it is told that its tags are stale. */
+export const sharedCacheSeconds = Duration.days(1).toSeconds();
 /** Longer than API Gateway waits for a function (29 s), and longer than functions leave a stream idle. */
 const apiTimeout = Duration.seconds(60);
 /** Opening TLS connections to the origin takes time; API Gateway keeps idle ones open for longer than this. */
@@ -76,7 +79,7 @@ export class Edge extends Construct {
     const reading = {
       ...shared,
       origin: origin({ readTimeout, connectionAttempts: 1, connectionTimeout: Duration.seconds(3) }),
-      responseHeadersPolicy: this.corsPolicy(),
+      responseHeadersPolicy: this.headersPolicy(),
     };
     this.distribution = new Distribution(this, "Distribution", {
       comment: `Colophon at ${props.domain}`,
@@ -99,6 +102,9 @@ export class Edge extends Construct {
       logBucket: logBucket(this, "Logs", props),
       logFilePrefix: "edge/",
     });
+    // The construct has no property for it.
+    const resource = this.distribution.node.defaultChild as CfnDistribution;
+    resource.addPropertyOverride("DistributionConfig.CacheTagConfig", { HeaderName: cacheTagHeader });
     acknowledge(this.distribution, {
       "AwsSolutions-CFR1": "The catalogue is for readers everywhere.",
       ...(props.webAcl ? {} : { "AwsSolutions-CFR2": "This stage has no firewall by its settings." }),
@@ -144,9 +150,13 @@ export class Edge extends Construct {
     });
   }
 
-  /** CORS headers for answers that are not a function's: gateway responses and CloudFront's own errors. */
-  private corsPolicy(): ResponseHeadersPolicy {
+  /**
+   * CORS headers for answers that are not a function's: gateway responses and CloudFront's own errors. Cache tags are for
+   * CloudFront alone.
+   */
+  private headersPolicy(): ResponseHeadersPolicy {
     return new ResponseHeadersPolicy(this, "EveryPage", {
+      removeHeaders: [cacheTagHeader],
       corsBehavior: {
         accessControlAllowOrigins: ["*"],
         accessControlAllowMethods: ["GET", "HEAD"],

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Settings, StageSettings } from "../../../../infra/settings/schema.ts";
 import { settings } from "../../../../infra/stages.ts";
-import { type Declaration, isPublic, queryOf, routesOf } from "../../../../lib/contract/declare.ts";
+import { type Declaration, functionName, isPublic, queryOf, routesOf } from "../../../../lib/contract/declare.ts";
 import { endpoints } from "../../../../lib/contract/endpoints.ts";
 import { type Properties, synthesize, type Template, templateText, useSynthesis } from "../synthesis.ts";
 
@@ -133,6 +133,30 @@ describe("The edge", () => {
     );
 
     expect(times).toEqual({ 400: 0, 403: 0, 404: 0, 405: 0, 414: 0, 500: 0, 501: 0, 502: 0, 503: 0, 504: 30 });
+  });
+
+  it("reads the tags of what it caches, and hides them from visitors", () => {
+    expect(distribution.CacheTagConfig).toEqual({ HeaderName: "Cache-Tag" });
+    for (const endpoint of endpoints.filter(isPublicRead)) {
+      const { Properties } = template.find(behaviourOf(sample(endpoint)).ResponseHeadersPolicyId);
+      expect(Properties.ResponseHeadersPolicyConfig.RemoveHeadersConfig).toEqual({ Items: [{ Header: "Cache-Tag" }] });
+    }
+    for (const { Properties } of template.all("CloudFront::Distribution"))
+      if (!Properties.DistributionConfig.Aliases.includes(prod.edge?.domain))
+        expect(Properties.DistributionConfig.CacheTagConfig).toBeUndefined();
+  });
+
+  it("keeps public answers for a day, and shared caches without an edge for ten minutes", () => {
+    const seconds = (of: Template, stage: string) =>
+      of
+        .all("Lambda::Function")
+        .filter(({ Properties }) => Properties.Environment?.Variables?.SHARED_CACHE_SECONDS)
+        .map(({ Properties }) => [Properties.FunctionName, Properties.Environment.Variables.SHARED_CACHE_SECONDS])
+        .map(([name, value]) => [name.replace(`colophon-${stage}-`, ""), value]);
+    const kept = endpoints.filter((each) => isPublicRead(each) && !each.notCacheable).map(functionName);
+
+    expect(seconds(template, "prod").sort()).toEqual(kept.map((each) => [each, "86400"]).sort());
+    expect(seconds(synthesis.template("colophon-dev"), "dev")).toEqual([]);
   });
 
   it("leaves room for other stages in an account: 20 policies of a kind", () => {
