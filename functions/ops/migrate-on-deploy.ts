@@ -9,17 +9,22 @@ const payload = z.looseObject({
   StackId: z.string(),
   RequestId: z.string(),
   LogicalResourceId: z.string(),
+  /** Set by infra/stacks/database/migration.ts; CloudFormation makes all values text. */
+  ResourceProperties: z.optional(z.looseObject({ MayBeEmpty: z.optional(z.literal("true")) })),
 });
+
+type Request = z.infer<typeof payload>;
 
 /** CloudFormation reads 4,096 bytes of an answer. */
 const reasonLengthMax = 2_000;
 
 /**
  * Brings the database up to date when its stack is created or updated, and sends the outcome to CloudFormation. If that
- * fails, the deployment fails with its error as the reason; the function throws the error, so that Lambda counts it.
+ * fails, the deployment fails with its error as the reason; the function throws the error, so that Lambda counts it. An
+ * update that finds an empty database, such as a new cluster that was made without its snapshot, fails and changes nothing.
  */
 export const handler = operatorFunction("ops/migrate-on-deploy", payload, async (request) => {
-  const failure = request.RequestType === "Delete" ? undefined : await failureOfMigration();
+  const failure = request.RequestType === "Delete" ? undefined : await failureOfMigration(request);
   const { StackId, RequestId, LogicalResourceId } = request;
   const outcome = failure
     ? { Status: "FAILED", Reason: failure.message.slice(0, reasonLengthMax) }
@@ -32,9 +37,10 @@ export const handler = operatorFunction("ops/migrate-on-deploy", payload, async 
 });
 
 /** The cluster is the stack's own. A restored one has the passwords of its snapshot, which are in no secret any more. */
-async function failureOfMigration(): Promise<Error | undefined> {
+async function failureOfMigration({ RequestType, ResourceProperties }: Request): Promise<Error | undefined> {
+  const refuseEmpty = RequestType === "Update" && !ResourceProperties?.MayBeEmpty;
   try {
-    await migrate({ setPasswords: true, closeOtherDatabases: true });
+    await migrate({ setPasswords: true, closeOtherDatabases: true, refuseEmpty });
     return undefined;
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { callableFunctions, scripts } from "../../lib/changes/all.ts";
 import { permissions } from "../../lib/contract/permissions.ts";
-import { install, migrate } from "../../lib/migrations/migrate.ts";
+import { install, migrate, refuseEmptyDatabase } from "../../lib/migrations/migrate.ts";
 import { closeOtherDatabases, grantRights } from "../../lib/migrations/rights.ts";
 import { makeRoles } from "../../lib/migrations/roles.ts";
 import { migrations } from "../../lib/migrations/tables/all.ts";
@@ -10,14 +10,17 @@ import { operatorFunction } from "../../lib/operators/operator-function.ts";
 const payload = z.looseObject({
   setPasswords: z._default(z.boolean(), false),
   closeOtherDatabases: z._default(z.boolean(), false),
+  refuseEmpty: z._default(z.boolean(), false),
 });
 
 /**
  * Brings the database up to date: roles, tables, the functions of this release, rights, and the permissions that the
  * service needs. Safe to run at any time. `setPasswords` sets the password of a role that cannot log in with its secret,
- * and `closeOtherDatabases` is for a server that has no other service: nobody but their owner may connect to them.
+ * `closeOtherDatabases` is for a server that has no other service: nobody but their owner may connect to them. With
+ * `refuseEmpty` it changes nothing in a database that no migration has reached.
  */
 export const handler = operatorFunction("ops/migrate", payload, async (input, { change }) => {
+  if (input.refuseEmpty) await refuseEmptyDatabase();
   await makeRoles(input.setPasswords);
   if (input.closeOtherDatabases) await closeOtherDatabases();
   const applied = await migrate(migrations);

@@ -84,6 +84,11 @@ const databaseSettings = z
      * "Restore").
      */
     snapshot: z.string().min(1).optional(),
+    /**
+     * Lets a deployment replace the database by an empty one. Without this setting, a deployment that finds an empty
+     * database where another one was before fails, and the other one stays.
+     */
+    mayBeEmpty: z.boolean().default(false),
     logRetentionDays: retentionDays,
     /** For how long CloudTrail's record of operators' invocations is kept. Without this setting there is no record. */
     trailRetentionDays: z.int().min(1).max(3_650).optional(),

@@ -49,7 +49,14 @@ export class DatabaseStack extends Stack {
     const migration = all.find(({ name }) => name === "ops-migrate-on-deploy");
     if (!migration) throw new Error("There is no function that migrates");
     const operatorFunctions = all.filter((each) => each !== migration);
-    const deployment = new Migration(this, "Migration", { ...shared, packaged: migration, cluster, database });
+    const { mayBeEmpty } = settings;
+    const deployment = new Migration(this, "Migration", {
+      ...shared,
+      packaged: migration,
+      cluster,
+      mayBeEmpty,
+      database,
+    });
     const functions = operatorFunctions.map(
       (packaged) =>
         new ServiceFunction(this, packaged.name, {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import sql, { raw } from "sql-template-tag";
-import { text } from "../data-api/read.ts";
+import { text, textOrNull } from "../data-api/read.ts";
 import { release } from "../data-api/release.ts";
 import type { Send } from "../data-api/transaction.ts";
 import { withMigrationLock } from "./migration-lock.ts";
@@ -27,6 +27,16 @@ export async function migrate(migrations: readonly Migration[]): Promise<string[
   }
   return applied;
 }
+
+/** @throws when no migration has ever reached the database */
+export async function refuseEmptyDatabase(): Promise<void> {
+  const [row = []] = await withMigrationLock((send) => send(sql`select to_regclass('migrations')::text`));
+  if (textOrNull(row, 0) === null) throw new Error(emptyDatabase);
+}
+
+const emptyDatabase =
+  "The database is empty, and before this deployment there was one with data. Is the setting \
+`snapshot` missing? If the database is to begin anew, set `mayBeEmpty` for this deployment";
 
 async function createTable(send: Send): Promise<void> {
   await send(sql`

@@ -11,6 +11,8 @@ export interface MigrationProps {
   readonly packaged: Packaged;
   readonly prefix: string;
   readonly cluster: OwnCluster;
+  /** Whether an update may find an empty database. */
+  readonly mayBeEmpty: boolean;
   /** The migrations run after the cluster and its writer have been created. */
   readonly database: IDependable;
   readonly log: LogGroup;
@@ -44,6 +46,7 @@ export class Migration extends Construct {
       properties: {
         Code: createHash("sha256").update(readFileSync(packaged.file)).digest("hex"),
         Cluster: props.cluster.arn,
+        ...(props.mayBeEmpty ? { MayBeEmpty: true } : {}),
       },
       serviceTimeout: longTimeout,
     });

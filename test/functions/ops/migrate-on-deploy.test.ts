@@ -64,11 +64,19 @@ async function useNewSecrets(port = 0): Promise<void> {
 
 const names = { StackId: "arn:stack", RequestId: "request", LogicalResourceId: "MigrationRun" };
 
-async function ask(RequestType: "Create" | "Update" | "Delete"): Promise<Error | undefined> {
+async function ask(
+  RequestType: "Create" | "Update" | "Delete",
+  ResourceProperties?: { MayBeEmpty: "true" },
+): Promise<Error | undefined> {
   const { port } = cloudFormation.address() as AddressInfo;
   answers = [];
   try {
-    await handler({ ...names, RequestType, ResponseURL: `http://127.0.0.1:${port}/answer?signature=x` });
+    await handler({
+      ...names,
+      RequestType,
+      ResourceProperties,
+      ResponseURL: `http://127.0.0.1:${port}/answer?signature=x`,
+    });
     return undefined;
   } catch (error) {
     return error as Error;
@@ -83,6 +91,23 @@ const succeeded = {
 };
 
 describe("A deployment", () => {
+  it("that updates a stack refuses an empty database, and changes nothing in it", async () => {
+    const error = await ask("Update");
+
+    expect(error?.message).toMatch(/^The database is empty, .*`snapshot`.*`mayBeEmpty`/);
+    expect(answers.map(({ body }) => [body.Status, body.Reason])).toEqual([["FAILED", error?.message]]);
+    expect(await sql`select from pg_roles where rolname like 'colophon_%'`).toEqual([]);
+    expect(await sql`select from pg_class where relnamespace = 'public'::regnamespace`).toEqual([]);
+  });
+
+  it("that updates a stack fills an empty database where the settings say so", async () => {
+    expect(await ask("Update", { MayBeEmpty: "true" })).toBeUndefined();
+
+    expect(answers).toEqual([succeeded]);
+    expect(await sql`select 1 from permissions where key = 'view-users'`).toHaveLength(1);
+    await sql.query("drop schema public cascade; create schema public authorization pg_database_owner");
+  });
+
   it("brings a new database up to date", async () => {
     expect(await ask("Create")).toBeUndefined();
     expect(answers).toEqual([succeeded]);

@@ -278,7 +278,7 @@ describe("A database restored from a snapshot", () => {
   let restored: Synthesis;
 
   beforeAll(async () => {
-    const databases = settings.databases.map((each) => ({ ...each, snapshot }));
+    const databases = settings.databases.map((each) => ({ ...each, snapshot, mayBeEmpty: true }));
     const none = { rate: 0, burst: 0 };
     const stages = settings.stages.map((each) => ({
       ...each,
@@ -297,6 +297,14 @@ describe("A database restored from a snapshot", () => {
     expect(cluster).not.toHaveProperty("DatabaseName");
     expect(old.DBClusterIdentifier).toBe("colophon-dev-database");
     expect(cluster.DBClusterIdentifier).toMatch(/^colophon-dev-database-[0-9a-f]{8}$/);
+  });
+
+  it("may be empty only where its settings say so", () => {
+    const propertiesIn = ({ template }: Pick<Synthesis, "template">) =>
+      template("colophon-prod-database").resources.find(({ Type }) => Type === "Custom::Migration")?.Properties;
+
+    expect(propertiesIn(synthesis)).not.toHaveProperty("MayBeEmpty");
+    expect(propertiesIn(restored)).toMatchObject({ MayBeEmpty: true });
   });
 
   it("is taken over by every function of a stage that is released gradually", () => {
