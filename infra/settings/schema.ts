@@ -112,6 +112,8 @@ const firewallSettings = z
     unlimitedListsPerAddressIn5Minutes: requestsIn5Minutes,
     /** Addresses whose requests are not counted, for example of a website's server or of an office. */
     trustedAddresses: z.array(addresses).min(1).max(10_000).optional(),
+    /** How many requests CloudFront's firewall may block in five minutes before an alarm fires, twice in a row. */
+    blockedRequestsIn5Minutes: z.int().positive().default(100),
     /** Gives each distribution a web ACL of its own, as CloudFront's flat-rate plans need it (infra/README.md). */
     flatRatePlan: z.boolean().optional(),
   })

@@ -12,7 +12,7 @@ import { findCluster } from "./database/database.ts";
 import { Edge } from "./edge/edge.ts";
 import { Firewall } from "./edge/firewall.ts";
 import type { EdgeFirewall } from "./firewall-stack.ts";
-import type { DistributionIds } from "./monitoring/cdn-metrics.ts";
+import { type DistributionIds, webAclName, webAclsOf } from "./monitoring/cdn-metrics.ts";
 import { addFailureAlarms } from "./monitoring/failure-alarms.ts";
 import { metricsOf } from "./monitoring/metrics.ts";
 import { Monitoring } from "./monitoring/monitoring.ts";
@@ -100,6 +100,7 @@ export class ApiStack extends Stack {
       tidying,
       smoke,
       distributions: distributionIds({ edge, images }),
+      webAcls: webAclsOf(settings).map((each) => webAclName(settings, each)),
       ledgerGigabytesADay: settings.ledgerGigabytesADay,
     });
 

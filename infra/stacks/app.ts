@@ -9,10 +9,10 @@ import { settings } from "../stages.ts";
 import { AccountStack } from "./account-stack.ts";
 import { ApiStack } from "./api-stack.ts";
 import { BackupStack } from "./backup-stack.ts";
-import { CdnAlarmsStack, distributionsOf } from "./cdn-alarms-stack.ts";
+import { CdnAlarmsStack } from "./cdn-alarms-stack.ts";
 import { DatabaseStack } from "./database-stack.ts";
 import { FirewallStack } from "./firewall-stack.ts";
-import { cdnRegion } from "./monitoring/cdn-metrics.ts";
+import { cdnRegion, distributionsOf } from "./monitoring/cdn-metrics.ts";
 
 /** Operators' functions of a database, which its stages share. Scheduled functions belong to a stage (api-stack.ts). */
 const operatorFunctions = new Set([

@@ -1,8 +1,17 @@
 import { Duration, Fn, Stack, type StackProps } from "aws-cdk-lib";
-import { MathExpression } from "aws-cdk-lib/aws-cloudwatch";
+import { MathExpression, type Metric } from "aws-cdk-lib/aws-cloudwatch";
 import type { Construct } from "constructs";
 import type { StageSettings } from "../settings/schema.ts";
-import { cdnMetric, type DistributionIds, type DistributionName } from "./monitoring/cdn-metrics.ts";
+import {
+  blockedRequests,
+  cdnMetric,
+  type DistributionIds,
+  type DistributionName,
+  distributionsOf,
+  sumOf,
+  webAclName,
+  webAclsOf,
+} from "./monitoring/cdn-metrics.ts";
 import { Alarms } from "./shared/alarms.ts";
 
 /** The outputs of a stage's stack that name its distributions. */
@@ -10,12 +19,6 @@ export const distributionOutputs: Readonly<Record<DistributionName, string>> = {
   edge: "EdgeDistribution",
   images: "ImageDistribution",
 };
-
-/** The distributions of a stage with these settings. */
-export const distributionsOf = ({ edge, uploads }: StageSettings): DistributionName[] => [
-  ...(edge ? (["edge"] as const) : []),
-  ...(uploads ? (["images"] as const) : []),
-];
 
 export interface CdnAlarmsStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: StageSettings;
@@ -82,16 +85,26 @@ export class CdnAlarmsStack extends Stack {
       threshold: settings.cdnRequestsAnHour,
       evaluationPeriods: 1,
     });
+    addFirewallAlarm(alarms, settings);
   }
 }
 
-/** The sum over an hour and all distributions, of which one may have no data. */
+/** Who is blocked for minutes is a reader in trouble, or an attacker; single requests that only attackers send are neither. */
+function addFirewallAlarm(alarms: Alarms, settings: StageSettings): void {
+  if (!settings.firewall) return;
+  const { blockedRequestsIn5Minutes } = settings.firewall;
+  const metrics = webAclsOf(settings).map((each) => [each, blockedRequests(webAclName(settings, each))] as const);
+  alarms.add("firewall-blocking", {
+    metric: sumOf("blocked requests", Object.fromEntries(metrics), Duration.minutes(5)),
+    impact: `The firewall blocks ${blockedRequestsIn5Minutes} requests or more in five minutes, for ten minutes: somebody floods or scans the website, or readers with one address (an office, a website's server) are above the limit and get 429. Its log says which addresses and rules: give readers' addresses to trustedAddresses.`,
+    threshold: blockedRequestsIn5Minutes,
+    evaluationPeriods: 2,
+  });
+}
+
+/** The sum over an hour and all distributions. */
 function hourlySum(ids: DistributionIds, metricName: "BytesDownloaded" | "Requests"): MathExpression {
   const period = Duration.hours(1);
-  return new MathExpression({
-    label: metricName,
-    expression: [...ids.keys()].map((name) => `FILL(${name}, 0)`).join(" + "),
-    usingMetrics: Object.fromEntries([...ids].map(([name, id]) => [name, cdnMetric(id, metricName, period)])),
-    period,
-  });
+  const metrics = [...ids].map(([name, id]): [string, Metric] => [name, cdnMetric(id, metricName, period)]);
+  return sumOf(metricName, Object.fromEntries(metrics), period);
 }

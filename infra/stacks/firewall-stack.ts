@@ -4,6 +4,7 @@ import { Construct } from "constructs";
 import type { Declaration } from "../../lib/contract/declare.ts";
 import type { FirewallSettings, StageSettings } from "../settings/schema.ts";
 import { type ManagedRules, makeWebAcl } from "./edge/web-acl.ts";
+import { type DistributionName, webAclName, webAclsOf } from "./monitoring/cdn-metrics.ts";
 import { makeLog } from "./shared/log.ts";
 
 /** The ARNs of the web ACLs of a stage's distributions. */
@@ -47,8 +48,8 @@ export class FirewallStack extends Stack {
       resourceName: logGroupName,
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     });
-    const makeAcl = (name: string, suffix: string): string => {
-      const props = { name: `colophon-${settings.name}${suffix}`, settings: firewall, endpoints };
+    const makeAcl = (name: string, before: DistributionName): string => {
+      const props = { name: webAclName(settings, before), settings: firewall, endpoints };
       const construct = new Construct(this, name);
       const arn = makeWebAcl(construct, { ...props, scope: "CLOUDFRONT", managed: knownBadInputs });
       new CfnLoggingConfiguration(construct, "Logging", {
@@ -60,9 +61,9 @@ export class FirewallStack extends Stack {
       new CfnOutput(construct, "Arn", { value: arn }).overrideLogicalId(name);
       return Fn.getStackOutput(this.stackName, name, this.region);
     };
-    const api = makeAcl("Acl", "-edge");
-    const needsTwo = firewall.flatRatePlan && settings.edge && settings.uploads;
-    this.acls = { api, images: needsTwo ? makeAcl("ImagesAcl", "-images") : api };
+    const [first = "edge", second] = webAclsOf(settings);
+    const api = makeAcl("Acl", first);
+    this.acls = { api, images: second ? makeAcl("ImagesAcl", second) : api };
   }
 }
 

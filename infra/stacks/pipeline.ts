@@ -2,8 +2,7 @@ import { CfnOutput, DefaultStackSynthesizer, Duration, Stack } from "aws-cdk-lib
 import { CfnOIDCProvider, PolicyDocument, PolicyStatement, Role, WebIdentityPrincipal } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
 import type { PipelineSettings, Settings } from "../settings/schema.ts";
-import { distributionsOf } from "./cdn-alarms-stack.ts";
-import { cdnRegion } from "./monitoring/cdn-metrics.ts";
+import { cdnRegion, distributionsOf } from "./monitoring/cdn-metrics.ts";
 
 export interface PipelineProps extends PipelineSettings {
   readonly settings: Settings;

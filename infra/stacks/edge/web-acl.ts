@@ -17,7 +17,7 @@ export interface ManagedRules {
 export interface WebAclProps {
   /** Before API Gateway in a region, or before CloudFront, which takes web ACLs of us-east-1 only. */
   readonly scope: "REGIONAL" | "CLOUDFRONT";
-  /** The prefix of its metrics. */
+  /** Its name, and the prefix of the names of its rules' metrics. */
   readonly name: string;
   readonly settings: FirewallSettings;
   readonly endpoints: readonly Declaration[];
@@ -32,10 +32,10 @@ const windowInSeconds = 300;
  */
 export function makeWebAcl(scope: Construct, props: WebAclProps): string {
   const { name, settings, endpoints, managed } = props;
-  const visibility = (metric: string) => ({
+  const visibility = (metricName: string) => ({
     cloudWatchMetricsEnabled: true,
     sampledRequestsEnabled: true,
-    metricName: `${name}-${metric}`,
+    metricName,
   });
   const untrusted = makeIpSets(scope, props).map(
     (arn): Statement => ({ notStatement: { statement: { ipSetReferenceStatement: { arn } } } }),
@@ -59,7 +59,7 @@ export function makeWebAcl(scope: Construct, props: WebAclProps): string {
         ...allOf(each.counted),
       },
     },
-    visibilityConfig: visibility(each.name),
+    visibilityConfig: visibility(`${name}-${each.name}`),
   }));
   const managedRules = {
     name: managed.name,
@@ -71,15 +71,16 @@ export function makeWebAcl(scope: Construct, props: WebAclProps): string {
         ruleActionOverrides: managed.countOnly.map((rule) => ({ name: rule, actionToUse: { count: {} } })),
       },
     },
-    visibilityConfig: visibility(managed.name),
+    visibilityConfig: visibility(`${name}-${managed.name}`),
   };
   const acl = new CfnWebACL(scope, "Acl", {
+    name,
     scope: props.scope,
     defaultAction: { allow: {} },
     customResponseBodies: {
       [blockBody]: { contentType: "APPLICATION_JSON", content: envelopeOf(gatewayResponses.THROTTLED) },
     },
-    visibilityConfig: visibility("all"),
+    visibilityConfig: visibility(name),
     rules: [...rates, managedRules].map((rule, priority) => ({ ...rule, priority })),
   });
   return acl.attrArn;

@@ -1,11 +1,18 @@
 import { Duration } from "aws-cdk-lib";
-import { Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
+import { MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
+import type { StageSettings } from "../../settings/schema.ts";
 
 /** The only region that has CloudFront's metrics. Alarms on them must be there, dashboards need not. */
 export const cdnRegion = "us-east-1";
 
 /** What a distribution of CloudFront is for: the API, or the images. */
 export type DistributionName = "edge" | "images";
+
+/** The distributions of a stage with these settings. */
+export const distributionsOf = ({ edge, uploads }: StageSettings): DistributionName[] => [
+  ...(edge ? (["edge"] as const) : []),
+  ...(uploads ? (["images"] as const) : []),
+];
 
 /** The ids of a stage's distributions. */
 export type DistributionIds = ReadonlyMap<DistributionName, string>;
@@ -23,3 +30,45 @@ export function cdnMetric(distributionId: string, metricName: CdnMetricName, per
     region: cdnRegion,
   });
 }
+
+/** The web ACLs before a stage's distributions. One stands before both, but flat-rate plans need one for each. */
+export function webAclsOf(settings: StageSettings): DistributionName[] {
+  const distributions = distributionsOf(settings);
+  if (!settings.firewall) return [];
+  return settings.firewall.flatRatePlan ? distributions : distributions.slice(0, 1);
+}
+
+/** The name of a web ACL, also in its metrics. */
+export const webAclName = ({ name }: StageSettings, before: DistributionName) => `colophon-${name}-${before}`;
+
+/** The requests that a web ACL blocked. Before CloudFront these metrics have no dimension `Region`. */
+export const blockedRequests = (webAcl: string): Metric =>
+  new Metric({
+    namespace: "AWS/WAFV2",
+    metricName: "BlockedRequests",
+    dimensionsMap: { WebACL: webAcl, Rule: "ALL" },
+    statistic: Stats.SUM,
+    period: Duration.minutes(5),
+    region: cdnRegion,
+  });
+
+/** The same for each rule of the web ACL, and for all of them. */
+export const blockedByRule = (webAcl: string): MathExpression =>
+  new MathExpression({
+    label: "",
+    expression: `SEARCH('{AWS/WAFV2,Rule,WebACL} MetricName="BlockedRequests" WebACL="${webAcl}"', 'Sum', 300)`,
+    usingMetrics: {},
+    period: Duration.minutes(5),
+    searchRegion: cdnRegion,
+  });
+
+/** The sum of metrics of which some may have no data. */
+export const sumOf = (label: string, metrics: Readonly<Record<string, Metric>>, period: Duration): MathExpression =>
+  new MathExpression({
+    label,
+    expression: Object.keys(metrics)
+      .map((id) => `FILL(${id}, 0)`)
+      .join(" + "),
+    usingMetrics: { ...metrics },
+    period,
+  });

@@ -9,19 +9,24 @@ import {
 } from "aws-cdk-lib/aws-cloudwatch";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
-import { type CdnMetricName, cdnMetric, type DistributionIds } from "./cdn-metrics.ts";
+import { blockedByRule, type CdnMetricName, cdnMetric, type DistributionIds } from "./cdn-metrics.ts";
 import type { Metrics } from "./metrics.ts";
 
 interface DashboardProps {
   readonly name: string;
   readonly metrics: Metrics;
   readonly distributions: DistributionIds;
+  /** The names of the web ACLs before them. */
+  readonly webAcls: readonly string[];
   /** The log of all functions. */
   readonly functionLog: LogGroup;
 }
 
 /** A dashboard of traffic, errors, latency, the database and what causes costs. */
-export function addDashboard(scope: Construct, { name, metrics, distributions, functionLog }: DashboardProps): void {
+export function addDashboard(
+  scope: Construct,
+  { name, metrics, distributions, webAcls, functionLog }: DashboardProps,
+): void {
   const half = (title: string, left: IMetric[], right: IMetric[] = []) =>
     new GraphWidget({ title, left, right, width: 12, height: 6 });
   const count = (title: string, query: string) =>
@@ -95,6 +100,9 @@ export function addDashboard(scope: Construct, { name, metrics, distributions, f
                   : [],
               ),
             ]
+          : []),
+        ...(webAcls.length > 0
+          ? [half("Firewall before CloudFront: blocked requests", webAcls.map(blockedByRule))]
           : []),
       ],
     ],

@@ -24,6 +24,8 @@ export interface MonitoringProps {
   readonly tidying: ScheduledFunction;
   /** The stage's distributions of CloudFront, if it has any. */
   readonly distributions: DistributionIds;
+  /** The names of the web ACLs before them, if the stage has a firewall. */
+  readonly webAcls: readonly string[];
   /** The scheduled `ops-smoke`, if the stage has the setting `smoke`. */
   readonly smoke: ScheduledFunction | undefined;
 }
@@ -44,8 +46,8 @@ export class Monitoring extends Construct {
     super(scope, id);
     this.#props = props;
     this.addAlarms();
-    const { prefix: name, metrics, distributions, functionLog } = props;
-    addDashboard(this, { name, metrics, distributions, functionLog });
+    const { prefix: name, metrics, distributions, webAcls, functionLog } = props;
+    addDashboard(this, { name, metrics, distributions, webAcls, functionLog });
     this.addSavedQueries();
   }
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { settingsSchema } from "../../../infra/settings/schema.ts";
 import { settings } from "../../../infra/stages.ts";
-import { type Properties, stacks, synthesize, type Template, useSynthesis } from "./synthesis.ts";
+import { type Properties, stacks, synthesize, type Template, templateText, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
 const { id, region } = settings.account;
@@ -81,6 +81,35 @@ describe("The alarms on CloudFront", () => {
     expect(fires(alarm, { edge: most / 2, images: most / 2 })).toBe(true);
   });
 
+  it("fire when the firewall blocks as much as the settings say, for ten minutes", () => {
+    const alarm = alarmOf(alarms, "colophon-prod-firewall-blocking");
+    const { Name, VisibilityConfig } = synthesis.template("colophon-prod-firewall").one("WAFv2::WebACL").Properties;
+
+    expect((alarm.Metrics as Properties[]).flatMap(({ MetricStat }) => MetricStat ?? [])).toEqual([
+      {
+        // Without `Region`, which metrics of regional web ACLs have (AWS WAF, "AWS WAF metrics and dimensions").
+        Metric: {
+          Namespace: "AWS/WAFV2",
+          MetricName: "BlockedRequests",
+          Dimensions: [
+            { Name: "Rule", Value: "ALL" },
+            { Name: "WebACL", Value: Name },
+          ],
+        },
+        Period: 300,
+        Stat: "Sum",
+      },
+    ]);
+    expect(VisibilityConfig).toMatchObject({ CloudWatchMetricsEnabled: true, MetricName: Name });
+    expect(fires(alarm, { edge: 100 })).toBe(true);
+    expect(fires(alarm, { edge: 99 })).toBe(false);
+    expect(fires(alarm, { edge: undefined })).toBe(false);
+    expect(alarm.EvaluationPeriods).toBe(2);
+    expect(templateText(stage.one("CloudWatch::Dashboard").Properties.DashboardBody).replaceAll("\\", "")).toContain(
+      `SEARCH('{AWS/WAFV2,Rule,WebACL} MetricName="BlockedRequests" WebACL="${Name}"', 'Sum', 300)","region":"us-east-1"`,
+    );
+  });
+
   it("mail who gets the stage's other alarms, when they start and when they end", () => {
     expect(alarms.one("SNS::Subscription").Properties).toMatchObject({
       Protocol: "email",
@@ -117,7 +146,10 @@ describe("The alarms on CloudFront", () => {
         .all("CloudWatch::Alarm")
         .map(({ Properties }) => Properties.AlarmName)
         .sort(),
-    ).toEqual(["cdn-bytes", "cdn-requests", "images-failing"].map((each) => `colophon-prod-${each}`));
+    ).toEqual(
+      ["cdn-bytes", "cdn-requests", "firewall-blocking", "images-failing"].map((each) => `colophon-prod-${each}`),
+    );
+    expect(JSON.stringify(alarmOf(images, "colophon-prod-firewall-blocking"))).toContain('"colophon-prod-images"');
     const bytes = alarmOf(images, "colophon-prod-cdn-bytes");
     expect(bytes.Threshold).toBe(2_500_000_000);
     expect(metricsOf(bytes)).toEqual([["ImageDistribution", "BytesDownloaded", "Sum", 3_600]]);

@@ -24,6 +24,7 @@ const firewall = {
   requestsPerAddressIn5Minutes: 3_000,
   unlimitedListsPerAddressIn5Minutes: 30,
   trustedAddresses: ["192.0.2.0/28", "2001:db8:1::/48"],
+  blockedRequestsIn5Minutes: 100,
 };
 
 let changed: Synthesis;
@@ -249,6 +250,19 @@ describe("The firewall before CloudFront", () => {
     expect(flatAcls.all("WAFv2::WebACL")).toHaveLength(2);
     expect(flatAcls.all("WAFv2::LoggingConfiguration")).toHaveLength(2);
     expect(Object.keys(flatAcls.Outputs).sort()).toEqual(["Acl", "ImagesAcl"]);
+    const { Metrics } =
+      flat
+        .template("colophon-prod-cdn-alarms")
+        .all("CloudWatch::Alarm")
+        .find(({ Properties }) => Properties.AlarmName === "colophon-prod-firewall-blocking")?.Properties ?? {};
+    expect(
+      (Metrics as Properties[]).map(
+        ({ Expression, MetricStat }) => Expression ?? MetricStat.Metric.Dimensions[1].Value,
+      ),
+    ).toEqual([
+      "FILL(edge, 0) + FILL(images, 0)",
+      ...flatAcls.all("WAFv2::WebACL").map(({ Properties }) => Properties.Name),
+    ]);
     expect(aclsOf(images.template("colophon-prod"))).toEqual([["images.example.com", outputOf("Acl")]]);
     expect(images.template("colophon-prod").one("WAFv2::WebACL").Properties.Scope).toBe("REGIONAL");
     await flat.remove();

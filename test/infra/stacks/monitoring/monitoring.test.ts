@@ -219,7 +219,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, alarmRecipie
 
     expect(searches.length).toBeGreaterThan(3);
     // In quotes stands what must be the whole of a name (CloudWatch, "Search expression syntax").
-    for (const each of searches.filter((it) => !it.includes("{Colophon,"))) {
+    for (const each of searches.filter((it) => !/\{(Colophon|AWS\/WAFV2),/.test(it))) {
       expect(each.replaceAll("\\", "")).toMatch(
         new RegExp(
           `\\{[\\w/]+,(\\w+)\\} MetricName="(ConcurrentExecutions|Duration|Errors|Throttles|IncomingBytes)" \\1=${prefix}'$`,
