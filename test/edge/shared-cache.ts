@@ -1,7 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -10,21 +10,25 @@ import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { vi } from "vitest";
 import type { PublicRead } from "../../infra/api/public-reads.ts";
-import { configuration } from "./nginx.ts";
+import { configuration } from "./varnish.ts";
 
-const nginx = "/usr/sbin/nginx";
-const clocks = ["x86_64", "aarch64"].map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`);
-const clock = clocks.find((path) => existsSync(path));
+const varnish = "/usr/sbin/varnishd";
+const machines = ["x86_64", "aarch64"].map((machine) => `/usr/lib/${machine}-linux-gnu`);
+/** The one for programs with threads. */
+const clock = machines.map((path) => `${path}/faketime/libfaketimeMT.so.1`).find((path) => existsSync(path));
+const headerModule = machines.find((path) => existsSync(`${path}/varnish/vmods/libvmod_header.so`));
 
-/** Without nginx and libfaketime, tests of a shared cache are skipped, unless the environment requires them. */
-export const hasSharedCache = (existsSync(nginx) && clock !== undefined) || process.env.COLOPHON_EDGE === "required";
+const isInstalled = existsSync(varnish) && headerModule !== undefined && clock !== undefined;
+
+/** Without Varnish and libfaketime, tests of a shared cache are skipped, unless the environment requires them. */
+export const hasSharedCache = isInstalled || process.env.COLOPHON_EDGE === "required";
 
 interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** nginx's cache status; undefined for requests that it only forwards. */
-  readonly cache: "HIT" | "STALE" | "UPDATING" | "MISS" | "EXPIRED" | "REVALIDATED" | undefined;
+  /** Where the answer came from; undefined for requests that are never cached. */
+  readonly cache: "HIT" | "STALE" | "MISS" | undefined;
 }
 
 interface Options {
@@ -37,45 +41,57 @@ export interface SharedCache {
   send(path: string, options?: Options): Promise<Answer>;
   /** Moves the cache's clock forward, which stands still otherwise. The origin has another clock. */
   advance(seconds: number): Promise<void>;
-  /** All cached answers, as text: keys, headers and bodies. */
-  entries(): Promise<string[]>;
+  /** Forgets what an item of CloudFront's CreateInvalidation matches: a tag as `#contributor-5`, or all by `/*`. */
+  invalidate(items: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts a shared cache before an origin: nginx with its own clock, and with the same public reads as CloudFront. */
-export async function startSharedCache(origin: string, reads: readonly PublicRead[]): Promise<SharedCache> {
-  if (!existsSync(nginx) || !clock) throw new Error("apt-get install nginx-light faketime");
+export interface SharedCacheOptions {
+  /** Of an `own` clock the cache knows only what `advance` says. Default: `own`. */
+  readonly clock?: "own" | "real";
+}
+
+/** Starts a shared cache before an origin: Varnish with the same public reads as CloudFront. */
+export async function startSharedCache(
+  origin: string,
+  reads: readonly PublicRead[],
+  options: SharedCacheOptions = {},
+): Promise<SharedCache> {
+  if (!isInstalled) throw new Error("apt-get install varnish varnish-modules faketime");
   const directory = await mkdtemp(join(tmpdir(), "colophon-edge-"));
-  const socket = join(directory, "socket");
+  const [visitors, invalidations] = [join(directory, "visitors"), join(directory, "invalidations")];
   const time = join(directory, "time");
-  await mkdir(join(directory, "kept"));
   let now = Date.now();
-  await writeFile(time, clockTime(now));
-  await writeFile(join(directory, "nginx.conf"), configuration({ directory, socket, origin, reads }));
-  const server = spawn(nginx, ["-c", join(directory, "nginx.conf"), "-e", join(directory, "errors"), "-p", directory], {
-    env: {
-      LD_PRELOAD: clock,
-      FAKETIME_TIMESTAMP_FILE: time,
-      FAKETIME_NO_CACHE: "1",
-      TZ: "UTC",
-      // nginx's timers use the monotonic clock, and would all fire when it is moved.
-      FAKETIME_DONT_FAKE_MONOTONIC: "1",
-    },
-    stdio: "ignore",
+  const setClock = async () => {
+    // Renamed, because Varnish could read a half-written file, and an empty one means the real time.
+    await writeFile(`${time}.next`, clockTime(now));
+    await rename(`${time}.next`, time);
+  };
+  await setClock();
+  await writeFile(join(directory, "edge.vcl"), configuration(origin, reads));
+  const listeners = ["-a", `visitors=${visitors}`, "-a", `invalidations=${invalidations}`];
+  const places = ["-j", "none", "-n", directory, "-T", "none", "-s", "malloc,256m", "-f", join(directory, "edge.vcl")];
+  const server = spawn(varnish, ["-F", ...places, ...listeners, ...parameters], {
+    env: { PATH: process.env.PATH, ...(options.clock === "real" ? {} : fakeClock(time)) },
+    stdio: ["ignore", "ignore", "pipe"],
   });
-  await untilReady(server, socket, join(directory, "errors"));
-  const agent = new Agent({ keepAlive: true });
+  let said = "";
+  server.stderr.setEncoding("utf8").on("data", (text) => {
+    said += text;
+  });
+  await vi.waitUntil(async () => server.exitCode !== null || (await isListening(visitors)), { timeout: 30_000 });
+  if (server.exitCode !== null) throw new Error(`Varnish ended at once: ${said}`);
+  // When its own clock is moved, Varnish closes connections that have been idle for so long.
+  const agent = new Agent({ keepAlive: options.clock === "real" });
   return {
-    send: (path, options = {}) => send(agent, socket, path, options),
+    send: (path, options = {}) => send(agent, visitors, path, options),
     async advance(seconds) {
       now += seconds * 1_000;
-      // Renamed, because nginx could read a half-written file, and an empty one means the real time.
-      await writeFile(`${time}.next`, clockTime(now));
-      await rename(`${time}.next`, time);
+      await setClock();
     },
-    async entries() {
-      const files = await readdir(join(directory, "kept"));
-      return await Promise.all(files.map(async (file) => readable(await readFile(join(directory, "kept", file)))));
+    async invalidate(items) {
+      const { status } = await send(agent, invalidations, "/", { headers: { Ban: ban(items) } });
+      if (status !== 200) throw new Error(`Varnish refused to forget ${items}`);
     },
     async close() {
       agent.destroy();
@@ -86,20 +102,42 @@ export async function startSharedCache(origin: string, reads: readonly PublicRea
   };
 }
 
+const parameters = [
+  // Without gzip of its own, Varnish keeps compressed answers as they come.
+  "http_gzip_support=off",
+  // It does not add threads while its clock stands still, and drops what would wait for one.
+  "thread_pools=1",
+  "thread_pool_min=300",
+  // Nobody reads its log.
+  "vsl_space=1M",
+].flatMap((each) => ["-p", each]);
+
+const fakeClock = (file: string) => ({
+  // Varnish's own memory allocator asks for the time before libfaketime is ready, so it gets that of the C library.
+  LD_PRELOAD: `${clock}:libc.so.6`,
+  FAKETIME_TIMESTAMP_FILE: file,
+  FAKETIME_NO_CACHE: "1",
+  TZ: "UTC",
+  // Time-outs use the monotonic clock, and would all end when it is moved.
+  FAKETIME_DONT_FAKE_MONOTONIC: "1",
+});
+
 /** The format in which libfaketime reads the time of a clock that stands still. */
 const clockTime = (milliseconds: number) => new Date(milliseconds).toISOString().slice(0, 19).replace("T", " ");
 
-async function untilReady(server: ChildProcess, socket: string, errors: string): Promise<void> {
-  // The socket exists before nginx listens on it.
-  const isUp = () =>
-    new Promise<boolean>((resolve) => {
-      const connection = connect(socket, () => connection.destroy());
-      connection.once("close", (hasFailed) => resolve(!hasFailed));
-      connection.on("error", () => {});
-    });
-  await vi.waitUntil(async () => server.exitCode !== null || (await isUp()), { timeout: 10_000, interval: 20 });
-  if (server.exitCode !== null) throw new Error(`nginx ended at once: ${await readFile(errors, "utf8")}`);
+/** Varnish's expression for what these items match: a whole tag, in any case. */
+function ban(items: readonly string[]): string {
+  if (items.includes("/*")) return "obj.status != 0";
+  const tags = items.map((item) => item.replace(/^#/, "").replace(/[^\w-]/g, "\\$&"));
+  return `obj.http.Cache-Tag ~ (?i)(^|,)[[:blank:]]*(${tags.join("|")})[[:blank:]]*(,|$)`;
 }
+
+const isListening = (socket: string) =>
+  new Promise<boolean>((resolve) => {
+    const connection = connect(socket, () => connection.destroy());
+    connection.once("close", (hasFailed) => resolve(!hasFailed));
+    connection.on("error", () => {});
+  });
 
 async function send(agent: Agent, socketPath: string, path: string, options: Options): Promise<Answer> {
   const { method = "GET", headers = {}, body } = options;
@@ -114,11 +152,4 @@ async function send(agent: Agent, socketPath: string, path: string, options: Opt
     text: (isCompressed ? gunzipSync(content) : content).toString(),
     cache: response.headers["x-cache"],
   };
-}
-
-/** The text of nginx's cache file: binary fields, the key, the headers, and a body that may be compressed. */
-function readable(file: Buffer): string {
-  const [head, body] = [file.subarray(0, file.indexOf("\r\n\r\n")), file.subarray(file.indexOf("\r\n\r\n") + 4)];
-  const isCompressed = head.includes("Content-Encoding: gzip");
-  return `${head.toString("latin1")}\n${(isCompressed ? gunzipSync(body) : body).toString()}`;
 }
