@@ -17,6 +17,7 @@ revoke all on
   contributor_relations,
   contributors,
   images_to_remove,
+  invalidations,
   lock_secret,
   migrations,
   permissions,
@@ -91,6 +92,8 @@ grant select (id, username) on users to colophon_operator;
 
 -- The tags that the edge was told to forget are marked, and then deleted.
 grant select, delete, update (invalidated_at) on stale_tags to colophon_operator;
+
+grant select, insert, update (paths, last_at) on invalidations to colophon_operator;
 
 -- The editor reads no table, and no role writes another one: changes are made by the functions of a release, with the
 -- rights of the owner. By default everybody may call functions.

@@ -3,6 +3,7 @@ import type { Context } from "aws-lambda";
 import type * as z from "zod/mini";
 import type { OperatorChangeName } from "../changes/all.ts";
 import { changeAsOperator } from "../data-api/change.ts";
+import { deadlineOf, type Patience } from "../retry.ts";
 import { payloadOf } from "./payload.ts";
 
 /** What an operator function gets beside its input. */
@@ -17,8 +18,13 @@ export interface OperatorContext {
     digest?: string,
   ) => Promise<{ readonly status: number; readonly answer: unknown }>;
   /** Writes one line of JSON for CloudWatch Logs. */
-  readonly log: (fields: Readonly<Record<string, unknown>>) => void;
+  readonly log: (fields: Readonly<Record<string, unknown>>, level?: "info" | "warn") => void;
+  /** Until then the function should be done, before Lambda ends it. */
+  readonly deadline: number;
 }
+
+/** An operator waits as long as the function may run. */
+const patience: Patience = { timeoutInMilliseconds: Number.POSITIVE_INFINITY, reserveInMilliseconds: 5_000 };
 
 /**
  * Makes the Lambda handler of a function that operators and deployments invoke directly. An error that it throws is
@@ -46,8 +52,10 @@ export function operatorFunction<S extends z.ZodMiniType, Result>(
       });
       return { status, answer: JSON.parse(body ?? "null") };
     };
-    const log: OperatorContext["log"] = (fields) =>
-      console.log(JSON.stringify({ level: "info", time: new Date().toISOString(), endpoint: name, ...fields }));
-    return await handle(input, { change, log });
+    const common = { endpoint: name, requestId: context?.awsRequestId };
+    const log: OperatorContext["log"] = (fields, level = "info") =>
+      console.log(JSON.stringify({ level, time: new Date().toISOString(), ...common, ...fields }));
+    const deadline = context ? deadlineOf(context, patience) : Number.POSITIVE_INFINITY;
+    return await handle(input, { change, log, deadline });
   };
 }

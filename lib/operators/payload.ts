@@ -10,5 +10,9 @@ export function payloadOf<S extends z.ZodMiniType>(schema: S, event: unknown): z
   throw new TypeError(`Invalid payload: ${issuesOf(result.error.issues)}`);
 }
 
-const issuesOf = (issues: readonly z.core.$ZodIssue[]) =>
-  issues.map(({ path, message }) => `${path.join(".") || "payload"}: ${message}`).join("; ");
+const issuesOf = (issues: readonly z.core.$ZodIssue[]) => issues.map(textOf).join("; ");
+
+const textOf = (issue: z.core.$ZodIssue): string =>
+  issue.code === "unrecognized_keys"
+    ? `${issue.keys.join(", ")}: unknown`
+    : `${issue.path.join(".") || "payload"}: ${issue.message}`;

@@ -58,6 +58,8 @@ export interface StackOptions {
   readonly limits?: Partial<LambdaLimits>;
   /** With a shorter timeout functions stop retrying earlier. */
   readonly timeouts?: Partial<Timeouts>;
+  /** Further variables of functions, such as those of a stage with an edge. They are asked for when a function is loaded. */
+  readonly variables?: (name: string) => Readonly<Record<string, string>>;
 }
 
 /** A stack for the tests of a file: it starts before them, and is closed after them. */
@@ -76,6 +78,7 @@ export async function startStack({
   uploads = false,
   limits = {},
   timeouts = {},
+  variables = () => ({}),
 }: StackOptions = {}): Promise<Stack> {
   const ownerUrl = inject("ownerUrl");
   const database = `test_${randomUUID().replaceAll("-", "")}`;
@@ -90,7 +93,10 @@ export async function startStack({
   const lambda = await startLambda({
     outdir: inject("outdir"),
     limits,
-    settingsOf: (name) => settingsOf(name, timeouts),
+    settingsOf: (name) => {
+      const settings = settingsOf(name, timeouts);
+      return { ...settings, variables: { ...settings.variables, ...variables(name) } };
+    },
   });
   const gateway = await startApiGateway({
     lambda,

@@ -22,6 +22,7 @@ import publisherSearch from "./0021-publisher-search.sql";
 import seriesAliasKeys from "./0022-series-alias-keys.sql";
 import seriesSearch from "./0023-series-search.sql";
 import staleTags from "./0024-stale-tags.sql";
+import invalidations from "./0026-invalidations.sql";
 
 export interface Migration {
   readonly name: string;
@@ -58,4 +59,5 @@ export const migrations: readonly Migration[] = [
   { name: "0022-series-alias-keys", text: seriesAliasKeys },
   { name: "0023-series-search", text: seriesSearch },
   { name: "0024-stale-tags", text: staleTags },
+  { name: "0026-invalidations", text: invalidations },
 ];

@@ -25,7 +25,7 @@ const readable: Readonly<Record<DatabaseRole, readonly string[]>> = {
     ...namesIn("contributor_locks permissions refresh_tokens role_permissions roles user_locks user_roles users"),
   ],
   editor: [],
-  operator: namesIn("changes images_to_remove stale_tags users"),
+  operator: namesIn("changes images_to_remove invalidations stale_tags users"),
   master: [],
 };
 const unread = namesIn("change_lock clients lock_secret migrations releases");
@@ -38,7 +38,10 @@ const columns: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What a role may do to a table besides reading it. */
-const writable: Readonly<Record<string, readonly string[]>> = { "operator stale_tags": ["delete"] };
+const writable: Readonly<Record<string, readonly string[]>> = {
+  "operator invalidations": ["insert"],
+  "operator stale_tags": ["delete"],
+};
 
 let stack: Stack;
 let schema: string;
