@@ -60,6 +60,7 @@ export const addContributor = declare({
   creates: "/admin-contributors/id/{id}",
   response: { message: "Contributor added" },
   errors: { 409: taken, 500: "An error occurred while adding the contributor" },
+  changesPublic: true,
 });
 
 /** An alias, as `{name}` or as a string. */
@@ -127,6 +128,7 @@ export const editContributor = declare({
   mergePatch: true,
   response: { message: "Contributor updated" },
   errors: { 404: missing, 409: taken, 500: "An error occurred while updating the contributor" },
+  changesPublic: true,
 });
 
 export const deleteContributor = declare({
@@ -138,6 +140,7 @@ export const deleteContributor = declare({
   response: { message: "Contributor deleted" },
   errors: { 404: missing, 500: "An error occurred while deleting the contributor" },
   deletesImage: true,
+  changesPublic: true,
 });
 
 export const updateAvatar = declare({
@@ -150,6 +153,7 @@ export const updateAvatar = declare({
   response: { message: "Contributor avatar updated" },
   errors: { 404: missing, 500: "An error occurred while updating the contributor avatar", 503: noFileService },
   needsFileService: true,
+  changesPublic: true,
 });
 
 export const deleteAvatar = declare({
@@ -161,4 +165,5 @@ export const deleteAvatar = declare({
   response: { message: "Contributor avatar deleted" },
   errors: { 404: missing, 500: "An error occurred while deleting the contributor avatar", 503: noFileService },
   needsFileService: true,
+  changesPublic: true,
 });

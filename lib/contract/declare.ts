@@ -57,6 +57,8 @@ export interface Declaration {
   readonly deletesImage?: true;
   /** The cache tags of a public list. Those of a record come from its statement. */
   readonly tags?: readonly CacheTag[];
+  /** Changes what the public reads: on a stage with an edge its answers are then invalidated. */
+  readonly changesPublic?: true;
   /** The answer differs from call to call, so it must not be cached. */
   readonly notCacheable?: true;
 }

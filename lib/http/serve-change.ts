@@ -11,6 +11,7 @@ import { idempotencyKeyOf, versionsOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
 import { type Input, inputParser } from "./input.ts";
 import { log, rememberCaller } from "./log.ts";
+import { prepareNudge } from "./nudge.ts";
 import { pipeline, withoutTimeout } from "./pipeline.ts";
 import { envelope, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
@@ -47,6 +48,8 @@ export function serveChange<const D extends ChangeDeclaration>(
     const guard = guardOf(declaration, event);
     const input = parse(event);
     const clientKey = idempotencyKeyOf(event);
+    const nudge = declaration.changesPublic ? prepareNudge() : undefined;
+    const warn: ChangeContext["warn"] = (fields) => log(event, "warn", fields);
     const request = {
       id: event.requestContext.requestId,
       // Not the id above: all sample events share it, and a change by a second invocation is a second change.
@@ -64,8 +67,9 @@ export function serveChange<const D extends ChangeDeclaration>(
         if (status === 200) return body;
         throw new ContractError(status, body ? invalidParameter(JSON.parse(body)) : "");
       },
-      warn: (fields) => log(event, "warn", fields),
+      warn,
     });
+    await nudge?.(warn);
     const { creates, response } = declaration;
     return envelope(200, response.message, creates ? { Location: creates.replace("{id}", String(answer)) } : {});
   };

@@ -1,0 +1,153 @@
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { endpointPath } from "../../lib/contract/declare.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { aContributor } from "../support/catalogue.ts";
+import { type CloudFront, startCloudFront } from "../support/cloudfront.ts";
+import { anAdministrator, holderOf, type Person } from "../support/people.ts";
+import { dataUrl, plain } from "../support/pictures.ts";
+import { startUploads, type UploadStack } from "../support/uploads.ts";
+
+let cloudFront: CloudFront;
+let stack: UploadStack;
+let administrator: Person;
+/** Stands in for Lambda; what it was asked, and how it answers. */
+let server: Server;
+let invocations: string[];
+let answer: (response: ServerResponse) => unknown;
+/** Where functions look for Lambda. */
+let lambdaUrl: string;
+let standInUrl: string;
+let warnings: Record<string, unknown>[];
+
+const accept = (response: ServerResponse) => response.writeHead(202).end();
+
+beforeAll(async () => {
+  cloudFront = await startCloudFront();
+  server = createServer(async (request, response) => {
+    const body = await text(request);
+    if (request.method === "HEAD") return response.writeHead(403).end();
+    invocations.push(`${request.method} ${request.url} ${request.headers["x-amz-invocation-type"]} ${body}`);
+    answer(response);
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  standInUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  stack = await startUploads({
+    variables: () => ({
+      INVALIDATE_FUNCTION: "ops-invalidate",
+      AWS_ENDPOINT_URL_LAMBDA: lambdaUrl,
+      API_DISTRIBUTION: "E2QWRUHAPOMQZL",
+      AWS_ENDPOINT_URL_CLOUDFRONT: cloudFront.url,
+    }),
+  });
+  administrator = await anAdministrator(stack.sql);
+});
+
+beforeEach(() => {
+  lambdaUrl = standInUrl;
+  invocations = [];
+  answer = accept;
+  warnings = [];
+  vi.spyOn(console, "log").mockImplementation((line) => {
+    const fields = JSON.parse(String(line));
+    if (fields.level === "warn") warnings.push(fields);
+  });
+});
+
+afterEach(() => vi.restoreAllMocks());
+
+afterAll(async () => {
+  await stack?.close();
+  server?.closeAllConnections();
+  server?.close();
+  cloudFront?.close();
+});
+
+const nudge = "POST /2015-03-31/functions/ops-invalidate/invocations Event {}";
+
+const image = async () => ({ image: dataUrl(await plain().png().toBuffer()) });
+const add = (name: string, options: object = {}) =>
+  stack.call("admin-contributors/add", { as: administrator.token, body: { first_name: name }, ...options });
+const edit = (id: number | string, as = administrator.token) =>
+  stack.call("admin-contributors/edit", { as, path: { id }, body: { first_name: `Edited ${id}` } });
+
+describe("A change of what the public reads", () => {
+  it("nudges ops-invalidate, whichever it is", async () => {
+    const { id } = await aContributor(stack.sql);
+    const as = administrator.token;
+    const changes = [
+      await add("Nudging"),
+      await edit(id),
+      await stack.call("admin-contributors/update-avatar", { as, path: { id }, body: await image() }),
+      await stack.call("admin-contributors/delete-avatar", { as, path: { id } }),
+      await stack.call("admin-contributors/delete", { as, path: { id } }),
+    ];
+
+    expect(changes.map(({ status }) => status)).toEqual(Array(5).fill(200));
+    expect(invocations).toEqual(Array(5).fill(nudge));
+    expect(warnings).toEqual([]);
+    expect(endpoints.filter((each) => "changesPublic" in each).map(endpointPath)).toHaveLength(changes.length);
+  });
+
+  it("nudges with no call of the Data API, and again when it is replayed", async () => {
+    stack.dataApi.calls.length = 0;
+    const headers = { "Idempotency-Key": "nudged" };
+
+    expect([await add("Replayed", { headers }), await add("Replayed", { headers })]).toMatchObject(
+      Array(2).fill({ status: 200 }),
+    );
+
+    expect(invocations).toEqual([nudge, nudge]);
+    expect(stack.dataApi.calls).toHaveLength(2);
+  });
+
+  it("nudges nobody when it is refused", async () => {
+    const { id } = await aContributor(stack.sql);
+    const viewer = await holderOf(stack.sql, "view-contributors");
+
+    const refused = [await edit(id, viewer.token), await edit(999_999_999), await edit("none"), await add("")];
+
+    expect(refused.map(({ status }) => status)).toEqual([403, 404, 400, 400]);
+    expect(invocations).toEqual([]);
+  });
+
+  it("makes ops-invalidate invalidate, by the real Invoke API", async () => {
+    lambdaUrl = stack.url;
+    await stack.lambda.renew();
+    await stack.sql`insert into stale_tags (tag) values ('series')`;
+
+    await add("Invalidated");
+
+    await expect
+      .poll(() => cloudFront.requests.flatMap(({ items }) => items), { timeout: 30_000 })
+      .toContain("#series");
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe("A change whose nudge fails is answered 200, and warns", () => {
+  it.each([
+    ["Lambda refuses it", (response: ServerResponse) => response.writeHead(403).end("{}"), "Lambda answered 403: {}"],
+    ["the connection breaks", (response: ServerResponse) => response.destroy(), "socket hang up"],
+    // It is answered although Lambda never is.
+    ["there is no answer in time", () => {}, "No answer within 50 ms"],
+  ])("because %s", async (_, how, message) => {
+    await stack.lambda.renew();
+    answer = how;
+
+    expect(await add(message)).toMatchObject({ status: 200 });
+
+    await expect.poll(() => warnings).toMatchObject([{ nudge: { message } }]);
+  });
+
+  it("because nobody is there", async () => {
+    lambdaUrl = "http://127.0.0.1:1";
+    await stack.lambda.renew();
+
+    expect(await add("Alone")).toMatchObject({ status: 200 });
+
+    await expect.poll(() => warnings).toMatchObject([{ nudge: { message: expect.stringContaining("ECONNREFUSED") } }]);
+  });
+});
