@@ -1,12 +1,12 @@
 import * as z from "zod/mini";
 import { credentialsIn, makeCurrent, newPassword, storePending } from "../../lib/migrations/passwords.ts";
-import { changePassword } from "../../lib/migrations/roles.ts";
+import { otherLogin, setPassword, tryLogin } from "../../lib/migrations/roles.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
 
 /**
- * Gives a database role a new password, in the steps of Secrets Manager ("Rotation by Lambda function"). The Data API
- * accepts only the current version of a secret. So the last step sets the new password, just after its version becomes
- * current, and no earlier step can test it; a statement that fails to log in between the two is sent again.
+ * Gives a database role another login with a new password, in the steps of Secrets Manager ("Rotation by Lambda
+ * function", "Alternating users"). A role has two logins in turn. The one that functions use keeps its password, so they
+ * go on whichever step fails, and whenever the Data API reads the secret anew. Every step can be repeated.
  */
 export const handler = operatorFunction(
   "ops/rotate-password",
@@ -16,14 +16,15 @@ export const handler = operatorFunction(
     ClientRequestToken: z.string(),
   }),
   async ({ Step, SecretId, ClientRequestToken }) => {
+    const pending = () => credentialsIn(SecretId, ClientRequestToken);
     if (Step === "createSecret") {
       const { username } = await credentialsIn(SecretId);
-      await storePending(SecretId, ClientRequestToken, { username, password: newPassword() });
+      const credentials = { username: otherLogin(username), password: newPassword() };
+      await storePending(SecretId, ClientRequestToken, credentials);
     }
-    if (Step === "finishSecret") {
-      const credentials = await credentialsIn(SecretId, ClientRequestToken);
-      await changePassword(credentials, () => makeCurrent(SecretId, ClientRequestToken));
-    }
+    if (Step === "setSecret") await setPassword(await pending(), await credentialsIn(SecretId));
+    if (Step === "testSecret") await tryLogin(await pending());
+    if (Step === "finishSecret") await makeCurrent(SecretId, ClientRequestToken);
     return {};
   },
 );

@@ -3,7 +3,7 @@ import { endpoints } from "../../lib/contract/endpoints.ts";
 import type { FunctionSettings } from "../aws-local/lambda/settings.ts";
 import { clusterArn } from "../aws-local/secrets-manager/arns.ts";
 import { databaseRoleOf, secretVariables } from "../build/database-role.ts";
-import { secretArns } from "./secrets.ts";
+import { secretArns, trialSecretArn } from "./secrets.ts";
 
 const named = (isRight: (endpoint: (typeof endpoints)[number]) => unknown) =>
   new Set(endpoints.filter(isRight).map(functionName));
@@ -54,6 +54,7 @@ export const variablesOf = (stage: Stage): Readonly<Record<string, string>> => (
   DATABASE_CLUSTER_ARN: clusterArn,
   DATABASE_SECRET_ARN: secretArns.master,
   ...secretVariables(secretArns),
+  DATABASE_TRIAL_SECRET_ARN: trialSecretArn,
   DATABASE_NAME: stage.database,
   ALLOWED_ORIGINS: stage.allowedOrigins.join(),
   IMAGE_BASE_URL: stage.imageBaseUrl,

@@ -8,6 +8,9 @@ export const secretArns: Readonly<Record<DatabaseRole, string>> = {
   ...forEachRole((role) => secretArn(`colophon-${role}`)),
 };
 
+/** By which a rotation tries a login. */
+export const trialSecretArn = secretArn("colophon-trial");
+
 /**
  * The secrets of a database; the master is the user of the server's URL. Roles belong to the whole server, so all
  * processes that use it need the same passwords for them: these are derived from the password in the URL, and random if
@@ -21,7 +24,8 @@ export function newSecrets(databaseUrl: string, known = decodeURIComponent(new U
     const name = `colophon_${role}`;
     return [secretArns[role], { username: name, password: passwordOf(name) }] as const;
   });
-  return { ...masterSecret(databaseUrl), ...Object.fromEntries(ofRoles) };
+  const trial = { [trialSecretArn]: { username: "nobody", password: passwordOf("nobody") } };
+  return { ...masterSecret(databaseUrl), ...Object.fromEntries(ofRoles), ...trial };
 }
 
 const passwordBytes = 24;

@@ -12,6 +12,7 @@ import { type AuroraCluster, makeCluster, postgresLogName } from "./database/clu
 import { databaseResource, type OwnCluster, ownResource, publishCluster, secretId } from "./database/database.ts";
 import { Migration } from "./database/migration.ts";
 import { OperatorsTrail } from "./database/operators-cloudtrail.ts";
+import { acknowledge } from "./shared/acknowledge.ts";
 import { Alarms } from "./shared/alarms.ts";
 import { makeFunctionLog } from "./shared/log.ts";
 import { longTimeout, ServiceFunction } from "./shared/service-function.ts";
@@ -134,7 +135,7 @@ export class DatabaseStack extends Stack {
     alarms.add("rotation-failed", {
       metric: rotation.lambda.metricErrors({ period: Duration.hours(1) }),
       impact:
-        'A password was not changed. If functions cannot log in any more, ops-migrate with {"setPasswords": true} sets the current one.',
+        "A password was not changed; functions log in with the former one. Secrets Manager tries again. See the log of ops-rotate-password.",
       threshold: 1,
       evaluationPeriods: 1,
     });
@@ -162,20 +163,30 @@ export class DatabaseStack extends Stack {
 }
 
 function makeSecrets(stack: Stack, database: AuroraCluster): OwnCluster {
+  const trial = makeSecret(stack, "TrialSecret", "nobody", "By which a rotation tries a login of PostgreSQL");
+  acknowledge(trial, { "AwsSolutions-SMG4": "Every rotation of another secret overwrites it." });
   const { clusterArn: arn, clusterIdentifier: identifier, secret } = database;
   if (!secret) throw new Error("The cluster has no secret");
   return {
     arn,
     identifier,
     masterSecretArn: secret.secretArn,
-    secretArns: forEachRole((role) => makeSecret(stack, secretId(role), `colophon_${role}`).secretArn),
+    trialSecretArn: trial.secretArn,
+    secretArns: forEachRole((role) => makeRoleSecret(stack, secretId(role), `colophon_${role}`).secretArn),
   };
 }
 
-/** The password of a role. A deployment sets it where it is not the role's, as on a restored cluster. */
-function makeSecret(stack: Stack, id: string, username: string): Secret {
+/**
+ * A login of a role, the first one until its first rotation. A deployment sets its password where PostgreSQL has another,
+ * as on a restored cluster.
+ */
+const makeRoleSecret = (stack: Stack, id: string, username: string): Secret =>
+  makeSecret(stack, id, username, `Password of ${username} in PostgreSQL`);
+
+/** When the template of its text changes, CloudFormation makes a new password, which PostgreSQL does not know. */
+function makeSecret(stack: Stack, id: string, username: string, description: string): Secret {
   return new Secret(stack, id, {
-    description: `Password of ${username} in PostgreSQL`,
+    description,
     generateSecretString: {
       secretStringTemplate: JSON.stringify({ username }),
       generateStringKey: "password",

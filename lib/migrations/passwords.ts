@@ -26,6 +26,11 @@ export async function credentialsIn(secretArn: string | undefined, version?: str
 
 export const newPassword = (): string => randomBytes(30).toString("base64url");
 
+/** Stores the current version of a secret that only trials use. */
+export async function storeForTrial(SecretId: string | undefined, credentials: Credentials): Promise<void> {
+  await client.send(new PutSecretValueCommand({ SecretId, SecretString: JSON.stringify(credentials) }));
+}
+
 /** Stores a pending version. When it is called again, the first one stays. */
 export async function storePending(SecretId: string, version: string, credentials: Credentials): Promise<void> {
   const SecretString = JSON.stringify(credentials);

@@ -3,55 +3,49 @@
 --
 -- A statement ends soon after its caller has stopped waiting (lib/retry.ts): an attempt of a read after 11 s, a change
 -- after 24 s, in which several attempts wait for each other. The Data API itself ends any statement after 45 s. The
--- statements of a transaction follow one another within milliseconds.
+-- statements of a transaction follow one another within milliseconds. Reads that take an edit lock write, by the
+-- functions that open a record. So `colophon_reader` is not read-only by default.
 --
 -- The Data API keeps sessions of its own, as many as there are calls at the same time. Even the smallest cluster has
--- 189 connections (1 ACU), so no role alone takes them all, and the database is busy long before.
-alter role colophon_public reset all;
+-- 189 connections (1 ACU), so no login alone takes them all, and the database is busy long before.
+--
+-- Each role has a second login, its clone, which has the role's rights and the same settings: passwords rotate in turn
+-- (functions/ops/rotate-password.ts). A clone cannot act as the role itself, so it cannot change the role's password.
+grant colophon_public to colophon_public_clone with inherit true, set false;
 
-alter role colophon_public set default_transaction_read_only = on;
+grant colophon_reader to colophon_reader_clone with inherit true, set false;
 
-alter role colophon_public set statement_timeout = '12s';
+grant colophon_editor to colophon_editor_clone with inherit true, set false;
 
-alter role colophon_public set idle_in_transaction_session_timeout = '10s';
-
-alter role colophon_public connection limit 150;
-
--- Reads that take an edit lock write, by the functions that open a record. So this role is not read-only by default.
-alter role colophon_reader reset all;
-
-alter role colophon_reader set statement_timeout = '12s';
-
-alter role colophon_reader set idle_in_transaction_session_timeout = '10s';
-
-alter role colophon_reader connection limit 75;
-
-alter role colophon_editor reset all;
-
-alter role colophon_editor set statement_timeout = '25s';
-
-alter role colophon_editor set idle_in_transaction_session_timeout = '10s';
-
-alter role colophon_editor connection limit 75;
-
-alter role colophon_operator reset all;
-
-alter role colophon_operator set statement_timeout = '45s';
-
-alter role colophon_operator set idle_in_transaction_session_timeout = '10s';
-
-alter role colophon_operator connection limit 30;
+grant colophon_operator to colophon_operator_clone with inherit true, set false;
 
 -- By default everybody may connect to a database and create temporary tables in it.
 do $$
   declare
-    service_roles text = 'colophon_public, colophon_reader, colophon_editor, colophon_operator';
-    service_role text;
+    role record;
+    login text;
   begin
-    execute format('revoke connect, temporary on database %I from public, %s', current_database(), service_roles);
-    execute format('grant connect on database %I to %s', current_database(), service_roles);
-    foreach service_role in array string_to_array(service_roles, ', ') loop
-      execute format('alter role %I in database %I reset all', service_role, current_database());
+    execute format('revoke connect, temporary on database %I from public', current_database());
+    for role in
+      select *
+      from (
+        values
+          ('colophon_public', 'on', '12s', 150),
+          ('colophon_reader', 'off', '12s', 75),
+          ('colophon_editor', 'off', '25s', 75),
+          ('colophon_operator', 'off', '45s', 30)
+      ) as settings (name, read_only, statement_timeout, connections)
+    loop
+      execute format('revoke connect, temporary on database %I from %I', current_database(), role.name);
+      execute format('grant connect on database %I to %I', current_database(), role.name);
+      foreach login in array array[role.name, role.name || '_clone'] loop
+        execute format('alter role %I reset all', login);
+        execute format('alter role %I in database %I reset all', login, current_database());
+        execute format('alter role %I set default_transaction_read_only = %s', login, role.read_only);
+        execute format('alter role %I set statement_timeout = %L', login, role.statement_timeout);
+        execute format('alter role %I set idle_in_transaction_session_timeout = %L', login, '10s');
+        execute format('alter role %I connection limit %s', login, role.connections);
+      end loop;
     end loop;
   end
 $$;

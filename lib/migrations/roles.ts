@@ -1,11 +1,13 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import sql, { raw } from "sql-template-tag";
 import { client, database, isTransient } from "../data-api/client.ts";
 import { isLoginRefused, sqlStateOf } from "../data-api/errors.ts";
+import { text } from "../data-api/read.ts";
 import type { Send } from "../data-api/transaction.ts";
 import { deadlineFromNow, retry } from "../retry.ts";
 import { withMigrationLock } from "./migration-lock.ts";
-import { type Credentials, credentialsIn, verifierOf } from "./passwords.ts";
+import { type Credentials, credentialsIn, storeForTrial, verifierOf } from "./passwords.ts";
 import settings from "./roles.sql";
 import { runScript } from "./script.ts";
 
@@ -37,6 +39,9 @@ type Role = (typeof roles)[number];
 
 export const roleNames: readonly string[] = roles.map(({ name }) => name);
 
+/** The two names by which a role logs in: its passwords rotate in turn, so that one of them always works. */
+const loginsOf = (name: string) => [name, `${name}_clone`] as const;
+
 /**
  * Creates missing roles, with the passwords that are in their secrets, and gives all of them their settings. Roles belong
  * to all databases of a server. So the password of a role that exists already may be in use by another service, and is
@@ -54,76 +59,123 @@ export async function makeRoles(setsPasswords: boolean): Promise<void> {
 }
 
 const insufficientPrivilege = "42501";
-const cannotMakeRoles = `The database's user may not make the roles ${roleNames.join(", ")}: give it \
+const cannotMakeRoles = `The database's user may not make the roles ${roleNames.flatMap(loginsOf).join(", ")}: give it \
 createrole, and if they are there already, all of them with admin option`;
 
-/** @returns the roles that existed before */
+/** @returns the roles whose secrets name a login that existed before */
 async function createRoles(send: Send): Promise<readonly Role[]> {
   const existing: Role[] = [];
   for (const role of roles) {
-    const [found] = await send(sql`select 1 from pg_roles where rolname = ${role.name}::text`);
-    if (found) existing.push(role);
-    else await send(raw(`create role ${role.name}`));
-    await lock(role, send);
-    if (!found) await writePassword(role, await credentialsOf(role), send);
+    const credentials = await credentialsOf(role);
+    for (const login of loginsOf(role.name)) {
+      const [found] = await send(sql`select 1 from pg_roles where rolname = ${login}::text`);
+      if (!found) await send(raw(`create role ${login}`));
+      await lock(login, send);
+      if (login !== credentials.username) continue;
+      if (found) existing.push(role);
+      else await writePassword(credentials, send);
+    }
   }
   await runScript({ path: "lib/migrations/roles.sql", text: settings }, send);
   return existing;
 }
 
-/** Locks a role, so that migrations of other databases of the server wait. */
-async function lock({ name, purpose }: Role, send: Send): Promise<void> {
-  await send(raw(`comment on role ${name} is '${purpose}'`));
+/** Locks a login, so that migrations of other databases of the server wait. */
+async function lock(login: string, send: Send): Promise<void> {
+  await send(raw(`comment on role ${login} is '${roleOf(login).purpose}'`));
 }
 
 async function checkPassword(role: Role, setsPasswords: boolean, send: Send): Promise<void> {
   const credentials = await credentialsOf(role);
-  if (await logsIn(role)) return;
-  if (!setsPasswords) throw new Error(otherPassword(role));
-  await lock(role, send);
-  await writePassword(role, credentials, send);
+  if (await logsIn(role.secret)) return;
+  if (!setsPasswords) throw new Error(otherPassword(credentials));
+  await lock(credentials.username, send);
+  await writePassword(credentials, send);
 }
 
-const otherPassword = ({ name }: Role) => `The role ${name} has another password than its secret. Roles belong to all \
-databases of a server, so another service may be using it. To set the secret's password nevertheless, invoke \
-ops-migrate with {"setPasswords": true}, or start the local service with --set-passwords`;
+const otherPassword = ({ username }: Credentials) => `The role ${username} has another password than its secret. Roles \
+belong to all databases of a server, so another service may be using it. To set the secret's password nevertheless, \
+invoke ops-migrate with {"setPasswords": true}, or start the local service with --set-passwords`;
 
-/** Whether a role can log in with its secret. The Data API tries: nothing else connects to the database. */
-async function logsIn({ secret }: Role): Promise<boolean> {
-  const command = new ExecuteStatementCommand({ ...database, secretArn: secret, sql: "select 1" });
+/**
+ * Who logs in with a secret; undefined if PostgreSQL refuses them. The Data API tries: nothing else connects to the
+ * database.
+ */
+async function logsIn(secretArn: string | undefined): Promise<string | undefined> {
+  const command = new ExecuteStatementCommand({ ...database, secretArn, sql: "select session_user::text" });
   const mayPass = (error: unknown) => isTransient(error) && !isLoginRefused(error);
   try {
-    await retry((options) => client.send(command, options), mayPass, deadlineFromNow());
-    return true;
+    const { records: [row = []] = [] } = await retry(
+      (options) => client.send(command, options),
+      mayPass,
+      deadlineFromNow(),
+    );
+    return text(row, 0);
   } catch (error) {
-    if (isLoginRefused(error)) return false;
+    if (isLoginRefused(error)) return undefined;
     throw error;
   }
 }
 
 /** The credentials in a role's secret. Another role gets no password, whatever a secret says. */
-async function credentialsOf({ name, secret }: Role): Promise<Credentials> {
-  const credentials = await credentialsIn(secret);
-  if (credentials.username !== name) throw new Error(noRole(credentials.username));
+async function credentialsOf(role: Role): Promise<Credentials> {
+  const credentials = await credentialsIn(role.secret);
+  if (roleOf(credentials.username) !== role) throw new Error(noRole(credentials.username));
   return credentials;
+}
+
+/** @throws when it is none of the service's logins */
+function roleOf(login: string): Role {
+  const role = roles.find(({ name }) => loginsOf(name).includes(login));
+  if (!role) throw new Error(noRole(login));
+  return role;
 }
 
 const noRole = (name: string) => `The service has no role ${name}`;
 
-async function writePassword({ name }: Role, { password }: Credentials, send: Send): Promise<void> {
-  await send(raw(`alter role ${name} login password '${verifierOf(password)}'`));
+async function writePassword({ username, password }: Credentials, send: Send): Promise<void> {
+  await send(raw(`alter role ${username} login password '${verifierOf(password)}'`));
+}
+
+/** The other one of the two logins of a role. */
+export function otherLogin(login: string): string {
+  const [first, second] = loginsOf(roleOf(login).name);
+  return login === first ? second : first;
 }
 
 /**
- * Gives a role a new password. No migration runs meanwhile, so none finds the role and its secret disagree.
- * @param store makes the password the current one of the secret
+ * Gives the login that is not in use a new password.
+ * @param inUse the credentials that functions log in with
+ * @throws when functions use this login, with another password
  */
-export async function changePassword(credentials: Credentials, store: () => Promise<void>): Promise<void> {
-  const role = roles.find(({ name }) => name === credentials.username);
-  if (!role) throw new Error(noRole(credentials.username));
+export async function setPassword(credentials: Credentials, inUse: Credentials): Promise<void> {
+  const { username, password } = credentials;
+  if (username !== otherLogin(inUse.username)) {
+    if (username === inUse.username && password === inUse.password) return;
+    throw new Error(`Functions log in as ${inUse.username}, so only ${otherLogin(inUse.username)} gets a new password`);
+  }
   await withMigrationLock(async (send) => {
-    await lock(role, send);
-    await writePassword(role, credentials, send);
-    await store();
+    await lock(username, send);
+    await writePassword(credentials, send);
   });
 }
+
+/**
+ * Tries a login before functions use it, by a secret for trials alone: the Data API accepts only a secret's current
+ * version. There is one trial at a time.
+ * @throws when it cannot log in
+ */
+export async function tryLogin(credentials: Credentials): Promise<void> {
+  await withMigrationLock(async () => {
+    await storeForTrial(process.env.DATABASE_TRIAL_SECRET_ARN, credentials);
+    const deadline = performance.now() + trialInMilliseconds;
+    while ((await logsIn(process.env.DATABASE_TRIAL_SECRET_ARN)) !== credentials.username) {
+      if (performance.now() > deadline) throw new Error(`${credentials.username} cannot log in with the new password`);
+      await sleep(trialPauseInMilliseconds);
+    }
+  });
+}
+
+/** AWS does not say how soon the Data API reads a secret anew. */
+const trialInMilliseconds = 5_000;
+const trialPauseInMilliseconds = 500;

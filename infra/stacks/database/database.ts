@@ -38,6 +38,8 @@ export interface FoundCluster extends Cluster {
 /** A cluster as its own stack refers to it. */
 export interface OwnCluster extends Cluster {
   readonly masterSecretArn: string;
+  /** The secret by which a rotation tries a login before functions use it. */
+  readonly trialSecretArn: string;
 }
 
 /**
@@ -101,10 +103,20 @@ const rotating = ["DescribeSecret", "PutSecretValue", "UpdateSecretVersionStage"
 export function ownResource(cluster: OwnCluster, { name }: Packaged): Resource {
   const { variables, policies } = resourceOf(cluster, cluster.masterSecretArn, true);
   const secrets = secretVariables(cluster.secretArns);
-  const actions = [reading, ...(name === "ops-rotate-password" ? rotating : [])];
+  const rotates = name === "ops-rotate-password";
+  const actions = [reading, ...(rotates ? rotating : [])];
+  const { trialSecretArn } = cluster;
+  const tryLogin = new PolicyStatement({
+    actions: [reading, "secretsmanager:PutSecretValue"],
+    resources: [trialSecretArn],
+  });
   return {
-    variables: { ...variables, ...secrets },
-    policies: { ...policies, SetPasswords: [new PolicyStatement({ actions, resources: Object.values(secrets) })] },
+    variables: { ...variables, ...secrets, DATABASE_TRIAL_SECRET_ARN: trialSecretArn },
+    policies: {
+      ...policies,
+      SetPasswords: [new PolicyStatement({ actions, resources: Object.values(secrets) })],
+      ...(rotates ? { TryLogin: [tryLogin] } : {}),
+    },
   };
 }
 

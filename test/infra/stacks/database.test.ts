@@ -155,11 +155,11 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     expect(Rules).toMatchObject([{ ExpirationInDays: given.trailRetentionDays, Status: "Enabled" }]);
   });
 
-  it("has a secret for each role that functions log in as, as the Data API wants it", () => {
+  it("has a secret for each role that functions log in as, as the Data API wants it, and one for trials", () => {
     const secrets = template.all("SecretsManager::Secret").map(({ Properties }) => Properties.GenerateSecretString);
 
     expect(secrets).toEqual(
-      ["colophon_public", "colophon_reader", "colophon_editor", "colophon_operator"].map((username) => ({
+      ["nobody", "colophon_public", "colophon_reader", "colophon_editor", "colophon_operator"].map((username) => ({
         SecretStringTemplate: JSON.stringify({ username }),
         GenerateStringKey: "password",
         PasswordLength: 40,

@@ -49,6 +49,7 @@ function rightsOf(template: Template, lambda: Resource): string[] {
       const secret = others[`DATABASE_${role.toUpperCase()}_SECRET_ARN`];
       return secret ? [[templateText(secret), `the ${role} secret`]] : [];
     }),
+    ...(others.DATABASE_TRIAL_SECRET_ARN ? [[templateText(others.DATABASE_TRIAL_SECRET_ARN), "the trial secret"]] : []),
     ...(IMAGE_BUCKET ? [[templateText(IMAGE_BUCKET).replace("}", ".Arn}"), "the bucket"]] : []),
     ...(IMAGE_DISTRIBUTION ? [[templateText(IMAGE_DISTRIBUTION), "the CDN"]] : []),
     ...template.all("SQS::Queue").map(({ id }) => [`\${${id}.Arn}`, "the queue"]),
@@ -81,7 +82,10 @@ const images = (folder: string, ...actions: string[]) => actions.map((each) => `
 const more: Readonly<Record<string, readonly string[]>> = {
   "ops-migrate": onSecrets("GetSecretValue"),
   "ops-migrate-on-deploy": onSecrets("GetSecretValue"),
-  "ops-rotate-password": onSecrets("GetSecretValue", "DescribeSecret", "PutSecretValue", "UpdateSecretVersionStage"),
+  "ops-rotate-password": [
+    ...onSecrets("GetSecretValue", "DescribeSecret", "PutSecretValue", "UpdateSecretVersionStage"),
+    ...["GetSecretValue", "PutSecretValue"].map((each) => `secretsmanager:${each} the trial secret`),
+  ],
 };
 
 /** What has no use for the database, and what it may do instead. */

@@ -9,7 +9,7 @@ import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/se
 import { type Invocation, type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { createOwnedDatabase } from "../../../infra/aws-local/postgres/database-owner.ts";
 import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
-import type { Secrets } from "../../../infra/aws-local/secrets-manager/secrets-manager.ts";
+import type { Credentials, Secrets } from "../../../infra/aws-local/secrets-manager/secrets-manager.ts";
 import { errorOf } from "../../../infra/aws-local/test/emulator.ts";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
 import { defaultName as owner } from "../../../infra/local/database.ts";
@@ -219,18 +219,24 @@ describe("The passwords of the roles", () => {
 });
 
 describe("ops-rotate-password", () => {
+  const steps = ["createSecret", "setSecret", "testSecret", "finishSecret"] as const;
   const step = (Step: string, ClientRequestToken: string, SecretId = secretArns.public): Promise<Invocation> =>
     lambda.invoke("ops-rotate-password", { Step, SecretId, ClientRequestToken });
+  const done = { result: {} };
 
-  const passwordNow = async (): Promise<string> => {
+  async function rotate(SecretId = secretArns.public): Promise<void> {
+    const version = randomUUID();
+    for (const each of steps) expect(await step(each, version, SecretId)).toEqual(done);
+  }
+
+  const secretNow = async (SecretId = secretArns.public): Promise<Credentials> => {
     const client = new SecretsManagerClient({ endpoint: dataApi.url, region: "eu-central-1", credentials: key });
-    const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: secretArns.public }));
-    return JSON.parse(`${SecretString}`).password;
+    const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId }));
+    return JSON.parse(`${SecretString}`);
   };
 
-  const logIn = (password: string) => {
-    const url = Object.assign(new URL(server.url), { username: "colophon_public", password, pathname: "/colophon" });
-    const sql = openDatabase(url.href, { max: 1 });
+  const logIn = (credentials: Credentials) => {
+    const sql = connect(credentials);
     return sql`select 1`.then(() => "in", String).finally(() => sql.end());
   };
 
@@ -241,73 +247,170 @@ describe("ops-rotate-password", () => {
 
   afterAll(close);
 
-  it("changes nothing before the last step", async () => {
-    const former = await passwordNow();
-    const version = randomUUID();
+  it("gives the login that is not in use a password, and then the secret that login", async () => {
+    const first = await secretNow();
+    await rotate();
+    const second = await secretNow();
+    expect([first.username, second.username]).toEqual(["colophon_public", "colophon_public_clone"]);
+    for (const each of [first, second]) expect(await logIn(each)).toBe("in");
+    expect(await whoIs(secretArns.public)).toBe("colophon_public_clone");
 
-    for (const each of ["createSecret", "setSecret", "testSecret"])
-      expect(await step(each, version)).toEqual({ result: {} });
+    await rotate();
 
-    expect(await passwordNow()).toBe(former);
-    expect(await logIn(former)).toBe("in");
-  });
-
-  it("gives a role another password, by which the Data API logs in from then on", async () => {
-    const former = await passwordNow();
-    const version = randomUUID();
-
-    for (const each of ["createSecret", "setSecret", "testSecret", "finishSecret"])
-      expect(await step(each, version)).toEqual({ result: {} });
-
-    expect(await logIn(former)).toMatch("password authentication failed");
-    expect(await logIn(await passwordNow())).toBe("in");
+    const third = await secretNow();
+    expect(third.username).toBe("colophon_public");
+    for (const each of [second, third]) expect(await logIn(each)).toBe("in");
+    expect(await logIn(first)).toMatch("password authentication failed");
     expect(await whoIs(secretArns.public)).toBe("colophon_public");
-    expect(await whoIs(secretArns.reader)).toBe("colophon_reader");
   });
 
-  it("may repeat every step", async () => {
+  it("fails no request, however often it runs", async () => {
+    const event = JSON.parse(await readFile(join(import.meta.dirname, "../../../events/publishers/list.json"), "utf8"));
+    let isOver = false;
+    dataApi.calls.length = 0;
+    const visits = [1, 2].map(async () => {
+      let visited = 0;
+      for (; !isOver; visited++)
+        expect(await lambda.invoke("publishers-list", event)).toMatchObject({ result: { statusCode: 200 } });
+      return visited;
+    });
+    try {
+      for (let rotation = 1; rotation <= 6; rotation++) await rotate();
+    } finally {
+      isOver = true;
+    }
+    const visited = (await Promise.all(visits)).reduce((sum, each) => sum + each);
+
+    // No call was sent again.
+    const sent = dataApi.calls.filter(({ sql }) => sql?.includes("from publishers"));
+    expect(sent.length).toBe(visited);
+    expect(visited).toBeGreaterThan(6);
+  });
+
+  it.each(steps)("leaves functions running when it ends after %s, and succeeds the next time", async (last) => {
+    const before = await secretNow();
     const version = randomUUID();
+    for (const each of steps.slice(0, steps.indexOf(last) + 1)) expect(await step(each, version)).toEqual(done);
 
-    for (const each of ["createSecret", "createSecret", "finishSecret", "finishSecret"])
-      expect(await step(each, version)).toEqual({ result: {} });
-
-    expect(await logIn(await passwordNow())).toBe("in");
+    expect(await logIn(before)).toBe("in");
+    expect(await whoIs(secretArns.public)).toBe((await secretNow()).username);
+    expect(await migrate()).toMatchObject(succeeded);
+    await rotate();
+    expect(await whoIs(secretArns.public)).toBe((await secretNow()).username);
   });
 
-  it("lets a migration wait that would find role and secret apart", async () => {
+  it.each([
+    ["setSecret", "CommitTransaction", undefined],
+    ["setSecret", "ExecuteStatement", "alter role"],
+    ["testSecret", "ExecuteStatement", "session_user"],
+  ] as const)("leaves functions running when %s fails in %s, and can be repeated", async (failing, operation, text) => {
+    const before = await secretNow();
+    const version = randomUUID();
+    for (const each of steps.slice(0, steps.indexOf(failing))) await step(each, version);
+    const refused = { kind: "error-after", status: 403, type: "AccessDeniedException" } as const;
+    dataApi.intercept((call) =>
+      call.operation === operation && (text === undefined || call.sql?.includes(text)) ? refused : undefined,
+    );
+
+    expect(await step(failing, version)).toMatchObject({ error: { errorType: "AccessDeniedException" } });
+
+    dataApi.intercept(undefined);
+    expect(await secretNow()).toEqual(before);
+    expect(await whoIs(secretArns.public)).toBe(before.username);
+    for (const each of steps) expect(await step(each, version)).toEqual(done);
+    expect(await whoIs(secretArns.public)).not.toBe(before.username);
+  });
+
+  it("keeps a login from functions that does not work", async () => {
+    const before = await secretNow();
     const version = randomUUID();
     await step("createSecret", version);
-    const committing = Promise.withResolvers<void>();
-    const mayCommit = Promise.withResolvers<void>();
-    dataApi.intercept(async ({ operation }) => {
-      if (operation !== "CommitTransaction") return undefined;
-      committing.resolve();
-      await mayCommit.promise;
-      return undefined;
+
+    expect(await step("testSecret", version)).toMatchObject({
+      error: { errorMessage: expect.stringMatching(/^colophon_public\w* cannot log in with the new password$/) },
     });
 
-    const rotation = step("finishSecret", version);
-    await committing.promise;
-    // The secret has the new password already, and PostgreSQL the old one.
-    const migration = migrate();
-    const waiting = () =>
-      connectAsSuperuser((sql) => sql`select 1 from pg_locks where locktype = 'advisory' and not granted`);
-    await expect.poll(waiting).toHaveLength(1);
-    dataApi.intercept(undefined);
-    mayCommit.resolve();
+    expect(await secretNow()).toEqual(before);
+    await rotate();
+  });
 
-    expect(await rotation).toEqual({ result: {} });
-    expect(await migration).toMatchObject(succeeded);
-    expect(await logIn(await passwordNow())).toBe("in");
+  it("tries two logins one after the other", async () => {
+    const versions = new Map([secretArns.reader, secretArns.editor].map((arn) => [arn, randomUUID()]));
+    for (const [arn, version] of versions)
+      for (const each of ["createSecret", "setSecret"]) expect(await step(each, version, arn)).toEqual(done);
+
+    const tried = await Promise.all([...versions].map(([arn, version]) => step("testSecret", version, arn)));
+
+    expect(tried).toEqual([done, done]);
+  });
+
+  it("may repeat every step, also after the last one", async () => {
+    const version = randomUUID();
+    for (const each of [...steps, ...steps]) expect(await step(each, version)).toEqual(done);
+    const after = await secretNow();
+    for (const each of steps) expect(await step(each, version)).toEqual(done);
+
+    expect(await secretNow()).toEqual(after);
+    expect(await logIn(after)).toBe("in");
+  });
+
+  it("never changes the password that functions use, whatever waits in the secret", async () => {
+    const version = randomUUID();
+    await step("createSecret", version);
+    await rotate();
+    const inUse = await secretNow();
+
+    expect(await step("setSecret", version)).toMatchObject({
+      error: {
+        errorMessage: expect.stringMatching(/^Functions log in as colophon_public\w*, so only colophon_public/),
+      },
+    });
+    expect(await logIn(inUse)).toBe("in");
+  });
+
+  it("gives a role's second login the rights and settings of the role, and no power over it", async () => {
+    await rotate(secretArns.reader);
+    const credentials = await secretNow(secretArns.reader);
+    expect(credentials.username).toBe("colophon_reader_clone");
+    const sql = connect(credentials);
+
+    expect(await sql`show statement_timeout`).toEqual([{ statement_timeout: "12s" }]);
+    expect(await sql`select username from users`).toEqual([]);
+    const refused = { code: "42501" };
+    await expect(sql`select digest from refresh_tokens`).rejects.toMatchObject(refused);
+    await expect(sql`set role colophon_reader`).rejects.toMatchObject(refused);
+    await expect(sql`alter role colophon_reader password 'stolen'`).rejects.toMatchObject(refused);
+    await expect(sql`grant colophon_reader to colophon_public`).rejects.toMatchObject(refused);
+    await sql.end();
+    const limits = await connectAsSuperuser(
+      (admin) => admin`
+        select replace(rolname, '_clone', '') as name, rolconnlimit, array(select unnest(rolconfig) order by 1) as settings
+        from pg_roles
+        where rolname like 'colophon\\_%'
+        order by rolname
+      `,
+    );
+    expect(limits).toHaveLength(8);
+    for (const each of [0, 2, 4, 6]) expect(limits[each]).toEqual(limits[each + 1]);
+  });
+
+  it("finds the second logins made by the first migration after an update", async () => {
+    await migrate({ setPasswords: true });
+    const { username } = await secretNow(secretArns.operator);
+    expect(username).toBe("colophon_operator");
+    await connectAsSuperuser((sql) => sql`drop role colophon_operator_clone`);
+    expect(await migrate()).toMatchObject(succeeded);
+
+    await rotate(secretArns.operator);
+
+    expect(await whoIs(secretArns.operator)).toBe("colophon_operator_clone");
+    expect(await lambda.invoke("ops-list-changes", {})).toMatchObject(succeeded);
+    expect(await migrate()).toMatchObject(succeeded);
   });
 
   it("fails for any other role's secret", async () => {
-    const version = randomUUID();
-    expect(await step("createSecret", version, secretArns.master)).toEqual({ result: {} });
-
-    expect(await step("finishSecret", version, secretArns.master)).toMatchObject({
+    expect(await step("createSecret", randomUUID(), secretArns.master)).toMatchObject({
       error: { errorMessage: "The service has no role colophon" },
     });
-    expect(await migrate()).toMatchObject(succeeded);
   });
 });
