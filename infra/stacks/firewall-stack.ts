@@ -56,7 +56,6 @@ export class FirewallStack extends Stack {
         resourceArn: arn,
         logDestinationConfigs: [log],
         loggingFilter: onlyBlocked,
-        redactedFields: [{ singleHeader: { Name: "cookie" } }],
       });
       new CfnOutput(construct, "Arn", { value: arn }).overrideLogicalId(name);
       return Fn.getStackOutput(this.stackName, name, this.region);
