@@ -56,9 +56,13 @@ const unreservedMin = 100;
 const reservedBy = (stage: StageSettings): number =>
   lists * (stage.streams.concurrent ?? 0) + publicRecords * (stage.publicRecords.concurrent ?? 0);
 
+/** The reserved concurrency of all functions of these stages. */
+export const reservedConcurrency = (stages: readonly StageSettings[]): number =>
+  stages.reduce((sum, each) => sum + reservedBy(each), 0);
+
 /** The account has room for what all stages reserve, and for all other functions. */
 export function checkConcurrency({ account: { concurrency = 0 }, stages }: Settings): Issue[] {
-  const reserved = stages.reduce((sum, each) => sum + reservedBy(each), 0);
+  const reserved = reservedConcurrency(stages);
   if (reserved === 0 || reserved + unreservedMin <= concurrency) return [];
   const message = `stages reserve ${reserved}, and ${unreservedMin} are for the rest: raise it, or set concurrent to null`;
   return [{ path: ["account", "concurrency"], message }];

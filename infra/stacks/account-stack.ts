@@ -4,6 +4,7 @@ import { CfnBudget } from "aws-cdk-lib/aws-budgets";
 import { Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { ManagedPolicy, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
+import { reservedConcurrency } from "../settings/checks.ts";
 import type { AccountSettings, Settings } from "../settings/schema.ts";
 import { Pipeline } from "./pipeline.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
@@ -13,7 +14,7 @@ export interface AccountStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: Settings;
 }
 
-/** The share of the account's concurrency at which the alarm fires. */
+/** The share of the unreserved concurrency at which the alarm fires. */
 const busyShare = 0.8;
 
 /**
@@ -34,23 +35,25 @@ export class AccountStack extends Stack {
     new CfnAccount(this, "Account", { cloudWatchRoleArn: role.roleArn });
     new CfnOutput(this, "LogRoleArn", { value: role.roleArn });
     const { account } = settings;
-    this.addConcurrencyAlarm(id, account);
+    this.addConcurrencyAlarm(id, settings);
     this.addBudget(account);
     if (account.pipeline) new Pipeline(this, "Pipeline", { ...account.pipeline, settings });
   }
 
-  private addConcurrencyAlarm(prefix: string, { concurrency, alarmRecipient: recipient }: AccountSettings): void {
+  private addConcurrencyAlarm(prefix: string, { account, stages }: Settings): void {
+    const { concurrency, alarmRecipient: recipient } = account;
     if (concurrency === undefined || recipient === undefined) return;
+    const reserved = reservedConcurrency(stages);
     new Alarms(this, "Alarms", { prefix, recipient }).add("at-concurrency", {
-      // Without dimensions the metric covers all functions of the account.
+      // What functions reserve, whether they run or not, and the executions of all others (Lambda, "Concurrency metrics").
       metric: new Metric({
         namespace: "AWS/Lambda",
-        metricName: "ConcurrentExecutions",
+        metricName: "ClaimedAccountConcurrency",
         statistic: Stats.MAXIMUM,
         period: Duration.minutes(1),
       }),
-      impact: `Lambda is about to throttle every function of the account: ${100 * busyShare} % of the account's ${concurrency} run at once. The dashboards show which.`,
-      threshold: busyShare * concurrency,
+      impact: `Lambda is about to throttle the panel and every other function without reserved concurrency: of the ${concurrency - reserved} that the stages do not reserve, ${100 * busyShare} % are in use. The dashboards show which functions run.`,
+      threshold: reserved + busyShare * (concurrency - reserved),
       evaluationPeriods: 3,
       datapointsToAlarm: 2,
     });
