@@ -1,6 +1,14 @@
 import { createHash } from "node:crypto";
 import { CfnDeletionPolicy, Duration, RemovalPolicy, type Stack } from "aws-cdk-lib";
-import { FlowLogDestination, type ISubnet, type IVpc, SubnetType, Vpc } from "aws-cdk-lib/aws-ec2";
+import {
+  FlowLogDestination,
+  type ISecurityGroup,
+  type ISubnet,
+  type IVpc,
+  SecurityGroup,
+  SubnetType,
+  Vpc,
+} from "aws-cdk-lib/aws-ec2";
 import { type IKey, Key } from "aws-cdk-lib/aws-kms";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import {
@@ -59,6 +67,7 @@ export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraClu
     ...(pausesAfterMinutes ? { serverlessV2AutoPauseDuration: Duration.minutes(pausesAfterMinutes) } : {}),
     vpc: network as IVpc,
     vpcSubnets: { subnetType: SubnetType.PRIVATE_ISOLATED },
+    securityGroups: [makeSecurityGroup(stack, network)],
     enableDataApi: true,
     // RDS manages the secret and rotates the password every seven days, without a function in the network.
     manageMasterUserPassword: true,
@@ -124,6 +133,14 @@ function makeNetwork(stack: Stack, { logRetentionDays }: DatabaseSettings): Vpc 
   network.addFlowLog("Flow", { destination: FlowLogDestination.toCloudWatchLogs(log) });
   return network;
 }
+
+/** Lets nobody in, and the database out to nobody. */
+const makeSecurityGroup = (stack: Stack, network: Vpc): ISecurityGroup =>
+  new SecurityGroup(stack, "NoTraffic", {
+    vpc: network as IVpc,
+    description: "No connections: the Data API needs none",
+    allowAllOutbound: false,
+  });
 
 /**
  * A customer managed key, from the start: a cluster cannot change its key, and snapshots under AWS's key cannot be

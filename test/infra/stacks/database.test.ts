@@ -221,7 +221,10 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     const ways = ["EC2::InternetGateway", "EC2::NatGateway", "EC2::Route", "EC2::EIP", "EC2::VPCEndpoint"];
     for (const type of ways) expect(template.all(type)).toEqual([]);
     expect(template.all("EC2::Subnet").map(({ Properties }) => Properties.MapPublicIpOnLaunch)).toEqual([false, false]);
-    expect(template.one("EC2::SecurityGroup").Properties).not.toHaveProperty("SecurityGroupIngress");
+    const { SecurityGroupIngress, SecurityGroupEgress } = template.one("EC2::SecurityGroup").Properties;
+    expect(SecurityGroupIngress).toBeUndefined();
+    // EC2 adds a rule that allows everything unless there is one; this one allows a kind of ping to nobody.
+    expect(SecurityGroupEgress).toMatchObject([{ CidrIp: "255.255.255.255/32", IpProtocol: "icmp" }]);
     expect(template.all("EC2::SecurityGroupIngress")).toEqual([]);
     expect(template.all("EC2::FlowLog")).toHaveLength(1);
   });
