@@ -1,10 +1,11 @@
-import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import { Duration } from "aws-cdk-lib";
 import { ReadWriteType, Trail } from "aws-cdk-lib/aws-cloudtrail";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
-import { BlockPublicAccess, Bucket, BucketEncryption, type IBucket } from "aws-cdk-lib/aws-s3";
+import { Bucket, type IBucket } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import { acknowledge } from "../shared/acknowledge.ts";
 import { type LogSettings, makeLog } from "../shared/log.ts";
+import { oldVersionsDays, privateBucketProps } from "../shared/log-bucket.ts";
 
 export interface OperatorsTrailProps extends LogSettings {
   readonly database: string;
@@ -22,18 +23,14 @@ export class OperatorsTrail extends Construct {
   constructor(scope: Construct, id: string, props: OperatorsTrailProps) {
     super(scope, id);
     const bucket = new Bucket(this, "Bucket", {
-      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
-      encryption: BucketEncryption.S3_MANAGED,
-      enforceSSL: true,
-      minimumTLSVersion: 1.2,
+      ...privateBucketProps(props.isProtected),
       versioned: true,
       lifecycleRules: [
         {
           expiration: Duration.days(props.retentionDays),
-          noncurrentVersionExpiration: Duration.days(props.retentionDays),
+          noncurrentVersionExpiration: Duration.days(oldVersionsDays),
         },
       ],
-      removalPolicy: props.isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
     acknowledge(bucket, {
       "AwsSolutions-S1":

@@ -14,7 +14,7 @@ import { Bucket, type IBucket } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
 import type { LogSettings } from "./log.ts";
-import { logBucket, privateBucketProps } from "./log-bucket.ts";
+import { logBucket, oldVersionsDays, privateBucketProps } from "./log-bucket.ts";
 
 export interface CdnBucketProps extends LogSettings {
   readonly domain: string;
@@ -26,9 +26,6 @@ export interface CdnBucketProps extends LogSettings {
   /** The ARN of the web ACL of a stage with a firewall. */
   readonly webAcl: string | undefined;
 }
-
-/** For how many days a deleted or replaced object can be restored. */
-const oldVersionsDays = 30;
 
 /** A bucket that only CloudFront may read, and the CloudFront distribution in front of it, with its own domain. */
 export class CdnBucket extends Construct {

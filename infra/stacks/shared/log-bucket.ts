@@ -4,6 +4,9 @@ import type { Construct } from "constructs";
 import { acknowledge } from "./acknowledge.ts";
 import type { LogSettings } from "./log.ts";
 
+/** For how many days a deleted, replaced or expired object of a versioned bucket can be restored. */
+export const oldVersionsDays = 30;
+
 /** The settings of every bucket: only policies give access, and only over TLS. */
 export const privateBucketProps = (isProtected: boolean) =>
   ({

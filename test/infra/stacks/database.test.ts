@@ -152,7 +152,13 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
       ),
     );
     const { Rules } = template.find(trail?.Properties.S3BucketName).Properties.LifecycleConfiguration;
-    expect(Rules).toMatchObject([{ ExpirationInDays: given.trailRetentionDays, Status: "Enabled" }]);
+    expect(Rules).toEqual([
+      {
+        ExpirationInDays: given.trailRetentionDays,
+        NoncurrentVersionExpiration: { NoncurrentDays: 30 },
+        Status: "Enabled",
+      },
+    ]);
   });
 
   it("has a secret for each role that functions log in as, as the Data API wants it, and one for trials", () => {
