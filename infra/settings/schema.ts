@@ -46,7 +46,7 @@ const accountSettings = z
     region,
     /** Lambda's limit of concurrent executions for the account and region (infra/README.md, "Concurrency"). */
     concurrency: z.int().min(10).optional(),
-    /** Who gets a mail when 80 % of what functions do not reserve of that limit are in use. */
+    /** Who gets a mail when 80 % of what functions leave unreserved is in use. */
     alarmRecipient: z.email().optional(),
     /** The account's budget. The recipient gets a mail at 80 %, at 100 %, and when the forecast is above 100 %. */
     budget: z.strictObject({ dollarsAMonth: z.number().positive(), recipient: z.email() }).optional(),

@@ -23,7 +23,12 @@ const busyShare = 0.8;
  */
 export class AccountStack extends Stack {
   constructor(scope: Construct, id: string, { settings, ...props }: AccountStackProps) {
-    super(scope, id, { ...props, description: "Colophon: what there is once in an account and region" });
+    super(scope, id, {
+      ...props,
+      description: "Colophon: what there is once in an account and region",
+      // Without the role below no API writes logs, and the alarms that read them would never fire.
+      terminationProtection: settings.stages.some(({ isProtected }) => isProtected),
+    });
     const role = new Role(this, "LogRole", {
       assumedBy: new ServicePrincipal("apigateway.amazonaws.com"),
       managedPolicies: [ManagedPolicy.fromAwsManagedPolicyName("service-role/AmazonAPIGatewayPushToCloudWatchLogs")],

@@ -56,6 +56,18 @@ describe("Templates", () => {
     expect(size).toBeLessThanOrEqual(300_000);
   });
 
+  it("of stacks that hold data, or what those need, cannot be deleted by mistake", async () => {
+    const { artifacts } = await manifestOf(synthesis);
+
+    expect(stacks.filter((each) => artifacts[each].properties.terminationProtection)).toEqual([
+      "colophon-account",
+      "colophon-prod-database",
+      "colophon-prod-backup",
+      "colophon-prod",
+      "colophon-prod-firewall",
+    ]);
+  });
+
   it.each(stacks)("name no machine: %s", (stack) => {
     expect(synthesis.template(stack).text).not.toContain(root);
   });
