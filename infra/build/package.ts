@@ -18,17 +18,18 @@ export interface Packaged extends BuiltFunction {
 }
 
 export interface PackagingOptions {
-  readonly outdir: string;
   /** Uses the sharp that an earlier run has installed, if any, and does not ask the npm registry. */
   readonly offline?: boolean;
 }
 
 /**
- * Builds every function and prepares its folder for the upload: sharp cannot be bundled, so its build for Lambda's
- * machines is copied beside the functions that load it. The first run needs the npm registry.
+ * Prepares the folder of every function for the upload: sharp cannot be bundled, so its build for Lambda's machines is
+ * copied beside the functions that load it. The first run needs the npm registry.
  */
-export async function packageFunctions({ outdir, offline = false }: PackagingOptions): Promise<Packaged[]> {
-  const built = await build({ outdir });
+export async function packageFunctions(
+  built: readonly BuiltFunction[],
+  { offline = false }: PackagingOptions = {},
+): Promise<Packaged[]> {
   const modules = offline ? await cachedSharp() : await installSharp();
   return await Promise.all(built.map((each) => assemble(each, modules)));
 }
@@ -114,7 +115,7 @@ const usage =
 
 if (import.meta.main) {
   await runCommand({ usage }, async () => {
-    const packaged = await packageFunctions({ outdir: join(root, "dist") });
+    const packaged = await packageFunctions(await build({ outdir: join(root, "dist") }));
     for (const { name } of packaged.filter(({ processesImages }) => processesImages))
       console.log(`${name} ships sharp`);
   });

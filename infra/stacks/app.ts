@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { buildOrReuse } from "../build/cached-build.ts";
 import { type Packaged, packageFunctions } from "../build/package.ts";
 import { runCommand } from "../command.ts";
 import type { Settings, StageSettings } from "../settings/schema.ts";
@@ -97,7 +98,7 @@ function makeFirewall(app: App, settings: StageSettings, account: string): Firew
 export async function synthesize(): Promise<string> {
   const root = join(import.meta.dirname, "../..");
   const outdir = join(root, "node_modules/.cache/colophon/synth");
-  const functions = await packageFunctions({ outdir, offline: true });
+  const functions = await packageFunctions(await buildOrReuse({ outdir }), { offline: true });
   const templates = process.env.CDK_OUTDIR ?? join(root, "cdk.out");
   makeApp(settings, functions, templates).synth();
   return templates;

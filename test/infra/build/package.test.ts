@@ -1,23 +1,16 @@
-import { mkdtemp, open, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Packaged, packageFunctions } from "../../../infra/build/package.ts";
+import { open, readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Packaged } from "../../../infra/build/package.ts";
+import { useSynthesis } from "../stacks/synthesis.ts";
 
 /** Offset and value of the machine in an ELF header: AArch64. */
 const machineOffset = 18;
 const aarch64 = 0xb7;
 
-let outdir: string;
-let packaged: Packaged[];
+const synthesis = useSynthesis();
 
-beforeAll(async () => {
-  outdir = await mkdtemp(join(import.meta.dirname, "../../../node_modules/.cache/colophon-package-"));
-  packaged = await packageFunctions({ outdir });
-});
-
-afterAll(() => rm(outdir, { recursive: true, force: true }));
-
-const filesOf = ({ endpointPath }: Packaged) => readdir(join(outdir, endpointPath), { recursive: true });
+const filesOf = ({ file }: Packaged) => readdir(dirname(file), { recursive: true });
 
 async function headerOf(file: string): Promise<Buffer> {
   const handle = await open(file);
@@ -30,14 +23,14 @@ async function headerOf(file: string): Promise<Buffer> {
 
 describe("The packages", () => {
   it("of image updates ship sharp, in the build for Lambda's arm64 and no other", async () => {
-    const shipping = packaged.filter(({ processesImages }) => processesImages);
+    const shipping = synthesis.functions.filter(({ processesImages }) => processesImages);
 
     expect(shipping.map(({ name }) => name)).toEqual(["admin-contributors-update-avatar", "admin-users-update-image"]);
     for (const each of shipping) {
       const native = (await filesOf(each)).filter((file) => /\.(node|so(\.[\d.]+)?)$/.test(file));
       expect(native).toHaveLength(2);
       for (const file of native) {
-        const header = await headerOf(join(outdir, each.endpointPath, file));
+        const header = await headerOf(join(dirname(each.file), file));
         expect(header.toString("latin1", 1, 4)).toBe("ELF");
         expect([file, header.readUInt16LE(machineOffset)]).toEqual([file, aarch64]);
       }
@@ -45,7 +38,7 @@ describe("The packages", () => {
   });
 
   it("of all others hold their bundle and its map, and not a byte of sharp", async () => {
-    for (const each of packaged.filter(({ processesImages }) => !processesImages)) {
+    for (const each of synthesis.functions.filter(({ processesImages }) => !processesImages)) {
       expect([each.name, ...(await filesOf(each)).sort()]).toEqual([each.name, "index.mjs", "index.mjs.map"]);
     }
   });
