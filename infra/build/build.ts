@@ -133,6 +133,12 @@ const fileService = new Set(
 const isTooLarge = (each: BuiltFunction) =>
   each.bytes > (fileService.has(each.endpointPath) ? fileServiceBytesMax : bytesMax);
 
+/** @throws when a bundle is too large, with the names of those */
+export function checkSizes(built: readonly BuiltFunction[]): void {
+  const tooLarge = built.filter(isTooLarge).map(({ name }) => name);
+  if (tooLarge.length > 0) throw new Error(`Over the size budget: ${tooLarge.join(", ")}`);
+}
+
 const usage = "npm run build\n  bundles every function to dist/, and fails when one is too large";
 
 if (import.meta.main) {
@@ -141,7 +147,6 @@ if (import.meta.main) {
     for (const { name, bytes, file } of built) {
       console.log(`${name.padEnd(36)} ${(bytes / 1000).toFixed(0).padStart(5)} kB  ${relative(root, file)}`);
     }
-    const tooLarge = built.filter(isTooLarge).map(({ name }) => name);
-    if (tooLarge.length > 0) throw new Error(`Over the size budget: ${tooLarge.join(", ")}`);
+    checkSizes(built);
   });
 }

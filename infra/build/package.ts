@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import lock from "../../package-lock.json" with { type: "json" };
 import { runCommand } from "../command.ts";
-import { type BuiltFunction, build } from "./build.ts";
+import { type BuiltFunction, build, checkSizes } from "./build.ts";
 
 export interface Packaged extends BuiltFunction {
   /** Whether it loads sharp, which is uploaded with it. */
@@ -111,11 +111,12 @@ function lockOfSharp(): object {
 }
 
 const usage =
-  "npm run package\n  bundles every function to dist/, with sharp for Lambda's arm64 beside the functions that need it";
+  "npm run package\n  builds as npm run build does, and puts sharp for Lambda's arm64 beside the functions that need it";
 
 if (import.meta.main) {
   await runCommand({ usage }, async () => {
     const packaged = await packageFunctions(await build({ outdir: join(root, "dist") }));
+    checkSizes(packaged);
     for (const { name } of packaged.filter(({ processesImages }) => processesImages))
       console.log(`${name} ships sharp`);
   });
