@@ -3,7 +3,7 @@ import { endpointPath, isCacheable, isPublic, methodsOf } from "../../lib/contra
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor, aPublisher, type Entry } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
-import { useStack } from "../support/stack.ts";
+import { startStack, useStack } from "../support/stack.ts";
 
 const stack = useStack();
 
@@ -182,5 +182,22 @@ describe("The tags of a contributor", () => {
     expect(await read()).toBe(`contributor-${one.id}`);
     await stack.sql`update contributors set public = true where id = ${hidden.id}`;
     expect((await read())?.split(",").sort()).toEqual([`contributor-${one.id}`, `contributor-${hidden.id}`].sort());
+  });
+});
+
+describe("A stage whose edge is told what has changed", () => {
+  it("lets shared caches keep answers for a day, and browsers for a minute", async () => {
+    process.env.SHARED_CACHE_SECONDS = "86400";
+    const { url, sql, close } = await startStack();
+    try {
+      const { slug } = await aPublisher(sql);
+      for (const path of ["/publishers?limit=1", `/publisher/slug/${slug}`]) {
+        const { headers } = await fetch(url + path);
+        expect(headers.get("Cache-Control")).toMatch(/^public, max-age=60, s-maxage=86400, /);
+      }
+    } finally {
+      delete process.env.SHARED_CACHE_SECONDS;
+      await close();
+    }
   });
 });

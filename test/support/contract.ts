@@ -37,13 +37,13 @@ function expectCounts(field: string, body: unknown): void {
 }
 
 const publicCaching = "public, max-age=60, s-maxage=600, stale-while-revalidate=60, stale-if-error=86400";
-/** At most fifty, of which nothing comes from a client: names and numbers of this service. */
-const cacheTags =
-  /^(?:(?:contributor|publisher)(?:s|-[1-9]\d*)|series)(?:,(?:(?:contributor|publisher)(?:s|-[1-9]\d*)|series)){0,49}$/;
+const cacheTag = String.raw`(?:contributor|publisher)(?:s|-[1-9]\d*)|series`;
+/** At most fifty, in which nothing comes from a client: names and numbers of this service. */
+const cacheTags = new RegExp(`^(?:${cacheTag})(?:,(?:${cacheTag})){0,49}$`);
 
 /**
- * Fails unless Content-Type, Cache-Control, Cache-Tag, ETag and Location are right, and 304 comes only from a cacheable endpoint.
- * Of lists only a page is cached, so its `limit` is needed.
+ * Fails unless Content-Type, Cache-Control, Cache-Tag, ETag and Location are right, and 304 comes only from a cacheable
+ * endpoint. Of lists only a page is cached, so its `limit` is needed.
  */
 export function expectHeaders(declaration: Declaration, status: number, headers: Headers, limit?: number): void {
   const { response } = declaration;
