@@ -125,7 +125,13 @@ describe("ops-tidy and the ledger", () => {
       const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
       log.mockRestore();
       expect(lines).toEqual([
-        { level: "info", time: expect.any(String), endpoint: "ops-tidy", ledgerBytesOfLastDay: expect.any(Number) },
+        {
+          level: "info",
+          time: expect.any(String),
+          endpoint: "ops-tidy",
+          requestId: expect.any(String),
+          ledgerBytesOfLastDay: expect.any(Number),
+        },
       ]);
       return lines[0].ledgerBytesOfLastDay;
     };
