@@ -9,6 +9,7 @@ import { startLambda } from "./lambda.ts";
 
 const key = newKey();
 let built: Awaited<ReturnType<typeof writeFunctions>>;
+let next: Awaited<ReturnType<typeof writeFunctions>>;
 let gateway: ApiGateway;
 
 beforeAll(async () => {
@@ -21,12 +22,15 @@ beforeAll(async () => {
   });
   const limited = { reservedConcurrency: 1 };
   const lambda = await startLambda({ ...built, settingsOf: (name) => (name === "ops-limited" ? limited : {}) });
-  gateway = await startApiGateway({ document: restApi({}), lambda, pages: [invokeApi(lambda, key)] });
+  next = await writeFunctions({ "ops/echo": "export const handler = async () => ({ version: 7 });" });
+  const versions = new Map([["7", await startLambda(next)]]);
+  gateway = await startApiGateway({ document: restApi({}), lambda, pages: [invokeApi(lambda, key, versions)] });
 });
 
 afterAll(async () => {
   await gateway.close();
   await built.remove();
+  await next.remove();
 });
 
 beforeEach(() => {
@@ -34,12 +38,13 @@ beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => {});
 });
 
-const pathOf = (name: string) => `/2015-03-31/functions/${name}/invocations`;
+const pathOf = (name: string, qualifier?: string) =>
+  `/2015-03-31/functions/${name}/invocations${qualifier ? `?Qualifier=${encodeURIComponent(qualifier)}` : ""}`;
 
-async function invoke(name: string, body: string | Buffer = "{}", headers = {}, signing = key) {
-  const url = new URL(gateway.url + pathOf(name));
+async function invoke(name: string, body: string | Buffer = "{}", headers = {}, signing = key, qualifier?: string) {
+  const url = new URL(gateway.url + pathOf(name, qualifier));
   const signature = await signRequest("lambda", signing, url, "POST", Buffer.from(body));
-  return await send(gateway.url, pathOf(name), {
+  return await send(gateway.url, pathOf(name, qualifier), {
     method: "POST",
     body,
     headers: { Host: url.host, ...signature, ...headers },
@@ -53,6 +58,17 @@ describe("Lambda's Invoke API", () => {
     expect({ status, json }).toEqual({ status: 200, json: { event: { days: 3 } } });
     expect(headers).not.toHaveProperty("x-amz-function-error");
     expect(headers["x-amz-executed-version"]).toBe("$LATEST");
+  });
+
+  it("runs the version that the qualifier names", async () => {
+    const versionOf = async (qualifier: string) => {
+      const { status, json, headers } = await invoke("ops-echo", "{}", {}, key, qualifier);
+      return [status, headers["x-amz-executed-version"], json];
+    };
+
+    expect(await versionOf("7")).toEqual([200, "7", { version: 7 }]);
+    expect(await versionOf("$LATEST")).toEqual([200, "$LATEST", { event: {} }]);
+    expect(await versionOf("8")).toEqual([404, undefined, { Type: "User", Message: "Function not found: ops-echo:8" }]);
   });
 
   it("answers 429 while all of the function's reserved concurrency is in use, but runs an event later", async () => {

@@ -4,7 +4,8 @@ import { type Key, signatureErrors, verifier } from "../http/signature.ts";
 import type { Lambda } from "./lambda.ts";
 import { RequestTooLarge, TooManyRequests } from "./refusals.ts";
 
-const invocations = /^\/2015-03-31\/functions\/([^/?]+)\/invocations(?:\?|$)/;
+const invocations = /^\/2015-03-31\/functions\/([^/?]+)\/invocations(?:\?(.*))?$/;
+const latest = "$LATEST";
 /** Higher than Lambda's own limits, which answer 413 with Lambda's message. */
 const bodyBytesMax = 64 * 1_048_576;
 
@@ -12,17 +13,27 @@ const bodyBytesMax = 64 * 1_048_576;
  * Lambda's own Invoke API, as `pages` of the gateway, so that the AWS CLI runs functions with `--endpoint-url` (Lambda API reference, "Invoke").
  * Requests must be signed, because operators' functions can be run by it. A request with an `Origin` header, which
  * browsers send for a web page, gets 403.
+ * @param versions runs the published versions of functions, by their qualifiers
  * @returns whether it has answered
  */
-export const invokeApi = (lambda: Lambda, key: Key) => {
+export const invokeApi = (lambda: Lambda, key: Key, versions: ReadonlyMap<string, Lambda> = new Map()) => {
   const signatureErrorOf = verifier("lambda", key);
+  const all = new Map([...versions, [latest, lambda]]);
   return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
-    const name = invocations.exec(request.url ?? "")?.[1];
+    const [, name, query] = invocations.exec(request.url ?? "") ?? [];
     if (name === undefined || request.method !== "POST") return false;
-    send(response, await handle(lambda, name, request, signatureErrorOf));
+    const version = new URLSearchParams(query).get("Qualifier") ?? latest;
+    send(response, await handle({ lambda: all.get(version), name, version }, request, signatureErrorOf));
     return true;
   };
 };
+
+interface Target {
+  /** Undefined if there is no such version. */
+  readonly lambda: Lambda | undefined;
+  readonly name: string;
+  readonly version: string;
+}
 
 function send(response: ServerResponse, { status, body, headers }: InvokeResponse): void {
   const text = body === undefined ? "" : JSON.stringify(body);
@@ -42,8 +53,7 @@ interface InvokeResponse {
 }
 
 async function handle(
-  lambda: Lambda,
-  name: string,
+  { lambda, name, version }: Target,
   request: IncomingMessage,
   signatureErrorOf: ReturnType<typeof verifier>,
 ): Promise<InvokeResponse> {
@@ -53,14 +63,17 @@ async function handle(
   if (!body) return errorResponse(413, "RequestTooLargeException", "Request must be smaller");
   const error = await signatureErrorOf(request, body);
   if (error) return errorResponse(403, ...signatureErrors("lambda")[error]);
-  if (!lambda.names.has(name)) return errorResponse(404, "ResourceNotFoundException", `Function not found: ${name}`);
+  if (!lambda?.names.has(name)) {
+    const qualified = version === latest ? name : `${name}:${version}`;
+    return errorResponse(404, "ResourceNotFoundException", `Function not found: ${qualified}`);
+  }
   const text = body.toString();
   const payload = parsePayload(text);
   if (!payload) return errorResponse(400, "InvalidRequestContentException", "Could not parse request body into json");
   const type = request.headers["x-amz-invocation-type"] ?? "RequestResponse";
   if (type === "DryRun") return { status: 204 };
   try {
-    if (type !== "Event") return resultResponse(await lambda.invoke(name, payload.event));
+    if (type !== "Event") return resultResponse(version, await lambda.invoke(name, payload.event));
     // Lambda accepts the event and reports no result; the runtime logs a failure.
     lambda.send(name, payload.event).catch(() => {});
     return { status: 202 };
@@ -84,8 +97,8 @@ const throttled = ({ name, message, reason }: TooManyRequests): InvokeResponse =
   headers: { "x-amzn-ErrorType": name },
 });
 
-function resultResponse(invocation: Awaited<ReturnType<Lambda["invoke"]>>): InvokeResponse {
-  const headers = { "X-Amz-Executed-Version": "$LATEST" };
+function resultResponse(version: string, invocation: Awaited<ReturnType<Lambda["invoke"]>>): InvokeResponse {
+  const headers = { "X-Amz-Executed-Version": version };
   return "error" in invocation
     ? { status: 200, body: invocation.error, headers: { ...headers, "X-Amz-Function-Error": "Unhandled" } }
     : { status: 200, body: invocation.result, headers };
