@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import * as z from "zod/mini";
-import { type Declaration, endpointPath, isPublic } from "../contract/declare.ts";
+import { endpointPath, isPublic } from "../contract/declare.ts";
 import { endpoints } from "../contract/endpoints.ts";
-import { responseSchema } from "../contract/response-schema.ts";
-import { messageOf } from "../http/errors.ts";
+import { expectedStatuses, problemOf } from "./expected-response.ts";
 
 /** A GET that a smoke test sends. */
 export interface SmokeRequest {
@@ -41,39 +39,13 @@ async function check(url: string, request: SmokeRequest, token: string | undefin
   const declaration = endpoints.find((each) => endpointPath(each) === request.endpoint);
   if (declaration?.method !== "GET") throw new TypeError(`There is no GET ${request.endpoint}`);
   const cookie = !isPublic(declaration) && token !== undefined ? { Cookie: `refreshToken=${token}` } : undefined;
-  const expected = expectedOf(declaration, cookie !== undefined);
+  const expected = expectedStatuses(declaration, cookie !== undefined);
   const { status, text, milliseconds, headers } = await get(url + request.target, {
     Accept: "application/json",
     ...cookie,
   });
-  const problem =
-    status === undefined
-      ? text
-      : expected.includes(status)
-        ? problemOf(declaration, status, text)
-        : `${status} ${text.slice(0, shownMax)}`;
+  const problem = status === undefined ? text : problemOf(declaration, { status, text }, expected);
   return { ...request, status, expected, milliseconds, problem, headers };
-}
-
-/** A stage may not have the requested record. */
-function expectedOf(declaration: Declaration, hasToken: boolean): readonly number[] {
-  if (!isPublic(declaration) && !hasToken) return [401];
-  return 404 in declaration.errors ? [200, 404] : [200];
-}
-
-const shownMax = 200;
-
-function problemOf(declaration: Declaration, status: number, text: string): string | undefined {
-  const schema =
-    status === 200
-      ? responseSchema(declaration)
-      : z.strictObject({ data: z.literal(messageOf(declaration, status)), code: z.literal(status) });
-  try {
-    const [issue] = z.safeParse(schema, JSON.parse(text)).error?.issues ?? [];
-    return issue && `not as declared: ${issue.path.join(".")} ${issue.message}`;
-  } catch {
-    return `no JSON: ${text.slice(0, shownMax)}`;
-  }
 }
 
 interface SmokeResponse {

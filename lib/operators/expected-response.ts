@@ -1,0 +1,31 @@
+import * as z from "zod/mini";
+import { type Declaration, isPublic } from "../contract/declare.ts";
+import { responseSchema } from "../contract/response-schema.ts";
+import { messageOf } from "../http/errors.ts";
+
+/** The statuses with which an endpoint may answer its sample. A stage may not have the requested record. */
+export function expectedStatuses(declaration: Declaration, hasSession: boolean): readonly number[] {
+  if (!isPublic(declaration) && !hasSession) return [401];
+  return 404 in declaration.errors ? [200, 404] : [200];
+}
+
+const shownMax = 200;
+
+/** What is wrong with a response, if anything. */
+export function problemOf(
+  declaration: Declaration,
+  { status, text }: { readonly status: number; readonly text: string },
+  expected: readonly number[],
+): string | undefined {
+  if (!expected.includes(status)) return `${status} ${text.slice(0, shownMax)}`;
+  const schema =
+    status === 200
+      ? responseSchema(declaration)
+      : z.strictObject({ data: z.literal(messageOf(declaration, status)), code: z.literal(status) });
+  try {
+    const [issue] = z.safeParse(schema, JSON.parse(text)).error?.issues ?? [];
+    return issue && `not as declared: ${issue.path.join(".")} ${issue.message}`;
+  } catch {
+    return `no JSON: ${text.slice(0, shownMax)}`;
+  }
+}

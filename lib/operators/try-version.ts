@@ -1,0 +1,72 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
+import { type Declaration, endpointPath, functionName, isPublic } from "../contract/declare.ts";
+import { endpoints } from "../contract/endpoints.ts";
+import { expectedStatuses, problemOf } from "./expected-response.ts";
+import { type LambdaResponse, lambdaResponse } from "./lambda-response.ts";
+
+/** `colophon-prod-` */
+const prefix = process.env.FUNCTION_PREFIX ?? "";
+
+/** A paused database takes up to a minute to resume, and a busy function is throttled. CodeDeploy waits for an hour. */
+const timeoutInMilliseconds = 5 * 60_000;
+
+/**
+ * Sends one version of an endpoint's function its sample event.
+ * @throws if it does not answer as declared
+ */
+export async function tryVersion(lambda: LambdaClient, name: string, version: number): Promise<void> {
+  const declaration = endpoints.find((each) => prefix + functionName(each) === name);
+  if (!declaration) throw new Error(`${name} serves no endpoint`);
+  const event = await eventFor(declaration);
+  const deadline = performance.now() + timeoutInMilliseconds;
+  for (;;) {
+    const response = await invoke(lambda, name, `${version}`, event, deadline);
+    const pause = 1_000 * Number(response.headers["Retry-After"]);
+    const shouldRetry = response.status === 503 && pause > 0 && performance.now() + pause < deadline;
+    if (shouldRetry) {
+      await sleep(pause);
+      continue;
+    }
+    const problem = problemOf(declaration, response, expectedStatuses(declaration, false));
+    if (problem !== undefined) throw new Error(problem);
+    return;
+  }
+}
+
+/** A sample in events/, as API Gateway would send it. */
+interface Sample {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * The sample, without a session. So administrative endpoints must answer 401: a GET after the database has been asked,
+ * since it gets a token that nobody has; what changes something at once, since it gets none.
+ */
+async function eventFor(declaration: Declaration): Promise<Sample> {
+  // The build puts all samples into the bundle.
+  const sample: { default: Sample } = await import(`../../events/${endpointPath(declaration)}.json`, {
+    with: { type: "json" },
+  });
+  const { Cookie: _, ...headers } = sample.default.headers;
+  const unknown = declaration.method === "GET" && !isPublic(declaration);
+  return { ...sample.default, headers: { ...headers, ...(unknown && { Cookie: `refreshToken=${randomUUID()}` }) } };
+}
+
+async function invoke(
+  lambda: LambdaClient,
+  name: string,
+  version: string,
+  event: Sample,
+  deadline: number,
+): Promise<LambdaResponse> {
+  const { Payload, FunctionError, ExecutedVersion } = await lambda.send(
+    new InvokeCommand({ FunctionName: name, Qualifier: version, Payload: JSON.stringify(event) }),
+    { abortSignal: AbortSignal.timeout(Math.ceil(Math.max(0, deadline - performance.now()))) },
+  );
+  if (ExecutedVersion !== version) throw new Error(`Lambda ran version ${ExecutedVersion} instead of ${version}`);
+  if (!Payload) throw new Error("Lambda returned nothing");
+  if (FunctionError) throw new Error(`${FunctionError}: ${Payload.transformToString()}`);
+  return lambdaResponse(Payload);
+}

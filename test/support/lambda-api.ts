@@ -1,0 +1,127 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+
+export interface FakeVersion {
+  readonly Version: string;
+  readonly Description: string;
+  /** ISO 8601. */
+  readonly LastModified: string;
+}
+
+export interface FakeAlias {
+  FunctionVersion: string;
+  RoutingConfig?: { AdditionalVersionWeights?: Record<string, number> };
+}
+
+export interface FakeFunction {
+  versions: FakeVersion[];
+  /** Undefined if the function has no alias `live`. */
+  live: FakeAlias | undefined;
+}
+
+/** The part of Lambda that knows functions, versions and aliases, as an HTTP handler for the real SDK. */
+export interface LambdaApi {
+  /** By their names. */
+  readonly functions: Map<string, FakeFunction>;
+  /** What was changed, oldest first: `UpdateAlias colophon-prod-session 7`. */
+  readonly changes: string[];
+  /** Errors by function, with which the next change of it is answered. */
+  readonly failures: Map<string, { readonly status: number; readonly type: string }>;
+  /** Returns whether it has answered. */
+  answer(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
+}
+
+const account = "123456789012";
+const pageLength = 3;
+
+/** Lists come in pages, and a version of an alias cannot be deleted (Lambda API Reference). */
+export function makeLambdaApi(): LambdaApi {
+  const functions = new Map<string, FakeFunction>();
+  const changes: string[] = [];
+  const failures: LambdaApi["failures"] = new Map();
+
+  const page = (field: string, items: readonly object[], marker: string | null): Reply => {
+    const from = Number(marker ?? 0);
+    const rest = from + pageLength < items.length ? { NextMarker: `${from + pageLength}` } : {};
+    return { status: 200, body: { [field]: items.slice(from, from + pageLength), ...rest } };
+  };
+
+  const refusalOf = (name: string): Reply | undefined => {
+    const failure = failures.get(name);
+    failures.delete(name);
+    return failure && error(failure.status, failure.type);
+  };
+
+  const updateAlias = (name: string, alias: FakeAlias, given: FakeAlias): Reply => {
+    const refusal = refusalOf(name);
+    if (refusal) return refusal;
+    changes.push(`UpdateAlias ${name} ${given.FunctionVersion}`);
+    // What the request leaves out stays.
+    Object.assign(alias, given);
+    return { status: 200, body: { Name: "live", ...alias } };
+  };
+
+  const deleteVersion = (name: string, { versions, live }: FakeFunction, version: string): Reply => {
+    if (live && numbersOf(live).includes(version)) return error(409, "ResourceConflictException");
+    versions.splice(0, versions.length, ...versions.filter(({ Version }) => Version !== version));
+    changes.push(`DeleteFunction ${name} ${version}`);
+    return { status: 204 };
+  };
+
+  const replyTo = async (request: IncomingMessage): Promise<Reply | undefined> => {
+    const { pathname, searchParams } = new URL(request.url ?? "", "http://localhost");
+    const marker = searchParams.get("Marker");
+    const [, name = "", rest = ""] = /^\/2015-03-31\/functions\/([^/]*)(\/.*)?$/.exec(pathname) ?? [];
+    const call = `${request.method} ${rest}`;
+    const arnOf = (each: string) => `arn:aws:lambda:eu-central-1:${account}:function:${each}`;
+    if (name === "" && call === "GET ") {
+      const all = [...functions.keys()].map((each) => ({ FunctionName: each, FunctionArn: arnOf(each) }));
+      return page("Functions", all, marker);
+    }
+    const found = functions.get(name);
+    if (call.endsWith("/invocations")) return undefined;
+    if (!found) return error(404, "ResourceNotFoundException");
+    const { versions, live } = found;
+    if (call === "GET /versions") return page("Versions", [{ Version: "$LATEST" }, ...versions], marker);
+    if (call === "GET /aliases") return page("Aliases", live ? [{ Name: "live", ...live }] : [], marker);
+    if (rest === "/aliases/live") {
+      if (!live) return error(404, "ResourceNotFoundException");
+      if (request.method === "GET") return { status: 200, body: { Name: "live", ...live } };
+      return updateAlias(name, live, JSON.parse(await text(request)));
+    }
+    const version = searchParams.get("Qualifier");
+    if (call === "DELETE " && version) return deleteVersion(name, found, version);
+    return error(400, "InvalidParameterValueException");
+  };
+
+  return {
+    functions,
+    changes,
+    failures,
+    async answer(request, response) {
+      const reply = await replyTo(request);
+      if (!reply) return false;
+      const { status, body, headers } = reply;
+      response.writeHead(status, { "Content-Type": "application/json", ...headers });
+      response.end(body && JSON.stringify(body));
+      return true;
+    },
+  };
+}
+
+interface Reply {
+  readonly status: number;
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const error = (status: number, type: string): Reply => ({
+  status,
+  body: { Type: "User", Message: `${type} by the test` },
+  headers: { "x-amzn-ErrorType": type },
+});
+
+const numbersOf = ({ FunctionVersion, RoutingConfig }: FakeAlias): string[] => [
+  FunctionVersion,
+  ...Object.keys(RoutingConfig?.AdditionalVersionWeights ?? {}),
+];
