@@ -27,6 +27,8 @@ export interface ApiStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly snapshot?: string | undefined;
   readonly endpoints: readonly Declaration[];
   readonly packages: readonly Packaged[];
+  /** Releases shift all traffic at once, whatever the alarms say. */
+  readonly isUrgent?: boolean;
   /** The firewall before its distributions, if it has one. */
   readonly firewall?: EdgeFirewall | undefined;
 }
@@ -34,7 +36,7 @@ export interface ApiStackProps extends Pick<StackProps, "env" | "tags"> {
 /** The API of a stage: its routes, a Lambda function for each, alarms and dashboard. Stages may share a database. */
 export class ApiStack extends Stack {
   constructor(scope: Construct, id: string, props: ApiStackProps) {
-    const { settings, snapshot, endpoints, packages, firewall, ...stackProps } = props;
+    const { settings, snapshot, endpoints, packages, firewall, isUrgent = false, ...stackProps } = props;
     super(scope, id, {
       ...stackProps,
       description: `Colophon: the API of stage ${settings.name}`,
@@ -57,12 +59,16 @@ export class ApiStack extends Stack {
       : undefined;
     const functions = new StageFunctions(this, { settings, packages, cluster, prefix, log, images });
     const endpointFunctions = functions.endpoints(endpoints);
-    const release = settings.releasesGradually
-      ? new GradualRelease(this, "Release", { alarms: failures, snapshot })
-      : undefined;
-    const targets = new Map(
-      [...endpointFunctions].map(([name, { lambda }]) => [name, (release?.of(lambda) ?? lambda) as IFunction]),
-    );
+    const targets: ReadonlyMap<string, IFunction> = settings.releasesGradually
+      ? new GradualRelease(this, "Release", {
+          prefix,
+          functions: endpointFunctions,
+          alarms: failures,
+          snapshot,
+          isUrgent,
+          makeVerification: (resource) => functions.verification(resource),
+        }).aliases
+      : new Map([...endpointFunctions].map(([name, { lambda }]) => [name, lambda]));
     const { api, accessLog } = new ColophonApi(this, "Rest", { prefix, endpoints, settings, targets });
     const host = `${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
     const { stageName, stageArn } = api.deploymentStage;

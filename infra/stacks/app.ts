@@ -40,6 +40,7 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
   // The command line adds context and metadata of its own; without them every synthesis gives the same templates.
   const app = new App({ outdir, analyticsReporting: false, treeMetadata: false, context: features });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app, { verbose: true }));
+  const isUrgent = isUrgentIn(app);
   const env = { account: settings.account.id, region: settings.account.region };
   const account = new AccountStack(app, "colophon-account", { env, tags: tagsOf({}), settings });
   for (const each of settings.databases) {
@@ -64,6 +65,7 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
         snapshot: each.snapshot,
         endpoints,
         packages: functions,
+        isUrgent,
         firewall: firewall?.acls,
       });
       if (firewall) api.addStackDependency(firewall);
@@ -81,6 +83,13 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
     }
   }
   return app;
+}
+
+/** `npm run deploy -- -c urgent=true` */
+function isUrgentIn(app: App): boolean {
+  const urgent: unknown = app.node.tryGetContext("urgent");
+  if (urgent === undefined || urgent === "true") return urgent === "true";
+  throw new Error(`urgent=${urgent}: only urgent=true is understood`);
 }
 
 function makeFirewall(app: App, settings: StageSettings, account: string): FirewallStack | undefined {

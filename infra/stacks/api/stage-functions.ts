@@ -10,6 +10,7 @@ import { sharedCacheSeconds } from "../edge/edge.ts";
 import { ScheduledFunction } from "../shared/scheduled-function.ts";
 import {
   bufferedTimeout,
+  longTimeout,
   publicRecordTimeout,
   type Resource,
   ServiceFunction,
@@ -92,6 +93,16 @@ export class StageFunctions {
       resources: [databaseResource(this.#props.cluster, packaged)],
       every: Duration.days(1),
       payload: { days: this.#props.settings.changesRetentionDays },
+    });
+  }
+
+  /** CodeDeploy's hook for the new versions of the endpoints' functions. */
+  verification(resource: Resource): ServiceFunction {
+    return new ServiceFunction(this.#stack, "Verification", {
+      ...this.#common(this.find("ops-verify-release")),
+      description: "Tries new versions of functions before they get traffic",
+      resources: [resource],
+      timeout: longTimeout,
     });
   }
 

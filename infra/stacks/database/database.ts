@@ -10,6 +10,7 @@ import {
   secretVariables,
 } from "../../build/database-role.ts";
 import type { Packaged } from "../../build/package.ts";
+import { wildcardFinding } from "../shared/acknowledge.ts";
 import type { Resource } from "../shared/service-function.ts";
 
 /** The database's name within the cluster. */
@@ -130,13 +131,9 @@ function resourceOf(cluster: Cluster | FoundCluster, secretArn: string, usesTran
         new PolicyStatement({ actions: [reading], resources: [secretArn] }),
       ],
     },
-    reasons: "arnsOfAll" in cluster ? { [finding(arns)]: patternReason } : {},
+    reasons: "arnsOfAll" in cluster ? { [wildcardFinding(arns)]: patternReason } : {},
   };
 }
-
-/** The id that cdk-nag gives a finding. */
-const finding = (arn: string) =>
-  `AwsSolutions-IAM5[Resource::${arn.replace(/\$\{Token\[AWS\.(\w+)\.\d+\]\}/g, "<AWS::$1>")}]`;
 
 const patternReason =
   "A cluster restored from a backup has another name. During a gradual release functions use both clusters, and no other cluster has this prefix.";

@@ -5,3 +5,7 @@ import type { IConstruct } from "constructs";
 export function acknowledge(construct: IConstruct, reasons: Readonly<Record<string, string>>): void {
   for (const [id, reason] of Object.entries(reasons)) Validations.of(construct).acknowledge({ id, reason });
 }
+
+/** The id of cdk-nag's finding that an ARN has a wildcard. Tokens of the CDK become their names. */
+export const wildcardFinding = (arn: string): string =>
+  `AwsSolutions-IAM5[Resource::${arn.replace(/\$\{Token\[AWS\.(\w+)\.\d+\]\}/g, "<AWS::$1>")}]`;

@@ -53,10 +53,14 @@ function rightsOf(template: Template, lambda: Resource): string[] {
     ...(IMAGE_BUCKET ? [[templateText(IMAGE_BUCKET).replace("}", ".Arn}"), "the bucket"]] : []),
     ...(IMAGE_DISTRIBUTION ? [[templateText(IMAGE_DISTRIBUTION), "the CDN"]] : []),
     ...template.all("SQS::Queue").map(({ id }) => [`\${${id}.Arn}`, "the queue"]),
+    ...template.all("CodeDeploy::Application").map(({ id }) => [`\${${id}}`, "the application"]),
   ] as const;
   return rightsIn({ Statement: role.Properties.Policies.flatMap((each: Properties) => each.PolicyDocument.Statement) })
     .map(({ action, resource }) => {
-      const named = resource.replace(/^arn:.*:cloudfront:.*:distribution\//, "");
+      const named = resource.replace(
+        /^arn:.*:cloudfront:.*:distribution\/|^arn:.*:(?:codedeploy|lambda):[^:]*:\d+:/,
+        "",
+      );
       return `${action} ${words.reduce((text, [name, word]) => text.replace(name ?? "", word ?? ""), named)}`;
     })
     .sort();
@@ -88,9 +92,26 @@ const more: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+/** The functions behind aliases, whose versions are tried and deleted. */
+const released = settings.stages
+  .filter(({ releasesGradually }) => releasesGradually)
+  .flatMap(({ name, uploads }) =>
+    endpoints
+      .filter(({ needsFileService }) => uploads || !needsFileService)
+      .map((each) => `function:colophon-${name}-${functionName(each)}:*`),
+  );
+
 /** What has no use for the database, and what it may do instead. */
 const without: Readonly<Record<string, readonly string[]>> = {
   "ops-smoke": [],
+  "ops-verify-release": [
+    "codedeploy:GetApplicationRevision application:the application",
+    ...["GetDeployment", "PutLifecycleEventHookExecutionStatus"].map(
+      (each) => `codedeploy:${each} deploymentgroup:the application/*`,
+    ),
+    ...["DeleteFunction", "InvokeFunction"].flatMap((each) => released.map((all) => `lambda:${each} ${all}`)),
+    ...["ListAliases", "ListVersionsByFunction"].map((each) => `lambda:${each} function:colophon-prod-*`),
+  ],
   "ops-invalidate-images": [
     "cloudfront:CreateInvalidation the CDN",
     ...["DeleteMessage", "GetQueueAttributes", "ReceiveMessage"].map((each) => `sqs:${each} the queue`),
@@ -134,7 +155,7 @@ describe.each(stacks)("Of the stack %s", (stack) => {
       }),
     ];
     for (const { action, resource } of documents.flatMap(rightsIn)) {
-      expect(resource).not.toMatch(/^\*|:\*$/);
+      expect(resource.replace(/:function:colophon-[a-z-]+:\*$/, ":all-versions")).not.toMatch(/^\*|:\*$/);
       expect(action).not.toContain("*");
     }
   });
@@ -211,8 +232,8 @@ describe("Every function that needs a variable", () => {
     for (const stack of stacks) {
       // Without it whoever deletes a record leaves its image to the stage that has the bucket.
       const ours = uploadStacks.has(stack)
-        ? /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|IMAGE_\w+)$/
-        : /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|IMAGE_BASE_URL)$/;
+        ? /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|FUNCTION_PREFIX|IMAGE_\w+)$/
+        : /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|FUNCTION_PREFIX|IMAGE_BASE_URL)$/;
       for (const { Properties } of synthesis.template(stack).all("Lambda::Function")) {
         const packaged = synthesis.functions.find(({ name }) => {
           return Properties.FunctionName.endsWith(`-${name}`);

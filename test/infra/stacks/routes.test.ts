@@ -55,6 +55,7 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
       "ops-tidy",
       ...(uploads ? ["ops-invalidate-images", "ops-remove-images"] : []),
       ...(stage.smoke ? ["ops-smoke"] : []),
+      ...(stage.releasesGradually ? ["ops-verify-release"] : []),
     ];
     expect(template.all("Lambda::Function").map(byName).sort()).toEqual(
       names.map((each) => `colophon-${name}-${each}`).sort(),
@@ -168,34 +169,6 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
       stage.domain !== undefined,
     );
     expect(template.all("CodeDeploy::DeploymentGroup")).toHaveLength(stage.releasesGradually ? served.length : 0);
-  });
-});
-
-describe("A stage with gradual releases", () => {
-  it("calls functions by an alias, whose traffic goes back when answers fail", () => {
-    const template = synthesis.template("colophon-prod");
-    const served = Object.values<Properties>(documentOf(template).paths)
-      .flatMap((each) => Object.values<Properties>(each))
-      .map((each) => each["x-amazon-apigateway-integration"])
-      .filter(({ type }) => type === "aws_proxy");
-    for (const { uri } of served) {
-      const alias = template.find({ Ref: /(?<=functions\/\$\{)\w+(?=\}\/)/.exec(uri)?.[0] });
-      const { ApplicationName, DeploymentGroupName } = alias.UpdatePolicy?.CodeDeployLambdaAliasUpdate ?? {};
-      const group = template.find(DeploymentGroupName).Properties;
-      const alarms = group.AlarmConfiguration.Alarms;
-
-      expect(alias.Type).toBe("AWS::Lambda::Alias");
-      expect(template.find(alias.Properties.FunctionVersion).Type).toBe("AWS::Lambda::Version");
-      expect(group.ApplicationName).toEqual(ApplicationName);
-      expect(alarms.map(({ Name }: Resource["Properties"]) => template.find(Name).Properties.AlarmName)).toEqual([
-        "colophon-prod-failing-answers",
-        "colophon-prod-three-failures",
-      ]);
-      expect(group.AutoRollbackConfiguration).toEqual({
-        Enabled: true,
-        Events: ["DEPLOYMENT_FAILURE", "DEPLOYMENT_STOP_ON_ALARM"],
-      });
-    }
   });
 });
 

@@ -53,7 +53,7 @@ describe("Templates", () => {
 
     // CloudFormation takes 500 resources and a megabyte.
     expect(resources.length).toBeLessThanOrEqual(300);
-    expect(size).toBeLessThanOrEqual(300_000);
+    expect(size).toBeLessThanOrEqual(400_000);
   });
 
   it("of stacks that hold data, or what those need, cannot be deleted by mistake", async () => {
