@@ -10,5 +10,8 @@ export const hasBrowser = executable !== undefined || process.env.COLOPHON_BROWS
 /** A headless Chromium, in a private window. */
 export async function startBrowser(): Promise<Browser> {
   if (executable === undefined) throw new Error("Chromium is missing: apt-get install chromium");
-  return await chromium.launch({ executablePath: executable, args: ["--no-sandbox"] });
+  return await chromium.launch({
+    executablePath: executable,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-software-rasterizer", "--no-zygote"],
+  });
 }
