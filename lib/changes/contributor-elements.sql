@@ -1,85 +1,124 @@
 -- Each function edits elements of a contributor, and returns what the ledger needs in order to undo that, by the names
--- of the request: the ids of added elements, removed elements as they were, and the former fields of modified ones.
+-- of the request: the ids of added elements, removed elements as they were, and the former fields of modified ones. A
+-- statement runs only if it has something to do, since it runs triggers even if it touches no row.
 
-create function edit_aliases(target bigint, added json, removed bigint[]) returns jsonb language sql as $$
-  with deleted as (
-    delete from contributor_aliases where id = any(removed) returning id, name
-  ), inserted as (
-    insert into contributor_aliases (contributor_id, name)
-    select target, json_array_elements_text(added)
-    returning id
-  )
-  select jsonb_strip_nulls(jsonb_build_object(
-    'added_aliases', (select jsonb_agg(id order by id) from inserted),
-    'removed_aliases', (select jsonb_agg(to_jsonb(deleted) order by id) from deleted)
-  ))
+create function edit_aliases(target bigint, added json, removed bigint[]) returns jsonb language plpgsql as $$
+  declare
+    changed jsonb = '{}';
+  begin
+    if removed <> '{}' then
+      with deleted as (
+        delete from contributor_aliases where id = any(removed) returning id, name
+      )
+      select changed || jsonb_build_object('removed_aliases', jsonb_agg(to_jsonb(deleted) order by id)) into changed
+      from deleted;
+    end if;
+    if json_array_length(added) > 0 then
+      with inserted as (
+        insert into contributor_aliases (contributor_id, name)
+        select target, json_array_elements_text(added)
+        returning id
+      )
+      select changed || jsonb_build_object('added_aliases', jsonb_agg(id order by id)) into changed from inserted;
+    end if;
+    return changed;
+  end
 $$;
 
 -- An element that is both modified and removed is removed.
 create function edit_descriptions(target bigint, added json, removed bigint[], modified json) returns jsonb
-  language sql as $$
-  with deleted as (
-    delete from contributor_descriptions where id = any(removed) returning id, language, description, source
-  ), updated as (
-    update contributor_descriptions as current
-    set
-      description = coalesce(input.description, current.description),
-      language = coalesce(input.language, current.language),
-      source = coalesce(input.source, current.source)
-    from json_populate_recordset(cast(null as contributor_descriptions), modified) as input
-    where current.id = input.id and input.id <> all(removed)
-    returning
-      old.id,
-      nullif(old.description, new.description) as description,
-      nullif(old.language, new.language) as language,
-      nullif(old.source, new.source) as source
-  ), inserted as (
-    insert into contributor_descriptions (contributor_id, description, language, source)
-    select target, description, language, source
-    from json_populate_recordset(cast(null as contributor_descriptions), added)
-    returning id
-  )
-  select jsonb_strip_nulls(jsonb_build_object(
-    'added_descriptions', (select jsonb_agg(id order by id) from inserted),
-    'removed_descriptions', (select jsonb_agg(to_jsonb(deleted) order by id) from deleted),
-    'modified_descriptions', (
-      select jsonb_agg(to_jsonb(updated) order by id)
+  language plpgsql as $$
+  declare
+    changed jsonb = '{}';
+  begin
+    if removed <> '{}' then
+      with deleted as (
+        delete from contributor_descriptions where id = any(removed) returning id, language, description, source
+      )
+      select changed || jsonb_build_object('removed_descriptions', jsonb_agg(to_jsonb(deleted) order by id))
+      into changed
+      from deleted;
+    end if;
+    if json_array_length(modified) > 0 then
+      with updated as (
+        update contributor_descriptions as current
+        set
+          description = coalesce(input.description, current.description),
+          language = coalesce(input.language, current.language),
+          source = coalesce(input.source, current.source)
+        from json_populate_recordset(cast(null as contributor_descriptions), modified) as input
+        where current.id = input.id
+        returning
+          old.id,
+          nullif(old.description, new.description) as description,
+          nullif(old.language, new.language) as language,
+          nullif(old.source, new.source) as source
+      )
+      select
+        changed || jsonb_strip_nulls(jsonb_build_object(
+          'modified_descriptions', jsonb_agg(to_jsonb(updated) order by id)
+        ))
+      into changed
       from updated
-      where num_nonnulls(description, language, source) > 0
-    )
-  ))
+      where num_nonnulls(description, language, source) > 0;
+    end if;
+    if json_array_length(added) > 0 then
+      with inserted as (
+        insert into contributor_descriptions (contributor_id, description, language, source)
+        select target, description, language, source
+        from json_populate_recordset(cast(null as contributor_descriptions), added)
+        returning id
+      )
+      select changed || jsonb_build_object('added_descriptions', jsonb_agg(id order by id)) into changed from inserted;
+    end if;
+    return changed;
+  end
 $$;
 
 create function edit_relations(target bigint, added json, removed bigint[], modified json) returns jsonb
-  language sql as $$
-  with deleted as (
-    delete from contributor_relations where id = any(removed) returning id, relation_id, relation_type
-  ), updated as (
-    update contributor_relations as current
-    set
-      relation_id = coalesce(input.relation_id, current.relation_id),
-      relation_type = coalesce(input.relation_type, current.relation_type)
-    from json_populate_recordset(cast(null as contributor_relations), modified) as input
-    where current.id = input.id and input.id <> all(removed)
-    returning
-      old.id,
-      nullif(old.relation_id, new.relation_id) as relation_id,
-      nullif(old.relation_type, new.relation_type) as relation_type
-  ), inserted as (
-    insert into contributor_relations (contributor_id, relation_id, relation_type)
-    select target, relation_id, relation_type
-    from json_populate_recordset(cast(null as contributor_relations), added)
-    returning id
-  )
-  select jsonb_strip_nulls(jsonb_build_object(
-    'added_relations', (select jsonb_agg(id order by id) from inserted),
-    'removed_relations', (select jsonb_agg(to_jsonb(deleted) order by id) from deleted),
-    'modified_relations', (
-      select jsonb_agg(to_jsonb(updated) order by id)
+  language plpgsql as $$
+  declare
+    changed jsonb = '{}';
+  begin
+    if removed <> '{}' then
+      with deleted as (
+        delete from contributor_relations where id = any(removed) returning id, relation_id, relation_type
+      )
+      select changed || jsonb_build_object('removed_relations', jsonb_agg(to_jsonb(deleted) order by id)) into changed
+      from deleted;
+    end if;
+    if json_array_length(modified) > 0 then
+      with updated as (
+        update contributor_relations as current
+        set
+          relation_id = coalesce(input.relation_id, current.relation_id),
+          relation_type = coalesce(input.relation_type, current.relation_type)
+        from json_populate_recordset(cast(null as contributor_relations), modified) as input
+        where current.id = input.id
+        returning
+          old.id,
+          nullif(old.relation_id, new.relation_id) as relation_id,
+          nullif(old.relation_type, new.relation_type) as relation_type
+      )
+      select
+        changed || jsonb_strip_nulls(jsonb_build_object(
+          'modified_relations', jsonb_agg(to_jsonb(updated) order by id)
+        ))
+      into changed
       from updated
-      where num_nonnulls(relation_id, relation_type) > 0
-    )
-  ))
+      where num_nonnulls(relation_id, relation_type) > 0;
+    end if;
+    if json_array_length(added) > 0 then
+      with inserted as (
+        insert into contributor_relations (contributor_id, relation_id, relation_type)
+        select target, relation_id, relation_type
+        from json_populate_recordset(cast(null as contributor_relations), added)
+        returning id
+      )
+      select changed || jsonb_build_object('added_relations', jsonb_agg(id order by id)) into changed from inserted;
+    end if;
+    return changed;
+  end
 $$;
 
 -- Replaces the links, if the request has some. Returns the former ones in their order; a number stands for a link that

@@ -26,10 +26,10 @@ create function has_invalid_relation(relations json, target bigint) returns bool
 $$;
 
 -- The fields that an edit replaces, and the version.
-create function editable_fields(target bigint) returns json language sql stable as $$
+create function editable_fields(fields contributors) returns json language sql immutable as $$
   select row_to_json(contributor)
   from (
-    select first_name, last_name, gender, type, public, version from contributors where id = target
+    select fields.first_name, fields.last_name, fields.gender, fields.type, fields.public, fields.version
   ) as contributor
 $$;
 
@@ -48,8 +48,10 @@ create function edit_contributor(request request, caller caller) returns outcome
     changed jsonb;
   begin
     select * into fields from contributors where id = target for no key update;
+    if found then
+      before = editable_fields(fields);
+    end if;
     fields = json_populate_record(fields, input);
-    before = editable_fields(target);
     error = record_error(request, before);
     if error.status is not null then
       return error;
@@ -82,23 +84,25 @@ create function edit_contributor(request request, caller caller) returns outcome
       end if;
     end if;
 
-    update contributors
-    set
-      first_name = fields.first_name,
-      last_name = fields.last_name,
-      gender = fields.gender,
-      type = fields.type,
-      public = fields.public
-    where id = target;
-    changed = replaced(before, editable_fields(target))
+    changed = replaced(before, editable_fields(fields))
       || edit_aliases(target, input -> 'added_aliases', removed_aliases)
       || edit_descriptions(
         target, input -> 'added_descriptions', removed_descriptions, input -> 'modified_descriptions'
       )
       || edit_relations(target, input -> 'added_relations', removed_relations, input -> 'modified_relations')
       || edit_links(target, input -> 'links');
+    if changed <> '{}' then
+      update contributors
+      set
+        first_name = fields.first_name,
+        last_name = fields.last_name,
+        gender = fields.gender,
+        type = fields.type,
+        public = fields.public,
+        version = version + 1
+      where id = target;
+    end if;
     delete from contributor_locks where contributor_id = target and holder_id = caller.id;
-    update contributors set version = version + 1 where id = target and changed <> '{}';
     return edited(request, caller, changed);
   end
 $$;

@@ -31,11 +31,14 @@ create function image_error(request request, caller caller, before json) returns
   end
 $$;
 
-create function set_image(request request, image_key text) returns void language sql as $$
-  update users set image = image_key, version = version + 1
-  where id = request.target and request.input ->> 'owner' = 'users';
-  update contributors set image = image_key, version = version + 1
-  where id = request.target and request.input ->> 'owner' = 'contributors';
+create function set_image(request request, image_key text) returns void language plpgsql as $$
+  begin
+    if request.input ->> 'owner' = 'users' then
+      update users set image = image_key, version = version + 1 where id = request.target;
+    else
+      update contributors set image = image_key, version = version + 1 where id = request.target;
+    end if;
+  end
 $$;
 
 -- Lists the former image of a record for removal, if it had one. Returns its key.
