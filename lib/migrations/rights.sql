@@ -98,6 +98,7 @@ grant select, insert, update (paths, last_at) on invalidations to colophon_opera
 -- The editor reads no table, and no role writes another one: changes are made by the functions of a release, with the
 -- rights of the owner. By default everybody may call functions.
 revoke all on function
+  add_stale_tags(text[]),
   assign_slug(),
   containing(text),
   forget_role_tally(),
@@ -109,6 +110,16 @@ revoke all on function
   name_key(text),
   pass_on_sort_keys(),
   slug_exists(text, text),
+  tag_contributor_elements(),
+  tag_contributor_relations(),
+  tag_contributor_series(),
+  tag_contributors(),
+  tag_everything(),
+  tag_publisher_elements(),
+  tag_publisher_relations(),
+  tag_publisher_series(),
+  tag_publishers(),
+  tag_series(),
   take_sort_keys(),
   tally_contributors(),
   tally_role_users(),

@@ -22,6 +22,7 @@ import publisherSearch from "./0021-publisher-search.sql";
 import seriesAliasKeys from "./0022-series-alias-keys.sql";
 import seriesSearch from "./0023-series-search.sql";
 import staleTags from "./0024-stale-tags.sql";
+import tagChanges from "./0025-tag-changes.sql";
 import invalidations from "./0026-invalidations.sql";
 
 export interface Migration {
@@ -59,5 +60,6 @@ export const migrations: readonly Migration[] = [
   { name: "0022-series-alias-keys", text: seriesAliasKeys },
   { name: "0023-series-search", text: seriesSearch },
   { name: "0024-stale-tags", text: staleTags },
+  { name: "0025-tag-changes", text: tagChanges },
   { name: "0026-invalidations", text: invalidations },
 ];

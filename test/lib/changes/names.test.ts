@@ -80,22 +80,28 @@ it("All tables, columns and functions that database functions name exist, in bra
     for (const { name, text, parameters, transitions } of functions) {
       const tree = parsePlPgSQLSync(text);
       const rows = transitions.filter((each) => /^(new|old)$/.test(each.name));
-      for (const table of transitions.filter((each) => !rows.includes(each)))
-        await sql.query(
-          `drop table if exists pg_temp.${table.name}; create temp table ${table.name} (like ${table.type})`,
-        );
       const known = new Map([...variablesOf(tree), ...rows, ...parameters].map((each) => [each.name, each.type]));
       const list = [...known].map(([variable, type]) => `"${variable}" ${type}`).join();
-      for (const statement of statementsOf(tree)) {
-        count++;
-        // In pg_temp no statement finds it instead of the function itself.
-        const definition = `create or replace function pg_temp.${name}(${list}) returns void language sql as $check$ ${statement} $check$`;
-        await sql`savepoint statement`;
-        await sql.query(definition).catch(async (error) => {
-          problems.push(`${name}: ${error.message} in ${statement}`);
-          await sql`rollback to savepoint statement`;
-        });
+      const statements = statementsOf(tree);
+      count += statements.length;
+      // A trigger's function may have statements for some of its tables only.
+      const failures = new Map<string, string>();
+      const tables = new Set(transitions.filter((each) => !rows.includes(each)).map(({ type }) => type));
+      for (const [index, table] of [...(tables.size === 0 ? [undefined] : tables)].entries()) {
+        for (const { name } of transitions.filter(({ type }) => type === table))
+          await sql.query(`drop table if exists pg_temp.${name}; create temp table ${name} (like ${table})`);
+        for (const statement of statements.filter((each) => index === 0 || failures.has(each))) {
+          // In pg_temp no statement finds it instead of the function itself.
+          const definition = `create or replace function pg_temp.${name}(${list}) returns void language sql as $check$ ${statement} $check$`;
+          await sql`savepoint statement`;
+          failures.delete(statement);
+          await sql.query(definition).catch(async (error) => {
+            failures.set(statement, `${name}: ${error.message} in ${statement}`);
+            await sql`rollback to savepoint statement`;
+          });
+        }
       }
+      problems.push(...failures.values());
     }
   });
 

@@ -187,9 +187,13 @@ describe("Of the functions", () => {
       select distinct (select setting from unnest(proconfig) as setting where setting like 'search_path=%') as path
       from pg_proc
       where prosecdef and pronamespace <> 'pg_catalog'::regnamespace
+      order by path
     `;
 
-    expect(paths).toEqual([{ path: `search_path=${schema}, public, pg_temp` }]);
+    expect(paths).toEqual([
+      { path: `search_path=${schema}, public, pg_temp` },
+      { path: "search_path=public, pg_temp" },
+    ]);
   });
 });
 
