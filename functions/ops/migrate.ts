@@ -13,17 +13,21 @@ const payload = z.looseObject({
   refuseEmpty: z._default(z.boolean(), false),
 });
 
+/** A call of a slow migration may last for 45 s, and the steps after the migrations take a moment. */
+const reserveInMilliseconds = 60_000;
+
 /**
  * Brings the database up to date: roles, tables, the functions of this release, rights, and the permissions that the
- * service needs. Safe to run at any time. `setPasswords` sets the password of a role that cannot log in with its secret,
+ * service needs. Safe to run at any time. If a slow migration takes longer than the function may, it fails, and the next
+ * run goes on watching. `setPasswords` sets the password of a role that cannot log in with its secret, and
  * `closeOtherDatabases` is for a server that has no other service: nobody but their owner may connect to them. With
  * `refuseEmpty` it changes nothing in a database that no migration has reached.
  */
-export const handler = operatorFunction("ops/migrate", payload, async (input, { change }) => {
+export const handler = operatorFunction("ops/migrate", payload, async (input, { change, deadline }) => {
   if (input.refuseEmpty) await refuseEmptyDatabase();
   await makeRoles(input.setPasswords);
   if (input.closeOtherDatabases) await closeOtherDatabases();
-  const applied = await migrate(migrations);
+  const applied = await migrate(migrations, deadline - reserveInMilliseconds);
   await install(scripts, Object.values(callableFunctions).flat());
   await grantRights(callableFunctions);
   await change("restore_permissions", permissions);

@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { loadModule, parsePlPgSQLSync, parseSync } from "libpg-query";
+import { slowMark } from "../../lib/migrations/slow.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -24,7 +25,44 @@ export function problemsOf(path: string, text: string): string[] {
     const code = line.replace(/--.*/, (comment) => comment.replaceAll(/[A-Z]/g, "x"));
     return rules.flatMap(({ problem, pattern }) => (pattern.test(code) ? [`${path}:${index + 1}: ${problem}`] : []));
   });
-  return [...(isMigration ? [] : lines), ...syntaxErrorsOf(path, text)];
+  return [
+    ...(isMigration ? [] : lines),
+    ...syntaxErrorsOf(path, text),
+    ...(isMigration ? slowProblemsOf(path, text) : []),
+  ];
+}
+
+/** What a slow migration may be: a run that has ended unheard is repeated (lib/migrations/slow.ts). */
+const repeatable: Readonly<Record<string, (statement: Node) => unknown>> = {
+  "create index concurrently if not exists name": ({ IndexStmt: index }) =>
+    index?.concurrent && index.if_not_exists && /^\w+$/.test(index.idxname),
+  "drop index concurrently if exists": ({ DropStmt: drop }) => drop?.concurrent && drop.missing_ok,
+  "alter table validate constraint": ({ AlterTableStmt: alter }) =>
+    alter?.cmds.length === 1 && alter.cmds[0].AlterTableCmd.subtype === "AT_ValidateConstraint",
+};
+
+function slowProblemsOf(path: string, text: string): string[] {
+  const isSlow = slowMark.test(text);
+  const statements = parsed(text);
+  if (!isSlow && statements.some((each) => each.IndexStmt?.concurrent || each.DropStmt?.concurrent))
+    return [`${path}: "concurrently" without a first line such as "-- slow: 2 hours"`];
+  if (!isSlow) return /^-- slow\b/m.test(text) ? [`${path}: the first line is not as "-- slow: 2 hours"`] : [];
+  const [statement, ...others] = statements;
+  const isRepeatable = statement && Object.values(repeatable).some((is) => is(statement));
+  if (isRepeatable && others.length === 0) return [];
+  return [`${path}: a slow migration is one statement of these: ${Object.keys(repeatable).join(", ")}`];
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the parser's types are those of another version of PostgreSQL
+type Node = Readonly<Record<string, any>>;
+
+/** The statements of a text; none if its syntax is wrong. */
+function parsed(text: string): Node[] {
+  try {
+    return parseSync(text).stmts?.map(({ stmt }: { stmt?: Node }) => stmt ?? {}) ?? [];
+  } catch {
+    return [];
+  }
 }
 
 function syntaxErrorsOf(path: string, text: string): string[] {

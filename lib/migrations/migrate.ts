@@ -5,24 +5,27 @@ import { release } from "../data-api/release.ts";
 import type { Send } from "../data-api/transaction.ts";
 import { withMigrationLock } from "./migration-lock.ts";
 import { runScript, type Script } from "./script.ts";
+import { applySlowly, limitOf, StillRunning } from "./slow.ts";
 import type { Migration } from "./tables/all.ts";
 
 /**
- * Applies the missing migrations, each in one transaction with its row in the table of migrations. Of two runs at once
- * the second waits for the first, and then has nothing to do.
+ * Applies the missing migrations, each in one transaction with its row in the table of migrations, or slowly (slow.ts).
+ * Of two runs at once the second waits for the first, and then has nothing to do.
+ * @param endBy until when slow ones are watched, by `performance.now()`
  * @returns the names of those applied now
  * @throws when an applied migration has been changed since, or when one fails; the message names the file
+ * @throws {StillRunning} when a slow one has not ended in time
  */
-export async function migrate(migrations: readonly Migration[]): Promise<string[]> {
+export async function migrate(migrations: readonly Migration[], endBy = Number.POSITIVE_INFINITY): Promise<string[]> {
   await withMigrationLock(createTable);
   const applied: string[] = [];
   for (const migration of migrations) {
     try {
-      if (await withMigrationLock((send) => apply(migration, send))) applied.push(migration.name);
+      if (await apply(migration, endBy)) applied.push(migration.name);
     } catch (error) {
-      throw new Error(`Migration ${migration.name} failed: ${error instanceof Error ? error.message : error}`, {
-        cause: error,
-      });
+      const message = error instanceof Error ? error.message : error;
+      if (error instanceof StillRunning) throw new StillRunning(`Migration ${migration.name} ${message}`);
+      throw new Error(`Migration ${migration.name} failed: ${message}`, { cause: error });
     }
   }
   return applied;
@@ -48,19 +51,36 @@ async function createTable(send: Send): Promise<void> {
   `);
 }
 
-async function apply(migration: Migration, send: Send): Promise<boolean> {
-  const checksum = createHash("sha256").update(migration.text).digest("hex");
-  const [applied] = await send(sql`select checksum from migrations where name = ${migration.name}::text`);
-  if (applied) {
-    if (text(applied, 0) !== checksum) throw new Error("the file was changed after it had been applied");
-    return false;
-  }
-  // A statement that waits for a lock blocks all later ones. So it rather fails, and the deployment is tried again.
-  await send(sql`set local lock_timeout = '3s'`);
-  await runScript({ path: `lib/migrations/tables/${migration.name}.sql`, text: migration.text }, send);
-  await send(sql`insert into migrations (name, checksum) values (${migration.name}::text, ${checksum}::text)`);
-  return true;
+/** @returns whether it was applied now */
+async function apply(migration: Migration, endBy: number): Promise<boolean> {
+  const script = { path: `lib/migrations/tables/${migration.name}.sql`, text: migration.text };
+  const limitInMilliseconds = limitOf(migration.text);
+  const isApplied = (send: Send) => hasRow(migration, send);
+  const record = (send: Send) => insertRow(migration, send);
+  if (limitInMilliseconds !== undefined)
+    return await applySlowly({ script, limitInMilliseconds, isApplied, record }, endBy);
+  return await withMigrationLock(async (send) => {
+    if (await isApplied(send)) return false;
+    // A statement that waits for a lock blocks all later ones. So it rather fails, and the deployment is tried again.
+    await send(sql`set local lock_timeout = '3s'`);
+    await runScript(script, send);
+    await record(send);
+    return true;
+  });
 }
+
+async function hasRow(migration: Migration, send: Send): Promise<boolean> {
+  const [row] = await send(sql`select checksum from migrations where name = ${migration.name}::text`);
+  if (row && text(row, 0) !== checksumOf(migration)) throw new Error("the file was changed after it had been applied");
+  return row !== undefined;
+}
+
+async function insertRow(migration: Migration, send: Send): Promise<void> {
+  const { name } = migration;
+  await send(sql`insert into migrations (name, checksum) values (${name}::text, ${checksumOf(migration)}::text)`);
+}
+
+const checksumOf = ({ text }: Migration) => createHash("sha256").update(text).digest("hex");
 
 /**
  * Installs the database functions of this release, unless they are installed already. They have their own schema, so

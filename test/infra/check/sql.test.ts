@@ -21,3 +21,36 @@ it.each([
 it("The check finds nothing in a function as it should be", () => {
   expect(problemsOf("lib/changes/f.sql", functionWith("perform 1; -- NOT here"))).toEqual([]);
 });
+
+const migration = "lib/migrations/tables/9999-index.sql";
+
+it.each([
+  "create index concurrently if not exists users_slug on users (slug);",
+  "create unique index concurrently if not exists users_slug on users (slug)\n  where slug <> '';",
+  "drop index concurrently if exists users_slug;",
+  "alter table users validate constraint users_slug_check;",
+])("The check lets a slow migration be one statement that can be repeated: %s", (statement) => {
+  expect(problemsOf(migration, `-- slow: 2 hours\n-- Why.\n${statement}\n`)).toEqual([]);
+});
+
+it.each([
+  [
+    "cannot be repeated",
+    "-- slow: 2 hours\ncreate index concurrently users_slug on users (slug);\n",
+    /one statement of/,
+  ],
+  ["has no name", "-- slow: 2 hours\ncreate index concurrently on users (slug);\n", /one statement of/],
+  ["locks the table", "-- slow: 2 hours\ncreate index if not exists users_slug on users (slug);\n", /one statement of/],
+  ["is another one", "-- slow: 2 hours\nupdate users set slug = slug;\n", /one statement of/],
+  [
+    "has a second statement",
+    `-- slow: 1 hour\n${"drop index concurrently if exists a;\n\n".repeat(2)}`,
+    /one statement/,
+  ],
+  ["has no statement", "-- slow: 1 hour\n", /one statement/],
+  ["has another mark", "-- slow\ndrop index concurrently if exists a;\n", /"concurrently" without/],
+  ["is not marked", "drop index concurrently if exists a;\n", /"concurrently" without/],
+  ["is marked elsewhere", "-- Why.\n-- slow: 1 hour\nselect 1;\n", /the first line/],
+])("The check refuses a slow migration that %s", (_, text, expected) => {
+  expect(problemsOf(migration, text).join("\n")).toMatch(expected);
+});

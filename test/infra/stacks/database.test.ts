@@ -67,7 +67,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     expect(template.find(cluster.DBClusterParameterGroupName).Properties).toMatchObject({
       Family: "aurora-postgresql18",
       Parameters: {
-        statement_timeout: "45000",
+        statement_timeout: "0",
         log_min_duration_statement: "500",
         log_lock_waits: "1",
         log_error_verbosity: "terse",
