@@ -30,18 +30,21 @@ do $$
       select *
       from (
         values
-          ('colophon_public', 'on', '12s', 150),
-          ('colophon_reader', 'off', '12s', 75),
-          ('colophon_editor', 'off', '25s', 75),
-          ('colophon_operator', 'off', '45s', 30)
-      ) as settings (name, read_only, statement_timeout, connections)
+          ('colophon_public', true, '12s', 150),
+          ('colophon_reader', false, '12s', 75),
+          ('colophon_editor', false, '25s', 75),
+          ('colophon_operator', false, '45s', 30)
+      ) as settings (name, is_read_only, statement_timeout, connections)
     loop
       execute format('revoke connect, temporary on database %I from %I', current_database(), role.name);
       execute format('grant connect on database %I to %I', current_database(), role.name);
       foreach login in array array[role.name, role.name || '_clone'] loop
         execute format('alter role %I reset all', login);
         execute format('alter role %I in database %I reset all', login, current_database());
-        execute format('alter role %I set default_transaction_read_only = %s', login, role.read_only);
+        -- `off` would hide what an operator sets for the whole database.
+        if role.is_read_only then
+          execute format('alter role %I set default_transaction_read_only = on', login);
+        end if;
         execute format('alter role %I set statement_timeout = %L', login, role.statement_timeout);
         execute format('alter role %I set idle_in_transaction_session_timeout = %L', login, '10s');
         execute format('alter role %I connection limit %s', login, role.connections);
