@@ -6,6 +6,7 @@ export interface FakeVersion {
   readonly Description: string;
   /** ISO 8601. */
   readonly LastModified: string;
+  readonly Environment?: { readonly Variables: Readonly<Record<string, string>> };
 }
 
 export interface FakeAlias {

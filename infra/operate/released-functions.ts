@@ -1,0 +1,93 @@
+import {
+  type AliasConfiguration,
+  type FunctionConfiguration,
+  GetAliasCommand,
+  type LambdaClient,
+  paginateListFunctions,
+  paginateListVersionsByFunction,
+  ResourceNotFoundException,
+} from "@aws-sdk/client-lambda";
+
+export interface ReleasedVersion {
+  readonly number: number;
+  /** The name of its release; undefined if it was released before releases had names. */
+  readonly release: string | undefined;
+  /** The number of the last migration that it expects. */
+  readonly migration: number;
+  /** ISO 8601. */
+  readonly publishedAt: string;
+  /** The cluster that it uses; another one before a restore. */
+  readonly cluster: string | undefined;
+}
+
+/** A function that API Gateway calls by its alias `live`. */
+export interface ReleasedFunction {
+  readonly name: string;
+  /** Oldest first. */
+  readonly versions: readonly ReleasedVersion[];
+  /** The version that gets the traffic. */
+  readonly live: number;
+  /** Versions that get a share of it, from 0 to 1, while a release goes on. */
+  readonly shares: Readonly<Record<string, number>>;
+}
+
+export const aliasName = "live";
+
+/** All functions of a stage that have an alias, with the account that they are in. */
+export async function releasedFunctions(
+  client: LambdaClient,
+  stage: string,
+): Promise<{ readonly found: number; readonly account: string | undefined; readonly released: ReleasedFunction[] }> {
+  const functions: FunctionConfiguration[] = [];
+  for await (const { Functions = [] } of paginateListFunctions({ client }, {})) functions.push(...Functions);
+  const own = functions.filter(({ FunctionName }) => FunctionName?.startsWith(`colophon-${stage}-`));
+  const released = await Promise.all(own.map(({ FunctionName = "" }) => releasedFunction(client, FunctionName)));
+  return {
+    found: own.length,
+    account: own[0]?.FunctionArn?.split(":")[4],
+    released: released.filter((each) => each !== undefined),
+  };
+}
+
+async function releasedFunction(client: LambdaClient, name: string): Promise<ReleasedFunction | undefined> {
+  const alias = await aliasOf(client, name);
+  if (!alias) return undefined;
+  const versions: ReleasedVersion[] = [];
+  for await (const { Versions = [] } of paginateListVersionsByFunction({ client }, { FunctionName: name })) {
+    versions.push(...Versions.filter(({ Version }) => Version !== "$LATEST").map(versionOf));
+  }
+  return {
+    name,
+    versions: versions.sort((one, other) => one.number - other.number),
+    live: Number(alias.FunctionVersion),
+    shares: alias.RoutingConfig?.AdditionalVersionWeights ?? {},
+  };
+}
+
+async function aliasOf(client: LambdaClient, FunctionName: string): Promise<AliasConfiguration | undefined> {
+  try {
+    return await client.send(new GetAliasCommand({ FunctionName, Name: aliasName }));
+  } catch (error) {
+    if (error instanceof ResourceNotFoundException) return undefined;
+    throw error;
+  }
+}
+
+/** The end of a function's description (infra/stacks/api/release.ts). */
+const releaseForm = / \(release ([0-9a-f]{12}), migration (\d{4})\)$/;
+
+function versionOf({
+  Version,
+  Description = "",
+  LastModified = "",
+  Environment,
+}: FunctionConfiguration): ReleasedVersion {
+  const [, release, migration] = releaseForm.exec(Description) ?? [];
+  return {
+    number: Number(Version),
+    release,
+    migration: Number(migration ?? 0),
+    publishedAt: LastModified,
+    cluster: Environment?.Variables?.DATABASE_CLUSTER_ARN,
+  };
+}

@@ -1,0 +1,111 @@
+import { CodeDeployClient } from "@aws-sdk/client-codedeploy";
+import { LambdaClient, UpdateAliasCommand } from "@aws-sdk/client-lambda";
+import { contractions } from "../../lib/migrations/contractions.ts";
+import { messageOf, runCommand, UsageError } from "../command.ts";
+import { settings } from "../stages.ts";
+import { aliasName, type ReleasedFunction, releasedFunctions } from "./released-functions.ts";
+import { describe, type Plan, planRollback, type Step } from "./rollback-plan.ts";
+import { runningDeployments, stopDeployment } from "./running-deployments.ts";
+
+const usage =
+  "npm run rollback -- --stage NAME [--to RELEASE] [--dry-run]\n" +
+  "  points the alias of every function to the release before, at once, whatever the alarms say\n" +
+  "  --to       another release, by its name\n" +
+  "  --dry-run  shows what it would do";
+
+export interface Rollback {
+  readonly stage: string;
+  /** Default: the release before. */
+  readonly to?: string | undefined;
+  readonly isDryRun: boolean;
+  readonly print: (line: string) => void;
+}
+
+/**
+ * Points all functions of a stage to one release. When some cannot be moved, it moves the others and throws; the same
+ * again moves what is left.
+ */
+export async function rollback({ stage, to, isDryRun, print }: Rollback): Promise<void> {
+  const stageSettings = settings.stages.find(({ name }) => name === stage);
+  if (!stageSettings) throw new UsageError(`There is no stage ${stage} in infra/stages.ts`);
+  const client = { region: settings.account.region, maxAttempts: 10 };
+  const lambda = new LambdaClient(client);
+  const codeDeploy = new CodeDeployClient(client);
+
+  const plan = planRollback(await functionsOf(lambda, stage), { to, contractions });
+  print(`Stage ${stage} runs release ${describe(plan.from)}`);
+  print(`${isDryRun ? "It would go" : "It goes"} to release ${describe(plan.to)}`);
+  for (const id of await runningDeployments(codeDeploy, stage)) {
+    print(`${isDryRun ? "would stop" : "stops"} CodeDeploy's deployment ${id}`);
+    if (!isDryRun) await stopDeployment(codeDeploy, id);
+  }
+  await move(lambda, plan, isDryRun, print);
+  for (const line of outlook(plan, stage, stageSettings.edge !== undefined)) print(line);
+}
+
+async function functionsOf(lambda: LambdaClient, stage: string): Promise<readonly ReleasedFunction[]> {
+  const { id, region } = settings.account;
+  const { found, account, released } = await releasedFunctions(lambda, stage);
+  if (found === 0) throw new Error(`There are no functions of stage ${stage} in ${region}`);
+  if (account !== id) throw new Error(`These credentials are for account ${account}, and the settings for ${id}`);
+  if (released.length > 0) return released;
+  throw new Error(
+    `Stage ${stage} has no aliases, since its setting releasesGradually is false: deploy the earlier commit instead ` +
+      '(infra/README.md, "Rollback")',
+  );
+}
+
+async function move(lambda: LambdaClient, { steps }: Plan, isDryRun: boolean, print: Rollback["print"]): Promise<void> {
+  const failed: string[] = [];
+  for (const step of steps) {
+    const { name } = step.function;
+    try {
+      if (!isDryRun && !step.isDone) await pointTo(lambda, name, `${step.version}`);
+      print(lineOf(step));
+    } catch (error) {
+      failed.push(name);
+      print(`${name}: failed: ${messageOf(error)}`);
+    }
+  }
+  if (failed.length > 0) throw new Error(`${failed.length} of ${steps.length} functions have not moved: run it again`);
+}
+
+const pointTo = (lambda: LambdaClient, FunctionName: string, FunctionVersion: string) =>
+  lambda.send(
+    new UpdateAliasCommand({
+      FunctionName,
+      Name: aliasName,
+      FunctionVersion,
+      RoutingConfig: { AdditionalVersionWeights: {} },
+    }),
+  );
+
+function lineOf({ function: { name, live, shares }, version, isDone }: Step): string {
+  if (version === undefined) return `${name}: stays at ${live}, since it is newer than that release`;
+  if (isDone) return `${name}: is at ${live} already`;
+  const others = Object.entries(shares).map(([each, share]) => ` (${each}: ${Math.round(100 * share)} %)`);
+  return `${name}: ${live}${others.join("")} -> ${version}`;
+}
+
+/** What operators should know afterwards. */
+function outlook({ from, to, applied }: Plan, stage: string, hasEdge: boolean): string[] {
+  const again = `npm run rollback -- --stage ${stage}`;
+  return [
+    "",
+    `The next deployment of another release moves every function to it. A deployment of ${from.name} changes nothing,`,
+    `since CloudFormation knows of no change; this does: ${again} --to ${from.name}`,
+    `Run without --to once more, it goes back another release.`,
+    ...(applied === to.migration
+      ? []
+      : [`Migrations stay: the database has ${applied}, and this release was made for ${to.migration}.`]),
+    ...(hasEdge ? ['The edge may have cached wrong answers: invalidate them (infra/README.md, "The edge").'] : []),
+  ];
+}
+
+if (import.meta.main) {
+  const flags = { stage: { type: "string" }, to: { type: "string" }, "dry-run": { type: "boolean" } } as const;
+  await runCommand({ usage, flags }, async ({ stage, to, "dry-run": isDryRun = false }) => {
+    if (stage === undefined) throw new UsageError("--stage is missing");
+    await rollback({ stage, to, isDryRun, print: (line) => console.log(line) });
+  });
+}

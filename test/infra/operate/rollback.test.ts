@@ -1,0 +1,255 @@
+import { readdirSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { ReleasedFunction } from "../../../infra/operate/released-functions.ts";
+import { rollback } from "../../../infra/operate/rollback.ts";
+import { planRollback } from "../../../infra/operate/rollback-plan.ts";
+import { contractions } from "../../../lib/migrations/contractions.ts";
+import { makeCodeDeploy } from "../../support/codedeploy.ts";
+import { key } from "../../support/environment.ts";
+import { type FakeAlias, makeLambdaApi } from "../../support/lambda-api.ts";
+
+/** Three releases, oldest first. */
+const [first, second, third] = ["111111111111", "222222222222", "333333333333"] as const;
+const releases: readonly string[] = [first, second, third];
+
+const lambdaApi = makeLambdaApi();
+const codeDeploy = makeCodeDeploy();
+const server = createServer(async (request, response) => {
+  for (const answer of [codeDeploy.answer, lambdaApi.answer]) if (await answer(request, response)) return;
+  response.writeHead(404).end();
+});
+
+beforeAll(async () => {
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  Object.assign(process.env, {
+    AWS_ACCESS_KEY_ID: key.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
+    AWS_ENDPOINT_URL_CODEDEPLOY: url,
+    AWS_ENDPOINT_URL_LAMBDA: url,
+  });
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+/** The version of a release: version 5 of the first one, made for migration 20. */
+const versionOf = (release: string, cluster = "new") => {
+  const index = releases.indexOf(release);
+  return {
+    Version: `${5 + index}`,
+    Description: `Does something (release ${release}, migration 00${20 + index})`,
+    LastModified: `2026-11-2${index}T10:00:00.000+0000`,
+    Environment: { Variables: { DATABASE_CLUSTER_ARN: cluster } },
+  };
+};
+
+const deployed = (live: FakeAlias | undefined, versions = releases.map((each) => versionOf(each))) => ({
+  versions,
+  live,
+});
+const names = ["contributors-list", "contributor-slug", "publishers-list", "session"].map(
+  (each) => `colophon-prod-${each}`,
+);
+
+beforeEach(() => {
+  lambdaApi.functions.clear();
+  lambdaApi.changes.length = 0;
+  lambdaApi.failures.clear();
+  codeDeploy.deployments.clear();
+  codeDeploy.reports.length = 0;
+  for (const name of names) lambdaApi.functions.set(name, deployed({ FunctionVersion: "7" }));
+  lambdaApi.functions.set("colophon-prod-ops-tidy", deployed(undefined));
+  lambdaApi.functions.set("colophon-production-session", deployed({ FunctionVersion: "7" }));
+});
+
+/** What it printed, and the error that it ended with. */
+async function run(options: { stage?: string; to?: string; isDryRun?: boolean } = {}) {
+  const lines: string[] = [];
+  const error = await rollback({ stage: "prod", isDryRun: false, ...options, print: (line) => lines.push(line) }).then(
+    () => undefined,
+    ({ message }: Error) => message,
+  );
+  return { output: lines.join("\n"), error };
+}
+
+const liveOf = (name: string): FakeAlias | undefined => lambdaApi.functions.get(name)?.live;
+const live = () => names.map((each) => liveOf(each)?.FunctionVersion).join();
+
+describe("npm run rollback", () => {
+  it("points every function of the stage to the release before, and to the one before that", async () => {
+    const { output, error } = await run();
+
+    expect(error).toBeUndefined();
+    expect(live()).toBe("6,6,6,6");
+    expect(output).toContain("Stage prod runs release 333333333333 of 2026-11-22 10:00 UTC, migration 22");
+    expect(output).toContain("It goes to release 222222222222 of 2026-11-21 10:00 UTC, migration 21");
+    for (const name of names) expect(output).toContain(`${name}: 7 -> 6`);
+    expect(output).toContain("npm run rollback -- --stage prod --to 333333333333");
+    expect(output).toContain("Migrations stay: the database has 22, and this release was made for 21.");
+
+    await run();
+    expect(live()).toBe("5,5,5,5");
+
+    expect((await run()).error).toMatch(/^There is no release before 111111111111\. Lambda has:\n333333333333 of /);
+    expect(live()).toBe("5,5,5,5");
+    expect(liveOf("colophon-production-session")?.FunctionVersion).toBe("7");
+  });
+
+  it("goes to a named release, forward as well, and twice no further", async () => {
+    await run({ to: first });
+    expect(live()).toBe("5,5,5,5");
+
+    await run({ to: third });
+    lambdaApi.changes.length = 0;
+    const { output } = await run({ to: third });
+
+    expect(live()).toBe("7,7,7,7");
+    expect(output).toContain("colophon-prod-session: is at 7 already");
+    expect(lambdaApi.changes).toEqual([]);
+    expect((await run({ to: "444444444444" })).error).toContain("There is no release 444444444444. Lambda has:\n");
+  });
+
+  it("only shows what it would do in a dry run", async () => {
+    codeDeploy.deployments.set("d-1", running("colophon-prod-ReleaseApplicationC503599B-x"));
+
+    const { output } = await run({ isDryRun: true });
+
+    expect(output).toContain("It would go to release 222222222222");
+    expect(output).toContain("would stop CodeDeploy's deployment d-1");
+    expect(output).toContain("colophon-prod-session: 7 -> 6");
+    expect([lambdaApi.changes, codeDeploy.reports]).toEqual([[], []]);
+  });
+
+  it("ends a release under way: no version keeps a share, and CodeDeploy moves nothing any more", async () => {
+    const [one = "", two = ""] = names;
+    lambdaApi.functions.set(one, deployed({ FunctionVersion: "6" }));
+    const canary = { FunctionVersion: "6", RoutingConfig: { AdditionalVersionWeights: { 7: 0.1 } } };
+    lambdaApi.functions.set(two, deployed(canary));
+    codeDeploy.deployments.set("d-1", running("colophon-prod-ReleaseApplicationC503599B-x"));
+    codeDeploy.deployments.set("d-2", running("colophon-production-ReleaseApplicationC503599B-x"));
+
+    const { output } = await run();
+
+    expect(output).toContain(`${one}: is at 6 already`);
+    expect(output).toContain(`${two}: 6 (7: 10 %) -> 6`);
+    expect(live()).toBe("6,6,6,6");
+    expect(liveOf(two)?.RoutingConfig?.AdditionalVersionWeights).toEqual({});
+    expect(codeDeploy.reports).toEqual(["Stopped d-1"]);
+  });
+
+  it("leaves a function as it is that is newer than the release, and goes back once more nevertheless", async () => {
+    lambdaApi.functions.set("colophon-prod-series-list", deployed({ FunctionVersion: "7" }, [versionOf(third)]));
+
+    const { output } = await run();
+    expect(output).toContain("colophon-prod-series-list: stays at 7, since it is newer than that release");
+
+    await run();
+    expect(live()).toBe("5,5,5,5");
+    expect(liveOf("colophon-prod-series-list")?.FunctionVersion).toBe("7");
+  });
+
+  it("moves the others when one fails, and what is left when it is run again", async () => {
+    const [, two = ""] = names;
+    lambdaApi.failures.set(two, { status: 403, type: "AccessDeniedException" });
+
+    const { output, error } = await run();
+
+    expect(error).toBe("1 of 4 functions have not moved: run it again");
+    expect(output).toContain(`${two}: failed: AccessDeniedException by the test`);
+    expect(live()).toBe("6,7,6,6");
+
+    lambdaApi.changes.length = 0;
+    expect((await run()).error).toBeUndefined();
+    expect(lambdaApi.changes).toEqual([`UpdateAlias ${two} 6`]);
+    expect(live()).toBe("6,6,6,6");
+  });
+
+  it.each<[string, () => void, string]>([
+    [
+      "a function has lost its version of the release",
+      () =>
+        lambdaApi.functions.set(
+          names[0] ?? "",
+          deployed({ FunctionVersion: "7" }, [versionOf(first), versionOf(third)]),
+        ),
+      "colophon-prod-contributors-list has no version of release 222222222222 any more, so nothing was changed",
+    ],
+    [
+      "the database was restored since",
+      () => {
+        const versions = [versionOf(second, "old"), versionOf(third)];
+        lambdaApi.functions.set(names[3] ?? "", deployed({ FunctionVersion: "7" }, versions));
+      },
+      "Release 222222222222 uses another database cluster: the database was restored since",
+    ],
+    [
+      "a version that gets traffic names no release",
+      () => {
+        const versions = [{ ...versionOf(third), Description: "Does something" }];
+        lambdaApi.functions.set(names[3] ?? "", deployed({ FunctionVersion: "7" }, versions));
+      },
+      "Version 7 of colophon-prod-session names no release",
+    ],
+  ])("changes nothing if %s", async (_, spoil, message) => {
+    spoil();
+
+    expect((await run()).error).toContain(message);
+    expect(lambdaApi.changes).toEqual([]);
+  });
+
+  it.each([
+    ["prod", "There are no functions of stage prod in eu-central-1"],
+    ["dev", "Stage dev has no aliases, since its setting releasesGradually is false"],
+    ["test", "There is no stage test in infra/stages.ts"],
+  ])("says of stage %s why it cannot go back", async (stage, message) => {
+    lambdaApi.functions.clear();
+    lambdaApi.functions.set("colophon-dev-session", deployed(undefined));
+
+    expect((await run({ stage })).error).toContain(message);
+  });
+});
+
+const running = (applicationName: string) => ({ applicationName, status: "InProgress", appSpec: "" });
+
+describe("A rollback", () => {
+  const session: ReleasedFunction = {
+    name: "colophon-prod-session",
+    live: 7,
+    shares: {},
+    versions: releases.map((release, index) => ({
+      number: 5 + index,
+      release,
+      migration: 20 + index,
+      publishedAt: `2026-11-2${index}T10:00:00.000+0000`,
+      cluster: "new",
+    })),
+  };
+  /** Migration 22 took away what was used before migration 21. */
+  const taken = [{ migration: 22, worksSince: 21 }];
+
+  it("goes back to the last release before a migration that takes something away, and no further", () => {
+    expect(planRollback([session], { to: undefined, contractions: taken }).to.name).toBe(second);
+    expect(() => planRollback([session], { to: first, contractions: taken })).toThrow(
+      "Release 111111111111 was made for migration 20, and 22 took away what releases before 21 use",
+    );
+    expect(planRollback([session], { to: first, contractions: [{ migration: 23, worksSince: 22 }] }).to.name).toBe(
+      first,
+    );
+  });
+
+  it("is stopped by migrations that are there", () => {
+    const tables = join(import.meta.dirname, "../../../lib/migrations/tables");
+    const numbers = readdirSync(tables).map((file) => Number.parseInt(file, 10));
+
+    for (const { migration, worksSince } of contractions) {
+      expect(numbers).toContain(migration);
+      expect(worksSince).toBeLessThan(migration);
+    }
+  });
+});
