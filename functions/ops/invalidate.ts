@@ -26,8 +26,9 @@ export const handler = operatorFunction(
     const items = all ? everything : itemsOf(new Set(tags));
     for (const round of [1, 2]) {
       if (round === 2) await sleep(againAfterInMilliseconds);
+      const startedAt = performance.now();
       await invalidate(items, context.deadline);
-      context.log({ items, round });
+      context.log({ items, paths: items.length, round, milliseconds: Math.round(performance.now() - startedAt) });
     }
     return { invalidated: items };
   },

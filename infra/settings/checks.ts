@@ -54,7 +54,16 @@ const publicRecords = endpoints.filter(isPublicRecord).length;
 const unreservedMin = 100;
 
 const reservedBy = (stage: StageSettings): number =>
-  lists * (stage.streams.concurrent ?? 0) + publicRecords * (stage.publicRecords.concurrent ?? 0);
+  lists * (stage.streams.concurrent ?? 0) +
+  publicRecords * (stage.publicRecords.concurrent ?? 0) +
+  (invalidationsAtOnce(stage) ?? 0);
+
+/**
+ * The reserved concurrency of `ops-invalidate`, if there is an edge: a run for each change of the last 8 s, and what more
+ * there are takes along. None in an account that has too little for what visitors read.
+ */
+export const invalidationsAtOnce = ({ edge, publicRecords }: StageSettings): number | null =>
+  edge && publicRecords.concurrent !== null ? 5 : null;
 
 /** The reserved concurrency of all functions of these stages. */
 export const reservedConcurrency = (stages: readonly StageSettings[]): number =>
@@ -67,6 +76,12 @@ export function checkConcurrency({ account: { concurrency = 0 }, stages }: Setti
   const message = `stages reserve ${reserved}, and ${unreservedMin} are for the rest: raise it, or set concurrent to null`;
   return [{ path: ["account", "concurrency"], message }];
 }
+
+/** What is to be invalidated is in the database, once. */
+export const checkEdges = ({ stages }: Settings): Issue[] =>
+  areUnique(stages.filter(({ edge }) => edge).map(({ database }) => database))
+    ? []
+    : [{ message: "two stages with an edge share a database" }];
 
 export const checkSmoke = ({ databases, stages }: Settings): Issue[] =>
   stages.flatMap(({ smoke, database }, index) =>

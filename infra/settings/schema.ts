@@ -4,6 +4,7 @@ import {
   checkCertificates,
   checkConcurrency,
   checkDomains,
+  checkEdges,
   checkNames,
   checkRegions,
   checkSharedDatabases,
@@ -138,7 +139,17 @@ const stageSettings = z
     /** The certificate of `imageDomain`. CloudFront accepts certificates from us-east-1 only. */
     imageCertificate: certificateIn("us-east-1").optional(),
     /** CloudFront in front of the API, with its own domain: it caches public reads and forwards everything else. */
-    edge: z.strictObject({ domain, certificate: certificateIn("us-east-1") }).optional(),
+    edge: z
+      .strictObject({
+        domain,
+        certificate: certificateIn("us-east-1"),
+        /**
+         * How many paths may be invalidated in a day; each tag is one. Beyond that changes are visible after ten minutes.
+         * What is to be invalidated is looked for every minute, so the database of a stage with an edge does not pause.
+         */
+        invalidationsADay: z.int().positive().default(3_000),
+      })
+      .optional(),
     /**
      * A custom domain of API Gateway. Without it the API has the domain that API Gateway gives it. A stage with an edge
      * does not need it, except while the domain moves to the edge (infra/README.md, "The edge").
@@ -195,6 +206,7 @@ export const settingsSchema = z
       checkSmoke,
       checkNames,
       checkDomains,
+      checkEdges,
       checkSharedDatabases,
     ];
     for (const { path = [], message } of checks.flatMap((check) => check(settings))) {

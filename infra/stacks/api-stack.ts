@@ -4,12 +4,14 @@ import type { Construct } from "constructs";
 import type { Declaration } from "../../lib/contract/declare.ts";
 import { publicReads } from "../api/public-reads.ts";
 import type { Packaged } from "../build/package.ts";
+import { invalidationsAtOnce } from "../settings/checks.ts";
 import type { StageSettings } from "../settings/schema.ts";
 import { GradualRelease } from "./api/release.ts";
 import { ColophonApi } from "./api/rest-api.ts";
 import { StageFunctions } from "./api/stage-functions.ts";
-import { findCluster } from "./database/database.ts";
+import { databaseResource, findCluster } from "./database/database.ts";
 import { Edge } from "./edge/edge.ts";
+import { EdgeInvalidation } from "./edge/edge-invalidation.ts";
 import { Firewall } from "./edge/firewall.ts";
 import type { EdgeFirewall } from "./firewall-stack.ts";
 import { type DistributionIds, webAclName, webAclsOf } from "./monitoring/cdn-metrics.ts";
@@ -82,6 +84,20 @@ export class ApiStack extends Stack {
           ...logging(settings),
         })
       : undefined;
+    if (settings.edge && edge) {
+      const packaged = functions.find("ops-invalidate");
+      new EdgeInvalidation(this, "EdgeInvalidation", {
+        prefix,
+        packaged,
+        log,
+        distribution: edge.distribution,
+        database: databaseResource(cluster, packaged),
+        invalidationsADay: settings.edge.invalidationsADay,
+        concurrent: invalidationsAtOnce(settings),
+        alarms,
+        metrics,
+      });
+    }
     if (settings.firewall && !edge) {
       new Firewall(this, "Firewall", { name: prefix, settings: settings.firewall, endpoints, stageArn });
     }

@@ -61,7 +61,10 @@ export async function invalidateStaleTags(
       await invalidate(items, deadline);
       await execute(tags.settle(seen, items.length), deadline);
       for (const item of items) invalidated.add(item);
-      log({ fresh, due, items, milliseconds: Math.round(performance.now() - startedAt), ...facts }, level);
+      log(
+        { fresh, due, items, paths: items.length, milliseconds: Math.round(performance.now() - startedAt), ...facts },
+        level,
+      );
       if (fresh.length > 0) stayUntil = performance.now() + againAfterInMilliseconds;
     } else if (stale.fresh.length > 0) {
       log({ waiting: stale.fresh, ...facts }, level);

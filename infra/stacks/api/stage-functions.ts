@@ -7,6 +7,7 @@ import type { StageSettings } from "../../settings/schema.ts";
 import { smokeRequests } from "../../smoke/requests.ts";
 import { databaseResource, type FoundCluster } from "../database/database.ts";
 import { sharedCacheSeconds } from "../edge/edge.ts";
+import { nudging } from "../edge/edge-invalidation.ts";
 import { ScheduledFunction } from "../shared/scheduled-function.ts";
 import {
   bufferedTimeout,
@@ -51,7 +52,7 @@ export class StageFunctions {
   }
 
   #endpoint(declaration: Declaration): ServiceFunction {
-    const { settings, cluster, images } = this.#props;
+    const { settings, cluster, images, prefix } = this.#props;
     const name = functionName(declaration);
     const packaged = this.find(name);
     const hasImages = declaration.needsFileService || declaration.deletesImage;
@@ -64,6 +65,7 @@ export class StageFunctions {
         databaseResource(cluster, packaged),
         ...imageResource,
         ...(settings.edge && isCacheable(declaration) ? [cachedForLong] : []),
+        ...(settings.edge && declaration.changesPublic ? [nudging(this.#stack, prefix)] : []),
       ],
       ...boundsOf(declaration, settings),
       ...(packaged.processesImages ? { memoryInMegabytes: imageMemoryInMegabytes } : {}),

@@ -101,6 +101,15 @@ export function addDashboard(
               ),
             ]
           : []),
+        ...(distributions.has("edge")
+          ? [
+              half(
+                "Invalidations: seconds that changes waited; paths",
+                [metrics.customMetric("stale-seconds", Stats.MAXIMUM).with({ label: "seconds" })],
+                [metrics.customMetric("invalidated-paths", Stats.SUM).with({ label: "paths" })],
+              ),
+            ]
+          : []),
         ...(webAcls.length > 0
           ? [half("Firewall before CloudFront: blocked requests", webAcls.map(blockedByRule))]
           : []),

@@ -34,6 +34,11 @@ export interface ServiceFunctionProps {
    */
   readonly retries?: 0 | 1 | 2;
   /**
+   * For how long Lambda keeps an asynchronous event that it cannot run, for want of concurrency.
+   * @default six hours, as Lambda does
+   */
+  readonly maxEventAge?: Duration;
+  /**
    * Reserved concurrency: at least and at most so many invocations can run at the same time.
    * @default null: the account's unreserved concurrency
    */
@@ -78,6 +83,7 @@ export class ServiceFunction extends Construct {
       role,
       logGroup: log,
       ...(props.retries === undefined ? {} : { retryAttempts: props.retries }),
+      ...(props.maxEventAge ? { maxEventAge: props.maxEventAge } : {}),
       ...(props.concurrent ? { reservedConcurrentExecutions: props.concurrent } : {}),
       // The functions write lines of JSON, which Lambda must not wrap; Logs Insights finds their fields.
       loggingFormat: LoggingFormat.TEXT,

@@ -38,7 +38,7 @@ function rightsOf(template: Template, lambda: Resource): string[] {
   expect(attached).toEqual([]);
   expect(role.Properties.ManagedPolicyArns ?? []).toEqual([]);
   const { LogGroup } = lambda.Properties.LoggingConfig;
-  const { DATABASE_CLUSTER_ARN, DATABASE_SECRET_ARN, IMAGE_BUCKET, IMAGE_DISTRIBUTION, ...others } =
+  const { DATABASE_CLUSTER_ARN, DATABASE_SECRET_ARN, IMAGE_BUCKET, IMAGE_DISTRIBUTION, API_DISTRIBUTION, ...others } =
     lambda.Properties.Environment.Variables;
   const words = [
     [`\${${LogGroup.Ref}.Arn}`, "the log"],
@@ -52,6 +52,7 @@ function rightsOf(template: Template, lambda: Resource): string[] {
     ...(others.DATABASE_TRIAL_SECRET_ARN ? [[templateText(others.DATABASE_TRIAL_SECRET_ARN), "the trial secret"]] : []),
     ...(IMAGE_BUCKET ? [[templateText(IMAGE_BUCKET).replace("}", ".Arn}"), "the bucket"]] : []),
     ...(IMAGE_DISTRIBUTION ? [[templateText(IMAGE_DISTRIBUTION), "the CDN"]] : []),
+    ...(API_DISTRIBUTION ? [[templateText(API_DISTRIBUTION), "the edge"]] : []),
     ...template.all("SQS::Queue").map(({ id }) => [`\${${id}.Arn}`, "the queue"]),
     ...template.all("CodeDeploy::Application").map(({ id }) => [`\${${id}}`, "the application"]),
   ] as const;
@@ -120,7 +121,9 @@ const without: Readonly<Record<string, readonly string[]>> = {
 
 /** What reads records or lists, which may exceed a result, and what migrates. */
 const mayTransact = (name: string) =>
-  !/^admin-.*-(add|edit|delete|lock|logout|update-\w+|delete-\w+)$|^ops-(create|issue|tidy|remove)/.test(name);
+  !/^admin-.*-(add|edit|delete|lock|logout|update-\w+|delete-\w+)$|^ops-(create|invalidate|issue|tidy|remove)/.test(
+    name,
+  );
 
 /** And beyond that where there are uploads. */
 const moreWithUploads: Readonly<Record<string, readonly string[]>> = {
@@ -133,6 +136,19 @@ const moreWithUploads: Readonly<Record<string, readonly string[]>> = {
   "ops-remove-images": [...images("avatars", "DeleteObject"), ...images("profiles", "DeleteObject")],
 };
 
+/** And where there is an edge. */
+const nudge = `lambda:InvokeFunction arn:\${AWS::Partition}:lambda:eu-central-1:123456789012:function:`;
+const moreWithEdge: Readonly<Record<string, (stack: string) => string>> = {
+  ...Object.fromEntries(
+    ["add", "edit", "delete", "update-avatar", "delete-avatar"].map((each) => [
+      `admin-contributors-${each}`,
+      (stack) => `${nudge}${stack}-ops-invalidate`,
+    ]),
+  ),
+  "ops-invalidate": () => "cloudfront:CreateInvalidation the edge",
+};
+
+const edgeStacks = new Set(settings.stages.flatMap(({ name, edge }) => (edge ? `colophon-${name}` : [])));
 const uploadStacks = new Set(settings.stages.flatMap(({ name, uploads }) => (uploads ? `colophon-${name}` : [])));
 
 describe.each(stacks)("Of the stack %s", (stack) => {
@@ -167,6 +183,7 @@ describe.each(stacks)("Of the stack %s", (stack) => {
         ...(mayTransact(name) ? transactionsOf(stack) : []),
         ...(more[name] ?? []),
         ...((hasUploads && moreWithUploads[name]) || []),
+        ...(edgeStacks.has(stack) ? [moreWithEdge[name]?.(stack) ?? []].flat() : []),
       ];
       const all = [...log, ...(without[name] ?? [...databaseOf(stack), ...itsOwn])];
       expect([name, ...rightsOf(template, lambda)]).toEqual([name, ...all.sort()]);

@@ -53,6 +53,7 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
     const names = [
       ...served.map(functionName),
       "ops-tidy",
+      ...(stage.edge ? ["ops-invalidate"] : []),
       ...(uploads ? ["ops-invalidate-images", "ops-remove-images"] : []),
       ...(stage.smoke ? ["ops-smoke"] : []),
       ...(stage.releasesGradually ? ["ops-verify-release"] : []),

@@ -129,13 +129,13 @@ describe("Settings", () => {
     [
       "less concurrency than all stages reserve",
       ({ account, dev, prod }) => {
-        account.concurrency = 955;
+        account.concurrency = 960;
         for (const each of [dev, prod]) {
           each.streams.concurrent = 25;
           each.publicRecords.concurrent = 57;
         }
       },
-      /account\.concurrency: stages reserve 856, and 100 are for the rest/,
+      /account\.concurrency: stages reserve 861, and 100 are for the rest/,
     ],
     [
       "a concurrency where nobody says how large the account's is",
@@ -188,6 +188,16 @@ describe("Settings", () => {
       ({ stages, prod }) => stages.push({ ...prod, name: "second" }),
       /two stages with uploads share a database/,
     ],
+    [
+      "two stages with an edge on one database",
+      ({ stages, prod }) => stages.push({ ...prod, name: "second" }),
+      /two stages with an edge share a database/,
+    ],
+    [
+      "no invalidations",
+      ({ prod }) => Object.assign(prod.edge ?? {}, { invalidationsADay: 0 }),
+      /edge\.invalidationsADay/,
+    ],
     ["a misspelt setting", ({ dev }) => Object.assign(dev, { upload: true }), /upload/],
   ])("refuse %s", (_, change, message) => {
     expect(issuesOf(changed(change))?.join("\n")).toMatch(message);
@@ -224,7 +234,7 @@ describe("Settings", () => {
 
   it("may reserve all of the account but for a hundred functions, or nothing in a small one", () => {
     const full = changed(({ account, dev, prod }) => {
-      account.concurrency = 420;
+      account.concurrency = 425;
       Object.assign(dev, { streams: {}, publicRecords: {} });
       Object.assign(prod, { streams: { concurrent: 15 }, publicRecords: {} });
     });

@@ -107,7 +107,7 @@ describe.each(settings.stages)("What is scheduled on stage $name", (stage) => {
     });
   };
 
-  it("is to tidy once a day, to remove images where there are uploads, and to ask the stage where it says so", () => {
+  it("is to tidy once a day, to remove images where there are uploads, and to invalidate and to ask where the stage says so", () => {
     const runs = scheduled().map(({ rule, target, lambda }) => [
       lambda.Properties.FunctionName,
       rule.Properties.ScheduleExpression,
@@ -117,20 +117,21 @@ describe.each(settings.stages)("What is scheduled on stage $name", (stage) => {
     const { everyMinutes } = stage.smoke ?? {};
     const questions = { requests: smokeRequests("public") };
     expect(runs.sort()).toEqual([
+      ...(stage.edge ? [[`colophon-${stage.name}-ops-invalidate`, "rate(1 minute)", {}]] : []),
       ...(stage.uploads ? [[`colophon-${stage.name}-ops-remove-images`, "rate(6 hours)", {}]] : []),
       ...(stage.smoke ? [[`colophon-${stage.name}-ops-smoke`, `rate(${everyMinutes} minutes)`, questions]] : []),
       [`colophon-${stage.name}-ops-tidy`, "rate(1 day)", { days: stage.changesRetentionDays }],
     ]);
   });
 
-  it("runs as long as Lambda lets it, by a schedule that may call its function alone", () => {
+  it("runs as long as Lambda lets it, or two minutes to invalidate, by a schedule that may call its function alone", () => {
     for (const { template, rule, lambda } of scheduled()) {
       const permissions = template.all("Lambda::Permission").filter(({ Properties }) => {
         return Properties.Principal === "events.amazonaws.com" && template.find(Properties.SourceArn).id === rule.id;
       });
 
       expect(rule.Properties.State).toBe("ENABLED");
-      expect(lambda.Properties.Timeout).toBe(900);
+      expect(lambda.Properties.Timeout).toBe(lambda.Properties.FunctionName.endsWith("-ops-invalidate") ? 120 : 900);
       expect(permissions.map(({ Properties }) => template.find(Properties.FunctionName).id)).toEqual([lambda.id]);
     }
   });

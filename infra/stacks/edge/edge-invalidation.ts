@@ -1,0 +1,102 @@
+import { Duration, type Stack } from "aws-cdk-lib";
+import type { Distribution } from "aws-cdk-lib/aws-cloudfront";
+import { MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
+import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { FilterPattern } from "aws-cdk-lib/aws-logs";
+import { Construct } from "constructs";
+import type { Metrics } from "../monitoring/metrics.ts";
+import type { Alarms } from "../shared/alarms.ts";
+import { ScheduledFunction, type ScheduledFunctionProps } from "../shared/scheduled-function.ts";
+import type { Resource } from "../shared/service-function.ts";
+
+export interface EdgeInvalidationProps extends Pick<ScheduledFunctionProps, "prefix" | "packaged" | "log"> {
+  readonly distribution: Distribution;
+  readonly database: Resource;
+  readonly invalidationsADay: number;
+  /** How many runs there may be at once, as reserved concurrency. */
+  readonly concurrent: number | null;
+  readonly alarms: Alarms;
+  readonly metrics: Metrics;
+}
+
+/** A run stays for 8 s after an invalidation, and so long it tries when CloudFront refuses. */
+const timeout = Duration.minutes(2);
+const lateSeconds = 300;
+
+/**
+ * Invalidates at the edge what has changed: functions that change something nudge it, and every minute it looks for what
+ * was missed. So an event that waits for longer than that is dropped, and one that fails is not repeated.
+ */
+export class EdgeInvalidation extends Construct {
+  constructor(scope: Construct, id: string, props: EdgeInvalidationProps) {
+    super(scope, id);
+    const { distribution, database, invalidationsADay, alarms, metrics, ...common } = props;
+    const { lambda } = new ScheduledFunction(this, "Run", {
+      ...common,
+      description: "Invalidates at the edge what has changed",
+      resources: [database, invalidating(distribution, invalidationsADay)],
+      timeout,
+      retries: 0,
+      maxEventAge: Duration.minutes(1),
+      every: Duration.minutes(1),
+      payload: {},
+    });
+    common.log.addMetricFilter("StaleSeconds", {
+      ...metrics.customMetricName("stale-seconds"),
+      filterPattern: FilterPattern.exists("$.oldestInSeconds"),
+      metricValue: "$.oldestInSeconds",
+    });
+    common.log.addMetricFilter("InvalidatedPaths", {
+      ...metrics.customMetricName("invalidated-paths"),
+      filterPattern: FilterPattern.exists("$.paths"),
+      metricValue: "$.paths",
+    });
+    common.log.addMetricFilter("OverBudget", {
+      ...metrics.customMetricName("over-budget"),
+      filterPattern: FilterPattern.booleanValue("$.isOverBudget", true),
+      defaultValue: 0,
+    });
+    alarms.add("stale-answers", {
+      metric: new MathExpression({
+        label: "seconds that changes waited; failing or absent runs count as late",
+        expression: `FILL(waited, 0) + ${lateSeconds} * (FILL(errors, 0) + IF(FILL(runs, 0) > 0, 0, 1))`,
+        usingMetrics: {
+          waited: metrics.customMetric("stale-seconds", Stats.MAXIMUM),
+          errors: lambda.metricErrors({ period: Duration.minutes(5) }),
+          runs: lambda.metricInvocations({ period: Duration.minutes(5) }),
+        },
+        period: Duration.minutes(5),
+      }),
+      impact:
+        "Visitors read what was changed minutes ago, or unpublished: `ops-invalidate` fails, does not run, or waits for CloudFront or its budget. Its log says why.",
+      threshold: lateSeconds,
+      evaluationPeriods: 2,
+    });
+    alarms.add("invalidations-over-budget", {
+      metric: metrics.customMetric("over-budget", Stats.SUM),
+      impact: `${invalidationsADay} paths were invalidated today (edge.invalidationsADay). From now on changes are visible after up to ten minutes, and then the whole cache is emptied: somebody imports a lot, or another program changes the catalogue all the time.`,
+      threshold: 1,
+      evaluationPeriods: 1,
+    });
+  }
+}
+
+const invalidating = ({ distributionId, distributionArn }: Distribution, invalidationsADay: number): Resource => ({
+  variables: { API_DISTRIBUTION: distributionId, INVALIDATIONS_A_DAY: `${invalidationsADay}` },
+  policies: {
+    Invalidate: [new PolicyStatement({ actions: ["cloudfront:CreateInvalidation"], resources: [distributionArn] })],
+  },
+});
+
+/**
+ * For functions that nudge it. The name instead of a reference: its distribution depends on the API, and that on all
+ * functions of endpoints.
+ */
+export function nudging(stack: Stack, prefix: string): Resource {
+  const resourceName = `${prefix}-ops-invalidate`;
+  const arn = stack.formatArn({ service: "lambda", resource: `function:${resourceName}` });
+  return {
+    variables: { INVALIDATE_FUNCTION: resourceName },
+    policies: { Nudge: [new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [arn] })] },
+  };
+}
