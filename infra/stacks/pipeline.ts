@@ -12,8 +12,8 @@ const issuer = "token.actions.githubusercontent.com";
 
 /**
  * The roles that workflows of the repository assume with tokens of GitHub, so there are no access keys. These roles may
- * only assume roles of the CDK: workflows of pull requests the role that reads, workflows of environments also the
- * roles that deploy (CDK, "Bootstrapping").
+ * assume roles of the CDK: workflows of pull requests the role that reads, workflows of environments also the roles that
+ * deploy (CDK, "Bootstrapping"). By themselves they may do nothing but invalidate the edges after a deployment.
  */
 export class Pipeline extends Construct {
   constructor(scope: Construct, id: string, { repository, provider, settings }: PipelineProps) {
@@ -22,7 +22,7 @@ export class Pipeline extends Construct {
     const copies = settings.databases.flatMap(({ backupRegion }) => backupRegion ?? []);
     const cdn = settings.stages.some((each) => distributionsOf(each).length > 0) ? [cdnRegion] : [];
     const regions = [...new Set([settings.account.region, ...copies, ...cdn])];
-    const makeRole = (name: string, runs: readonly string[], roles: readonly string[]) => {
+    const makeRole = (name: string, runs: readonly string[], roles: readonly string[], policies = {}) => {
       const { roleArn } = new Role(this, name, {
         description: `For the workflows of ${repository}`,
         assumedBy: new WebIdentityPrincipal(gitHub, {
@@ -31,7 +31,7 @@ export class Pipeline extends Construct {
             [`${issuer}:sub`]: runs.map((each) => `repo:${repository}:${each}`),
           },
         }),
-        inlinePolicies: { UseCdk: this.assumeRoles(roles, regions) },
+        inlinePolicies: { UseCdk: this.assumeRoles(roles, regions), ...policies },
         // A first deployment waits for its database, and a gradual release for each function.
         maxSessionDuration: Duration.hours(2),
       });
@@ -43,7 +43,20 @@ export class Pipeline extends Construct {
       // The GitHub environment of a stage has the stage's name.
       settings.stages.map(({ name }) => `environment:${name}`),
       ["lookup", "deploy", "file-publishing"],
+      this.invalidateEdges(settings),
     );
+  }
+
+  /** After a deployment the edges forget what they have of the release before. */
+  private invalidateEdges({ stages }: Settings): Readonly<Record<string, PolicyDocument>> {
+    const resources = stages
+      .filter(({ edge }) => edge)
+      .map(({ name }) =>
+        Stack.of(this).formatArn({ service: "lambda", resource: `function:colophon-${name}-ops-invalidate` }),
+      );
+    if (resources.length === 0) return {};
+    const statements = [new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources })];
+    return { InvalidateEdges: new PolicyDocument({ statements }) };
   }
 
   /** The account's only provider for GitHub. It needs no thumbprints: IAM itself trusts GitHub's certificates. */

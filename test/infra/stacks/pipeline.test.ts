@@ -49,12 +49,13 @@ const subjectsOf = (role: Properties): unknown => {
   return subjects;
 };
 
-const rightsOf = (role: Properties): unknown => {
+const rightsOf = (role: Properties, action = "sts:AssumeRole"): unknown => {
   expect(role.ManagedPolicyArns).toBeUndefined();
-  expect(role.Policies).toHaveLength(1);
-  const [{ Action, Resource, Effect }, ...others] = role.Policies[0].PolicyDocument.Statement;
+  const statements: Properties[] = role.Policies.flatMap((each: Properties) => each.PolicyDocument.Statement);
+  const [{ Resource, Effect } = {}, ...others] = statements.filter(({ Action }) => Action === action);
   expect(others).toEqual([]);
-  expect([Effect, Action]).toEqual(["Allow", "sts:AssumeRole"]);
+  expect(Effect).toBe("Allow");
+  expect(statements.every(({ Action }) => ["sts:AssumeRole", "lambda:InvokeFunction"].includes(Action))).toBe(true);
   return [Resource].flat().map((each) => templateText(each).replace(/^arn:.*:iam::123456789012:/, ""));
 };
 
@@ -63,6 +64,7 @@ describe("The account, with a pipeline", () => {
     const role = (await synthesizeAccount({ repository })).roleOf("DiffRole");
 
     expect([subjectsOf(role)].flat()).toEqual(["repo:example/colophon:pull_request"]);
+    expect(role.Policies).toHaveLength(1);
     expect(rightsOf(role)).toEqual(cdkRoles("lookup"));
   });
 
@@ -74,7 +76,7 @@ describe("The account, with a pipeline", () => {
     expect(rightsOf(role)).toEqual([`role/cdk-hnb659fds-lookup-role-${id}-${region}`]);
   });
 
-  it("lets the environments of its stages deploy by the CDK, and do nothing by themselves", async () => {
+  it("lets the environments of its stages deploy by the CDK, and by themselves invalidate edges and nothing else", async () => {
     const role = (await synthesizeAccount({ repository })).roleOf("DeployRole");
 
     expect(subjectsOf(role)).toEqual([
@@ -82,6 +84,9 @@ describe("The account, with a pipeline", () => {
       "repo:example/colophon:environment:prod",
     ]);
     expect(rightsOf(role)).toEqual(cdkRoles("lookup", "deploy", "file-publishing"));
+    expect(rightsOf(role, "lambda:InvokeFunction")).toEqual([
+      expect.stringMatching(/:lambda:eu-central-1:123456789012:function:colophon-prod-ops-invalidate$/),
+    ]);
     expect(role.MaxSessionDuration).toBe(7_200);
   });
 
@@ -170,6 +175,13 @@ describe("The workflows", async () => {
     expect(deploy).toMatch(
       /npm run smoke -- "\$\(jq -r '\.\[env\.STACK\] \| \.DirectUrl \/\/ \.Url' outputs\.json\)"$/m,
     );
+  });
+
+  it("invalidate the edge when the API has been tried, and fail when that fails", () => {
+    const [, script = ""] = /npm run smoke[^\n]*\n[^\n]*\n {6}- run: \|\n([\s\S]*)$/.exec(deploy) ?? [];
+
+    expect(script).toContain(`--payload '{"everything": true}' answer.json | tee invocation.json`);
+    expect(script).toContain("jq -e 'has(\"FunctionError\") | not' invocation.json");
   });
 
   it("run what must hold before a change lands", () => {
