@@ -2,9 +2,35 @@ import { globSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Each worker would compile the CDK and the SDK anew.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/colophon/test-runner");
+
+/** Files that take twenty seconds or more, mostly for processes and time-outs, though they are short. */
+const longTests = [
+  "infra/endpoint/new",
+  "infra/local/lambda/edits",
+  "edge/outage",
+  "contract/fuzz",
+  "functions/arbitrary",
+  "functions/late-lists",
+  "functions/public-deadlines",
+  "functions/reader-pace",
+  "functions/faults/faults",
+  "infra/local/one-server",
+  "infra/local/log",
+  "lib/data-api/outages",
+].map((name) => join(import.meta.dirname, "test", `${name}.test.ts`));
+
+/** Without results of an earlier run, Vitest starts with the largest files; a long one that starts last runs alone. */
+class LongTestsFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) => longTests.includes(moduleId);
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   test: {
@@ -18,6 +44,7 @@ export default defineConfig({
     maxWorkers: Math.min(availableParallelism() + 2, 8),
     // Each file has a database and a service of its own; loading the same modules for each took a fifth of the time.
     isolate: false,
+    sequence: { sequencer: LongTestsFirst },
     // Tests reach functions through their bundles, of which the test runner knows nothing.
     watchTriggerPatterns: [
       {

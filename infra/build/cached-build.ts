@@ -1,10 +1,17 @@
+import { readdirSync } from "node:fs";
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type BuiltFunction, build } from "./build.ts";
 import { cachedFolder } from "./cached-folder.ts";
 
 const list = "functions.json";
-const inputs = ["functions", "lib", "infra/build", "package-lock.json", "tsconfig.json"];
+/** No function loads the client, parts of which are made from the answers of the functions. */
+const libraries = readdirSync(join(import.meta.dirname, "../../lib")).filter((name) => name !== "client");
+const inputs = [
+  "functions",
+  ...libraries.map((name) => `lib/${name}`),
+  ...["infra/build", "package-lock.json", "tsconfig.json"],
+];
 
 /**
  * Bundles every function, or copies the bundles of the same code. For folders that are as deep in the project as the
