@@ -8,20 +8,21 @@ const daysDefault = 400;
 const daysMax = 3_650;
 
 /**
- * Deletes old data: rows of the ledger that are older than so many days, sessions that ended 30 days ago, and the
- * database functions of old releases. Safe to run at any time. It also logs how much the ledger grew in the last day,
+ * Deletes old data: rows of the ledger that are older than so many days, sessions that ended 30 days ago, cache tags of
+ * three days ago, and the database functions of old releases. Safe to run at any time. It also logs how much the ledger grew in the last day,
  * for an alarm.
  */
 export const handler = operatorFunction(
   "ops/tidy",
   z.looseObject({ days: z._default(z.int().check(z.minimum(1), z.maximum(daysMax)), daysDefault) }),
   async ({ days }, { change, log }) => {
-    const deleted = { changes: 0, sessions: 0, releases: 0 };
+    const deleted = { changes: 0, sessions: 0, tags: 0, releases: 0 };
     for (let isDone = false; !isDone; ) {
       const { answer } = await change("tidy", { days });
       const batch = batchSchema.parse(answer);
       deleted.changes += batch.changes;
       deleted.sessions += batch.sessions;
+      deleted.tags += batch.tags;
       deleted.releases += batch.releases;
       isDone = batch.isDone;
     }
@@ -34,6 +35,7 @@ export const handler = operatorFunction(
 const batchSchema = z.object({
   changes: z.number(),
   sessions: z.number(),
+  tags: z.number(),
   releases: z.number(),
   isDone: z.boolean(),
 });

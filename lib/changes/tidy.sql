@@ -1,12 +1,13 @@
 -- Deletes a batch of old data: rows of the ledger that are older than so many days (at least 1), sessions that ended 30
--- days ago, and releases that are not among the last ten and were not in use for 90 days. The answer is the number of
--- each.
+-- days ago, cache tags of three days ago, and releases that are not among the last ten and were not in use for 90 days.
+-- The answer is the number of each.
 create function tidy(request request) returns outcome language plpgsql as $$
   declare
     batch integer = 10000;
     days integer = request.input ->> 'days';
     deleted_changes bigint;
     deleted_sessions bigint;
+    deleted_tags bigint;
     deleted_releases bigint = 0;
     old text;
     answer json;
@@ -27,6 +28,14 @@ create function tidy(request request) returns outcome language plpgsql as $$
     );
     get diagnostics deleted_sessions = row_count;
 
+    -- No edge empties the table, or it has failed to for longer than answers stay there.
+    delete from stale_tags
+    where
+      (transaction, tag) in (
+        select transaction, tag from stale_tags where added_at < now() - interval '3 days' limit batch
+      );
+    get diagnostics deleted_tags = row_count;
+
     -- A release that runs this is in use.
     update releases set installed_at = now() where schema = current_schema();
     for old in
@@ -44,8 +53,9 @@ create function tidy(request request) returns outcome language plpgsql as $$
     answer = json_build_object(
       'changes', deleted_changes,
       'sessions', deleted_sessions,
+      'tags', deleted_tags,
       'releases', deleted_releases,
-      'isDone', greatest(deleted_changes, deleted_sessions) < batch
+      'isDone', greatest(deleted_changes, deleted_sessions, deleted_tags) < batch
     );
     if deleted_changes + deleted_sessions + deleted_releases = 0 then
       return answered(answer);

@@ -17,10 +17,10 @@ afterEach(() => stack.dataApi.intercept(undefined));
 
 const tidy = (payload: object) => stack.lambda.invoke("ops-tidy", payload);
 
-async function tidied(payload: object): Promise<Record<"changes" | "sessions" | "releases", number>> {
+async function tidied(payload: object): Promise<Record<"changes" | "sessions" | "tags" | "releases", number>> {
   const invocation = await tidy(payload);
   if ("error" in invocation) throw new Error(invocation.error.errorMessage);
-  return invocation.result as Record<"changes" | "sessions" | "releases", number>;
+  return invocation.result as Record<"changes" | "sessions" | "tags" | "releases", number>;
 }
 
 /** So many rows of the ledger, so many days old. */
@@ -114,7 +114,7 @@ describe("ops-tidy and the ledger", () => {
     await tidied({ days: 50 });
 
     expect((await entries()).slice(before.length)).toEqual([
-      { asked: { days: 50 }, answer: { changes: 3, sessions: 0, releases: 0, isDone: true } },
+      { asked: { days: 50 }, answer: { changes: 3, sessions: 0, tags: 0, releases: 0, isDone: true } },
     ]);
   });
 
@@ -202,6 +202,24 @@ describe("ops-tidy and sessions", () => {
     expect(await tidied({})).toMatchObject({ sessions: 12_000 });
 
     expect((await stack.call("admin-roles/list", { as: administrator.token })).status).toBe(200);
+  });
+});
+
+describe("ops-tidy and cache tags", () => {
+  it("deletes those of three days ago in batches, without a row in the ledger", async () => {
+    await stack.sql`
+      insert into stale_tags (transaction, tag, added_at)
+      select number::text::xid8, 'series', now() - make_interval(hours => 71 + number % 2 * 2)
+      from generate_series(1, 24000) as number
+    `;
+    const ledger = () => stack.sql`select id from changes`;
+    const before = await ledger();
+
+    expect(await tidied({})).toMatchObject({ tags: 12_000 });
+
+    expect(await stack.sql`select from stale_tags`).toHaveLength(12_000);
+    expect(await ledger()).toEqual(before);
+    await stack.sql`delete from stale_tags`;
   });
 });
 
@@ -298,7 +316,7 @@ describe("ops-tidy and releases", () => {
 
 describe("ops-tidy", () => {
   it("changes nothing, in two statements, when there is nothing to do", async () => {
-    expect(await tidied({})).toEqual({ changes: 0, sessions: 0, releases: 0 });
+    expect(await tidied({})).toEqual({ changes: 0, sessions: 0, tags: 0, releases: 0 });
 
     expect(stack.dataApi.calls).toHaveLength(2);
   });
