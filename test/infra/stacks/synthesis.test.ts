@@ -16,6 +16,9 @@ const root = join(import.meta.dirname, "../../..");
 
 const synthesis = useSynthesis();
 
+/** All databases, and this stage alone. */
+const settingsWith = (stage: string) => ({ ...settings, stages: settings.stages.filter(({ name }) => name === stage) });
+
 /** Where each function's code lies, by its name. */
 const codeOf = (template: Template): Record<string, string> =>
   Object.fromEntries(
@@ -128,7 +131,7 @@ describe("Templates", () => {
   });
 
   describe("of the same settings, synthesised again", () => {
-    const small = { ...settings, stages: settings.stages.filter(({ name }) => name === "dev") };
+    const small = settingsWith("dev");
     let again: Awaited<ReturnType<typeof copyOf>>;
     beforeAll(async () => {
       again = await copyOf(synthesis.functions);
@@ -157,7 +160,7 @@ describe("Templates", () => {
 
   it("cannot be deployed when sharp was not at hand", async () => {
     const functions = synthesis.functions.map((each) => ({ ...each, isComplete: !each.processesImages }));
-    const incomplete = synthesize(functions);
+    const incomplete = synthesize(functions, settingsWith("prod"));
 
     await expect(incomplete.then(({ template }) => template("colophon-prod").Rules?.Complete)).resolves.toMatchObject({
       Assertions: [{ AssertDescription: expect.stringContaining("npm run package") }],
@@ -169,7 +172,7 @@ describe("Templates", () => {
 describe("cdk-nag", () => {
   it("lets nothing be synthesised while it finds something", async () => {
     const directory = await mkdtemp(join(root, "node_modules/.cache/colophon-synth-"));
-    const app = makeApp(settings, synthesis.functions, directory);
+    const app = makeApp(settingsWith("dev"), synthesis.functions, directory);
     new Bucket(new Stack(app, "careless"), "Open");
 
     expect(() => app.synth()).toThrow(/AwsSolutions-S1\b/);
