@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { identifier, openDatabase, type Sql } from "../../support/database.ts";
 
@@ -320,5 +322,35 @@ describe("Two transactions", () => {
       "series 1",
     ]);
     await sql.query(`insert into volumes (series_id, number) values (1, 1); delete from stale_tags`);
+  });
+});
+
+describe("The migration", () => {
+  const path = join(import.meta.dirname, "../../../lib/migrations/tables/0025-tag-changes.sql");
+
+  /** Whether somebody waits for a lock of the table. */
+  const isAwaited = async (table: string) =>
+    (await sql`select from pg_locks where relation = ${table}::regclass and not granted`).length > 0;
+
+  it("waits for a writer without being in the way of the tables that it writes next", async () => {
+    const functions = await sql`
+      select oid::regprocedure as name from pg_proc
+      where pronamespace = 'public'::regnamespace and (proname ~ '^tag_' or proname = 'add_stale_tags')
+    `;
+    for (const { name } of functions) await sql.query(`drop function ${name} cascade`);
+    const text = await readFile(path, "utf8");
+    let migration: Promise<unknown> = Promise.resolve();
+
+    await sql.begin(async (writer) => {
+      await writer`set local lock_timeout = '1s'`;
+      await writer`update volumes set nsfw = 1`;
+      migration = sql.query(`begin; set local lock_timeout = '30s'; ${text}; commit`);
+      await expect.poll(() => isAwaited("volumes"), { timeout: 10_000, interval: 20 }).toBe(true);
+      await writer`update series set type = 'x'`;
+      await writer`update contributors set type = 'x'`;
+    });
+    await migration;
+
+    expect(await tagsOf("delete from volumes")).toBe("series");
   });
 });
