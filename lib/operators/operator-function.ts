@@ -21,6 +21,8 @@ export interface OperatorContext {
   readonly log: (fields: Readonly<Record<string, unknown>>, level?: "info" | "warn") => void;
   /** Until then the function should be done, before Lambda ends it. */
   readonly deadline: number;
+  /** Lambda's own. */
+  readonly context: Context | undefined;
 }
 
 /** An operator waits as long as the function may run. */
@@ -56,6 +58,6 @@ export function operatorFunction<S extends z.ZodMiniType, Result>(
     const log: OperatorContext["log"] = (fields, level = "info") =>
       console.log(JSON.stringify({ level, time: new Date().toISOString(), ...common, ...fields }));
     const deadline = context ? deadlineOf(context, patience) : Number.POSITIVE_INFINITY;
-    return await handle(input, { change, log, deadline });
+    return await handle(input, { change, log, deadline, context });
   };
 }

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { CustomResource } from "aws-cdk-lib";
+import { ArnFormat, CustomResource, Duration, Stack } from "aws-cdk-lib";
+import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct, type IDependable } from "constructs";
 import type { Packaged } from "../../build/package.ts";
-import { longTimeout, ServiceFunction } from "../shared/service-function.ts";
+import { longTimeout, type Resource, ServiceFunction } from "../shared/service-function.ts";
 import { type OwnCluster, ownResource } from "./database.ts";
 
 export interface MigrationProps {
@@ -17,6 +18,27 @@ export interface MigrationProps {
   readonly database: IDependable;
   readonly log: LogGroup;
 }
+
+/** A function's right to hand its work on to another invocation of itself. */
+const watchingOn = (stack: Stack, name: string): Resource => ({
+  variables: {},
+  policies: {
+    WatchOn: [
+      new PolicyStatement({
+        actions: ["lambda:InvokeFunction"],
+        // By its name, since the function itself depends on this right.
+        resources: [
+          stack.formatArn({
+            service: "lambda",
+            resource: "function",
+            resourceName: name,
+            arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+          }),
+        ],
+      }),
+    ],
+  },
+});
 
 /**
  * Runs the migrations in every deployment that changes them or the code that runs them. API stacks depend on this
@@ -33,7 +55,7 @@ export class Migration extends Construct {
       prefix,
       packaged,
       description: "Runs the migrations during a deployment",
-      resources: [ownResource(props.cluster, packaged)],
+      resources: [ownResource(props.cluster, packaged), watchingOn(Stack.of(this), `${prefix}-${packaged.name}`)],
       timeout: longTimeout,
       // A failed migration would fail again.
       retries: 0,
@@ -48,7 +70,8 @@ export class Migration extends Construct {
         Cluster: props.cluster.arn,
         ...(props.mayBeEmpty ? { MayBeEmpty: true } : {}),
       },
-      serviceTimeout: longTimeout,
+      // CloudFormation's maximum, for slow migrations.
+      serviceTimeout: Duration.hours(1),
     });
     run.node.addDependency(props.database);
   }

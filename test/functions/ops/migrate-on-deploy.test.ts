@@ -1,16 +1,19 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type IncomingMessage } from "node:http";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { json } from "node:stream/consumers";
+import { json, text } from "node:stream/consumers";
 import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import type { Context } from "aws-lambda";
+import { build as bundle, type Plugin } from "esbuild";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from "vitest";
 import type { handler as Handler } from "../../../functions/ops/migrate-on-deploy.ts";
 import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
 import { createOwnedDatabase } from "../../../infra/aws-local/postgres/database-owner.ts";
 import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
+import { bundling } from "../../../infra/build/build.ts";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
 import { newSecrets, secretArns } from "../../../infra/local/secrets.ts";
 import { openDatabase, type Sql } from "../../support/database.ts";
@@ -32,9 +35,15 @@ let dataApi: DataApi;
 let sql: Sql;
 let handler: typeof Handler;
 let answers: Answer[] = [];
+/** What the function handed to Lambda. */
+let invocations: string[] = [];
 let status = 200;
 const cloudFormation = createServer(async (request: IncomingMessage, response) => {
   const { method, headers } = request;
+  if (request.url?.endsWith("/invocations")) {
+    invocations.push(`${request.url} ${headers["x-amz-invocation-type"]} ${await text(request)}`);
+    return response.writeHead(202).end();
+  }
   answers.push({ method, type: headers["content-type"], body: (await json(request)) as Answer["body"] });
   response.writeHead(status).end();
 });
@@ -57,6 +66,20 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
+const root = join(import.meta.dirname, "../../..");
+const addressOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+/** Adds a slow migration to those of the project. */
+const withMigration = (name: string, statement: string): Plugin => ({
+  name: "slow-migration",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /migrations\/tables\/all\.ts$/ }, async ({ path }) => {
+      const migration = JSON.stringify({ name, text: `-- slow: 1 hour\n${statement}\n` });
+      const contents = (await readFile(path, "utf8")).replace("\n];", `\n  ${migration},\n];`);
+      return { contents, loader: "ts" };
+    }),
+});
+
 async function useNewSecrets(port = 0): Promise<void> {
   dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets: newSecrets(ownerUrl, randomUUID()), key, port });
   useDatabase("colophon", dataApi.url);
@@ -68,14 +91,13 @@ async function ask(
   RequestType: "Create" | "Update" | "Delete",
   ResourceProperties?: { MayBeEmpty: "true" },
 ): Promise<Error | undefined> {
-  const { port } = cloudFormation.address() as AddressInfo;
   answers = [];
   try {
     await handler({
       ...names,
       RequestType,
       ResourceProperties,
-      ResponseURL: `http://127.0.0.1:${port}/answer?signature=x`,
+      ResponseURL: `${addressOf(cloudFormation)}/answer?signature=x`,
     });
     return undefined;
   } catch (error) {
@@ -141,6 +163,69 @@ describe("A deployment", () => {
       }).send(new ExecuteStatementCommand({ ...login, sql: "select session_user" }));
       expect(records).toEqual([[{ stringValue: `colophon_${role}` }]]);
     }
+  });
+
+  describe("with a slow migration", () => {
+    let slowHandler: typeof Handler;
+    const request = (Invocation: number) => ({
+      ...names,
+      RequestType: "Update",
+      ResponseURL: `${addressOf(cloudFormation)}/answer`,
+      Invocation,
+    });
+    /** There is no time to begin the migration. */
+    const late = { getRemainingTimeInMillis: () => 60_000 } as Context;
+
+    beforeAll(async () => {
+      const outfile = join(directory, "slow.mjs");
+      await bundle({
+        ...bundling(),
+        entryPoints: [join(root, "functions/ops/migrate-on-deploy.ts")],
+        outfile,
+        plugins: [withMigration("9999-slow", "create index concurrently if not exists clients_slow on clients (id);")],
+      });
+      vi.stubEnv("AWS_LAMBDA_FUNCTION_NAME", "colophon-dev-ops-migrate-on-deploy");
+      vi.stubEnv("AWS_ENDPOINT_URL_LAMBDA", addressOf(cloudFormation));
+      ({ handler: slowHandler } = await import(outfile));
+    });
+
+    beforeEach(() => {
+      answers = [];
+      invocations = [];
+    });
+
+    afterAll(() => vi.unstubAllEnvs());
+
+    it("hands the request on to another invocation when its time is over, and answers nothing yet", async () => {
+      await slowHandler(request(1), late);
+
+      expect(answers).toEqual([]);
+      const [path, type, body = ""] = invocations[0]?.split(/ (?=Event|{)/) ?? [];
+      expect([path, type]).toEqual(["/2015-03-31/functions/colophon-dev-ops-migrate-on-deploy/invocations", "Event"]);
+      expect(JSON.parse(body)).toEqual(request(2));
+      expect(invocations).toHaveLength(1);
+    });
+
+    it("fails after an hour, and says that the next one goes on watching", async () => {
+      await expect(slowHandler(request(4), late)).rejects.toThrow(/the deployment again/);
+
+      expect(invocations).toEqual([]);
+      expect(answers.map(({ body }) => [body.Status, body.Reason])).toEqual([
+        [
+          "FAILED",
+          expect.stringMatching(/^Migration 9999-slow has yet to run; run ops-migrate or the deployment again/),
+        ],
+      ]);
+    });
+
+    it("succeeds when it is done, whichever invocation sees that", async () => {
+      await slowHandler(request(3));
+
+      expect(answers.map(({ body }) => body.Status)).toEqual(["SUCCESS"]);
+      expect(await sql`select indisvalid from pg_index where indexrelid = 'clients_slow'::regclass`).toEqual([
+        { indisvalid: true },
+      ]);
+    });
   });
 
   it("that is taken down leaves the database alone", async () => {

@@ -244,7 +244,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     expect(template.find(run?.Properties.ServiceToken).Properties.FunctionName).toBe(
       `colophon-${given.name}-ops-migrate-on-deploy`,
     );
-    expect(run?.Properties).toMatchObject({ Code: expect.stringMatching(/^[0-9a-f]{64}$/), ServiceTimeout: "900" });
+    expect(run?.Properties).toMatchObject({ Code: expect.stringMatching(/^[0-9a-f]{64}$/), ServiceTimeout: "3600" });
     expect(templateText(run?.Properties.Cluster)).toContain(template.one("RDS::DBCluster").id);
   });
 

@@ -45,6 +45,7 @@ function rightsOf(template: Template, lambda: Resource): string[] {
     [templateText(DATABASE_CLUSTER_ARN), "the cluster"],
     ...settings.databases.map(({ name }) => [`${clusters}colophon-${name}-database*`, `clusters of ${name}`] as const),
     [templateText(DATABASE_SECRET_ARN), "the secret"],
+    [`function:${lambda.Properties.FunctionName}`, "itself"],
     ...limitedRoles.flatMap((role) => {
       const secret = others[`DATABASE_${role.toUpperCase()}_SECRET_ARN`];
       return secret ? [[templateText(secret), `the ${role} secret`]] : [];
@@ -86,7 +87,7 @@ const images = (folder: string, ...actions: string[]) => actions.map((each) => `
 /** All that functions may do beyond writing their log and asking the database. */
 const more: Readonly<Record<string, readonly string[]>> = {
   "ops-migrate": onSecrets("GetSecretValue"),
-  "ops-migrate-on-deploy": onSecrets("GetSecretValue"),
+  "ops-migrate-on-deploy": [...onSecrets("GetSecretValue"), "lambda:InvokeFunction itself"],
   "ops-rotate-password": [
     ...onSecrets("GetSecretValue", "DescribeSecret", "PutSecretValue", "UpdateSecretVersionStage"),
     ...["GetSecretValue", "PutSecretValue"].map((each) => `secretsmanager:${each} the trial secret`),
