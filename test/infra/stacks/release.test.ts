@@ -1,8 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { App } from "aws-cdk-lib";
+import { CfnDeploymentGroup } from "aws-cdk-lib/aws-codedeploy";
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import type { StageSettings } from "../../../infra/settings/schema.ts";
+import { ApiStack } from "../../../infra/stacks/api-stack.ts";
+import { makeApp } from "../../../infra/stacks/app.ts";
 import { settings } from "../../../infra/stages.ts";
 import { functionName } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { type Properties, type Synthesis, synthesize, type Template, useSynthesis } from "./synthesis.ts";
+import { type Properties, parse, type Template, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
 const { alarmsOf, descriptionsOf, groupOf } = helpers();
@@ -68,59 +75,78 @@ describe("A stage with gradual releases", () => {
 });
 
 describe("A release", () => {
-  const [, prod] = settings.stages;
-  const small = (change: object) => ({
-    ...settings,
-    databases: settings.databases.filter(({ name }) => name === "prod"),
-    stages: prod ? [{ ...prod, ...change }] : [],
+  let usual: Template;
+
+  beforeAll(async () => {
+    usual = await synthesizeStage({});
   });
 
-  it("of other settings of one function has another name everywhere", async () => {
-    const other = await synthesize(synthesis.functions, small({ publicRecords: { concurrent: 41 } }));
-    const same = descriptionsOf(other.template("colophon-prod"));
-    await other.remove();
-    const another = await synthesize(synthesis.functions, small({ streams: { concurrent: 25, secondsMax: 121 } }));
-    const different = descriptionsOf(another.template("colophon-prod"));
-    await another.remove();
-
+  it("has another name everywhere if one function has other settings, and the same if no version has", async () => {
+    const different = descriptionsOf(
+      await synthesizeStage({ settings: { streams: { concurrent: 25, secondsMax: 121 } } }),
+    );
     // Reserved concurrency is no part of a version.
-    expect(same).toEqual(descriptionsOf(template));
-    expect(new Set([...different, ...same]).size).toBe(2 * endpoints.length);
+    const same = descriptionsOf(await synthesizeStage({ settings: { publicRecords: { concurrent: 41 } } }));
+
+    expect(new Set([...different, ...descriptionsOf(usual)]).size).toBe(2 * endpoints.length);
+    expect(same).toEqual(descriptionsOf(usual));
   });
 
-  describe("that is urgent", () => {
-    let urgent: Synthesis;
+  it("that is urgent differs in how deployments go and in their alarms, and in nothing else", async () => {
+    const urgent = await synthesizeStage({ isUrgent: true });
 
-    beforeAll(async () => {
-      // As `cdk deploy -c urgent=true` says it.
-      process.env.CDK_CONTEXT_JSON = JSON.stringify({ urgent: "true" });
-      urgent = await synthesize(synthesis.functions, small({}));
-    });
-    afterAll(async () => {
-      delete process.env.CDK_CONTEXT_JSON;
-      await urgent?.remove();
-    });
+    for (const alias of urgent.all("Lambda::Alias")) {
+      const group = groupOf(urgent, alias).Properties;
+      expect(group.DeploymentConfigName).toBe("CodeDeployDefault.LambdaAllAtOnce");
+      expect(group.AlarmConfiguration.Enabled).toBe(false);
+      expect(alarmsOf(urgent, group)).toHaveLength(2);
+    }
+    const without = urgent.text
+      .replaceAll("CodeDeployDefault.LambdaAllAtOnce", "CodeDeployDefault.LambdaCanary10Percent5Minutes")
+      .replaceAll(/("Alarms":\[[^\]]*\],"Enabled"):false/g, "$1:true");
+    expect(without).toBe(usual.text);
+  });
 
-    it("differs in how deployments go and in their alarms, and in nothing else", () => {
-      const shown = urgent.template("colophon-prod");
-      for (const alias of shown.all("Lambda::Alias")) {
-        const group = groupOf(shown, alias).Properties;
-        expect(group.DeploymentConfigName).toBe("CodeDeployDefault.LambdaAllAtOnce");
-        expect(group.AlarmConfiguration.Enabled).toBe(false);
+  it("is urgent with `-c urgent=true`, and with no other word", async () => {
+    const configsOf = async (context: object) => {
+      // The command line of the CDK hands it over so.
+      process.env.CDK_CONTEXT_JSON = JSON.stringify(context);
+      const outdir = await mkdtemp(join(inject("cache"), "release-"));
+      try {
+        const groups = makeApp(settings, synthesis.functions, outdir)
+          .node.findAll()
+          .filter((each) => each instanceof CfnDeploymentGroup);
+        return [...new Set(groups.map(({ deploymentConfigName }) => deploymentConfigName))];
+      } finally {
+        delete process.env.CDK_CONTEXT_JSON;
+        await rm(outdir, { recursive: true });
       }
-      const usual = shown.text
-        .replaceAll("CodeDeployDefault.LambdaAllAtOnce", "CodeDeployDefault.LambdaCanary10Percent5Minutes")
-        .replaceAll(/("Alarms":\[[^\]]*\],"Enabled"):false/g, "$1:true");
-      expect(usual).toBe(template.text);
-    });
+    };
 
-    it("is urgent by no other word", async () => {
-      process.env.CDK_CONTEXT_JSON = JSON.stringify({ urgent: "yes" });
-
-      await expect(synthesize(synthesis.functions, small({}))).rejects.toThrow("only urgent=true");
-    });
+    expect(await configsOf({})).toEqual(["CodeDeployDefault.LambdaCanary10Percent5Minutes"]);
+    expect(await configsOf({ urgent: "true" })).toEqual(["CodeDeployDefault.LambdaAllAtOnce"]);
+    await expect(configsOf({ urgent: "yes" })).rejects.toThrow("only urgent=true");
   });
 });
+
+/** Synthesises prod's stack alone, without cdk-nag. */
+async function synthesizeStage(changes: { settings?: Partial<StageSettings>; isUrgent?: boolean }): Promise<Template> {
+  const prod = settings.stages.find(({ name }) => name === "prod");
+  if (!prod) throw new Error("There is no stage prod");
+  const outdir = await mkdtemp(join(inject("cache"), "release-"));
+  const features = { "@aws-cdk/core:suppressTemplateIndentation": true };
+  const app = new App({ outdir, analyticsReporting: false, treeMetadata: false, context: features });
+  new ApiStack(app, "colophon-prod", {
+    settings: { ...prod, ...changes.settings },
+    endpoints,
+    packages: synthesis.functions,
+    isUrgent: changes.isUrgent ?? false,
+  });
+  app.synth();
+  const text = await readFile(join(outdir, "colophon-prod.template.json"), "utf8");
+  await rm(outdir, { recursive: true });
+  return parse(text);
+}
 
 function helpers() {
   const released = new Set(endpoints.map((each) => `colophon-prod-${functionName(each)}`));

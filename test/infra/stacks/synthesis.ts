@@ -132,7 +132,8 @@ async function readTemplates(directory: string): Promise<Synthesis["template"]> 
   return (stack) => templates.get(stack) ?? fail(`There is no stack ${stack}`);
 }
 
-function parse(text: string): Template {
+/** A template, by its text. */
+export function parse(text: string): Template {
   const { Resources, Parameters, Rules, Outputs } = JSON.parse(text);
   const resources = Object.entries<Omit<Resource, "id">>(Resources).map(([id, each]) => ({ id, ...each }));
   const all = (type: string) => resources.filter(({ Type }) => Type === `AWS::${type}`);
