@@ -12,6 +12,9 @@ create function remove_image(request request, caller caller) returns outcome lan
     end if;
 
     perform set_image(request, null);
-    return done(request, caller, json_build_object('image', before -> 'image'), answer => schedule_removal(before));
+    return done(
+      request, caller, json_build_object('image', before -> 'image'), answer => schedule_removal(before),
+      takes_authority => false
+    );
   end
 $$;

@@ -22,6 +22,6 @@ create function replace_image(request request, caller caller) returns outcome la
     return done(request, caller, json_build_object('image', before -> 'image'), answer => json_build_object(
       'image', image_key,
       'former', schedule_removal(before) -> 'former'
-    ));
+    ), takes_authority => false);
   end
 $$;

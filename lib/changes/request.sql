@@ -43,12 +43,14 @@ $$;
 
 -- The outcome of a change that was made. It adds the row in the ledger. An addition answers the id of what it added,
 -- which is the record of its row. If the change ended the caller's own session or took their permission, the row has
--- the status of their next request, so that this one is answered the same when it is sent again.
+-- the status of their next request, so that this one is answered the same when it is sent again. A change that runs
+-- beside others takes nobody's authority, and need not look.
 create function done(
-  request request, caller caller, before json default null, record bigint default null, answer json default null
+  request request, caller caller, before json default null, record bigint default null, answer json default null,
+  takes_authority boolean default true
 ) returns outcome language plpgsql as $$
   begin
-    if caller.id is not null then
+    if caller.id is not null and takes_authority then
       caller.status = (caller_of(request)).status;
     end if;
     insert into changes
