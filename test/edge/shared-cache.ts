@@ -108,6 +108,8 @@ const parameters = [
   // It does not add threads while its clock stands still, and drops what would wait for one.
   "thread_pools=1",
   "thread_pool_min=300",
+  // A connection that it closes when idle may just be used again.
+  "timeout_idle=3600",
   // Nobody reads its log.
   "vsl_space=1M",
 ].flatMap((each) => ["-p", each]);

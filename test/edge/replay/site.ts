@@ -1,0 +1,179 @@
+import { once } from "node:events";
+import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { gunzipSync } from "node:zlib";
+import { inject } from "vitest";
+import { publicReads } from "../../../infra/api/public-reads.ts";
+import { invokeApi } from "../../../infra/aws-local/lambda/invoke-api.ts";
+import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
+import { settingsOf } from "../../../infra/local/functions.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { type CloudFront, startCloudFront } from "../../support/cloudfront.ts";
+import type { Sql } from "../../support/database.ts";
+import { key, panelOrigin } from "../../support/environment.ts";
+import { anAdministrator } from "../../support/people.ts";
+import { startStack } from "../../support/stack.ts";
+import { type SharedCache, startSharedCache } from "../shared-cache.ts";
+import { fill } from "./catalogue.ts";
+import type { Roads } from "./changes.ts";
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+export interface Traffic {
+  /** The API's answer to a public read, before it reaches the edge; what is awaited holds it. */
+  onAnswer(url: string, answer: () => Answer, startedAt: number): void | Promise<void>;
+  /** A request to run `ops-invalidate`. Undefined if it gets lost. */
+  onNudge(): boolean;
+  /** How long CloudFront takes for an invalidation that it has accepted. */
+  delayInMilliseconds(): number;
+  now(): number;
+}
+
+/** A stage with an edge: the service, Varnish before it, and CloudFront's API, which tells Varnish. */
+export interface Site extends Roads {
+  readonly sql: Sql;
+  readonly cache: SharedCache;
+  readonly cloudFront: CloudFront;
+  /** Reads past the edge. */
+  ask(url: string): Promise<Answer>;
+  /** The items that the edge has invalidated, the oldest first. */
+  readonly invalidated: readonly string[];
+  /** Waits until the edge has invalidated all that CloudFront has accepted. */
+  quiet(): Promise<unknown>;
+  /** Runs `ops-invalidate`, as its schedule does. */
+  sweep(): void;
+  /** Ends all runs of `ops-invalidate` where they are. */
+  crash(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const day = 86_400;
+
+export async function startSite(traffic: Traffic): Promise<Site> {
+  const variables: Record<string, string> = {
+    SHARED_CACHE_SECONDS: `${day}`,
+    INVALIDATE_FUNCTION: "ops-invalidate",
+    API_DISTRIBUTION: "E2QWRUHAPOMQZL",
+    INVALIDATIONS_A_DAY: "100000",
+  };
+  const stack = await startStack({ uploads: true, variables: () => variables });
+  await fill(`${inject("ownerUrl")}/${process.env.DATABASE_NAME}`, stack.sql);
+  await stack.sql`delete from stale_tags`;
+
+  let cache: SharedCache | undefined;
+  const invalidated: string[] = [];
+  const invalidations = new Set<Promise<unknown>>();
+  const cloudFront = await startCloudFront((items) => {
+    const invalidation = sleep(traffic.delayInMilliseconds())
+      .then(() => cache?.invalidate(items))
+      .then(() => invalidated.push(...items));
+    invalidations.add(invalidation);
+    void invalidation.finally(() => invalidations.delete(invalidation));
+  });
+  const openInvalidator = () =>
+    startLambda({
+      outdir: inject("outdir"),
+      // Changes come much faster than 200 a day, and each nudges a run, which stays for eight seconds.
+      limits: { environments: 64 },
+      settingsOf: (name) => ({ ...settingsOf(name), variables: { ...settingsOf(name).variables, ...variables } }),
+    });
+  let invalidator = await openInvalidator();
+  const send: Lambda["send"] = (name, event) => invalidator.send(name, event);
+  const runApi = invokeApi({ ...stack.lambda, send }, key);
+  const lambdaApi = await listen(async (request, response) => {
+    if (request.method === "POST" && !traffic.onNudge()) return void request.socket.destroy();
+    if (!(await runApi(request, response))) response.writeHead(404).end();
+  });
+
+  const agent = new Agent({ keepAlive: true });
+  const forward = async (incoming: Pick<IncomingMessage, "method" | "url" | "headers">, body: Buffer) => {
+    const headers = { ...incoming.headers, host: new URL(stack.url).host };
+    const sent = request(`${stack.url}${incoming.url}`, { agent, method: `${incoming.method}`, headers });
+    sent.end(body);
+    const [response]: IncomingMessage[] = await once(sent, "response");
+    if (!response) throw new Error("No answer");
+    return { response, body: await buffer(response) };
+  };
+  const network = await listen(async (incoming, outgoing) => {
+    const startedAt = traffic.now();
+    const { response, body } = await forward(incoming, await buffer(incoming));
+    if (incoming.method === "GET") await traffic.onAnswer(`${incoming.url}`, () => answerOf(response, body), startedAt);
+    outgoing.writeHead(response.statusCode ?? 500, response.headers).end(body);
+  });
+  cache = await startSharedCache(network.url, publicReads(endpoints), { clock: "real" });
+  Object.assign(variables, {
+    AWS_ENDPOINT_URL_LAMBDA: lambdaApi.url,
+    AWS_ENDPOINT_URL_CLOUDFRONT: cloudFront.url,
+  });
+
+  const edge = cache;
+  const cookie = `refreshToken=${(await anAdministrator(stack.sql)).token}`;
+  return {
+    sql: stack.sql,
+    cache: edge,
+    cloudFront,
+    async panel(method, path, body) {
+      const type = path.includes("/edit/") ? "application/merge-patch+json" : "application/json";
+      const headers = { Cookie: cookie, Origin: panelOrigin, ...(body === undefined ? {} : { "Content-Type": type }) };
+      const answer = await edge.send(path, {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.text}`);
+      return { location: `${answer.headers.location}` };
+    },
+    async ask(url) {
+      const { response, body } = await forward({ method: "GET", url, headers: {} }, Buffer.alloc(0));
+      return answerOf(response, body);
+    },
+    invalidated,
+    quiet: () => Promise.all(invalidations),
+    sweep: () => void invalidator.send("ops-invalidate", {}).catch(() => {}),
+    async crash() {
+      const crashing = invalidator;
+      invalidator = await openInvalidator();
+      await crashing.close();
+    },
+    async close() {
+      await invalidator.close();
+      await Promise.all(invalidations);
+      await edge.close();
+      agent.destroy();
+      for (const server of [network, lambdaApi, cloudFront]) server.close();
+      await stack.close();
+    },
+  };
+}
+
+/** A list shows one of several series at random. */
+const randomSeries = /("series_count":(?!1,)\d+),"random_series":\{[^}]*\}/g;
+
+function answerOf({ statusCode = 500, headers }: IncomingMessage, body: Buffer): Answer {
+  const text = headers["content-encoding"] === "gzip" ? gunzipSync(body) : body;
+  return { status: statusCode, text: withoutRandom(text.toString()) };
+}
+
+export const withoutRandom = (text: string): string => text.replace(randomSeries, "$1");
+
+async function listen(
+  handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+): Promise<{ readonly url: string; close(): void }> {
+  const server: Server = createServer((request, response) => {
+    handle(request, response).catch(() => request.socket.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
