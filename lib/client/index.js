@@ -232,11 +232,11 @@ function changedElements(kind, names, keyOf, opened, form, current) {
     const index = removed.findIndex((former) => keyOf(former) === keyOf(element));
     const [former] = index < 0 ? [] : removed.splice(index, 1);
     const fields = changedFields(names, former ?? {}, element, "");
-    const isSame = (each) => (element.id ? each.id === element.id : names.every((key) => each[key] === element[key]));
-    const [before, now] = [opened, current].map((record) => record[kind].some(isSame));
-    const isSettled = !former && (element.id ? before !== now : now && !before);
+    const has = (record, { id }) => record[kind].some((each) => each.id === id);
+    const isAdded = (each) => !has(opened, each) && names.every((key) => each[key] === element[key]);
+    const isSettled = element.id ? has(opened, element) !== has(current, element) : current[kind].some(isAdded);
     // What a person has left empty in a form is no element. What others have removed or added meanwhile needs no more.
-    if (isSettled || Object.keys(fields).length === 0) continue;
+    if ((isSettled && !former) || Object.keys(fields).length === 0) continue;
     former ? modified.push({ id: former.id, ...fields }) : added.push(fields);
   }
   const isThere = ({ id }) => current[kind].some((element) => element.id === id);
