@@ -15,7 +15,7 @@ export const handler = operatorFunction(
     SecretId: z.string(),
     ClientRequestToken: z.string(),
   }),
-  async ({ Step, SecretId, ClientRequestToken }) => {
+  async ({ Step, SecretId, ClientRequestToken }, { deadline }) => {
     const pending = () => credentialsIn(SecretId, ClientRequestToken);
     if (Step === "createSecret") {
       const { username } = await credentialsIn(SecretId);
@@ -23,7 +23,7 @@ export const handler = operatorFunction(
       await storePending(SecretId, ClientRequestToken, credentials);
     }
     if (Step === "setSecret") await setPassword(await pending(), await credentialsIn(SecretId));
-    if (Step === "testSecret") await tryLogin(await pending());
+    if (Step === "testSecret") await tryLogin(await pending(), deadline);
     if (Step === "finishSecret") await makeCurrent(SecretId, ClientRequestToken);
     return {};
   },

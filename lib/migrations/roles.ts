@@ -162,20 +162,21 @@ export async function setPassword(credentials: Credentials, inUse: Credentials):
 
 /**
  * Tries a login before functions use it, by a secret for trials alone: the Data API accepts only a secret's current
- * version. There is one trial at a time.
- * @throws when it cannot log in
+ * version. There is one trial at a time. AWS does not say how soon the Data API reads a secret anew, nor whether it keeps
+ * sessions of a former login for a while.
+ * @throws when it cannot log in before `deadline`, by `performance.now()`
  */
-export async function tryLogin(credentials: Credentials): Promise<void> {
+export async function tryLogin(credentials: Credentials, deadline: number): Promise<void> {
   await withMigrationLock(async () => {
     await storeForTrial(process.env.DATABASE_TRIAL_SECRET_ARN, credentials);
-    const deadline = performance.now() + trialInMilliseconds;
+    const endBy = Math.min(deadline, performance.now() + trialMaxInMilliseconds);
     while ((await logsIn(process.env.DATABASE_TRIAL_SECRET_ARN)) !== credentials.username) {
-      if (performance.now() > deadline) throw new Error(`${credentials.username} cannot log in with the new password`);
+      if (performance.now() > endBy) throw new Error(`${credentials.username} cannot log in with the new password`);
       await sleep(trialPauseInMilliseconds);
     }
   });
 }
 
-/** AWS does not say how soon the Data API reads a secret anew. */
-const trialInMilliseconds = 5_000;
+/** Another rotation waits for its own trial meanwhile, in a statement that the Data API ends after 45 s. */
+const trialMaxInMilliseconds = 30_000;
 const trialPauseInMilliseconds = 500;

@@ -326,9 +326,15 @@ describe("ops-rotate-password", () => {
     const version = randomUUID();
     await step("createSecret", version);
 
-    expect(await step("testSecret", version)).toMatchObject({
+    const hasty = await startLambda({
+      outdir: inject("outdir"),
+      settingsOf: (name) => settingsOf(name, { longInMilliseconds: 7_000 }),
+    });
+    const tried = { Step: "testSecret", SecretId: secretArns.public, ClientRequestToken: version };
+    expect(await hasty.invoke("ops-rotate-password", tried)).toMatchObject({
       error: { errorMessage: expect.stringMatching(/^colophon_public\w* cannot log in with the new password$/) },
     });
+    await hasty.close();
 
     expect(await secretNow()).toEqual(before);
     await rotate();
