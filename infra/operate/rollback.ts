@@ -28,19 +28,28 @@ export interface Rollback {
 export async function rollback({ stage, to, isDryRun, print }: Rollback): Promise<void> {
   const stageSettings = settings.stages.find(({ name }) => name === stage);
   if (!stageSettings) throw new UsageError(`There is no stage ${stage} in infra/stages.ts`);
-  const client = { region: settings.account.region, maxAttempts: 10 };
-  const lambda = new LambdaClient(client);
-  const codeDeploy = new CodeDeployClient(client);
+  const { region } = settings.account;
+  // Lambda takes fifteen of these calls a second.
+  const lambda = new LambdaClient({ region, maxAttempts: 10, retryMode: "adaptive" });
 
   const plan = planRollback(await functionsOf(lambda, stage), { to, contractions });
   print(`Stage ${stage} runs release ${describe(plan.from)}`);
   print(`${isDryRun ? "It would go" : "It goes"} to release ${describe(plan.to)}`);
-  for (const id of await runningDeployments(codeDeploy, stage)) {
-    print(`${isDryRun ? "would stop" : "stops"} CodeDeploy's deployment ${id}`);
-    if (!isDryRun) await stopDeployment(codeDeploy, id);
-  }
+  await stopReleases(new CodeDeployClient({ region }), { stage, isDryRun, print });
   await move(lambda, plan, isDryRun, print);
   for (const line of outlook(plan, stage, stageSettings.edge !== undefined)) print(line);
+}
+
+/** Traffic goes back even when nobody may ask CodeDeploy, or it does not answer. */
+async function stopReleases(codeDeploy: CodeDeployClient, { stage, isDryRun, print }: Rollback): Promise<void> {
+  try {
+    for (const id of await runningDeployments(codeDeploy, stage)) {
+      print(`${isDryRun ? "would stop" : "stops"} CodeDeploy's deployment ${id}`);
+      if (!isDryRun) await stopDeployment(codeDeploy, id);
+    }
+  } catch (error) {
+    print(`CodeDeploy: ${messageOf(error)}. A release under way may move traffic again: cancel the stack's update`);
+  }
 }
 
 async function functionsOf(lambda: LambdaClient, stage: string): Promise<readonly ReleasedFunction[]> {

@@ -17,7 +17,9 @@ const releases: readonly string[] = [first, second, third];
 
 const lambdaApi = makeLambdaApi();
 const codeDeploy = makeCodeDeploy();
+let codeDeployIsDown = false;
 const server = createServer(async (request, response) => {
+  if (codeDeployIsDown && request.headers["x-amz-target"]) return void response.writeHead(403).end();
   for (const answer of [codeDeploy.answer, lambdaApi.answer]) if (await answer(request, response)) return;
   response.writeHead(404).end();
 });
@@ -141,6 +143,16 @@ describe("npm run rollback", () => {
     expect(live()).toBe("6,6,6,6");
     expect(liveOf(two)?.RoutingConfig?.AdditionalVersionWeights).toEqual({});
     expect(codeDeploy.reports).toEqual(["Stopped d-1"]);
+  });
+
+  it("goes back although CodeDeploy refuses to answer, and says what that means", async () => {
+    codeDeployIsDown = true;
+    const { output, error } = await run();
+    codeDeployIsDown = false;
+
+    expect(error).toBeUndefined();
+    expect(live()).toBe("6,6,6,6");
+    expect(output).toContain("A release under way may move traffic again: cancel the stack's update");
   });
 
   it("leaves a function as it is that is newer than the release, and goes back once more nevertheless", async () => {
