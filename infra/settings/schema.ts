@@ -62,6 +62,25 @@ const accountSettings = z
     error: "a provider of another account",
   });
 
+const backupLock = z
+  .strictObject({
+    /**
+     * In `governance` mode, who may change the vault may take the lock away. In `compliance` mode nobody can, AWS and
+     * root included, `changeableForDays` after its deployment: neither shorten nor delete, until each copy's time is up.
+     */
+    mode: z.enum(["governance", "compliance"]),
+    /** The vault refuses copies that are kept for less, and deletes none before. */
+    daysMin: z.int().min(1).max(36_500),
+    /** The vault refuses copies that are kept for longer. */
+    daysMax: z.int().min(1).max(36_500).optional(),
+    /** How long a lock in `compliance` mode can still be taken away; AWS allows no less than three days. */
+    changeableForDays: z.int().min(3).max(36_500).default(7),
+  })
+  .refine((it) => it.daysMax === undefined || it.daysMin <= it.daysMax, "daysMin is above daysMax");
+
+const isWithin = (days: number, { daysMin, daysMax = days }: z.infer<typeof backupLock>) =>
+  daysMin <= days && days <= daysMax;
+
 const databaseSettings = z
   .strictObject({
     name,
@@ -78,6 +97,8 @@ const databaseSettings = z
     backupRetentionDays: z.int().min(1).max(35),
     /** Another region, to which a backup is copied each night. It is kept there for `backupRetentionDays`. */
     backupRegion: region.optional(),
+    /** Locks the vault in `backupRegion`, so that an intruder with all rights cannot delete the copies. */
+    backupLock: backupLock.optional(),
     /** Protects the database from deletion, and keeps its data when the stack is deleted. */
     isProtected: z.boolean(),
     /**
@@ -98,6 +119,14 @@ const databaseSettings = z
   .refine((it) => it.capacityMin <= it.capacityMax, "capacityMin is above capacityMax")
   .refine((it) => (it.capacityMin === 0) === (it.pausesAfterMinutes !== undefined), {
     error: "a database pauses exactly when its capacityMin is 0",
+  })
+  .refine(({ backupLock: lock, backupRegion, isProtected }) => !lock || (backupRegion !== undefined && isProtected), {
+    path: ["backupLock"],
+    error: "a lock of copies that are not made, or of a database that is not protected",
+  })
+  .refine(({ backupLock: lock, backupRetentionDays: days }) => !lock || isWithin(days, lock), {
+    path: ["backupLock"],
+    error: "the vault would refuse copies that are kept for backupRetentionDays",
   });
 
 /** A token bucket: requests per second, and its size. With 0 for both, all requests are answered 429. */
@@ -221,6 +250,7 @@ export type Settings = z.infer<typeof settingsSchema>;
 export type AccountSettings = z.infer<typeof accountSettings>;
 export type PipelineSettings = z.infer<typeof pipelineSettings>;
 export type DatabaseSettings = z.infer<typeof databaseSettings>;
+export type BackupLock = z.infer<typeof backupLock>;
 export type StageSettings = z.infer<typeof stageSettings>;
 export type FirewallSettings = z.infer<typeof firewallSettings>;
 export type Throttle = z.infer<typeof throttle>;

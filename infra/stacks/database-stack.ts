@@ -7,7 +7,7 @@ import type { Construct } from "constructs";
 import { databaseRoleOf, forEachRole } from "../build/database-role.ts";
 import type { Packaged } from "../build/package.ts";
 import type { DatabaseSettings } from "../settings/schema.ts";
-import { BackupCopies } from "./backup-stack.ts";
+import { BackupCopies } from "./database/backup-copies.ts";
 import { type AuroraCluster, makeCluster, postgresLogName } from "./database/cluster.ts";
 import { databaseResource, type OwnCluster, ownResource, publishCluster, secretId } from "./database/database.ts";
 import { Migration } from "./database/migration.ts";

@@ -1,5 +1,8 @@
+import { App } from "aws-cdk-lib";
+import { Template as Assertions } from "aws-cdk-lib/assertions";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DatabaseSettings, settingsSchema } from "../../../infra/settings/schema.ts";
+import { BackupStack } from "../../../infra/stacks/backup-stack.ts";
 import { settings } from "../../../infra/stages.ts";
 import { type Properties, type Synthesis, synthesize, type Template, templateText, useSynthesis } from "./synthesis.ts";
 
@@ -126,10 +129,54 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
       Type: "AWS::KMS::Key",
       DeletionPolicy: "RetainExceptOnCreate",
     });
-    expect(template.one("Backup::BackupVault").Properties.Notifications.BackupVaultEvents).toEqual([
-      "BACKUP_JOB_FAILED",
-      "COPY_JOB_FAILED",
+  });
+
+  it.runIf(given.backupRegion)("mails backups and copies that fail, with the reason, to whom its alarms go", () => {
+    const vault = `colophon-${given.name}-database`;
+    const rules = template.all("Events::Rule").map(({ Properties }) => Properties);
+    const states = ["FAILED", "ABORTED", "EXPIRED", "PARTIAL"];
+    const there = `arn:\${AWS::Partition}:backup:${given.backupRegion}:123456789012:backup-vault:${vault}`;
+
+    const patternOf = (type: string) => rules.find(({ EventPattern }) => EventPattern["detail-type"]?.[0] === type);
+    const backups = patternOf("Backup Job State Change");
+    const copies = patternOf("Copy Job State Change");
+    expect(backups?.EventPattern).toMatchObject({ source: ["aws.backup"], detail: { state: states } });
+    expect(template.find(backups?.EventPattern.detail.backupVaultName[0])).toBe(template.one("Backup::BackupVault"));
+    expect(copies?.EventPattern).toMatchObject({ source: ["aws.backup"], detail: { state: states } });
+    expect(copies?.EventPattern.detail.destinationBackupVaultArn.map(templateText)).toEqual([there]);
+    for (const rule of [backups, copies]) {
+      expect(rule?.State).toBe("ENABLED");
+      const [target, ...others] = rule?.Targets ?? [];
+      expect(others).toEqual([]);
+      expect(templateText(target.Arn)).toBe(templateText({ Ref: template.one("SNS::Topic").id }));
+      expect(Object.values(target.InputTransformer.InputPathsMap)).toContain("$.detail.statusMessage");
+    }
+    // Nothing but the topic's policy lets EventBridge publish, and only for this account.
+    const publishing = template
+      .all("SNS::TopicPolicy")
+      .flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
+      .filter(({ Principal }: Properties) => Principal?.Service === "events.amazonaws.com");
+    expect(publishing).toMatchObject([
+      { Effect: "Allow", Condition: { StringEquals: { "aws:SourceAccount": settings.account.id } } },
     ]);
+    expect(template.one("Backup::BackupVault").Properties).not.toHaveProperty("Notifications");
+  });
+
+  it.runIf(given.backupRegion)("alarms when no copy was made in 26 hours", () => {
+    const alarm = template.all("CloudWatch::Alarm").find(({ Properties }) => /-copied$/.test(Properties.AlarmName));
+
+    expect(alarm?.Properties).toMatchObject({
+      AlarmName: `colophon-${given.name}-database-backup-not-copied`,
+      Namespace: "AWS/Backup",
+      MetricName: "NumberOfCopyJobsCompleted",
+      Dimensions: [{ Name: "BackupVaultName", Value: `colophon-${given.name}-database` }],
+      Statistic: "Sum",
+      Period: 3_600,
+      EvaluationPeriods: 26,
+      Threshold: 0,
+      ComparisonOperator: "LessThanOrEqualToThreshold",
+      TreatMissingData: "breaching",
+    });
   });
 
   it("has its operators' invocations in CloudTrail where its settings say so, and nothing else", () => {
@@ -279,6 +326,24 @@ describe("An API stack", () => {
         expect.arrayContaining(["colophon-account", `colophon-${database}-database`]),
       );
     }
+  });
+});
+
+describe.each([
+  ["governance", undefined],
+  ["compliance", 7],
+] as const)("The vault of copies in another region, locked in %s mode", (mode, changeableForDays) => {
+  it("keeps each copy for the days of its settings, and is immutable in one of the modes only", () => {
+    const backupLock = { mode, daysMin: 14, daysMax: 35, changeableForDays: 7 };
+    const prod = settings.databases.find(({ name }) => name === "prod") ?? expect.fail("no prod");
+    const stack = new BackupStack(new App(), "Backup", { settings: { ...prod, backupLock } });
+
+    const [vault] = Object.values(Assertions.fromStack(stack).findResources("AWS::Backup::BackupVault"));
+    expect(vault?.Properties.LockConfiguration).toEqual({
+      MinRetentionDays: 14,
+      MaxRetentionDays: 35,
+      ...(changeableForDays ? { ChangeableForDays: changeableForDays } : {}),
+    });
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  type BackupLock,
   type DatabaseSettings,
   type Settings,
   type StageSettings,
@@ -27,6 +28,12 @@ function changed(change: (draft: Draft) => void): unknown {
 
 const pipelineOf = (repository: string, provider?: string) => (draft: Draft) => {
   Object.assign(draft.account, { pipeline: { repository, ...(provider ? { provider } : {}) } });
+};
+
+/** Locks the vault of a database's copies, which are kept for 14 days. */
+const lockOf = (database: string, lock: Partial<BackupLock>) => (draft: Draft) => {
+  const found = draft.whole.databases.find(({ name }) => name === database);
+  Object.assign(found ?? {}, { backupLock: { mode: "compliance", daysMin: 7, ...lock } });
 };
 
 const issuesOf = (given: unknown) =>
@@ -180,6 +187,15 @@ describe("Settings", () => {
       /databases\.1\.backupRegion: copies of backups in the region/,
     ],
     ["copies of backups nowhere", ({ devDatabase }) => (devDatabase.backupRegion = "Dublin"), /backupRegion: a region/],
+    ["a lock of no copies", lockOf("dev", {}), "databases.0.backupLock: a lock of copies that are not made, or of"],
+    [
+      "a lock that refuses the copies",
+      lockOf("prod", { daysMin: 15 }),
+      "databases.1.backupLock: the vault would refuse",
+    ],
+    ["a lock that refuses them as too old", lockOf("prod", { daysMax: 13 }), "the vault would refuse"],
+    ["a lock that is final at once", lockOf("prod", { changeableForDays: 2 }), /backupLock\.changeableForDays/],
+    ["a lock upside down", lockOf("prod", { daysMin: 9, daysMax: 8 }), "daysMin is above daysMax"],
     ["half a standby", ({ devDatabase }) => (devDatabase.standby = 1 as never), /databases\.0\.standby/],
     ["a trail for no day", ({ devDatabase }) => (devDatabase.trailRetentionDays = 0), /trailRetentionDays/],
     ["a throttle below nothing", ({ dev }) => (dev.throttles.changes.rate = -1), /throttles\.changes\.rate/],

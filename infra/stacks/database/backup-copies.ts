@@ -1,0 +1,115 @@
+import { ArnFormat, Duration, Stack } from "aws-cdk-lib";
+import { BackupPlan, BackupPlanRule, BackupResource, BackupVault } from "aws-cdk-lib/aws-backup";
+import { Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
+import { EventField, Rule, RuleTargetInput, Schedule } from "aws-cdk-lib/aws-events";
+import { SnsTopic } from "aws-cdk-lib/aws-events-targets";
+import { ManagedPolicy, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { type ITopic, Topic } from "aws-cdk-lib/aws-sns";
+import { Construct } from "constructs";
+import type { DatabaseSettings } from "../../settings/schema.ts";
+import { vaultName, vaultRemovalPolicy } from "../backup-stack.ts";
+import { acknowledge } from "../shared/acknowledge.ts";
+import { type Alarms, isAbsent } from "../shared/alarms.ts";
+import type { AuroraCluster } from "./cluster.ts";
+
+export interface BackupCopiesProps {
+  readonly settings: DatabaseSettings;
+  readonly backupRegion: string;
+  readonly database: AuroraCluster;
+  readonly alarms: Alarms;
+}
+
+/** Copying a large database takes hours, and needs the original for as long. */
+const originalRetentionDays = 2;
+
+/** One night's copy may take two hours longer than that of the night before. */
+const hoursBetweenCopies = 26;
+
+/**
+ * Takes a snapshot of the database each night and copies it to the vault in another region, which keeps it for
+ * `backupRetentionDays`. Aurora's own backups can be restored to any second, but exist only in the database's region.
+ */
+export class BackupCopies extends Construct {
+  constructor(scope: Construct, id: string, { settings, backupRegion, database, alarms }: BackupCopiesProps) {
+    super(scope, id);
+    const vault = new BackupVault(this, "Vault", {
+      backupVaultName: vaultName(settings),
+      removalPolicy: vaultRemovalPolicy(settings),
+    });
+    const there = Stack.of(this).formatArn({
+      service: "backup",
+      region: backupRegion,
+      resource: "backup-vault",
+      resourceName: vaultName(settings),
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    });
+    const plan = new BackupPlan(this, "Plan", {
+      backupPlanName: vaultName(settings),
+      backupVault: vault,
+      backupPlanRules: [
+        new BackupPlanRule({
+          ruleName: "nightly",
+          scheduleExpression: Schedule.cron({ hour: "2", minute: "0" }),
+          deleteAfter: Duration.days(originalRetentionDays),
+          copyActions: [
+            {
+              destinationBackupVault: BackupVault.fromBackupVaultArn(this, "There", there),
+              deleteAfter: Duration.days(settings.backupRetentionDays),
+            },
+          ],
+        }),
+      ],
+    });
+    const role = new Role(this, "Role", {
+      assumedBy: new ServicePrincipal("backup.amazonaws.com"),
+      managedPolicies: [ManagedPolicy.fromAwsManagedPolicyName("service-role/AWSBackupServiceRolePolicyForBackup")],
+    });
+    acknowledge(role, {
+      "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSBackupServiceRolePolicyForBackup]":
+        "The policy that AWS keeps for exactly this service role. Nobody but AWS Backup can assume it, and the plan names this cluster alone.",
+    });
+    plan.addSelection("Cluster", {
+      resources: [BackupResource.fromArn(database.clusterArn)],
+      role,
+      disableDefaultBackupPolicy: true,
+    });
+    this.mailFailures(alarms, vault.backupVaultName, there);
+    alarms.add("backup-not-copied", {
+      ...isAbsent,
+      // A metric of AWS Backup about a copy has the name of the vault that it is copied to.
+      metric: new Metric({
+        namespace: "AWS/Backup",
+        metricName: "NumberOfCopyJobsCompleted",
+        dimensionsMap: { BackupVaultName: vaultName(settings) },
+        statistic: Stats.SUM,
+        period: Duration.hours(1),
+      }),
+      impact: `For ${hoursBetweenCopies} hours no backup has been copied to ${backupRegion}: if the region were lost now, so would be everything since the last copy. See the vault's jobs in AWS Backup.`,
+      evaluationPeriods: hoursBetweenCopies,
+    });
+  }
+
+  /** By EventBridge, because vaults no longer send notifications about backups that failed. */
+  private mailFailures(alarms: Alarms, vault: string, there: string): void {
+    alarms.letPublish("events.amazonaws.com");
+    // An imported topic keeps the policy that it has.
+    const topic = Topic.fromTopicArn(this, "Mails", alarms.topic.topicArn) as ITopic;
+    const mail = (id: string, what: string, detail: Readonly<Record<string, string[]>>) => {
+      const state = EventField.fromPath("$.detail.state");
+      const reason = EventField.fromPath("$.detail.statusMessage");
+      const resource = EventField.fromPath("$.detail.resourceArn");
+      const message = `${what} of ${resource}: ${state}. ${reason}. Point-in-time restores still work; see "Restore" in infra/README.md.`;
+      new Rule(this, id, {
+        description: `Mails when a ${what.toLowerCase()} fails`,
+        eventPattern: {
+          source: ["aws.backup"],
+          detailType: [`${what} Job State Change`],
+          detail: { state: ["FAILED", "ABORTED", "EXPIRED", "PARTIAL"], ...detail },
+        },
+        targets: [new SnsTopic(topic, { message: RuleTargetInput.fromText(message) })],
+      });
+    };
+    mail("BackupFailed", "Backup", { backupVaultName: [vault] });
+    mail("CopyFailed", "Copy", { destinationBackupVaultArn: [there] });
+  }
+}
