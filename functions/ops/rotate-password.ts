@@ -1,5 +1,11 @@
 import * as z from "zod/mini";
-import { credentialsIn, makeCurrent, newPassword, storePending } from "../../lib/migrations/passwords.ts";
+import {
+  credentialsIn,
+  makeCurrent,
+  newPassword,
+  storePending,
+  undefinedIfMissing,
+} from "../../lib/migrations/passwords.ts";
 import { otherLogin, setPassword, tryLogin } from "../../lib/migrations/roles.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
 
@@ -23,7 +29,11 @@ export const handler = operatorFunction(
       await storePending(SecretId, ClientRequestToken, credentials);
     }
     if (Step === "setSecret") await setPassword(await pending(), await credentialsIn(SecretId));
-    if (Step === "testSecret") await tryLogin(await pending(), deadline);
+    if (Step === "testSecret") {
+      // When a schedule is set up, Secrets Manager runs this step alone, and does not say whether the version has a value.
+      const credentials = await pending().catch(undefinedIfMissing);
+      if (credentials) await tryLogin(credentials, deadline);
+    }
     if (Step === "finishSecret") await makeCurrent(SecretId, ClientRequestToken);
     return {};
   },

@@ -4,6 +4,7 @@ import {
   GetSecretValueCommand,
   PutSecretValueCommand,
   ResourceExistsException,
+  ResourceNotFoundException,
   SecretsManagerClient,
   UpdateSecretVersionStageCommand,
 } from "@aws-sdk/client-secrets-manager";
@@ -22,6 +23,11 @@ export async function credentialsIn(secretArn: string | undefined, version?: str
     new GetSecretValueCommand({ SecretId: secretArn, VersionId: version }),
   );
   return z.parse(credentials, JSON.parse(SecretString));
+}
+
+/** For a version of a secret that may be missing, or have no value yet. */
+export function undefinedIfMissing(error: unknown): undefined {
+  if (!(error instanceof ResourceNotFoundException)) throw error;
 }
 
 export const newPassword = (): string => randomBytes(30).toString("base64url");

@@ -340,6 +340,10 @@ describe("ops-rotate-password", () => {
     await rotate();
   });
 
+  it("has nothing to try when a schedule is set up", async () => {
+    expect(await step("testSecret", randomUUID())).toEqual(done);
+  });
+
   it("tries two logins one after the other", async () => {
     const versions = new Map([secretArns.reader, secretArns.editor].map((arn) => [arn, randomUUID()]));
     for (const [arn, version] of versions)
