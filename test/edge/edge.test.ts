@@ -131,6 +131,21 @@ describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () =>
     expect(forwarded).toHaveLength(1);
   });
 
+  it("forgets what has an invalidated tag, whole and in any case, and shows no tags", async () => {
+    const [one, other] = [await aContributor(stack.sql), await aContributor(stack.sql)];
+    const [url, otherUrl] = [`/contributor/slug/${one.slug}`, `/contributor/slug/${other.slug}`];
+    const answers = [await cache.send(url), await cache.send(otherUrl), await cache.send(url)];
+    for (const { headers } of answers) expect(headers["cache-tag"]).toBeUndefined();
+
+    await cache.invalidate([`#contributor-${one.id}5`, `#ontributor-${one.id}`, "#contributor", "#contributor-.*"]);
+    expect(await cache.send(url)).toMatchObject({ cache: "HIT" });
+    await cache.invalidate(["#publisher-1", `#CONTRIBUTOR-${one.id}`]);
+    expect(await cache.send(url)).toMatchObject({ cache: "MISS" });
+    expect(await cache.send(otherUrl)).toMatchObject({ cache: "HIT" });
+    await cache.invalidate(["/*"]);
+    expect(await cache.send(otherUrl)).toMatchObject({ cache: "MISS" });
+  });
+
   it("does not cache administrative answers, random slugs and errors", async () => {
     const { id } = await aContributor(stack.sql, { first_name: "Administered" });
     const paths = [
