@@ -256,12 +256,13 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, alarmRecipie
   });
 });
 
-describe.each(settings.databases)("The database $name", ({ name, alarmRecipient }) => {
+describe.each(settings.databases)("The database $name", ({ name, alarmRecipient, backupRegion }) => {
   it("alarms on a migration or rotation that failed, and on its capacity's limit", () => {
     const template = synthesis.template(`colophon-${name}-database`);
     const alarms = alarmsOf(template, `colophon-${name}-database`);
 
-    expect(Object.keys(alarms).sort()).toEqual(["at-capacity", "migration-failed", "rotation-failed"]);
+    const copies = backupRegion ? ["backup-not-copied"] : [];
+    expect(Object.keys(alarms).sort()).toEqual(["at-capacity", ...copies, "migration-failed", "rotation-failed"]);
     expect(alarms["at-capacity"]?.Properties).toMatchObject({ MetricName: "ACUUtilization", Threshold: 95 });
     expect(alarms["migration-failed"]?.Properties).toMatchObject({ MetricName: "Errors", Threshold: 1 });
     const [dimension] = alarms["migration-failed"]?.Properties.Dimensions ?? [];
