@@ -7,7 +7,7 @@ import { settings } from "../../../infra/stages.ts";
 import { editContributor } from "../../../lib/contract/admin-contributors.ts";
 import { declare, functionName } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
-import { type Properties, useSynthesis } from "./synthesis.ts";
+import { type Properties, templateText, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
 
@@ -60,6 +60,19 @@ describe("A stage that has everything, and forty endpoints more", () => {
 
     expect(written).toContain(name);
     // IAM, "IAM and AWS STS quotas": all inline policies of a role together.
+    expect(written.length).toBeLessThanOrEqual(10_240);
+  });
+
+  it("lets the hook's role name the versions of every function within what IAM takes", () => {
+    const role = resources.find(({ Properties }) =>
+      Properties?.Policies?.some(({ PolicyName }: Properties) => PolicyName === "TryVersions"),
+    );
+    const documents = role?.Properties.Policies.map(({ PolicyDocument }: Properties) => PolicyDocument);
+    const place: Properties = { Partition: "aws", Region: "ap-southeast-2", AccountId: "123456789012" };
+    const inPlace = (arn: object) => templateText(arn).replaceAll(/\$\{AWS::(\w+)\}/g, (_, name) => place[name]);
+    const written = JSON.stringify(documents, (_, value) => (value?.["Fn::Join"] ? inPlace(value) : value));
+
+    expect(written).toMatch(/"arn:aws:lambda:[\w-]+:\d+:function:colophon-prod-session:\*"/);
     expect(written.length).toBeLessThanOrEqual(10_240);
   });
 });
