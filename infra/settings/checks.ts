@@ -25,6 +25,11 @@ function certificatesIn(value: unknown, path: readonly string[] = []): { path: r
 }
 
 export const checkRegions = ({ account, databases, stages }: Settings): Issue[] => [
+  ...databases.flatMap(({ zones = [] }, index) =>
+    zones.every((each) => each.slice(0, -1) === account.region)
+      ? []
+      : [{ path: ["databases", index, "zones"], message: "a zone of another region than account.region" }],
+  ),
   ...databases.flatMap(({ backupRegion }, index) =>
     backupRegion === account.region
       ? [

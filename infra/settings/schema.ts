@@ -10,6 +10,7 @@ import {
   checkSharedDatabases,
   checkSmoke,
 } from "./checks.ts";
+import { copyCollides, copyHour, windowsCollide } from "./windows.ts";
 
 const name = z.string().regex(/^[a-z][a-z0-9]{1,15}$/, "two to sixteen lower-case letters and digits");
 const domain = z.string().regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/, "a domain without scheme or path");
@@ -27,6 +28,8 @@ const retentionDays = z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365,
 const capacity = z.number().min(0).max(256).multipleOf(0.5);
 
 const region = z.string().regex(/^[a-z]{2,4}(-[a-z]+)+-\d$/, "a region's code, such as eu-central-1");
+
+const zone = z.string().regex(/^[a-z]{2,4}(-[a-z]+)+-\d[a-z]$/, "a zone's name, such as eu-central-1a");
 
 const pipelineSettings = z.strictObject({
   /** The repository's name in the subjects of its tokens. Since July 2026 it contains numbers for new repositories. */
@@ -95,6 +98,24 @@ const databaseSettings = z
     standby: z.boolean(),
     /** The database can be restored to any second of so many days. */
     backupRetentionDays: z.int().min(1).max(35),
+    /** When Aurora makes its own backup each day, in UTC; AWS asks for half an hour at least. */
+    backupWindow: z
+      .string()
+      .regex(/^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/, "hh:mm-hh:mm")
+      .default("00:00-00:30"),
+    /** When AWS may restart instances for maintenance, in UTC, each week; AWS asks for half an hour at least. */
+    maintenanceWindow: z
+      .string()
+      .regex(
+        /^(mon|tue|wed|thu|fri|sat|sun):([01]\d|2[0-3]):[0-5]\d-(mon|tue|wed|thu|fri|sat|sun):([01]\d|2[0-3]):[0-5]\d$/,
+        "ddd:hh:mm-ddd:hh:mm",
+      )
+      .default("sun:04:30-sun:05:00"),
+    /**
+     * The two zones of the region that have the instances. Without this setting they are the first two. To change it
+     * later makes other subnets, and the database would have to be restored into them.
+     */
+    zones: z.tuple([zone, zone]).optional(),
     /** Another region, to which a backup is copied each night. It is kept there for `backupRetentionDays`. */
     backupRegion: region.optional(),
     /** Locks the vault in `backupRegion`, so that an intruder with all rights cannot delete the copies. */
@@ -106,6 +127,8 @@ const databaseSettings = z
      * "Restore").
      */
     snapshot: z.string().min(1).optional(),
+    /** The cluster from which it was restored, and to which second. Never remove or change it, except to restore. */
+    restore: z.strictObject({ cluster: z.string().min(1), time: z.iso.datetime({ precision: 0 }) }).optional(),
     /**
      * Lets a deployment replace the database by an empty one. Without this setting, a deployment that finds an empty
      * database where another one was before fails, and the other one stays.
@@ -117,6 +140,16 @@ const databaseSettings = z
     alarmRecipient: z.email(),
   })
   .refine((it) => it.capacityMin <= it.capacityMax, "capacityMin is above capacityMax")
+  .refine((it) => !it.snapshot || !it.restore, "restored both from a snapshot and from a cluster")
+  .refine((it) => it.zones?.[0] !== it.zones?.[1] || !it.zones, { path: ["zones"], error: "one zone twice" })
+  .refine((it) => !windowsCollide(it.backupWindow, it.maintenanceWindow), {
+    path: ["maintenanceWindow"],
+    error: "overlaps with backupWindow",
+  })
+  .refine((it) => !it.backupRegion || !copyCollides(it.backupWindow, it.maintenanceWindow), {
+    path: ["backupWindow"],
+    error: `a window between ${copyHour}:00 and ${copyHour + 1}:00, when the backup is made that is copied`,
+  })
   .refine((it) => (it.capacityMin === 0) === (it.pausesAfterMinutes !== undefined), {
     error: "a database pauses exactly when its capacityMin is 0",
   })

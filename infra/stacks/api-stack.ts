@@ -25,8 +25,8 @@ import { Invalidation } from "./sites/invalidation.ts";
 
 export interface ApiStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: StageSettings;
-  /** The snapshot that its database was restored from. */
-  readonly snapshot?: string | undefined;
+  /** What its database was restored from. */
+  readonly restoredFrom?: string | undefined;
   readonly endpoints: readonly Declaration[];
   readonly packages: readonly Packaged[];
   /** Releases shift all traffic at once, whatever the alarms say. */
@@ -38,7 +38,7 @@ export interface ApiStackProps extends Pick<StackProps, "env" | "tags"> {
 /** The API of a stage: its routes, a Lambda function for each, alarms and dashboard. Stages may share a database. */
 export class ApiStack extends Stack {
   constructor(scope: Construct, id: string, props: ApiStackProps) {
-    const { settings, snapshot, endpoints, packages, firewall, isUrgent = false, ...stackProps } = props;
+    const { settings, restoredFrom, endpoints, packages, firewall, isUrgent = false, ...stackProps } = props;
     super(scope, id, {
       ...stackProps,
       description: `Colophon: the API of stage ${settings.name}`,
@@ -66,7 +66,7 @@ export class ApiStack extends Stack {
           prefix,
           functions: endpointFunctions,
           alarms: failures,
-          snapshot,
+          restoredFrom,
           isUrgent,
           makeVerification: (resource) => functions.verification(resource),
         }).aliases

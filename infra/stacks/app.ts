@@ -11,6 +11,7 @@ import { AccountStack } from "./account-stack.ts";
 import { ApiStack } from "./api-stack.ts";
 import { BackupStack } from "./backup-stack.ts";
 import { CdnAlarmsStack } from "./cdn-alarms-stack.ts";
+import { originOf } from "./database/cluster.ts";
 import { DatabaseStack } from "./database-stack.ts";
 import { FirewallStack } from "./firewall-stack.ts";
 import { cdnRegion, distributionsOf } from "./monitoring/cdn-metrics.ts";
@@ -62,7 +63,7 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
         env,
         tags: tagsOf({ stage: stage.name }),
         settings: stage,
-        snapshot: each.snapshot,
+        restoredFrom: originOf(each),
         endpoints,
         packages: functions,
         isUrgent,

@@ -1,4 +1,5 @@
 import { Duration, Fn, RemovalPolicy, Stack, type StackProps } from "aws-cdk-lib";
+import { Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { CfnPermission, type Function as Lambda } from "aws-cdk-lib/aws-lambda";
 import { CfnQueryDefinition } from "aws-cdk-lib/aws-logs";
 import { CfnEventSubscription } from "aws-cdk-lib/aws-rds";
@@ -13,7 +14,7 @@ import { databaseResource, type OwnCluster, ownResource, publishCluster, secretI
 import { Migration } from "./database/migration.ts";
 import { OperatorsTrail } from "./database/operators-cloudtrail.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
-import { Alarms } from "./shared/alarms.ts";
+import { Alarms, isAbsent } from "./shared/alarms.ts";
 import { makeFunctionLog } from "./shared/log.ts";
 import { longTimeout, ServiceFunction } from "./shared/service-function.ts";
 
@@ -35,12 +36,15 @@ export interface DatabaseStackProps extends Pick<StackProps, "env" | "tags"> {
  * The cluster, its migrations and its operators' functions. API stacks find the cluster by parameters (database.ts).
  */
 export class DatabaseStack extends Stack {
+  readonly #zones: readonly string[] | undefined;
+
   constructor(scope: Construct, id: string, { settings, operatorFunctions: all, ...stackProps }: DatabaseStackProps) {
     super(scope, id, {
       ...stackProps,
       description: `Colophon: the database ${settings.name}`,
       terminationProtection: settings.isProtected,
     });
+    this.#zones = settings.zones;
     const prefix = `colophon-${settings.name}`;
     const database = makeCluster(this, settings);
     const cluster = makeSecrets(this, database);
@@ -93,9 +97,9 @@ export class DatabaseStack extends Stack {
     }
   }
 
-  /** CloudFormation chooses the zones: to know their names, the CDK would need credentials for synthesis. */
+  /** Without the setting CloudFormation chooses: to know the zones' names, the CDK would need credentials. */
   override get availabilityZones(): string[] {
-    return [0, 1].map((index) => Fn.select(index, Fn.getAzs()));
+    return this.#zones ? [...this.#zones] : [0, 1].map((index) => Fn.select(index, Fn.getAzs()));
   }
 
   private scheduleRotation(secretArns: readonly string[], { functionArn: rotationLambdaArn }: Lambda): void {
@@ -145,6 +149,20 @@ export class DatabaseStack extends Stack {
       threshold: 95,
       evaluationPeriods: 3,
     });
+    if (settings.standby) {
+      alarms.add("standby-gone", {
+        // Whatever it measures: there are no data about readers where there are none.
+        metric: database.metricCPUUtilization({
+          dimensionsMap: { DBClusterIdentifier: database.clusterIdentifier, Role: "READER" },
+          statistic: Stats.SAMPLE_COUNT,
+          period: Duration.minutes(5),
+        }),
+        ...isAbsent,
+        impact:
+          "For a quarter of an hour the database has had no standby: should its instance fail now, everybody waits some ten minutes instead of half a minute. RDS's events tell why.",
+        evaluationPeriods: 3,
+      });
+    }
     // An event subscription instead of an alarm: a failover ends within one period of an alarm's metric.
     alarms.letPublish("events.rds.amazonaws.com");
     new CfnEventSubscription(this, "Events", {

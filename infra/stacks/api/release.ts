@@ -30,8 +30,8 @@ export interface GradualReleaseProps {
   /** All functions of endpoints, by name. */
   readonly functions: ReadonlyMap<string, ServiceFunction>;
   readonly alarms: readonly Alarm[];
-  /** The snapshot that the database was restored from: functions ask another cluster then, which is a parameter. */
-  readonly snapshot: string | undefined;
+  /** What the database was restored from: functions ask another cluster then, which is a parameter. */
+  readonly restoredFrom: string | undefined;
   /** Moves all traffic at once, whatever the alarms say (infra/README.md, "Update"). */
   readonly isUrgent: boolean;
   /** Makes the function that tries a version before it gets traffic. */
@@ -50,10 +50,10 @@ export class GradualRelease extends Construct {
 
   constructor(scope: Construct, id: string, props: GradualReleaseProps) {
     super(scope, id);
-    const { prefix, functions, alarms, snapshot, isUrgent, makeVerification } = props;
+    const { prefix, functions, alarms, restoredFrom, isUrgent, makeVerification } = props;
     nameRelease(
       [...functions.values()].map(({ lambda }) => lambda),
-      snapshot,
+      restoredFrom,
     );
     const application = new LambdaApplication(this, "Application");
     const verification = makeVerification(verificationResource(application, prefix, [...functions.keys()]));
@@ -135,9 +135,9 @@ function verificationResource(application: LambdaApplication, prefix: string, na
  * Gives all functions the name of the release, a digest of all their templates, in their descriptions. So each release
  * has a version of every function, with that name, and the stage can go back to a release as a whole.
  */
-function nameRelease(lambdas: readonly Lambda[], snapshot: string | undefined): void {
+function nameRelease(lambdas: readonly Lambda[], restoredFrom: string | undefined): void {
   const migration = lastMigration();
-  const digest = createHash("sha256").update(JSON.stringify([migration, snapshot ?? ""]));
+  const digest = createHash("sha256").update(JSON.stringify([migration, restoredFrom ?? ""]));
   for (const lambda of lambdas) {
     // A version stays in Lambda when the next one takes its place in the template, but not if its release fails.
     lambda.currentVersion.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);

@@ -7,10 +7,11 @@ import { ManagedPolicy, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { type ITopic, Topic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
 import type { DatabaseSettings } from "../../settings/schema.ts";
+import { copyHour } from "../../settings/windows.ts";
 import { vaultName, vaultRemovalPolicy } from "../backup-stack.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import { type Alarms, isAbsent } from "../shared/alarms.ts";
-import type { AuroraCluster } from "./cluster.ts";
+import { type AuroraCluster, identifierOf } from "./cluster.ts";
 
 export interface BackupCopiesProps {
   readonly settings: DatabaseSettings;
@@ -49,7 +50,7 @@ export class BackupCopies extends Construct {
       backupPlanRules: [
         new BackupPlanRule({
           ruleName: "nightly",
-          scheduleExpression: Schedule.cron({ hour: "2", minute: "0" }),
+          scheduleExpression: Schedule.cron({ hour: `${copyHour}`, minute: "0" }),
           deleteAfter: Duration.days(originalRetentionDays),
           copyActions: [
             {
@@ -69,6 +70,8 @@ export class BackupCopies extends Construct {
         "The policy that AWS keeps for exactly this service role. Nobody but AWS Backup can assume it, and the plan names this cluster alone.",
     });
     plan.addSelection("Cluster", {
+      // A restored cluster's selection is made before the old one's is deleted.
+      backupSelectionName: identifierOf(settings),
       resources: [BackupResource.fromArn(database.clusterArn)],
       role,
       disableDefaultBackupPolicy: true,

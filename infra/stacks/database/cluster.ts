@@ -13,6 +13,7 @@ import { type IKey, Key } from "aws-cdk-lib/aws-kms";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import {
   AuroraPostgresEngineVersion,
+  type CfnDBCluster,
   type CfnDBInstance,
   ClusterInstance,
   Credentials,
@@ -51,7 +52,7 @@ export type AuroraCluster = DatabaseCluster | DatabaseClusterFromSnapshot;
 
 /** Aurora PostgreSQL in a network of its own, its log, and the key that its storage and snapshots are encrypted by. */
 export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraCluster {
-  const { snapshot, isProtected, pausesAfterMinutes, standby } = settings;
+  const { isProtected, pausesAfterMinutes, standby, maintenanceWindow } = settings;
   const clusterIdentifier = identifierOf(settings);
   const network = makeNetwork(stack, settings);
   const [first, second] = network.isolatedSubnets;
@@ -60,9 +61,9 @@ export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraClu
     clusterIdentifier,
     engine: DatabaseClusterEngine.auroraPostgres({ version: postgresVersion }),
     parameters,
-    writer: instance("Writer", first),
+    writer: instance("Writer", { zone: first, maintenanceWindow }),
     // It always has the writer's capacity, and is the first to take over.
-    readers: standby ? [instance("Standby", second, { scaleWithWriter: true })] : [],
+    readers: standby ? [instance("Standby", { zone: second, maintenanceWindow, scaleWithWriter: true })] : [],
     serverlessV2MinCapacity: settings.capacityMin,
     serverlessV2MaxCapacity: settings.capacityMax,
     ...(pausesAfterMinutes ? { serverlessV2AutoPauseDuration: Duration.minutes(pausesAfterMinutes) } : {}),
@@ -73,7 +74,8 @@ export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraClu
     // RDS manages the secret and rotates the password every seven days, without a function in the network.
     manageMasterUserPassword: true,
     storageEncryptionKey: makeKey(stack, settings),
-    backup: { retention: Duration.days(settings.backupRetentionDays) },
+    backup: { retention: Duration.days(settings.backupRetentionDays), preferredWindow: settings.backupWindow },
+    preferredMaintenanceWindow: maintenanceWindow,
     copyTagsToSnapshot: true,
     cloudwatchLogsExports: ["postgresql"],
     // Not for a database that pauses, because Performance Insights needs memory.
@@ -83,13 +85,7 @@ export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraClu
     deletionProtection: isProtected,
     removalPolicy: isProtected ? RemovalPolicy.SNAPSHOT : RemovalPolicy.DESTROY,
   } satisfies DatabaseClusterProps;
-  const cluster = snapshot
-    ? new DatabaseClusterFromSnapshot(stack, "Cluster", { ...props, snapshotIdentifier: snapshot })
-    : new DatabaseCluster(stack, "Cluster", {
-        ...props,
-        defaultDatabaseName: databaseName,
-        credentials: Credentials.fromUsername("colophon"),
-      });
+  const cluster = createOrRestore(stack, settings, props);
   cluster.node.addDependency(log);
   if (isProtected) retainReplacedInstances(cluster);
   acknowledge(cluster, {
@@ -102,24 +98,58 @@ export function makeCluster(stack: Stack, settings: DatabaseSettings): AuroraClu
   return cluster;
 }
 
+function createOrRestore(
+  stack: Stack,
+  { snapshot, restore }: DatabaseSettings,
+  props: DatabaseClusterProps,
+): AuroraCluster {
+  if (snapshot) return new DatabaseClusterFromSnapshot(stack, "Cluster", { ...props, snapshotIdentifier: snapshot });
+  const cluster = new DatabaseCluster(stack, "Cluster", {
+    ...props,
+    ...(restore ? {} : { defaultDatabaseName: databaseName }),
+    credentials: Credentials.fromUsername("colophon"),
+  });
+  if (restore) {
+    const resource = cluster.node.defaultChild as CfnDBCluster;
+    resource.sourceDbClusterIdentifier = restore.cluster;
+    resource.restoreToTime = restore.time;
+    // The source's.
+    resource.masterUsername = undefined;
+  }
+  return cluster;
+}
+
+/** What the cluster was restored from, if anything. */
+export const originOf = ({ snapshot, restore }: DatabaseSettings): string | undefined =>
+  snapshot ?? (restore && `${restore.cluster} ${restore.time}`);
+
 /**
- * The cluster's name, another one for each snapshot. CloudFormation refuses to replace a named resource by one with the
- * same name, so no change but a new snapshot can replace the cluster by an empty one.
+ * The cluster's name, another one for each origin. CloudFormation refuses to replace a named resource by one with the
+ * same name, so no change but a restore can replace the cluster by an empty one.
  */
-function identifierOf({ name, snapshot }: DatabaseSettings): string {
-  const origin = snapshot && createHash("sha256").update(snapshot).digest("hex").slice(0, 8);
-  return [clusterNames(name), ...(origin ? [origin] : [])].join("-");
+export function identifierOf(settings: DatabaseSettings): string {
+  const origin = originOf(settings);
+  const suffix = origin && createHash("sha256").update(origin).digest("hex").slice(0, 8);
+  return [clusterNames(settings.name), ...(suffix ? [suffix] : [])].join("-");
 }
 
 /** The log group that Aurora writes to. Without this stack Aurora would create one that is kept for ever. */
 export const postgresLogName = (settings: DatabaseSettings) => `/aws/rds/cluster/${identifierOf(settings)}/postgresql`;
 
-/** The zone is set, because Aurora would choose a random one. */
-const instance = (id: string, subnet: ISubnet | undefined, more: { readonly scaleWithWriter?: true } = {}) =>
+interface InstanceProps {
+  /** Aurora would choose a random zone. */
+  readonly zone: ISubnet | undefined;
+  /** An instance has one of its own. */
+  readonly maintenanceWindow: string;
+  readonly scaleWithWriter?: true;
+}
+
+const instance = (id: string, { zone, maintenanceWindow, ...more }: InstanceProps) =>
   ClusterInstance.serverlessV2(id, {
     // Otherwise AWS would upgrade, and the running version would differ from the template's.
     autoMinorVersionUpgrade: false,
-    ...(subnet ? { availabilityZone: subnet.availabilityZone } : {}),
+    preferredMaintenanceWindow: maintenanceWindow,
+    ...(zone ? { availabilityZone: zone.availabilityZone } : {}),
     ...more,
   });
 

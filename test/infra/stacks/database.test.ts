@@ -64,6 +64,35 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     expect(new Set(zones).size).toBe(zones.length);
   });
 
+  it("alarms when the standby is gone, where there is one", () => {
+    const alarm = template.all("CloudWatch::Alarm").find(({ Properties }) => /-standby-/.test(Properties.AlarmName));
+
+    expect(alarm !== undefined).toBe(given.standby);
+    if (!alarm) return;
+    const [cluster, role] = alarm.Properties.Dimensions;
+    expect(alarm.Properties).toMatchObject({
+      AlarmName: `colophon-${given.name}-database-standby-gone`,
+      Namespace: "AWS/RDS",
+      Statistic: "SampleCount",
+      Period: 300,
+      EvaluationPeriods: 3,
+      Threshold: 0,
+      ComparisonOperator: "LessThanOrEqualToThreshold",
+      TreatMissingData: "breaching",
+    });
+    expect(template.find(cluster.Value)).toBe(template.one("RDS::DBCluster"));
+    expect(role).toEqual({ Name: "Role", Value: "READER" });
+  });
+
+  it("is maintained and backed up when its settings say so, each instance as well", () => {
+    expect(template.one("RDS::DBCluster").Properties).toMatchObject({
+      PreferredBackupWindow: given.backupWindow,
+      PreferredMaintenanceWindow: given.maintenanceWindow,
+    });
+    for (const { Properties } of template.all("RDS::DBInstance"))
+      expect(Properties.PreferredMaintenanceWindow).toBe(given.maintenanceWindow);
+  });
+
   it("ends statements that nobody waits for, and logs slow ones without what they are about", () => {
     const cluster = template.one("RDS::DBCluster").Properties;
 
@@ -347,12 +376,17 @@ describe.each([
   });
 });
 
-describe("A database restored from a snapshot", () => {
+describe("A restored database", () => {
   const snapshot = "arn:aws:rds:eu-central-1:123456789012:cluster-snapshot:before-the-accident";
+  const restore = { cluster: "colophon-dev-database", time: "2026-11-21T09:00:00Z" };
   let restored: Synthesis;
 
   beforeAll(async () => {
-    const databases = settings.databases.map((each) => ({ ...each, snapshot, mayBeEmpty: true }));
+    const databases = settings.databases.map((each) => ({
+      ...each,
+      ...(each.name === "dev" ? { restore, zones: ["eu-central-1a", "eu-central-1c"] } : { snapshot }),
+      mayBeEmpty: true,
+    }));
     const none = { rate: 0, burst: 0 };
     const stages = settings.stages.map((each) => ({
       ...each,
@@ -363,14 +397,43 @@ describe("A database restored from a snapshot", () => {
 
   afterAll(() => restored.remove());
 
-  it("takes the old one's place, with another name and a password of its own", () => {
-    const cluster = restored.template("colophon-dev-database").one("RDS::DBCluster").Properties;
-    const old = synthesis.template("colophon-dev-database").one("RDS::DBCluster").Properties;
+  it.each([
+    ["prod", { SnapshotIdentifier: snapshot }],
+    ["dev", { SourceDBClusterIdentifier: restore.cluster, RestoreToTime: restore.time }],
+  ])("takes the old one's place in %s, with another name and a password of its own", (name, origin) => {
+    const cluster = restored.template(`colophon-${name}-database`).one("RDS::DBCluster").Properties;
+    const old = synthesis.template(`colophon-${name}-database`).one("RDS::DBCluster").Properties;
 
-    expect(cluster).toMatchObject({ SnapshotIdentifier: snapshot, ManageMasterUserPassword: true });
-    expect(cluster).not.toHaveProperty("DatabaseName");
-    expect(old.DBClusterIdentifier).toBe("colophon-dev-database");
-    expect(cluster.DBClusterIdentifier).toMatch(/^colophon-dev-database-[0-9a-f]{8}$/);
+    expect(cluster).toMatchObject({ ...origin, ManageMasterUserPassword: true });
+    // AWS takes them from the origin, and refuses them beside it.
+    for (const each of ["DatabaseName", "MasterUsername", "MasterUserPassword"])
+      expect(cluster).not.toHaveProperty(each);
+    expect(old.DBClusterIdentifier).toBe(`colophon-${name}-database`);
+    expect(cluster.DBClusterIdentifier).toMatch(new RegExp(`^colophon-${name}-database-[0-9a-f]{8}$`));
+  });
+
+  it("is backed up beside the old one, which is so until the new one is", () => {
+    const [before, after] = [synthesis, restored].map(({ template }) => {
+      const database = template("colophon-prod-database");
+      return {
+        selection: database.one("Backup::BackupSelection").Properties.BackupSelection.SelectionName,
+        plan: database.one("Backup::BackupPlan").Properties.BackupPlan.BackupPlanName,
+      };
+    });
+
+    expect(after?.plan).toBe(before?.plan);
+    expect(before?.selection).toBe("colophon-prod-database");
+    expect(after?.selection).toMatch(/^colophon-prod-database-[0-9a-f]{8}$/);
+  });
+
+  it("is in the zones of its settings", () => {
+    const database = restored.template("colophon-dev-database");
+
+    expect(database.all("EC2::Subnet").map(({ Properties }) => Properties.AvailabilityZone)).toEqual([
+      "eu-central-1a",
+      "eu-central-1c",
+    ]);
+    expect(database.one("RDS::DBInstance").Properties.AvailabilityZone).toBe("eu-central-1a");
   });
 
   it("may be empty only where its settings say so", () => {

@@ -36,6 +36,18 @@ const lockOf = (database: string, lock: Partial<BackupLock>) => (draft: Draft) =
   Object.assign(found ?? {}, { backupLock: { mode: "compliance", daysMin: 7, ...lock } });
 };
 
+const zonesOf =
+  (...zones: [string, string]) =>
+  ({ devDatabase }: Draft) => {
+    devDatabase.zones = zones;
+  };
+
+const windowsOf =
+  (backupWindow: string, maintenanceWindow: string) =>
+  ({ prodDatabase }: Draft) => {
+    Object.assign(prodDatabase, { backupWindow, maintenanceWindow });
+  };
+
 const issuesOf = (given: unknown) =>
   settingsSchema.safeParse(given).error?.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
 
@@ -58,6 +70,14 @@ describe("Settings", () => {
     });
 
     expect(issuesOf(shared)).toBeUndefined();
+  });
+
+  it.each([
+    ["01:30-02:00", "sun:04:30-sun:05:00"],
+    ["03:00-03:30", "sat:23:00-sun:00:30"],
+    ["23:45-00:15", "sun:00:15-sun:01:00"],
+  ])("may have a backup at %s and maintenance at %s", (...windows) => {
+    expect(issuesOf(changed(windowsOf(...windows)))).toBeUndefined();
   });
 
   it("may trust addresses of both kinds", () => {
@@ -196,6 +216,27 @@ describe("Settings", () => {
     ["a lock that refuses them as too old", lockOf("prod", { daysMax: 13 }), "the vault would refuse"],
     ["a lock that is final at once", lockOf("prod", { changeableForDays: 2 }), /backupLock\.changeableForDays/],
     ["a lock upside down", lockOf("prod", { daysMin: 9, daysMax: 8 }), "daysMin is above daysMax"],
+    [
+      "a restore from two origins",
+      ({ devDatabase: it }) =>
+        Object.assign(it, { snapshot: "a", restore: { cluster: "b", time: "2026-11-21T09:00:00Z" } }),
+      /databases\.0: restored both from a snapshot and from a cluster/,
+    ],
+    [
+      "a restore to a time of nowhere",
+      ({ devDatabase }) => (devDatabase.restore = { cluster: "a", time: "2026-11-21T09:00" }),
+      /restore\.time/,
+    ],
+    ["one zone twice", zonesOf("eu-central-1a", "eu-central-1a"), "databases.0.zones: one zone twice"],
+    ["a zone elsewhere", zonesOf("eu-central-1a", "eu-west-1b"), "databases.0.zones: a zone of another region"],
+    ["a zone that is a region", zonesOf("eu-central-1", "eu-central-1a"), /zones\.0: a zone's name/],
+    ["a window that is none", windowsOf("24:00-01:00", "sun:04:30-sun:05:00"), /backupWindow: hh:mm-hh:mm/],
+    ["maintenance on no day", windowsOf("00:00-00:30", "04:30-05:00"), /maintenanceWindow: ddd:hh:mm-ddd:hh:mm/],
+    ["maintenance during a backup", windowsOf("04:00-04:31", "sun:04:30-sun:05:00"), "overlaps with backupWindow"],
+    ["maintenance around midnight", windowsOf("00:00-00:30", "sat:23:45-sun:00:15"), "overlaps with backupWindow"],
+    ["maintenance around the week", windowsOf("23:45-00:15", "sun:23:00-mon:01:00"), "overlaps with backupWindow"],
+    ["a backup when another one is made", windowsOf("02:30-03:00", "sun:04:30-sun:05:00"), "between 2:00 and 3:00"],
+    ["maintenance while a backup is made", windowsOf("00:00-00:30", "sun:01:30-sun:02:01"), "between 2:00 and 3:00"],
     ["half a standby", ({ devDatabase }) => (devDatabase.standby = 1 as never), /databases\.0\.standby/],
     ["a trail for no day", ({ devDatabase }) => (devDatabase.trailRetentionDays = 0), /trailRetentionDays/],
     ["a throttle below nothing", ({ dev }) => (dev.throttles.changes.rate = -1), /throttles\.changes\.rate/],
