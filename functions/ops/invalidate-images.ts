@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { CloudFrontClient, CreateInvalidationCommand } from "@aws-sdk/client-cloudfront";
 import type { Context, SQSBatchResponse } from "aws-lambda";
 import * as z from "zod/mini";
+import { payloadOf } from "../../lib/operators/payloads.ts";
 import { timeouts } from "../../lib/retry.ts";
 
 const client = new CloudFrontClient({ maxAttempts: 2, requestHandler: timeouts });
 
-/** SQS messages, each with an event of S3 about a deleted object (S3, "EventBridge event message structure"). */
-const batchSchema = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
+/** An event of S3 about a deleted object (S3, "EventBridge event message structure"). */
 const eventSchema = z.object({ detail: z.object({ object: z.object({ key: z.string().check(z.minLength(1)) }) }) });
 
 /**
@@ -16,7 +16,10 @@ const eventSchema = z.object({ detail: z.object({ object: z.object({ key: z.stri
  * invalidate. Messages without an object fail one by one, and do not delay the others.
  */
 export async function handler(batch: unknown, context?: Context): Promise<SQSBatchResponse> {
-  const messages = batchSchema.parse(batch).Records.map(({ messageId, body }) => ({ messageId, key: keyIn(body) }));
+  const messages = payloadOf("ops/invalidate-images", batch).Records.map(({ messageId, body }) => ({
+    messageId,
+    key: keyIn(body),
+  }));
   const paths = [...new Set(messages.flatMap(({ key }) => (key === undefined ? [] : pathOf(key))))].sort();
   const DistributionId = process.env.IMAGE_DISTRIBUTION;
   if (DistributionId && paths.length > 0) {

@@ -1,25 +1,12 @@
 import type { Context } from "aws-lambda";
-import * as z from "zod/mini";
 import { invokeLater } from "../../lib/lambda.ts";
 import { StillRunning } from "../../lib/migrations/slow.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
+import type { OperatorPayload } from "../../lib/operators/payloads.ts";
 import { deadlineFromNow, isFault, retry } from "../../lib/retry.ts";
 import { handler as migrate } from "./migrate.ts";
 
-/** CloudFormation's request to a custom resource (CloudFormation, "Custom resource reference"). */
-const payload = z.looseObject({
-  RequestType: z.enum(["Create", "Update", "Delete"]),
-  ResponseURL: z.string(),
-  StackId: z.string(),
-  RequestId: z.string(),
-  LogicalResourceId: z.string(),
-  /** Which invocation for this request it is. The first one hands it on to the next. */
-  Invocation: z._default(z.int(), 1),
-  /** Set by infra/stacks/database/migration.ts; CloudFormation makes all values text. */
-  ResourceProperties: z.optional(z.looseObject({ MayBeEmpty: z.optional(z.literal("true")) })),
-});
-
-type Request = z.infer<typeof payload>;
+type Request = OperatorPayload<"ops/migrate-on-deploy">;
 
 /** CloudFormation waits for an hour (infra/stacks/database/migration.ts); an invocation ends after 15 minutes. */
 const invocationsMax = 4;
@@ -33,7 +20,7 @@ const reasonLengthMax = 2_000;
  * update that finds an empty database, such as a new cluster that was made without its snapshot, fails and changes nothing.
  * While a slow migration runs, one invocation after the other watches it, for as long as CloudFormation waits.
  */
-export const handler = operatorFunction("ops/migrate-on-deploy", payload, async (request, { context }) => {
+export const handler = operatorFunction("ops/migrate-on-deploy", async (request, { context }) => {
   const failure = request.RequestType === "Delete" ? undefined : await failureOfMigration(request, context);
   if (failure instanceof StillRunning && request.Invocation < invocationsMax) {
     const next = { ...request, Invocation: request.Invocation + 1 };

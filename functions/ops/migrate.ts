@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import { callableFunctions, scripts } from "../../lib/changes/all.ts";
 import { permissions } from "../../lib/contract/permissions.ts";
 import { install, migrate, refuseEmptyDatabase } from "../../lib/migrations/migrate.ts";
@@ -6,12 +5,6 @@ import { closeOtherDatabases, grantRights } from "../../lib/migrations/rights.ts
 import { makeRoles } from "../../lib/migrations/roles.ts";
 import { migrations } from "../../lib/migrations/tables/all.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
-
-const payload = z.looseObject({
-  setPasswords: z._default(z.boolean(), false),
-  closeOtherDatabases: z._default(z.boolean(), false),
-  refuseEmpty: z._default(z.boolean(), false),
-});
 
 /** A call of a slow migration may last for 45 s, and the steps after the migrations take a moment. */
 const reserveInMilliseconds = 60_000;
@@ -23,7 +16,7 @@ const reserveInMilliseconds = 60_000;
  * `closeOtherDatabases` is for a server that has no other service: nobody but their owner may connect to them. With
  * `refuseEmpty` it changes nothing in a database that no migration has reached.
  */
-export const handler = operatorFunction("ops/migrate", payload, async (input, { change, deadline }) => {
+export const handler = operatorFunction("ops/migrate", async (input, { change, deadline }) => {
   if (input.refuseEmpty) await refuseEmptyDatabase();
   await makeRoles(input.setPasswords);
   if (input.closeOtherDatabases) await closeOtherDatabases();

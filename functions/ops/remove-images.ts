@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import { execute } from "../../lib/data-api/client.ts";
 import { integer, text } from "../../lib/data-api/read.ts";
 import { deleteObjects, imagesPerCall } from "../../lib/images/store.ts";
@@ -10,7 +9,7 @@ import * as images from "../../lib/queries/images.ts";
  * are not due or S3 did not delete them. An image leaves the list after its objects are deleted: a run that breaks off
  * loses nothing, and two runs at once do the same work twice.
  */
-export const handler = operatorFunction("ops/remove-images", z.looseObject({}), async (_, tools) => {
+export const handler = operatorFunction("ops/remove-images", async (_, tools) => {
   let removed = 0;
   let last = "";
   for (;;) {

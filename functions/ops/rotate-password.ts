@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import {
   credentialsIn,
   makeCurrent,
@@ -16,11 +15,6 @@ import { operatorFunction } from "../../lib/operators/operator-function.ts";
  */
 export const handler = operatorFunction(
   "ops/rotate-password",
-  z.object({
-    Step: z.enum(["createSecret", "setSecret", "testSecret", "finishSecret"]),
-    SecretId: z.string(),
-    ClientRequestToken: z.string(),
-  }),
   async ({ Step, SecretId, ClientRequestToken }, { deadline }) => {
     const pending = () => credentialsIn(SecretId, ClientRequestToken);
     if (Step === "createSecret") {

@@ -1,17 +1,10 @@
-import * as z from "zod/mini";
-import { payloadOf } from "../../lib/operators/payload.ts";
+import { payloadOf } from "../../lib/operators/payloads.ts";
 import { smoke } from "../../lib/operators/smoke.ts";
 import { smokeEdge } from "../../lib/operators/smoke-edge.ts";
 
 const url = process.env.API_URL ?? "";
 /** On a stage with an edge. */
 const edgeUrl = process.env.EDGE_URL;
-
-const requestSchema = z.object({
-  endpoint: z.string(),
-  target: z.string().check(z.regex(/^\/(?!\/)/)),
-});
-const payload = z.looseObject({ requests: z.array(requestSchema).check(z.minLength(1)) });
 
 interface Summary {
   readonly asked: number;
@@ -26,7 +19,7 @@ interface Summary {
  * It changes nothing and has no session.
  */
 export async function handler(event: unknown): Promise<Summary> {
-  const { requests } = payloadOf(payload, event);
+  const { requests } = payloadOf("ops/smoke", event);
   const direct = await smoke(url, requests);
   const edge = edgeUrl ? await smokeEdge(edgeUrl) : undefined;
   const results = [...direct, ...(edge?.results ?? [])];

@@ -4,33 +4,26 @@ import { integer } from "../../lib/data-api/read.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
 import * as changes from "../../lib/queries/changes.ts";
 
-const daysDefault = 400;
-const daysMax = 3_650;
-
 /**
  * Deletes old data: rows of the ledger that are older than so many days, sessions that ended 30 days ago, cache tags of
- * three days ago, and the database functions of old releases. Safe to run at any time. It also logs how much the ledger grew in the last day,
- * for an alarm.
+ * three days ago, and the database functions of old releases. Safe to run at any time. It also logs how much the ledger
+ * grew in the last day, for an alarm.
  */
-export const handler = operatorFunction(
-  "ops/tidy",
-  z.looseObject({ days: z._default(z.int().check(z.minimum(1), z.maximum(daysMax)), daysDefault) }),
-  async ({ days }, { change, log }) => {
-    const deleted = { changes: 0, sessions: 0, tags: 0, releases: 0 };
-    for (let isDone = false; !isDone; ) {
-      const { answer } = await change("tidy", { days });
-      const batch = batchSchema.parse(answer);
-      deleted.changes += batch.changes;
-      deleted.sessions += batch.sessions;
-      deleted.tags += batch.tags;
-      deleted.releases += batch.releases;
-      isDone = batch.isDone;
-    }
-    const [row = []] = await execute(changes.bytesOfLastDay());
-    log({ ledgerBytesOfLastDay: integer(row, 0) });
-    return deleted;
-  },
-);
+export const handler = operatorFunction("ops/tidy", async ({ days }, { change, log }) => {
+  const deleted = { changes: 0, sessions: 0, tags: 0, releases: 0 };
+  for (let isDone = false; !isDone; ) {
+    const { answer } = await change("tidy", { days });
+    const batch = batchSchema.parse(answer);
+    deleted.changes += batch.changes;
+    deleted.sessions += batch.sessions;
+    deleted.tags += batch.tags;
+    deleted.releases += batch.releases;
+    isDone = batch.isDone;
+  }
+  const [row = []] = await execute(changes.bytesOfLastDay());
+  log({ ledgerBytesOfLastDay: integer(row, 0) });
+  return deleted;
+});
 
 const batchSchema = z.object({
   changes: z.number(),

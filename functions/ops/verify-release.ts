@@ -4,9 +4,8 @@ import {
   PutLifecycleEventHookExecutionStatusCommand,
 } from "@aws-sdk/client-codedeploy";
 import { LambdaClient } from "@aws-sdk/client-lambda";
-import * as z from "zod/mini";
 import { serializeError } from "../../lib/http/log.ts";
-import { payloadOf } from "../../lib/operators/payload.ts";
+import { payloadOf } from "../../lib/operators/payloads.ts";
 import { tryVersion } from "../../lib/operators/try-version.ts";
 import { type VersionShift, versionShiftOf } from "../../lib/operators/version-shift.ts";
 import { pruneVersions } from "../../lib/operators/versions.ts";
@@ -21,8 +20,6 @@ const lambda = new LambdaClient({
   requestHandler: { requestTimeout: 40_000, throwOnRequestTimeout: true },
 });
 
-const payload = z.object({ DeploymentId: z.string(), LifecycleEventHookExecutionId: z.string() });
-
 interface Verdict {
   readonly status: "Succeeded" | "Failed";
 }
@@ -33,7 +30,7 @@ interface Verdict {
  * anybody. Then it deletes versions that nobody will go back to.
  */
 export async function handler(event: unknown): Promise<Verdict> {
-  const { DeploymentId: deploymentId, LifecycleEventHookExecutionId } = payloadOf(payload, event);
+  const { DeploymentId: deploymentId, LifecycleEventHookExecutionId } = payloadOf("ops/verify-release", event);
   const { shift, error } = await verify(deploymentId);
   const status = error === undefined ? "Succeeded" : "Failed";
   log(error === undefined ? "info" : "error", { deploymentId, ...shift, status, ...describe(error) });

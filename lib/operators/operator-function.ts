@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Context } from "aws-lambda";
-import type * as z from "zod/mini";
 import type { OperatorChangeName } from "../changes/all.ts";
 import { changeAsOperator } from "../data-api/change.ts";
 import { deadlineOf, type Patience } from "../retry.ts";
-import { payloadOf } from "./payload.ts";
+import { type OperatorEndpoint, type OperatorPayload, payloadOf } from "./payloads.ts";
 
 /** What an operator function gets beside its input. */
 export interface OperatorContext {
@@ -33,15 +32,14 @@ const patience: Patience = { timeoutInMilliseconds: Number.POSITIVE_INFINITY, re
  * shown to them.
  * @param endpoint its path in `functions/`, for the ledger
  */
-export function operatorFunction<S extends z.ZodMiniType, Result>(
-  endpoint: `ops/${string}`,
-  payload: S,
-  handle: (input: z.output<S>, context: OperatorContext) => Promise<Result>,
+export function operatorFunction<Endpoint extends OperatorEndpoint, Result>(
+  endpoint: Endpoint,
+  handle: (input: OperatorPayload<Endpoint>, context: OperatorContext) => Promise<Result>,
 ): (event: unknown, context?: Context) => Promise<Result> {
   // As in the lines about requests.
   const name = endpoint.replace("/", "-");
   return async (event, context) => {
-    const input = payloadOf(payload, event);
+    const input = payloadOf(endpoint, event);
     const change: OperatorContext["change"] = async (name, values = {}, digest = "") => {
       // A new key: when Lambda invokes the function again, it has a new token or other images, so it is another change.
       const key = randomUUID();

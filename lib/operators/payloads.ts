@@ -1,0 +1,96 @@
+import * as z from "zod/mini";
+import { name } from "../contract/parameters.ts";
+
+const tidyDaysDefault = 400;
+const tidyDaysMax = 3_650;
+const sessionDaysMax = 365;
+const changesDefault = 50;
+const changesMax = 1_000;
+
+const id = z.int().check(z.positive());
+const time = z.iso.datetime({ offset: true });
+const days = (max: number) => z.int().check(z.minimum(1), z.maximum(max));
+
+/** A tag as public answers have them (lib/contract/README.md). */
+const tag = z.string().check(z.regex(/^(?:contributors|publishers|series|(?:contributor|publisher)-[1-9]\d{0,18})$/));
+
+/**
+ * What each operators' function accepts, by its path in `functions/`: the function checks it, and so does
+ * `npm run invoke` before it sends it. `by` is the operator's name for the ledger.
+ */
+export const payloads = {
+  "ops/create-user": z.object({ username: name, roles: z._default(z.array(name), []), by: z.optional(name) }),
+  "ops/invalidate": z.strictObject({
+    tags: z.optional(z.array(tag).check(z.minLength(1))),
+    everything: z.optional(z.literal(true)),
+  }),
+  /** SQS messages, each with an event of S3 about a deleted object (S3, "EventBridge event message structure"). */
+  "ops/invalidate-images": z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) }),
+  "ops/issue-refresh-token": z.object({ username: name, days: days(sessionDaysMax), by: z.optional(name) }),
+  "ops/list-changes": z.looseObject({
+    user: z.optional(z.union([id, name])),
+    endpoint: z.optional(z.string().check(z.regex(/^[a-z-]+(\/[a-z-]+)?$/))),
+    record: z.optional(id),
+    since: z.optional(time),
+    until: z.optional(time),
+    before: z.optional(id),
+    limit: z._default(id.check(z.maximum(changesMax)), changesDefault),
+  }),
+  "ops/migrate": z.looseObject({
+    setPasswords: z._default(z.boolean(), false),
+    closeOtherDatabases: z._default(z.boolean(), false),
+    refuseEmpty: z._default(z.boolean(), false),
+  }),
+  /** CloudFormation's request to a custom resource (CloudFormation, "Custom resource reference"). */
+  "ops/migrate-on-deploy": z.looseObject({
+    RequestType: z.enum(["Create", "Update", "Delete"]),
+    ResponseURL: z.string(),
+    StackId: z.string(),
+    RequestId: z.string(),
+    LogicalResourceId: z.string(),
+    /** Which invocation for this request it is. The first one hands it on to the next. */
+    Invocation: z._default(z.int(), 1),
+    /** Set by infra/stacks/database/migration.ts; CloudFormation makes all values text. */
+    ResourceProperties: z.optional(z.looseObject({ MayBeEmpty: z.optional(z.literal("true")) })),
+  }),
+  "ops/remove-images": z.looseObject({}),
+  "ops/rotate-password": z.object({
+    Step: z.enum(["createSecret", "setSecret", "testSecret", "finishSecret"]),
+    SecretId: z.string(),
+    ClientRequestToken: z.string(),
+  }),
+  "ops/smoke": z.looseObject({
+    requests: z
+      .array(z.object({ endpoint: z.string(), target: z.string().check(z.regex(/^\/(?!\/)/)) }))
+      .check(z.minLength(1)),
+  }),
+  "ops/tidy": z.looseObject({ days: z._default(days(tidyDaysMax), tidyDaysDefault) }),
+  "ops/verify-release": z.object({ DeploymentId: z.string(), LifecycleEventHookExecutionId: z.string() }),
+} as const satisfies Readonly<Record<`ops/${string}`, z.ZodMiniType>>;
+
+export type OperatorEndpoint = keyof typeof payloads;
+export const isOperatorEndpoint = (path: string): path is OperatorEndpoint => Object.hasOwn(payloads, path);
+
+export type OperatorPayload<Endpoint extends OperatorEndpoint> = z.output<(typeof payloads)[Endpoint]>;
+
+const schemas: { readonly [Each in OperatorEndpoint]: z.ZodMiniType<OperatorPayload<Each>> } = payloads;
+
+/**
+ * The validated payload of an operators' function.
+ * @throws {TypeError} that names each invalid field
+ */
+export function payloadOf<Endpoint extends OperatorEndpoint>(
+  endpoint: Endpoint,
+  event: unknown,
+): OperatorPayload<Endpoint> {
+  const result = z.safeParse<z.ZodMiniType<OperatorPayload<Endpoint>>>(schemas[endpoint], event);
+  if (result.success) return result.data;
+  throw new TypeError(`Invalid payload: ${issuesOf(result.error.issues)}`);
+}
+
+const issuesOf = (issues: readonly z.core.$ZodIssue[]) => issues.map(textOf).join("; ");
+
+const textOf = (issue: z.core.$ZodIssue): string =>
+  issue.code === "unrecognized_keys"
+    ? `${issue.keys.join(", ")}: unknown`
+    : `${issue.path.join(".") || "payload"}: ${issue.message}`;
