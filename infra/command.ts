@@ -28,10 +28,10 @@ export async function runCommand<const Flags extends ParseArgsOptionsConfig>(
   syntax: Syntax<Flags>,
   run: (flags: Parsed<Flags>["values"], args: readonly string[]) => Promise<void>,
 ): Promise<void> {
-  const words = process.argv.slice(2).map((word) => withValue(word, syntax.implied));
+  const words = process.argv.slice(2);
   if (words.includes("--help")) return void process.stdout.write(`${syntax.usage}\n`);
   try {
-    const { values, positionals } = parse(syntax, words);
+    const { values, positionals } = parseWords(syntax, words);
     await run(values, positionals);
   } catch (error) {
     const message = error instanceof UsageError ? `${error.message}\n\n${syntax.usage}` : messageOf(error);
@@ -45,12 +45,19 @@ const withValue = (word: string, implied: Readonly<Record<string, string>> = {})
   return value === undefined ? word : `${word}=${value}`;
 };
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.name === "CredentialsProviderError" ? `${withoutCredentials}: ${error.message}` : error.message;
+}
 
-function parse<const Flags extends ParseArgsOptionsConfig>(
-  { flags, count = { min: 0, max: 0 } }: Syntax<Flags>,
-  args: string[],
+const withoutCredentials = "There are no credentials for AWS; set AWS_PROFILE, or sign in";
+
+/** @throws {UsageError} if a command does not understand these words */
+export function parseWords<const Flags extends ParseArgsOptionsConfig>(
+  { flags, implied, count = { min: 0, max: 0 } }: Syntax<Flags>,
+  words: readonly string[],
 ): Parsed<Flags> {
+  const args = words.map((word) => withValue(word, implied));
   const options = flags ?? ({} as Flags);
   expectKnown(args, options);
   const parsed = parseKnown(args, options);

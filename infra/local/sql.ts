@@ -1,13 +1,12 @@
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import type { Field } from "@aws-sdk/client-rds-data";
-import type { APIGatewayProxyEvent, APIGatewayProxyResult } from "aws-lambda";
+import type { APIGatewayProxyResult } from "aws-lambda";
 import { escapeLiteral } from "pg";
 import { format } from "sql-formatter";
-import * as z from "zod/mini";
 import { clientVariables } from "../aws-local/client-variables.ts";
 import { newKey } from "../aws-local/http/signature.ts";
 import { startLambda } from "../aws-local/lambda/lambda.ts";
@@ -15,6 +14,7 @@ import { runningPostgres } from "../aws-local/postgres/cluster.ts";
 import { openSecrets, secretsOperationOf } from "../aws-local/secrets-manager/secrets-manager.ts";
 import { buildOrReuse } from "../build/cached-build.ts";
 import { runCommand } from "../command.ts";
+import { eventOf, functionNameOf, functionPathOf } from "../event.ts";
 import { defaultName } from "./database.ts";
 import { databaseUrlFrom } from "./database-url.ts";
 import { settingsOf, variablesOf } from "./functions.ts";
@@ -25,44 +25,12 @@ import { builds } from "./service.ts";
 const usage =
   "npm run sql -- NAME [payload] [--explain] [--data DIR] [--database postgres://…]\n" +
   "  NAME        as contributors/list\n" +
-  "  payload     JSON with path, query, body and as, which replace those of the sample event\n" +
+  "  payload     JSON, or a file with it: path, query, body and as, which replace those of the sample event\n" +
   "  --explain   runs the statement, rolls it back, and prints its plan\n" +
   "  --data      the directory of the running service's data; default .local\n" +
   "  --database  another database than that one; a URL with a password goes into COLOPHON_DATABASE_URL";
 
 const root = join(import.meta.dirname, "../..");
-
-const textMap = z.optional(z.record(z.string(), z.pipe(z.union([z.string(), z.number()]), z.transform(String))));
-const request = z.strictObject({
-  path: textMap,
-  query: textMap,
-  body: z.optional(z.unknown()),
-  as: z.optional(z.string()),
-});
-
-/** The sample event of an endpoint, changed by the given payload. To an operator's function the payload is the event. */
-export async function eventOf(name: string, given?: string): Promise<unknown> {
-  const sample = await readFile(join(root, `events/${name}.json`), "utf8").catch(() => {
-    throw new Error(`There is no function ${name}; one is named like contributors/list`);
-  });
-  if (given === undefined) return JSON.parse(sample);
-  try {
-    const payload: unknown = JSON.parse(given);
-    return name.startsWith("ops/") ? payload : withRequest(JSON.parse(sample), z.parse(request, payload));
-  } catch (cause) {
-    throw new Error(`Unreadable payload (an endpoint's has path, query, body and as): ${given}`, { cause });
-  }
-}
-
-function withRequest(event: APIGatewayProxyEvent, { path, query, body, as }: z.output<typeof request>) {
-  return {
-    ...event,
-    ...(path && { pathParameters: path }),
-    ...(query && { queryStringParameters: query }),
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-    ...(as !== undefined && { headers: { ...event.headers, Cookie: `refreshToken=${as}` } }),
-  };
-}
 
 /** Runs functions with a Data API that records statements and answers an error, or what is given; secrets can be read. */
 export async function startRecorder(outdir: string) {
@@ -93,7 +61,7 @@ export async function startRecorder(outdir: string) {
     async statementsOf(name: string, event: unknown, answers: typeof rows = []): Promise<[Statement, ...Statement[]]> {
       sent = [];
       rows = answers;
-      const invocation = await lambda.invoke(name.replaceAll("/", "-"), event);
+      const invocation = await lambda.invoke(functionNameOf(name), event);
       const [first, ...others] = sent;
       if (first) return [first, ...others];
       const answer = "error" in invocation ? invocation.error.errorMessage : textOf(invocation.result);
@@ -124,7 +92,8 @@ interface Request {
   readonly database: string | undefined;
 }
 
-async function run({ name, payload, explain, data, database }: Request): Promise<string> {
+async function run({ name: given, payload, explain, data, database }: Request): Promise<string> {
+  const name = functionPathOf(given);
   const event = await eventOf(name, payload);
   const outdir = join(builds, `sql-${process.pid}`);
   await buildOrReuse({ outdir });
@@ -141,13 +110,16 @@ async function run({ name, payload, explain, data, database }: Request): Promise
   }
 }
 
+const flags = {
+  explain: { type: "boolean", default: false },
+  data: { type: "string", default: join(root, ".local") },
+  database: { type: "string" },
+} as const;
+
+export const syntax = { usage, flags, count: { min: 1, max: 2 } };
+
 if (import.meta.main) {
-  const flags = {
-    explain: { type: "boolean", default: false },
-    data: { type: "string", default: join(root, ".local") },
-    database: { type: "string" },
-  } as const;
-  await runCommand({ usage, flags, count: { min: 1, max: 2 } }, async (values, [name = "", payload]) => {
+  await runCommand(syntax, async (values, [name = "", payload]) => {
     // The log lines of the function must not appear in the output.
     console.log = console.error = () => {};
     const database = databaseUrlFrom(values.database);

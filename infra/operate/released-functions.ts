@@ -64,7 +64,8 @@ async function releasedFunction(client: LambdaClient, name: string): Promise<Rel
   };
 }
 
-async function aliasOf(client: LambdaClient, FunctionName: string): Promise<AliasConfiguration | undefined> {
+/** Undefined if the function has none; then API Gateway calls its newest code. */
+export async function aliasOf(client: LambdaClient, FunctionName: string): Promise<AliasConfiguration | undefined> {
   try {
     return await client.send(new GetAliasCommand({ FunctionName, Name: aliasName }));
   } catch (error) {

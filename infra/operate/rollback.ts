@@ -6,6 +6,7 @@ import { settings } from "../stages.ts";
 import { aliasName, type ReleasedFunction, releasedFunctions } from "./released-functions.ts";
 import { describe, type Plan, planRollback, type Step } from "./rollback-plan.ts";
 import { runningDeployments, stopDeployment } from "./running-deployments.ts";
+import { stageNamed } from "./stage.ts";
 
 const usage =
   "npm run rollback -- --stage NAME [--to RELEASE] [--dry-run]\n" +
@@ -26,8 +27,7 @@ export interface Rollback {
  * again moves what is left.
  */
 export async function rollback({ stage, to, isDryRun, print }: Rollback): Promise<void> {
-  const stageSettings = settings.stages.find(({ name }) => name === stage);
-  if (!stageSettings) throw new UsageError(`There is no stage ${stage} in infra/stages.ts`);
+  const stageSettings = stageNamed(stage);
   const { region } = settings.account;
   // Lambda takes fifteen of these calls a second.
   const lambda = new LambdaClient({ region, maxAttempts: 10, retryMode: "adaptive" });
@@ -111,9 +111,12 @@ function outlook({ from, to, applied }: Plan, stage: string, hasEdge: boolean): 
   ];
 }
 
+const flags = { stage: { type: "string" }, to: { type: "string" }, "dry-run": { type: "boolean" } } as const;
+
+export const syntax = { usage, flags };
+
 if (import.meta.main) {
-  const flags = { stage: { type: "string" }, to: { type: "string" }, "dry-run": { type: "boolean" } } as const;
-  await runCommand({ usage, flags }, async ({ stage, to, "dry-run": isDryRun = false }) => {
+  await runCommand(syntax, async ({ stage, to, "dry-run": isDryRun = false }) => {
     if (stage === undefined) throw new UsageError("--stage is missing");
     await rollback({ stage, to, isDryRun, print: (line) => console.log(line) });
   });

@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
 import { type SmokeResult, smoke } from "../../lib/operators/smoke.ts";
 import { runCommand, UsageError } from "../command.ts";
+import { tokenFrom } from "../token.ts";
 import { smokeRequests } from "./requests.ts";
 
 const usage =
@@ -22,13 +22,6 @@ export async function smokeTest(
   if (token !== undefined && !isPrivate(new URL(url))) throw new Error("A token is sent only by https");
   const results = await smoke(url, smokeRequests("all"), token);
   return { report: tableOf(results), isFine: results.every(({ problem }) => problem === undefined) };
-}
-
-/** Other users of the machine can see the arguments of a process, so the token is not an argument. */
-async function tokenFrom(source: string): Promise<string> {
-  const token = (process.env[source] ?? (await readFile(source, "utf8").catch(() => ""))).trim();
-  if (token === "") throw new Error(`Neither an environment variable nor a file ${source} contains a token`);
-  return token;
 }
 
 const isPrivate = ({ protocol, hostname }: URL) =>
@@ -57,9 +50,12 @@ function tableOf(results: readonly SmokeResult[]): string {
   return `${lines.join("\n")}\n\n${results.length} asked, ${wrong === 0 ? "all as declared" : `${wrong} not as declared`}`;
 }
 
+const flags = { "token-from": { type: "string" } } as const;
+
+export const syntax = { usage, flags, count: { min: 1, max: 1 } };
+
 if (import.meta.main) {
-  const flags = { "token-from": { type: "string" } } as const;
-  await runCommand({ usage, flags, count: { min: 1, max: 1 } }, async ({ "token-from": tokenSource }, [url = ""]) => {
+  await runCommand(syntax, async ({ "token-from": tokenSource }, [url = ""]) => {
     const { report, isFine } = await smokeTest(url, tokenSource);
     console.log(report);
     process.exitCode = isFine ? 0 : 1;

@@ -5,6 +5,7 @@ import { endpoints } from "../../lib/contract/endpoints.ts";
 import { buildOrReuse } from "../build/cached-build.ts";
 import { type Packaged, packageFunctions } from "../build/package.ts";
 import { runCommand } from "../command.ts";
+import { databaseFunctions } from "../settings/database-functions.ts";
 import type { Settings, StageSettings } from "../settings/schema.ts";
 import { settings } from "../stages.ts";
 import { AccountStack } from "./account-stack.ts";
@@ -15,16 +16,6 @@ import { originOf } from "./database/cluster.ts";
 import { DatabaseStack } from "./database-stack.ts";
 import { FirewallStack } from "./firewall-stack.ts";
 import { cdnRegion, distributionsOf } from "./monitoring/cdn-metrics.ts";
-
-/** Operators' functions of a database, which its stages share. Scheduled functions belong to a stage (api-stack.ts). */
-const operatorFunctions = new Set([
-  "ops-migrate",
-  "ops-migrate-on-deploy",
-  "ops-rotate-password",
-  "ops-create-user",
-  "ops-issue-refresh-token",
-  "ops-list-changes",
-]);
 
 const features = {
   // Buckets let S3 deliver logs by policy, which AWS recommends over access control lists.
@@ -50,7 +41,7 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
       env,
       tags,
       settings: each,
-      operatorFunctions: functions.filter(({ name }) => operatorFunctions.has(name)),
+      operatorFunctions: functions.filter(({ name }) => databaseFunctions.has(name)),
     });
     if (each.backupRegion) {
       const stackProps = { env: { ...env, region: each.backupRegion }, tags };

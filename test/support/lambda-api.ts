@@ -72,7 +72,8 @@ export function makeLambdaApi(): LambdaApi {
   const replyTo = async (request: IncomingMessage): Promise<Reply | undefined> => {
     const { pathname, searchParams } = new URL(request.url ?? "", "http://localhost");
     const marker = searchParams.get("Marker");
-    const [, name = "", rest = ""] = /^\/2015-03-31\/functions\/([^/]*)(\/.*)?$/.exec(pathname) ?? [];
+    const [, target = "", rest = ""] = /^\/2015-03-31\/functions\/([^/]*)(\/.*)?$/.exec(pathname) ?? [];
+    const name = decodeURIComponent(target).replace(`${account}:function:`, "");
     const call = `${request.method} ${rest}`;
     const arnOf = (each: string) => `arn:aws:lambda:eu-central-1:${account}:function:${each}`;
     if (name === "" && call === "GET ") {

@@ -60,6 +60,14 @@ describe("Lambda's Invoke API", () => {
     expect(headers["x-amz-executed-version"]).toBe("$LATEST");
   });
 
+  it.each(["123456789012:function:ops-echo", "arn:aws:lambda:eu-central-1:123456789012:function:ops-echo"])(
+    "finds a function as %s",
+    async (name) => {
+      expect(await invoke(encodeURIComponent(name))).toMatchObject({ status: 200, json: { event: {} } });
+      expect((await invoke(encodeURIComponent(name.replace(":function", ":layer")))).status).toBe(404);
+    },
+  );
+
   it("runs the version that the qualifier names", async () => {
     const versionOf = async (qualifier: string) => {
       const { status, json, headers } = await invoke("ops-echo", "{}", {}, key, qualifier);

@@ -20,13 +20,17 @@ export const invokeApi = (lambda: Lambda, key: Key, versions: ReadonlyMap<string
   const signatureErrorOf = verifier("lambda", key);
   const all = new Map([...versions, [latest, lambda]]);
   return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
-    const [, name, query] = invocations.exec(request.url ?? "") ?? [];
-    if (name === undefined || request.method !== "POST") return false;
+    const [, target, query] = invocations.exec(request.url ?? "") ?? [];
+    if (target === undefined || request.method !== "POST") return false;
     const version = new URLSearchParams(query).get("Qualifier") ?? latest;
+    const name = nameIn(target.replaceAll("%3A", ":"));
     send(response, await handle({ lambda: all.get(version), name, version }, request, signatureErrorOf));
     return true;
   };
 };
+
+/** A function is given by its name, its ARN, or account and name: `123456789012:function:name`. */
+const nameIn = (target: string): string => target.replace(/^(?:arn:aws:lambda:[\w-]+:)?\d{12}:function:/, "");
 
 interface Target {
   /** Undefined if there is no such version. */

@@ -3,8 +3,9 @@ import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { eventOf } from "../../../infra/event.ts";
 import { planOf } from "../../../infra/local/query-plan.ts";
-import { eventOf, readable, startRecorder } from "../../../infra/local/sql.ts";
+import { readable, startRecorder } from "../../../infra/local/sql.ts";
 import { identifier, openDatabase } from "../../support/database.ts";
 
 const root = join(import.meta.dirname, "../../..");

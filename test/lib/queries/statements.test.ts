@@ -3,8 +3,9 @@ import { join } from "node:path";
 import type { Field } from "@aws-sdk/client-rds-data";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { eventOf } from "../../../infra/event.ts";
 import type { Statement } from "../../../infra/local/query-plan.ts";
-import { eventOf, readable, startRecorder } from "../../../infra/local/sql.ts";
+import { readable, startRecorder } from "../../../infra/local/sql.ts";
 import { type Declaration, endpointPath } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 

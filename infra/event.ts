@@ -1,0 +1,61 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { APIGatewayProxyEvent } from "aws-lambda";
+import * as z from "zod/mini";
+import { endpointPath } from "../lib/contract/declare.ts";
+import { endpoints } from "../lib/contract/endpoints.ts";
+import { payloads } from "../lib/operators/payloads.ts";
+
+const root = join(import.meta.dirname, "..");
+
+/** All functions by their paths in `functions/` and `events/`: `admin-roles/list`. */
+export const functionPaths: readonly string[] = [...endpoints.map(endpointPath), ...Object.keys(payloads)].sort();
+
+export const functionNameOf = (path: string): string => path.replaceAll("/", "-");
+
+/**
+ * The path of a function that is given by it or by its name, `admin-roles-list`.
+ * @throws an error that lists all functions
+ */
+export function functionPathOf(given: string): string {
+  const path = functionPaths.find((each) => each === given || functionNameOf(each) === given);
+  if (path !== undefined) return path;
+  throw new Error(`There is no function ${given}. There are:\n${functionPaths.map((each) => `  ${each}`).join("\n")}`);
+}
+
+const textMap = z.optional(z.record(z.string(), z.pipe(z.union([z.string(), z.number()]), z.transform(String))));
+const request = z.strictObject({
+  path: textMap,
+  query: textMap,
+  body: z.optional(z.unknown()),
+  as: z.optional(z.string()),
+});
+
+/**
+ * The event for a function: its sample, or what is given. To an operators' function that is the event itself, to an
+ * endpoint an event of API Gateway or what replaces parts of the sample.
+ * @param given JSON, or the path of a file with it
+ */
+export async function eventOf(path: string, given?: string): Promise<unknown> {
+  const sample = JSON.parse(await readFile(join(root, `events/${path}.json`), "utf8"));
+  if (given === undefined) return sample;
+  const text = /^\s*\{/.test(given) ? given : await readFile(given, "utf8");
+  try {
+    const payload: unknown = JSON.parse(text);
+    return path.startsWith("ops/") || isEvent(payload) ? payload : withRequest(sample, z.parse(request, payload));
+  } catch (cause) {
+    throw new Error(`Unreadable payload (an endpoint's has path, query, body and as): ${text}`, { cause });
+  }
+}
+
+const isEvent = (payload: unknown) => typeof payload === "object" && payload !== null && "requestContext" in payload;
+
+function withRequest(event: APIGatewayProxyEvent, { path, query, body, as }: z.output<typeof request>) {
+  return {
+    ...event,
+    ...(path && { pathParameters: path }),
+    ...(query && { queryStringParameters: query }),
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(as !== undefined && { headers: { ...event.headers, Cookie: `refreshToken=${as}` } }),
+  };
+}

@@ -1,0 +1,176 @@
+import { join } from "node:path";
+import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
+import * as z from "zod/mini";
+import { endpointPath, methodsOf, routesOf } from "../../lib/contract/declare.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { lambdaResponse } from "../../lib/operators/lambda-response.ts";
+import { isOperatorEndpoint, payloadOf } from "../../lib/operators/payloads.ts";
+import { runCommand, UsageError } from "../command.ts";
+import { eventOf, functionNameOf, functionPathOf } from "../event.ts";
+import { confirm } from "../local/confirm.ts";
+import { readCredentials } from "../local/credentials.ts";
+import { settings } from "../stages.ts";
+import { tokenFrom } from "../token.ts";
+import { aliasName, aliasOf } from "./released-functions.ts";
+import { deployedFunction, stageNamed } from "./stage.ts";
+
+const usage =
+  "npm run invoke -- NAME [PAYLOAD] [--stage NAME [--yes]] [--token-from VARIABLE|FILE] [--url URL] [--data DIR]\n" +
+  "  NAME          as admin-roles/list\n" +
+  "  PAYLOAD       JSON, or a file with it; without it the function's sample is sent. Of an operators' function it is\n" +
+  "                the event, of an endpoint path, query, body and as (a token), which replace those of the sample,\n" +
+  "                or an event of API Gateway\n" +
+  "  --stage       a deployed stage; default: the service that npm start runs\n" +
+  "  --yes         changes a protected stage without asking\n" +
+  "  --token-from  an environment variable, or else a file, that has the refresh token to send to an endpoint\n" +
+  "  --url         where the local service runs; default http://localhost:3000\n" +
+  "  --data        the directory of its data; default .local";
+
+const { id: account, region } = settings.account;
+
+/** Where a function runs. */
+interface Target {
+  readonly client: LambdaClient;
+  /** As Lambda knows it. */
+  readonly name: string;
+  readonly qualifier?: string;
+  /** Whether somebody has to agree before it changes anything. */
+  readonly isProtected: boolean;
+}
+
+export interface Invocation {
+  readonly name: string;
+  readonly payload?: string | undefined;
+  /** Default: the local service. */
+  readonly stage?: string | undefined;
+  readonly yes?: boolean;
+  readonly tokenSource?: string | undefined;
+  readonly url?: string | undefined;
+  readonly data?: string | undefined;
+}
+
+export interface Outcome {
+  readonly answer: unknown;
+  /** Whether the function has thrown an error. */
+  readonly hasFailed: boolean;
+}
+
+/** Invokes a function of the local service, or of a stage, with an event that it accepts. */
+export async function invoke({ name, payload, tokenSource, yes, ...where }: Invocation): Promise<Outcome> {
+  const path = functionPathOf(name);
+  const given = await eventOf(path, payload);
+  const event = tokenSource === undefined ? given : withToken(given, await tokenFrom(tokenSource));
+  check(path, event);
+  const target = await targetOf(path, where);
+  if (target.isProtected && changesSomething(path) && !yes) await expectAgreement(target, event);
+  return await send(target, path, event).catch((cause) => {
+    if (where.stage !== undefined || cause.code !== "ECONNREFUSED") throw cause;
+    throw new Error(`Nothing answers on ${where.url ?? localUrl}: is npm start running?`, { cause });
+  });
+}
+
+async function targetOf(path: string, { stage, url, data }: Omit<Invocation, "name">): Promise<Target> {
+  if (stage === undefined) return await localTarget(path, url, data);
+  if (url !== undefined || data !== undefined) throw new UsageError("--url and --data are for the local service");
+  return await stageTarget(path, stage);
+}
+
+const localUrl = "http://localhost:3000";
+
+async function localTarget(
+  path: string,
+  endpoint = localUrl,
+  data = join(import.meta.dirname, "../../.local"),
+): Promise<Target> {
+  const credentials = await readCredentials(data);
+  const client = new LambdaClient({ region, endpoint, credentials, maxAttempts: 1 });
+  return { client, name: functionNameOf(path), isProtected: false };
+}
+
+/** The version that gets the traffic, or the newest code where releases are not gradual. */
+async function stageTarget(path: string, stage: string): Promise<Target> {
+  const { name, isProtected } = deployedFunction(stageNamed(stage), path);
+  // With the account in its name nothing is invoked by credentials of another one.
+  const qualified = `${account}:function:${name}`;
+  const alias = isOperatorEndpoint(path) ? undefined : await aliasOf(new LambdaClient({ region }), qualified);
+  return {
+    // A change must not be made twice.
+    client: new LambdaClient({ region, maxAttempts: 1 }),
+    name: qualified,
+    ...(alias && { qualifier: aliasName }),
+    isProtected,
+  };
+}
+
+/** @throws if the function would not accept the event */
+function check(path: string, event: unknown): void {
+  if (isOperatorEndpoint(path)) return void payloadOf(path, event);
+  const declaration = endpoints.find((each) => endpointPath(each) === path);
+  const parsed = z.safeParse(eventSchema, event);
+  const fits =
+    declaration &&
+    parsed.success &&
+    routesOf(declaration).includes(parsed.data.resource) &&
+    methodsOf(declaration).includes(parsed.data.httpMethod);
+  if (!fits)
+    throw new Error(`The payload is no event of ${path}, which serves ${declaration?.method} ${declaration?.path}`);
+}
+
+const eventSchema = z.object({ resource: z.string(), httpMethod: z.string() });
+
+const readingOperators = new Set(["ops/list-changes", "ops/smoke"]);
+
+function changesSomething(path: string): boolean {
+  if (isOperatorEndpoint(path)) return !readingOperators.has(path);
+  const declaration = endpoints.find((each) => endpointPath(each) === path);
+  return declaration?.method !== "GET" || declaration.takesEditLock === true;
+}
+
+async function expectAgreement({ name }: Target, event: unknown): Promise<void> {
+  const question = `${name} is protected. Invoke it with ${JSON.stringify(event)}?`;
+  if (await confirm(question)) return;
+  throw new Error(`Nothing was invoked: ${name} changes something, and is protected. Agree by --yes`);
+}
+
+async function send({ client, name, qualifier }: Target, path: string, event: unknown): Promise<Outcome> {
+  const { Payload, FunctionError } = await client.send(
+    new InvokeCommand({ FunctionName: name, Qualifier: qualifier, Payload: JSON.stringify(event) }),
+  );
+  const hasFailed = FunctionError !== undefined;
+  if (!Payload || Payload.length === 0) return { answer: null, hasFailed };
+  if (hasFailed || isOperatorEndpoint(path)) return { answer: JSON.parse(Payload.transformToString()), hasFailed };
+  const { status: statusCode, headers, text } = lambdaResponse(Payload);
+  return { answer: { statusCode, headers, body: unfolded(text) }, hasFailed };
+}
+
+/** Bodies are JSON inside of JSON; people want to read them. */
+function unfolded(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
+  }
+}
+
+const withToken = (event: unknown, token: string) => {
+  const { headers, ...others } = z.parse(z.looseObject({ headers: z.looseObject({}) }), event);
+  return { ...others, headers: { ...headers, Cookie: `refreshToken=${token}` } };
+};
+
+const flags = {
+  stage: { type: "string" },
+  yes: { type: "boolean", default: false },
+  "token-from": { type: "string" },
+  url: { type: "string" },
+  data: { type: "string" },
+} as const;
+
+export const syntax = { usage, flags, count: { min: 1, max: 2 } };
+
+if (import.meta.main) {
+  await runCommand(syntax, async ({ "token-from": tokenSource, ...values }, [name = "", payload]) => {
+    const { answer, hasFailed } = await invoke({ ...values, name, payload, tokenSource });
+    console.log(JSON.stringify(answer, null, 2));
+    process.exitCode = hasFailed ? 1 : 0;
+  });
+}

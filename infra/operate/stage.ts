@@ -1,0 +1,36 @@
+import { UsageError } from "../command.ts";
+import { functionNameOf } from "../event.ts";
+import { databaseFunctions } from "../settings/database-functions.ts";
+import type { StageSettings } from "../settings/schema.ts";
+import { settings } from "../stages.ts";
+
+export function stageNamed(name: string): StageSettings {
+  const stage = settings.stages.find((each) => each.name === name);
+  if (!stage) throw new UsageError(`There is no stage ${name} in infra/stages.ts`);
+  return stage;
+}
+
+export interface DeployedFunction {
+  /** `colophon-prod-admin-roles-list` */
+  readonly name: string;
+  /** The log that it shares with the other functions of its stage or database. */
+  readonly log: string;
+  readonly isProtected: boolean;
+}
+
+/** Where a stage has a function: of operators' functions some belong to its database. */
+export function deployedFunction(stage: StageSettings, path: string): DeployedFunction {
+  const name = functionNameOf(path);
+  if (!databaseFunctions.has(name)) {
+    return { name: `colophon-${stage.name}-${name}`, log: functionLog(stage.name), isProtected: stage.isProtected };
+  }
+  const database = settings.databases.find((each) => each.name === stage.database);
+  return {
+    name: `colophon-${stage.database}-${name}`,
+    log: functionLog(databaseOwner(stage)),
+    isProtected: database?.isProtected ?? true,
+  };
+}
+
+export const functionLog = (owner: string): string => `/colophon/${owner}/functions`;
+export const databaseOwner = ({ database }: StageSettings): string => `${database}-database`;

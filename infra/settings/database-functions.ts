@@ -1,0 +1,9 @@
+/** Operators' functions of a database, which its stages share. All other functions belong to a stage. */
+export const databaseFunctions: ReadonlySet<string> = new Set([
+  "ops-migrate",
+  "ops-migrate-on-deploy",
+  "ops-rotate-password",
+  "ops-create-user",
+  "ops-issue-refresh-token",
+  "ops-list-changes",
+]);

@@ -1,0 +1,203 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type ApiGateway, startApiGateway } from "../../../infra/aws-local/api-gateway/server.ts";
+import { invokeApi } from "../../../infra/aws-local/lambda/invoke-api.ts";
+import { startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
+import { restApi } from "../../../infra/aws-local/test/rest-api.ts";
+import { functionPaths } from "../../../infra/event.ts";
+import { writeCredentials } from "../../../infra/local/credentials.ts";
+import { type Invocation, invoke } from "../../../infra/operate/invoke.ts";
+import { deployedFunction, stageNamed } from "../../../infra/operate/stage.ts";
+import { key } from "../../support/environment.ts";
+import { makeLambdaApi } from "../../support/lambda-api.ts";
+import { echo, writeFunctions } from "../local/fixtures.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const told = "export const handler = async (event) => { tell(event); return event; };";
+const failing = "export const handler = async () => { throw new RangeError('too far'); };";
+
+let built: Awaited<ReturnType<typeof writeFunctions>>;
+let gateway: ApiGateway;
+const lambdaApi = makeLambdaApi();
+
+/** Lambda's answer for a function that streams: head, eight NULs, body. */
+const streamed = `{"statusCode":200,"headers":{"X-Kind":"list"}}${"\0".repeat(8)}[{"id":1}]`;
+
+const server = createServer(async (request, response) => {
+  if (request.url?.includes("colophon-prod-contributors-list/invocations")) return response.end(streamed);
+  if (!((await lambdaApi.answer(request, response)) || (await functions(request, response)))) response.end();
+});
+let functions: ReturnType<typeof invokeApi>;
+
+beforeAll(async () => {
+  built = await writeFunctions({
+    "admin-roles/list": echo,
+    "ops/tidy": told,
+    "ops/remove-images": failing,
+    "colophon-prod-ops/tidy": told,
+    "colophon-prod-ops/list-changes": told,
+    "colophon-dev-ops/create-user": told,
+    "colophon-dev-admin-roles/list": echo,
+    "colophon-prod-admin-roles/list": "export const handler = async () => ({ statusCode: 200, body: 'newest' });",
+  });
+  const live = await writeFunctions({
+    "colophon-prod-admin-roles/list": "export const handler = async () => ({ statusCode: 200, body: 'live' });",
+  });
+  const lambda = await startLambda(built);
+  functions = invokeApi(lambda, key, new Map([["live", await startLambda(live)]]));
+  gateway = await startApiGateway({ document: restApi({}), lambda, pages: [invokeApi(lambda, key)] });
+  await writeCredentials(built.outdir, key);
+  await writeFile(join(built.outdir, "payload.json"), '{"days":3}');
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  Object.assign(process.env, {
+    AWS_ACCESS_KEY_ID: key.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
+    AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  });
+  lambdaApi.functions.set("colophon-prod-admin-roles-list", { versions: [], live: { FunctionVersion: "7" } });
+  lambdaApi.functions.set("colophon-prod-contributors-list", { versions: [], live: { FunctionVersion: "7" } });
+  return async () => await live.remove();
+});
+
+afterAll(async () => {
+  delete process.env.AWS_ENDPOINT_URL_LAMBDA;
+  server.closeAllConnections();
+  server.close();
+  await gateway.close();
+  await built.remove();
+});
+
+beforeEach(() => built.forget());
+
+const locally = (name: string, given: Partial<Invocation> = {}) =>
+  invoke({ name, url: gateway.url, data: built.outdir, ...given });
+
+/** `npm run invoke --` with these words. */
+const run = (words: string[], env: NodeJS.ProcessEnv = {}) =>
+  new Promise<{ code: number; output: string; complaint: string }>((resolve) => {
+    const script = join(root, "infra/operate/invoke.ts");
+    execFile(process.execPath, [script, ...words], { env: { ...process.env, ...env } }, (error, output, complaint) => {
+      resolve({ code: Number(error?.code ?? 0), output, complaint });
+    });
+  });
+
+describe("npm run invoke", () => {
+  it("sends a payload and prints the result", async () => {
+    const where = ["--url", gateway.url, "--data", built.outdir];
+    const { code, output } = await run(["ops/tidy", join(built.outdir, "payload.json"), ...where]);
+
+    expect({ code, output }).toEqual({ code: 0, output: '{\n  "days": 3\n}\n' });
+  });
+
+  it.each(["admin-roles-list", "admin-roles/list"])("sends the sample of %s, and unfolds the body", async (name) => {
+    expect(await locally(name)).toMatchObject({
+      answer: { statusCode: 200, body: { resource: "/admin-roles", headers: { Cookie: /local-administrator/ } } },
+      hasFailed: false,
+    });
+  });
+
+  it("replaces parts of the sample, or sends a whole event, with the token of a variable", async () => {
+    process.env.INVOKE_TOKEN = "a-token";
+    const query = '{"query": {"limit": 3}}';
+    const event = '{"resource": "/admin-roles", "httpMethod": "GET", "headers": {}, "requestContext": {}}';
+
+    for (const payload of [query, event]) {
+      const { answer } = await locally("admin-roles/list", { payload, tokenSource: "INVOKE_TOKEN" });
+      expect(answer).toMatchObject({ body: { headers: { Cookie: "refreshToken=a-token" } } });
+    }
+    expect(await locally("admin-roles/list", { payload: query })).toMatchObject({
+      answer: { body: { path: "/admin-roles", queryStringParameters: { limit: "3" } } },
+    });
+  });
+
+  it("fails when the function does", async () => {
+    const { code, output } = await run(["ops/remove-images", "--url", gateway.url, "--data", built.outdir]);
+
+    expect(code).toBe(1);
+    expect(JSON.parse(output)).toMatchObject({ errorType: "RangeError", errorMessage: "too far" });
+  });
+
+  it("sends nothing that the function would not accept", async () => {
+    const days = locally("ops/tidy", { payload: '{"days": 0}' });
+    await expect(days).rejects.toThrow("Invalid payload: days: ");
+    const other = '{"resource": "/publishers", "httpMethod": "GET", "requestContext": {}}';
+    await expect(locally("admin-roles/list", { payload: other })).rejects.toThrow(
+      "The payload is no event of admin-roles/list, which serves GET /admin-roles",
+    );
+
+    expect(built.seen()).toEqual([]);
+  });
+
+  it("would send the sample of every function", async () => {
+    for (const name of functionPaths) {
+      await expect(invoke({ name, url: "http://127.0.0.1:9", data: built.outdir }), name).rejects.toThrow(
+        "Nothing answers on http://127.0.0.1:9: is npm start running?",
+      );
+    }
+  });
+
+  it.each<[string, Partial<Invocation>, string]>([
+    ["ops-nothing", {}, "There is no function ops-nothing. There are:\n  admin-contributors/add\n"],
+    ["ops/tidy", { payload: "nowhere.json" }, "nowhere.json"],
+    ["ops/tidy", { data: "nowhere" }, "There are no credentials in nowhere: is npm start running?"],
+    ["ops/tidy", { stage: "prod" }, "--url and --data are for the local service"],
+    ["ops/tidy", { stage: "beta", url: undefined, data: undefined }, "There is no stage beta in infra/stages.ts"],
+  ])("explains what is wrong: %s %j", async (name, given, reason) => {
+    await expect(locally(name, given)).rejects.toThrow(reason);
+  });
+});
+
+describe("npm run invoke -- --stage", () => {
+  it("invokes the version that gets the traffic, else the newest", async () => {
+    const bodyOf = async (stage: string) => (await invoke({ name: "admin-roles/list", stage })).answer;
+
+    expect(await bodyOf("prod")).toMatchObject({ body: "live" });
+    expect(await bodyOf("dev")).toMatchObject({ body: { resource: "/admin-roles" } });
+  });
+
+  it("reads the answer of a function that streams", async () => {
+    expect((await invoke({ name: "contributors/list", stage: "prod" })).answer).toEqual({
+      statusCode: 200,
+      headers: { "X-Kind": "list" },
+      body: [{ id: 1 }],
+    });
+  });
+
+  it("asks before a protected stage is changed", async () => {
+    const tidying: Invocation = { name: "ops/tidy", payload: '{"days": 400}', stage: "prod" };
+
+    await expect(invoke(tidying)).rejects.toThrow(/^Nothing was invoked: .*:colophon-prod-ops-tidy changes something/);
+    expect(built.seen()).toEqual([]);
+
+    expect(await invoke({ ...tidying, yes: true })).toEqual({ answer: { days: 400 }, hasFailed: false });
+    expect(await invoke({ name: "ops/list-changes", payload: "{}", stage: "prod" })).toMatchObject({ answer: {} });
+    expect(await invoke({ name: "ops/create-user", stage: "dev" })).toMatchObject({ answer: { username: "ada" } });
+  });
+
+  it("finds functions of the stage's database under its name", () => {
+    const stage = { ...stageNamed("prod"), name: "beta", isProtected: false };
+
+    expect(deployedFunction(stage, "ops/tidy")).toEqual({
+      name: "colophon-beta-ops-tidy",
+      log: "/colophon/beta/functions",
+      isProtected: false,
+    });
+    expect(deployedFunction(stage, "ops/create-user")).toEqual({
+      name: "colophon-prod-ops-create-user",
+      log: "/colophon/prod-database/functions",
+      isProtected: true,
+    });
+  });
+
+  it("says in a line that there are no credentials", async () => {
+    const nothing = { AWS_ACCESS_KEY_ID: "", AWS_EC2_METADATA_DISABLED: "true", HOME: built.outdir, AWS_PROFILE: "" };
+    const { code, complaint } = await run(["publishers/list", "--stage", "dev"], nothing);
+
+    expect(code).toBe(1);
+    expect(complaint).toMatch(/^There are no credentials for AWS; set AWS_PROFILE, or sign in: .*\n$/);
+  });
+});
