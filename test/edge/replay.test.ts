@@ -109,11 +109,16 @@ async function read(url: string): Promise<Answer> {
   return { status, text: withoutRandom(text) };
 }
 
-async function make(change: Change, to: Target): Promise<void> {
-  if (change.isPanel) return void (await change.make(to, site));
+/** Gives what excuses old answers, while nobody has been nudged. */
+async function make(change: Change, to: Target): Promise<Excuse | undefined> {
+  if (change.isPanel) {
+    await change.make(to, site);
+    return undefined;
+  }
   const excuse = witness.excuse({ from: now, to: Number.POSITIVE_INFINITY });
   await change.make(to, site);
   unnoticed.push(excuse);
+  return excuse;
 }
 
 /** What the tables' triggers have left, as items of an invalidation. */
@@ -232,6 +237,12 @@ describe.skipIf(!hasSharedCache)("What the edge keeps", () => {
       witness.read(url, answer, sentAt, now);
     };
 
+    /** Of a change, as soon as it should be known. */
+    const visitNoticed = async (urls: readonly string[], excuse: Excuse | undefined) => {
+      while (excuse && excuse.to > now) await pass(step);
+      await Promise.all(urls.map(visit));
+    };
+
     const readAll = async () => {
       for (let sent = 0; sent < seconds * readsPerSecond; await pass(step)) {
         for (; sent < Math.min(seconds, (now - startedAt) / 1_000) * readsPerSecond; sent++)
@@ -245,7 +256,13 @@ describe.skipIf(!hasSharedCache)("What the edge keeps", () => {
         await pass(startedAt + (made * seconds * 1_000) / count - now);
         const name = names[(made + Math.floor(made / names.length)) % names.length] ?? "";
         const change = kinds[name];
-        if (change) await make(change, await target());
+        if (!change) continue;
+        const to = await target();
+        const about = await urlsAbout(to);
+        const two = [0, Math.floor(next() * about.length)].map((n) => `${about[n]}`);
+        await Promise.all(two.map(read));
+        const excuse = await make(change, to);
+        visits.push(visitNoticed(two, excuse));
       }
       site.sweep();
       noticeAll();
