@@ -1,4 +1,4 @@
-/** A migration that takes away what earlier releases use (infra/README.md, "How migrations are written"). */
+/** A migration that takes away what earlier releases use (lib/migrations/README.md, "How migrations are written"). */
 export interface Contraction {
   /** Its number in `tables/`. */
   readonly migration: number;
