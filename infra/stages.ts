@@ -31,6 +31,7 @@ export const settings: Settings = settingsSchema.parse({
       standby: true,
       backupRetentionDays: 14,
       backupRegion: "eu-west-1",
+      knownContributor: "naoki-urasawa",
       isProtected: true,
       logRetentionDays: 90,
       trailRetentionDays: 400,

@@ -134,6 +134,14 @@ const databaseSettings = z
      * database where another one was before fails, and the other one stays.
      */
     mayBeEmpty: z.boolean().default(false),
+    /**
+     * The slug of a contributor who is public and remains so. Without them every smoke test fails, so an empty or another
+     * database is noticed.
+     */
+    knownContributor: z
+      .string()
+      .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "a slug")
+      .optional(),
     logRetentionDays: retentionDays,
     /** For how long CloudTrail's record of operators' invocations is kept. Without this setting there is no record. */
     trailRetentionDays: z.int().min(1).max(3_650).optional(),

@@ -10,8 +10,9 @@ const events = join(import.meta.dirname, "../../events");
  * The requests of a smoke test: the sample events of endpoints that only read. Details that take an edit lock are left
  * out, because they write.
  * @param whose only public requests, or administrative ones as well
+ * @param knownContributor the slug of one who must be there, if the stage's database names one
  */
-export const smokeRequests = (whose: "public" | "all"): readonly SmokeRequest[] =>
+export const smokeRequests = (whose: "public" | "all", knownContributor?: string): readonly SmokeRequest[] =>
   endpoints
     .filter((each) => each.method === "GET" && !each.takesEditLock && (whose === "all" || isPublic(each)))
     .map((declaration) => {
@@ -20,4 +21,13 @@ export const smokeRequests = (whose: "public" | "all"): readonly SmokeRequest[] 
       );
       const query = new URLSearchParams(queryStringParameters ?? {}).toString();
       return { endpoint: endpointPath(declaration), target: query ? `${path}?${query}` : path };
-    });
+    })
+    .map((request) =>
+      knownContributor && request.endpoint === "contributor/slug" ? known(knownContributor) : request,
+    );
+
+const known = (slug: string): SmokeRequest => ({
+  endpoint: "contributor/slug",
+  target: `/contributor/slug/${slug}`,
+  mustExist: true,
+});

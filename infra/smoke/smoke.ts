@@ -1,27 +1,36 @@
 import { type SmokeResult, smoke } from "../../lib/operators/smoke.ts";
 import { runCommand, UsageError } from "../command.ts";
+import { stageNamed } from "../operate/stage.ts";
+import { settings } from "../stages.ts";
 import { tokenFrom } from "../token.ts";
 import { smokeRequests } from "./requests.ts";
 
 const usage =
-  "npm run smoke -- URL [--token-from VARIABLE|FILE]\n" +
+  "npm run smoke -- URL [--stage NAME] [--token-from VARIABLE|FILE]\n" +
+  "  --stage       expects the contributor whom the database of this stage must have (infra/stages.ts)\n" +
   "  --token-from  an environment variable, or else a file, that has the refresh token of a session\n" +
   "                with which administrative requests are sent; without it they must be 401";
 
 /**
  * Sends all sample events that change nothing to a running stage, and compares the answers with their
  * declarations.
+ * @param stage expects the contributor whom its database must have
  * @param tokenSource an environment variable, or else a file, that has a refresh token
  */
 export async function smokeTest(
   url: string,
-  tokenSource?: string,
+  { stage, tokenSource }: { readonly stage?: string | undefined; readonly tokenSource?: string | undefined } = {},
 ): Promise<{ readonly report: string; readonly isFine: boolean }> {
   if (!URL.canParse(url)) throw new UsageError(`${url} is no URL`);
   const token = tokenSource === undefined ? undefined : await tokenFrom(tokenSource);
   if (token !== undefined && !isPrivate(new URL(url))) throw new Error("A token is sent only by https");
-  const results = await smoke(url, smokeRequests("all"), token);
+  const results = await smoke(url, smokeRequests("all", stage && knownContributorOf(stage)), token);
   return { report: tableOf(results), isFine: results.every(({ problem }) => problem === undefined) };
+}
+
+function knownContributorOf(stage: string): string | undefined {
+  const { database } = stageNamed(stage);
+  return settings.databases.find(({ name }) => name === database)?.knownContributor;
 }
 
 const isPrivate = ({ protocol, hostname }: URL) =>
@@ -50,13 +59,13 @@ function tableOf(results: readonly SmokeResult[]): string {
   return `${lines.join("\n")}\n\n${results.length} asked, ${wrong === 0 ? "all as declared" : `${wrong} not as declared`}`;
 }
 
-const flags = { "token-from": { type: "string" } } as const;
+const flags = { stage: { type: "string" }, "token-from": { type: "string" } } as const;
 
 export const syntax = { usage, flags, count: { min: 1, max: 1 } };
 
 if (import.meta.main) {
-  await runCommand(syntax, async ({ "token-from": tokenSource }, [url = ""]) => {
-    const { report, isFine } = await smokeTest(url, tokenSource);
+  await runCommand(syntax, async ({ stage, "token-from": tokenSource }, [url = ""]) => {
+    const { report, isFine } = await smokeTest(url, { stage, tokenSource });
     console.log(report);
     process.exitCode = isFine ? 0 : 1;
   });

@@ -27,6 +27,8 @@ export interface ApiStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly settings: StageSettings;
   /** What its database was restored from. */
   readonly restoredFrom?: string | undefined;
+  /** The slug of one whom its database must have. */
+  readonly knownContributor?: string | undefined;
   readonly endpoints: readonly Declaration[];
   readonly packages: readonly Packaged[];
   /** Releases shift all traffic at once, whatever the alarms say. */
@@ -38,7 +40,16 @@ export interface ApiStackProps extends Pick<StackProps, "env" | "tags"> {
 /** The API of a stage: its routes, a Lambda function for each, alarms and dashboard. Stages may share a database. */
 export class ApiStack extends Stack {
   constructor(scope: Construct, id: string, props: ApiStackProps) {
-    const { settings, restoredFrom, endpoints, packages, firewall, isUrgent = false, ...stackProps } = props;
+    const {
+      settings,
+      restoredFrom,
+      knownContributor,
+      endpoints,
+      packages,
+      firewall,
+      isUrgent = false,
+      ...stackProps
+    } = props;
     super(scope, id, {
       ...stackProps,
       description: `Colophon: the API of stage ${settings.name}`,
@@ -111,7 +122,7 @@ export class ApiStack extends Stack {
     // Past the edge, which would still answer from its cache when the API fails.
     const smokeUrl = settings.domain && !settings.edge ? `https://${settings.domain.name}` : api.url;
     const edgeUrl = settings.edge && `https://${settings.edge.domain}`;
-    const smoke = settings.smoke && functions.smoke(smokeUrl, edgeUrl, settings.smoke.everyMinutes);
+    const smoke = settings.smoke && functions.smoke({ url: smokeUrl, edgeUrl, knownContributor, ...settings.smoke });
     new Monitoring(this, "Watch", {
       prefix,
       metrics,

@@ -55,6 +55,7 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
         tags: tagsOf({ stage: stage.name }),
         settings: stage,
         restoredFrom: originOf(each),
+        knownContributor: each.knownContributor,
         endpoints,
         packages: functions,
         isUrgent,

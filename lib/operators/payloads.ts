@@ -61,7 +61,13 @@ export const payloads = {
   }),
   "ops/smoke": z.looseObject({
     requests: z
-      .array(z.object({ endpoint: z.string(), target: z.string().check(z.regex(/^\/(?!\/)/)) }))
+      .array(
+        z.object({
+          endpoint: z.string(),
+          target: z.string().check(z.regex(/^\/(?!\/)/)),
+          mustExist: z.optional(z.boolean()),
+        }),
+      )
       .check(z.minLength(1)),
   }),
   "ops/tidy": z.looseObject({ days: z._default(days(tidyDaysMax), tidyDaysDefault) }),

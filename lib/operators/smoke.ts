@@ -9,6 +9,8 @@ export interface SmokeRequest {
   readonly endpoint: string;
   /** Path and query: `/contributor/slug/naoki-urasawa`. */
   readonly target: string;
+  /** Whether the record must be there, so that 404 is wrong. */
+  readonly mustExist?: boolean | undefined;
 }
 
 export interface SmokeResult extends SmokeRequest {
@@ -39,7 +41,7 @@ async function check(url: string, request: SmokeRequest, token: string | undefin
   const declaration = endpoints.find((each) => endpointPath(each) === request.endpoint);
   if (declaration?.method !== "GET") throw new TypeError(`There is no GET ${request.endpoint}`);
   const cookie = !isPublic(declaration) && token !== undefined ? { Cookie: `refreshToken=${token}` } : undefined;
-  const expected = expectedStatuses(declaration, cookie !== undefined);
+  const expected = request.mustExist ? [200] : expectedStatuses(declaration, cookie !== undefined);
   const { status, text, milliseconds, headers } = await get(url + request.target, {
     Accept: "application/json",
     ...cookie,

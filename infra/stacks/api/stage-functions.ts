@@ -108,14 +108,13 @@ export class StageFunctions {
     });
   }
 
-  /** @param edgeUrl of the stage's edge, if it has one */
-  smoke(url: string, edgeUrl: string | undefined, everyMinutes: number): ScheduledFunction {
+  smoke({ url, edgeUrl, everyMinutes, knownContributor }: SmokeProps): ScheduledFunction {
     return new ScheduledFunction(this.#stack, "Smoke", {
       ...this.#common(this.find("ops-smoke")),
       description: "Asks the stage what visitors ask, and fails when an answer is not as declared",
       resources: [{ variables: { API_URL: url, ...(edgeUrl ? { EDGE_URL: edgeUrl } : {}) }, policies: {} }],
       every: Duration.minutes(everyMinutes),
-      payload: { requests: smokeRequests("public") },
+      payload: { requests: smokeRequests("public", knownContributor) },
       // The schedule runs it again, and a retry would count a failure twice.
       retries: 0,
     });
@@ -141,6 +140,14 @@ export class StageFunctions {
       policies: {},
     };
   }
+}
+
+interface SmokeProps {
+  readonly url: string;
+  /** Of the stage's edge, if it has one. */
+  readonly edgeUrl: string | undefined;
+  readonly everyMinutes: number;
+  readonly knownContributor: string | undefined;
 }
 
 /** An edge keeps answers for long, since it is told when they are stale. */

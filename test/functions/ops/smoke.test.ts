@@ -29,6 +29,15 @@ describe("ops-smoke", () => {
     expect(errorMessage).not.toContain("GET /contributors");
   });
 
+  it.each([
+    ["has", "naoki-urasawa", { result: { asked: 1 } }],
+    ["has not", "nobody", { error: { errorMessage: expect.stringMatching(/^GET \/contributor\/slug\/nobody: 404 /) } }],
+  ])("asks for the contributor whom the database must have: it %s", async (_, slug, outcome) => {
+    const requests = smokeRequests("public", slug).filter(({ endpoint }) => endpoint === "contributor/slug");
+
+    expect(await smoke({ requests })).toMatchObject(outcome);
+  });
+
   it.each([{}, { requests: [] }, { requests: [{ endpoint: "publishers/list", target: "//example.com" }] }])(
     "fails for the payload %j",
     async (payload) => {

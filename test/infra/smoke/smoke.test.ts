@@ -61,7 +61,7 @@ describe("npm run smoke", () => {
   it("tests administrative endpoints, too, with a token", async () => {
     process.env.SMOKE_TOKEN = administrator.token;
 
-    const { report, isFine } = await smokeTest(stack.url, "SMOKE_TOKEN");
+    const { report, isFine } = await smokeTest(stack.url, { tokenSource: "SMOKE_TOKEN" });
 
     expect(isFine).toBe(true);
     expect(rowOf(report, "admin-roles/list")?.slice(1, 3)).toEqual(["200", "200"]);
@@ -71,18 +71,43 @@ describe("npm run smoke", () => {
     const directory = await mkdtemp(join(tmpdir(), "colophon-smoke-"));
     await writeFile(join(directory, "token"), `${administrator.token}\n`);
 
-    expect(await smokeTest(stack.url, join(directory, "token"))).toMatchObject({ isFine: true });
+    expect(await smokeTest(stack.url, { tokenSource: join(directory, "token") })).toMatchObject({ isFine: true });
     await rm(directory, { recursive: true });
   });
 
   it("fails with a token whose user may not read everything", async () => {
     process.env.SMOKE_TOKEN = "unknown";
 
-    const { report, isFine } = await smokeTest(stack.url, "SMOKE_TOKEN");
+    const { report, isFine } = await smokeTest(stack.url, { tokenSource: "SMOKE_TOKEN" });
 
     expect(isFine).toBe(false);
     expect(rowOf(report, "admin-roles/list")?.at(-1)).toBe('401 {"data":"Unauthorized","code":401}');
     expect(rowOf(report, "contributors/list")?.at(-1)).toBe("as declared");
+  });
+
+  it("passes on a database that has the contributor whom the stage's must have", async () => {
+    const { report, isFine } = await smokeTest(stack.url, { stage: "prod" });
+
+    expect(isFine).toBe(true);
+    expect(rowOf(report, "contributor/slug")?.slice(1, 3)).toEqual(["200", "200"]);
+  });
+
+  it("fails on an empty or another database, where nobody has this slug", async () => {
+    const empty = await serve((request, response) => {
+      const body = request.url?.startsWith("/contributor/slug/") ? '{"data":"Not found","code":404}' : "{}";
+      response.writeHead(404).end(body);
+    });
+
+    const [expecting, careless] = await Promise.all([smokeTest(empty.url, { stage: "prod" }), smokeTest(empty.url)]);
+    await empty.close();
+
+    expect(rowOf(expecting.report, "contributor/slug")?.slice(1, 3)).toEqual(["404", "200"]);
+    expect(rowOf(expecting.report, "contributor/slug")?.at(-1)).toMatch(/^404 /);
+    expect(rowOf(careless.report, "contributor/slug")?.slice(1, 3)).toEqual(["404", "200 or 404"]);
+  });
+
+  it("knows the stages of the settings alone", async () => {
+    await expect(smokeTest(stack.url, { stage: "staging" })).rejects.toThrow("There is no stage staging");
   });
 
   it("waits for a database that wakes up", async () => {
@@ -117,7 +142,7 @@ describe("npm run smoke", () => {
   it("sends no token where others can read it", async () => {
     process.env.SMOKE_TOKEN = administrator.token;
 
-    await expect(smokeTest("http://api.example.com", "SMOKE_TOKEN")).rejects.toThrow("https");
+    await expect(smokeTest("http://api.example.com", { tokenSource: "SMOKE_TOKEN" })).rejects.toThrow("https");
   });
 
   it("asks for a URL", async () => {
@@ -125,7 +150,7 @@ describe("npm run smoke", () => {
   });
 
   it("fails when the variable of --token-from is not set", async () => {
-    await expect(smokeTest(stack.url, "NO_SUCH_TOKEN")).rejects.toThrow("NO_SUCH_TOKEN");
+    await expect(smokeTest(stack.url, { tokenSource: "NO_SUCH_TOKEN" })).rejects.toThrow("NO_SUCH_TOKEN");
   });
 
   it("ends with 1 when something is not as declared", async () => {

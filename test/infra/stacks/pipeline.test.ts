@@ -173,7 +173,7 @@ describe("The workflows", async () => {
 
   it("try the API itself after a deployment, not the answers that its edge has kept", () => {
     expect(deploy).toMatch(
-      /npm run smoke -- "\$\(jq -r '\.\[env\.STACK\] \| \.DirectUrl \/\/ \.Url' outputs\.json\)"$/m,
+      /npm run smoke -- "\$\(jq -r '\.\[env\.STACK\] \| \.DirectUrl \/\/ \.Url' outputs\.json\)" --stage "\$\{STACK#colophon-\}"$/m,
     );
   });
 

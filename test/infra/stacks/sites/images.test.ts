@@ -115,7 +115,8 @@ describe.each(settings.stages)("What is scheduled on stage $name", (stage) => {
     ]);
 
     const { everyMinutes } = stage.smoke ?? {};
-    const questions = { requests: smokeRequests("public") };
+    const { knownContributor } = settings.databases.find(({ name }) => name === stage.database) ?? {};
+    const questions = { requests: smokeRequests("public", knownContributor) };
     expect(runs.sort()).toEqual([
       ...(stage.edge ? [[`colophon-${stage.name}-ops-invalidate`, "rate(1 minute)", {}]] : []),
       ...(stage.uploads ? [[`colophon-${stage.name}-ops-remove-images`, "rate(6 hours)", {}]] : []),
