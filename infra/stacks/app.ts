@@ -78,7 +78,7 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
   return app;
 }
 
-/** `npm run deploy -- -c urgent=true` */
+/** `npm run deploy -- --urgent` */
 function isUrgentIn(app: App): boolean {
   const urgent: unknown = app.node.tryGetContext("urgent");
   if (urgent === undefined || urgent === "true") return urgent === "true";
