@@ -16,15 +16,22 @@ interface LoggedError {
 const hidden = new Set(["level", "time", "requestId", "callerId", "cold", "streamed"]);
 const messageLengthMax = 160;
 
+interface ReadableOptions {
+  /** What the line begins with. Default: the time on this machine's clock. */
+  readonly head?: string;
+  /** Whether every line has the id of its request, and not only warnings and errors. */
+  readonly requestIds?: boolean;
+}
+
 /** A line of JSON as one short line, with the trace of its error below. Other text stays as it is. */
-export function readable(text: string): string {
+export function readable(text: string, { head, requestIds = false }: ReadableOptions = {}): string {
   const fields = fieldsOf(text);
   if (!fields) return text;
   const { level, time, requestId, endpoint, function: name = endpoint, path = name, status, ...others } = fields;
   const { durationInMilliseconds, error, errorType, errorMessage, trace, message, answer, ...rest } = others;
   const failure = errorOf(error) ?? errorOf({ name: errorType, message: errorMessage, stack: trace });
   const line = [
-    clockTime(time),
+    head ?? clockTime(time),
     level === "info" ? undefined : level,
     status,
     path,
@@ -32,7 +39,7 @@ export function readable(text: string): string {
     message,
     ...Object.entries(rest).flatMap(([key, value]) => (hidden.has(key) ? [] : `${key}=${JSON.stringify(value)}`)),
     failure && headOf(failure),
-    level === "info" || requestId === undefined ? undefined : `(request ${requestId})`,
+    (level === "info" && !requestIds) || requestId === undefined ? undefined : `(request ${requestId})`,
   ];
   const shown = line.filter((part) => part !== undefined).join(" ");
   return [shown, ...(failure ? traceOf(failure) : [])].join("\n    ");
