@@ -33,14 +33,19 @@ export interface ReleasedFunction {
 
 export const aliasName = "live";
 
+/** Those of an account and region. */
+export async function allFunctions(client: LambdaClient): Promise<FunctionConfiguration[]> {
+  const functions: FunctionConfiguration[] = [];
+  for await (const { Functions = [] } of paginateListFunctions({ client }, {})) functions.push(...Functions);
+  return functions;
+}
+
 /** All functions of a stage that have an alias, with the account that they are in. */
 export async function releasedFunctions(
   client: LambdaClient,
   stage: string,
 ): Promise<{ readonly found: number; readonly account: string | undefined; readonly released: ReleasedFunction[] }> {
-  const functions: FunctionConfiguration[] = [];
-  for await (const { Functions = [] } of paginateListFunctions({ client }, {})) functions.push(...Functions);
-  const own = functions.filter(({ FunctionName }) => FunctionName?.startsWith(`colophon-${stage}-`));
+  const own = (await allFunctions(client)).filter(({ FunctionName }) => FunctionName?.startsWith(`colophon-${stage}-`));
   const released = await Promise.all(own.map(({ FunctionName = "" }) => releasedFunction(client, FunctionName)));
   return {
     found: own.length,
