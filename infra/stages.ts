@@ -64,6 +64,7 @@ export const settings: Settings = settingsSchema.parse({
       allowedOrigins: ["https://admin.example.com"],
       imageDomain: "images.example.com",
       uploads: true,
+      imageBackupRegion: "eu-west-1",
       imageCertificate: "arn:aws:acm:us-east-1:123456789012:certificate/00000000-0000-4000-8000-000000000001",
       edge: {
         domain: "api.example.com",

@@ -40,6 +40,16 @@ export const checkRegions = ({ account, databases, stages }: Settings): Issue[] 
         ]
       : [],
   ),
+  ...stages.flatMap(({ imageBackupRegion }, index) =>
+    imageBackupRegion === account.region
+      ? [
+          {
+            path: ["stages", index, "imageBackupRegion"],
+            message: "copies of images in the region of the stage itself",
+          },
+        ]
+      : [],
+  ),
   ...stages.flatMap(({ domain }, index) => {
     const region = domain?.certificate.split(":")[3];
     return region === undefined || region === account.region

@@ -208,6 +208,8 @@ const stageSettings = z
     uploads: z.boolean(),
     /** The certificate of `imageDomain`. CloudFront accepts certificates from us-east-1 only. */
     imageCertificate: certificateIn("us-east-1").optional(),
+    /** Another region, to whose bucket images are replicated as they are uploaded and deleted; only with `uploads`. */
+    imageBackupRegion: region.optional(),
     /** CloudFront in front of the API, with its own domain: it caches public reads and forwards everything else. */
     edge: z
       .strictObject({
@@ -220,6 +222,11 @@ const stageSettings = z
         invalidationsADay: z.int().positive().default(3_000),
       })
       .optional(),
+    /**
+     * Whether the distributions have `edge.domain` and `imageDomain` as aliases. False while those of a lost region still
+     * have them: CloudFront gives an alias to one distribution only (infra/README.md, "When the region is lost").
+     */
+    hasAliases: z.boolean().default(true),
     /**
      * A custom domain of API Gateway. Without it the API has the domain that API Gateway gives it. A stage with an edge
      * does not need it, except while the domain moves to the edge (infra/README.md, "The edge").
@@ -260,7 +267,11 @@ const stageSettings = z
     cdnRequestsAnHour: z.int().positive().default(1_000_000),
     alarmRecipient: z.email(),
   })
-  .refine((it) => it.uploads === (it.imageCertificate !== undefined), "a stage has imageCertificate if it has uploads");
+  .refine((it) => it.uploads === (it.imageCertificate !== undefined), "a stage has imageCertificate if it has uploads")
+  .refine(({ uploads, imageBackupRegion }) => uploads || imageBackupRegion === undefined, {
+    path: ["imageBackupRegion"],
+    error: "a stage without uploads has no images",
+  });
 
 export const settingsSchema = z
   .strictObject({

@@ -19,6 +19,7 @@ import { addFailureAlarms } from "./monitoring/failure-alarms.ts";
 import { metricsOf } from "./monitoring/metrics.ts";
 import { Monitoring } from "./monitoring/monitoring.ts";
 import { Alarms } from "./shared/alarms.ts";
+import { globalPrefix } from "./shared/global-prefix.ts";
 import { makeFunctionLog } from "./shared/log.ts";
 import { Images } from "./sites/images.ts";
 import { Invalidation } from "./sites/invalidation.ts";
@@ -35,6 +36,8 @@ export interface ApiStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly isUrgent?: boolean;
   /** The firewall before its distributions, if it has one. */
   readonly firewall?: EdgeFirewall | undefined;
+  /** The ARN of the bucket of the images' copies, if it has one. */
+  readonly imageCopies?: string | undefined;
 }
 
 /** The API of a stage: its routes, a Lambda function for each, alarms and dashboard. Stages may share a database. */
@@ -47,6 +50,7 @@ export class ApiStack extends Stack {
       endpoints,
       packages,
       firewall,
+      imageCopies,
       isUrgent = false,
       ...stackProps
     } = props;
@@ -56,6 +60,7 @@ export class ApiStack extends Stack {
       terminationProtection: settings.isProtected,
     });
     const prefix = `colophon-${settings.name}`;
+    const unique = globalPrefix(prefix, this.region);
     const cluster = findCluster(this, settings.database);
     const log = makeFunctionLog(this, settings.name, settings);
     const alarms = new Alarms(this, "Alarms", { prefix, recipient: settings.alarmRecipient });
@@ -64,7 +69,10 @@ export class ApiStack extends Stack {
 
     const images = settings.imageCertificate
       ? new Images(this, "Images", {
+          prefix: unique,
           domain: settings.imageDomain,
+          hasAlias: settings.hasAliases,
+          copies: imageCopies,
           certificateArn: settings.imageCertificate,
           webAcl: firewall?.images,
           ...logging(settings),
@@ -87,7 +95,9 @@ export class ApiStack extends Stack {
     const { stageName, stageArn } = api.deploymentStage;
     const edge = settings.edge
       ? new Edge(this, "Edge", {
+          prefix: unique,
           domain: settings.edge.domain,
+          hasAlias: settings.hasAliases,
           certificateArn: settings.edge.certificate,
           api: { host, stageName },
           reads: publicReads(endpoints),
@@ -125,6 +135,7 @@ export class ApiStack extends Stack {
     const smoke = settings.smoke && functions.smoke({ url: smokeUrl, edgeUrl, knownContributor, ...settings.smoke });
     new Monitoring(this, "Watch", {
       prefix,
+      dashboardName: unique,
       metrics,
       alarms,
       functionLog: log,
@@ -133,7 +144,7 @@ export class ApiStack extends Stack {
       tidying,
       smoke,
       distributions: distributionIds({ edge, images }),
-      webAcls: webAclsOf(settings).map((each) => webAclName(settings, each)),
+      webAcls: webAclsOf(settings).map((each) => webAclName(unique, each)),
       ledgerGigabytesADay: settings.ledgerGigabytesADay,
     });
 

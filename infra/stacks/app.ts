@@ -15,7 +15,9 @@ import { CdnAlarmsStack } from "./cdn-alarms-stack.ts";
 import { originOf } from "./database/cluster.ts";
 import { DatabaseStack } from "./database-stack.ts";
 import { FirewallStack } from "./firewall-stack.ts";
+import { ImageBackupStack } from "./image-backup-stack.ts";
 import { cdnRegion, distributionsOf } from "./monitoring/cdn-metrics.ts";
+import { globalPrefix } from "./shared/global-prefix.ts";
 
 const features = {
   // Buckets let S3 deliver logs by policy, which AWS recommends over access control lists.
@@ -45,11 +47,17 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
     });
     if (each.backupRegion) {
       const stackProps = { env: { ...env, region: each.backupRegion }, tags };
-      const copies = new BackupStack(app, `colophon-${each.name}-backup`, { ...stackProps, settings: each });
+      const copies = new BackupStack(app, `colophon-${each.name}-backup`, {
+        ...stackProps,
+        settings: each,
+        databaseRegion: env.region,
+      });
       database.addStackDependency(copies);
     }
     for (const stage of settings.stages.filter((it) => it.database === each.name)) {
-      const firewall = makeFirewall(app, stage, env.account);
+      const prefix = globalPrefix(`colophon-${stage.name}`, env.region);
+      const firewall = makeFirewall(app, prefix, stage, env.account);
+      const copies = makeImageBackup(app, stage, env.account);
       const api = new ApiStack(app, `colophon-${stage.name}`, {
         env,
         tags: tagsOf({ stage: stage.name }),
@@ -60,12 +68,15 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
         packages: functions,
         isUrgent,
         firewall: firewall?.acls,
+        imageCopies: copies?.bucketArn,
       });
+      if (copies) api.addStackDependency(copies);
       if (firewall) api.addStackDependency(firewall);
       api.addStackDependency(account);
       api.addStackDependency(database);
       if (distributionsOf(stage).length > 0) {
-        const alarms = new CdnAlarmsStack(app, `colophon-${stage.name}-cdn-alarms`, {
+        const alarms = new CdnAlarmsStack(app, `${prefix}-cdn-alarms`, {
+          prefix,
           env: { ...env, region: cdnRegion },
           tags: tagsOf({ stage: stage.name }),
           settings: stage,
@@ -85,14 +96,24 @@ function isUrgentIn(app: App): boolean {
   throw new Error(`urgent=${urgent}: only urgent=true is understood`);
 }
 
-function makeFirewall(app: App, settings: StageSettings, account: string): FirewallStack | undefined {
+function makeFirewall(app: App, prefix: string, settings: StageSettings, account: string): FirewallStack | undefined {
   if (!settings.firewall || distributionsOf(settings).length === 0) return undefined;
-  return new FirewallStack(app, `colophon-${settings.name}-firewall`, {
+  return new FirewallStack(app, `${prefix}-firewall`, {
+    prefix,
     env: { account, region: cdnRegion },
     tags: tagsOf({ stage: settings.name }),
     settings,
     firewall: settings.firewall,
     endpoints,
+  });
+}
+
+function makeImageBackup(app: App, settings: StageSettings, account: string): ImageBackupStack | undefined {
+  if (!settings.imageBackupRegion) return undefined;
+  return new ImageBackupStack(app, `colophon-${settings.name}-image-backup`, {
+    env: { account, region: settings.imageBackupRegion },
+    tags: tagsOf({ stage: settings.name }),
+    settings,
   });
 }
 

@@ -21,6 +21,8 @@ export const distributionOutputs: Readonly<Record<DistributionName, string>> = {
 };
 
 export interface CdnAlarmsStackProps extends Pick<StackProps, "env" | "tags"> {
+  /** The prefix of global names. */
+  readonly prefix: string;
   readonly settings: StageSettings;
   /** The stage's stack, which has the distributions. */
   readonly stage: Stack;
@@ -41,7 +43,7 @@ const failing: Readonly<Record<DistributionName, string>> = {
  * answers from its cache.
  */
 export class CdnAlarmsStack extends Stack {
-  constructor(scope: Construct, id: string, { settings, stage, ...stackProps }: CdnAlarmsStackProps) {
+  constructor(scope: Construct, id: string, { prefix, settings, stage, ...stackProps }: CdnAlarmsStackProps) {
     super(scope, id, {
       ...stackProps,
       description: `Colophon: alarms on CloudFront for stage ${settings.name}`,
@@ -54,7 +56,7 @@ export class CdnAlarmsStack extends Stack {
       ]),
     );
     const alarms = new Alarms(this, "Alarms", {
-      prefix: `colophon-${settings.name}`,
+      prefix,
       recipient: settings.alarmRecipient,
     });
     for (const [name, distributionId] of ids) {
@@ -85,15 +87,15 @@ export class CdnAlarmsStack extends Stack {
       threshold: settings.cdnRequestsAnHour,
       evaluationPeriods: 1,
     });
-    addFirewallAlarm(alarms, settings);
+    addFirewallAlarm(alarms, prefix, settings);
   }
 }
 
 /** Who is blocked for minutes is a reader in trouble, or an attacker; single requests that only attackers send are neither. */
-function addFirewallAlarm(alarms: Alarms, settings: StageSettings): void {
+function addFirewallAlarm(alarms: Alarms, prefix: string, settings: StageSettings): void {
   if (!settings.firewall) return;
   const { blockedRequestsIn5Minutes } = settings.firewall;
-  const metrics = webAclsOf(settings).map((each) => [each, blockedRequests(webAclName(settings, each))] as const);
+  const metrics = webAclsOf(settings).map((each) => [each, blockedRequests(webAclName(prefix, each))] as const);
   alarms.add("firewall-blocking", {
     metric: sumOf("blocked requests", Object.fromEntries(metrics), Duration.minutes(5)),
     impact: `The firewall blocks ${blockedRequestsIn5Minutes} requests or more in five minutes, for ten minutes: somebody floods or scans the website, or readers with one address (an office, a website's server) are above the limit and get 429. Its log says which addresses and rules: give readers' addresses to trustedAddresses.`,

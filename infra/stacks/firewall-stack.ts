@@ -14,6 +14,8 @@ export interface EdgeFirewall {
 }
 
 export interface FirewallStackProps extends Pick<StackProps, "env" | "tags"> {
+  /** The prefix of global names. */
+  readonly prefix: string;
   readonly settings: StageSettings;
   readonly firewall: FirewallSettings;
   readonly endpoints: readonly Declaration[];
@@ -34,14 +36,15 @@ export class FirewallStack extends Stack {
   /** For stacks of every region. CloudFormation reads the outputs when it deploys these. */
   readonly acls: EdgeFirewall;
 
-  constructor(scope: Construct, id: string, { settings, firewall, endpoints, ...stackProps }: FirewallStackProps) {
+  constructor(scope: Construct, id: string, props: FirewallStackProps) {
+    const { prefix, settings, firewall, endpoints, ...stackProps } = props;
     super(scope, id, {
       ...stackProps,
       description: `Colophon: the firewall before CloudFront, of stage ${settings.name}`,
       terminationProtection: settings.isProtected,
     });
     // WAF takes only logs whose names begin like this, and their ARNs without the `:*` that CloudFormation gives.
-    const { logGroupName } = makeLog(this, "Log", `aws-waf-logs-colophon-${settings.name}`, settings);
+    const { logGroupName } = makeLog(this, "Log", `aws-waf-logs-${prefix}`, settings);
     const log = this.formatArn({
       service: "logs",
       resource: "log-group",
@@ -49,9 +52,14 @@ export class FirewallStack extends Stack {
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     });
     const makeAcl = (name: string, before: DistributionName): string => {
-      const props = { name: webAclName(settings, before), settings: firewall, endpoints };
       const construct = new Construct(this, name);
-      const arn = makeWebAcl(construct, { ...props, scope: "CLOUDFRONT", managed: knownBadInputs });
+      const arn = makeWebAcl(construct, {
+        name: webAclName(prefix, before),
+        settings: firewall,
+        endpoints,
+        scope: "CLOUDFRONT",
+        managed: knownBadInputs,
+      });
       new CfnLoggingConfiguration(construct, "Logging", {
         resourceArn: arn,
         logDestinationConfigs: [log],

@@ -29,8 +29,14 @@ describe("The operators' README", () => {
     expect(files.length).toBeGreaterThan(10);
   });
 
-  it("names stacks, functions and alarms that are there", () => {
-    const known = [...stacks, ...named("Lambda::Function", "FunctionName"), ...named("CloudWatch::Alarm", "AlarmName")];
+  it("names stacks, functions, alarms, dashboards and vaults that are there", () => {
+    const known = [
+      ...stacks,
+      ...named("Lambda::Function", "FunctionName"),
+      ...named("CloudWatch::Alarm", "AlarmName"),
+      ...named("CloudWatch::Dashboard", "DashboardName"),
+      ...named("Backup::BackupVault", "BackupVaultName"),
+    ];
 
     const unknown = all(/\bcolophon-[a-z][a-z0-9-]*/g).filter(
       (each) => !known.some((name) => (each.endsWith("-") ? name.startsWith(each) : name === each)),

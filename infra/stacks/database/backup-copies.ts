@@ -33,19 +33,20 @@ const hoursBetweenCopies = 26;
 export class BackupCopies extends Construct {
   constructor(scope: Construct, id: string, { settings, backupRegion, database, alarms }: BackupCopiesProps) {
     super(scope, id);
+    const name = vaultName(settings, Stack.of(this).region);
     const vault = new BackupVault(this, "Vault", {
-      backupVaultName: vaultName(settings),
+      backupVaultName: name,
       removalPolicy: vaultRemovalPolicy(settings),
     });
     const there = Stack.of(this).formatArn({
       service: "backup",
       region: backupRegion,
       resource: "backup-vault",
-      resourceName: vaultName(settings),
+      resourceName: name,
       arnFormat: ArnFormat.COLON_RESOURCE_NAME,
     });
     const plan = new BackupPlan(this, "Plan", {
-      backupPlanName: vaultName(settings),
+      backupPlanName: name,
       backupVault: vault,
       backupPlanRules: [
         new BackupPlanRule({
@@ -83,7 +84,7 @@ export class BackupCopies extends Construct {
       metric: new Metric({
         namespace: "AWS/Backup",
         metricName: "NumberOfCopyJobsCompleted",
-        dimensionsMap: { BackupVaultName: vaultName(settings) },
+        dimensionsMap: { BackupVaultName: name },
         statistic: Stats.SUM,
         period: Duration.hours(1),
       }),

@@ -1,4 +1,4 @@
-import { CfnOutput, Duration } from "aws-cdk-lib";
+import { CfnOutput, Duration, Stack } from "aws-cdk-lib";
 import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
 import {
   AllowedMethods,
@@ -19,12 +19,17 @@ import { HttpOrigin, type HttpOriginProps } from "aws-cdk-lib/aws-cloudfront-ori
 import { Construct } from "constructs";
 import { cacheTagHeader, exposedHeaders } from "../../../lib/contract/headers.ts";
 import type { PublicRead } from "../../api/public-reads.ts";
+import { commentOf } from "../../operate/distribution-comment.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import type { LogSettings } from "../shared/log.ts";
 import { logBucket } from "../shared/log-bucket.ts";
 
 export interface EdgeProps extends LogSettings {
+  /** The prefix of global names. */
+  readonly prefix: string;
   readonly domain: string;
+  /** Whether the distribution has the domain as its alias. */
+  readonly hasAlias: boolean;
   /** CloudFront accepts certificates from us-east-1 only. */
   readonly certificateArn: string;
   /** The API under API Gateway's own domain, where every path begins with the stage's name. */
@@ -62,9 +67,11 @@ const errorResponses: ErrorResponse[] = [
 /** CloudFront in front of the API: it caches public reads and forwards everything else. */
 export class Edge extends Construct {
   readonly distribution: Distribution;
+  readonly #prefix: string;
 
   constructor(scope: Construct, id: string, props: EdgeProps) {
     super(scope, id);
+    this.#prefix = props.prefix;
     const origin = (timeouts: HttpOriginProps) =>
       new HttpOrigin(props.api.host, {
         originPath: `/${props.api.stageName}`,
@@ -82,8 +89,8 @@ export class Edge extends Construct {
       responseHeadersPolicy: this.headersPolicy(),
     };
     this.distribution = new Distribution(this, "Distribution", {
-      comment: `Colophon at ${props.domain}`,
-      domainNames: [props.domain],
+      comment: commentOf("API", props.domain, Stack.of(this).region),
+      ...(props.hasAlias ? { domainNames: [props.domain] } : {}),
       certificate: Certificate.fromCertificateArn(this, "Certificate", props.certificateArn),
       minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
       httpVersion: HttpVersion.HTTP2_AND_3,
@@ -144,6 +151,7 @@ export class Edge extends Construct {
     const existing = this.node.tryFindChild(id);
     if (existing instanceof OriginRequestPolicy) return existing;
     return new OriginRequestPolicy(this, id, {
+      originRequestPolicyName: `${this.#prefix}-${id}`,
       ...(parameters.length > 0
         ? { queryStringBehavior: OriginRequestQueryStringBehavior.allowList(...parameters) }
         : {}),
@@ -156,6 +164,7 @@ export class Edge extends Construct {
    */
   private headersPolicy(): ResponseHeadersPolicy {
     return new ResponseHeadersPolicy(this, "EveryPage", {
+      responseHeadersPolicyName: `${this.#prefix}-every-page`,
       removeHeaders: [cacheTagHeader],
       corsBehavior: {
         accessControlAllowOrigins: ["*"],

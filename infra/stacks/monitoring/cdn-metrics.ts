@@ -38,8 +38,11 @@ export function webAclsOf(settings: StageSettings): DistributionName[] {
   return settings.firewall.flatRatePlan ? distributions : distributions.slice(0, 1);
 }
 
-/** The name of a web ACL, also in its metrics. */
-export const webAclName = ({ name }: StageSettings, before: DistributionName) => `colophon-${name}-${before}`;
+/**
+ * The name of a web ACL, also in its metrics.
+ * @param prefix of global names
+ */
+export const webAclName = (prefix: string, before: DistributionName) => `${prefix}-${before}`;
 
 /** The requests that a web ACL blocked. Before CloudFront these metrics have no dimension `Region`. */
 export const blockedRequests = (webAcl: string): Metric =>

@@ -12,6 +12,8 @@ import { savedQueries } from "./saved-queries.ts";
 export interface MonitoringProps {
   /** The API's name, and the prefix of its functions' names. */
   readonly prefix: string;
+  /** Dashboards belong to the account, not to a region. */
+  readonly dashboardName: string;
   readonly metrics: Metrics;
   readonly alarms: Alarms;
   readonly ledgerGigabytesADay: number;
@@ -46,7 +48,7 @@ export class Monitoring extends Construct {
     super(scope, id);
     this.#props = props;
     this.addAlarms();
-    const { prefix: name, metrics, distributions, webAcls, functionLog } = props;
+    const { dashboardName: name, metrics, distributions, webAcls, functionLog } = props;
     addDashboard(this, { name, metrics, distributions, webAcls, functionLog });
     this.addSavedQueries();
   }

@@ -1,4 +1,4 @@
-import { Duration } from "aws-cdk-lib";
+import { Stack, Duration } from "aws-cdk-lib";
 import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
 import {
   Distribution,
@@ -6,18 +6,24 @@ import {
   HeadersReferrerPolicy,
   HttpVersion,
   ResponseHeadersPolicy,
+  S3OriginAccessControl,
   SecurityPolicyProtocol,
   ViewerProtocolPolicy,
 } from "aws-cdk-lib/aws-cloudfront";
 import { S3BucketOrigin } from "aws-cdk-lib/aws-cloudfront-origins";
 import { Bucket, type IBucket } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
+import { commentOf } from "../../operate/distribution-comment.ts";
 import { acknowledge } from "./acknowledge.ts";
 import type { LogSettings } from "./log.ts";
-import { logBucket, oldVersionsDays, privateBucketProps } from "./log-bucket.ts";
+import { imageBucketProps, logBucket } from "./log-bucket.ts";
 
 export interface CdnBucketProps extends LogSettings {
+  /** The prefix of global names. */
+  readonly prefix: string;
   readonly domain: string;
+  /** Whether the distribution has the domain as its alias. */
+  readonly hasAlias: boolean;
   /** In us-east-1, where CloudFront looks for it. */
   readonly certificateArn: string;
   /** What it contains, in one word. */
@@ -36,26 +42,22 @@ export class CdnBucket extends Construct {
     super(scope, id);
     const logs = logBucket(this, "Logs", props);
     this.bucket = new Bucket(this, "Bucket", {
-      ...privateBucketProps(props.isProtected),
-      versioned: true,
-      lifecycleRules: [
-        {
-          noncurrentVersionExpiration: Duration.days(oldVersionsDays),
-          expiredObjectDeleteMarker: true,
-          abortIncompleteMultipartUploadAfter: Duration.days(1),
-        },
-      ],
+      ...imageBucketProps(props.isProtected),
       serverAccessLogsBucket: logs,
       serverAccessLogsPrefix: "bucket/",
     }) as IBucket;
     this.distribution = new Distribution(this, "Distribution", {
-      comment: `${props.content} of ${props.domain}`,
-      domainNames: [props.domain],
+      comment: commentOf(props.content, props.domain, Stack.of(this).region),
+      ...(props.hasAlias ? { domainNames: [props.domain] } : {}),
       certificate: Certificate.fromCertificateArn(this, "Certificate", props.certificateArn),
       minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
       httpVersion: HttpVersion.HTTP2_AND_3,
       defaultBehavior: {
-        origin: S3BucketOrigin.withOriginAccessControl(this.bucket),
+        origin: S3BucketOrigin.withOriginAccessControl(this.bucket, {
+          originAccessControl: new S3OriginAccessControl(this, "Access", {
+            originAccessControlName: nameOf(props, "access"),
+          }),
+        }),
         viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
         responseHeadersPolicy: this.headers(props),
       },
@@ -70,8 +72,10 @@ export class CdnBucket extends Construct {
     });
   }
 
-  private headers({ contentSecurityPolicy }: CdnBucketProps): ResponseHeadersPolicy {
+  private headers(props: CdnBucketProps): ResponseHeadersPolicy {
+    const { contentSecurityPolicy } = props;
     return new ResponseHeadersPolicy(this, "Headers", {
+      responseHeadersPolicyName: nameOf(props, "headers"),
       securityHeadersBehavior: {
         contentTypeOptions: { override: true },
         contentSecurityPolicy: { contentSecurityPolicy, override: true },
@@ -86,3 +90,5 @@ export class CdnBucket extends Construct {
     });
   }
 }
+
+const nameOf = ({ prefix, content }: CdnBucketProps, name: string) => `${prefix}-${content.toLowerCase()}-${name}`;

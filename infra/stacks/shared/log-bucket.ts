@@ -17,6 +17,19 @@ export const privateBucketProps = (isProtected: boolean) =>
     removalPolicy: isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
   }) as const;
 
+/** Those of buckets of images, which keep deleted and replaced images for a while. */
+export const imageBucketProps = (isProtected: boolean) => ({
+  ...privateBucketProps(isProtected),
+  versioned: true,
+  lifecycleRules: [
+    {
+      noncurrentVersionExpiration: Duration.days(oldVersionsDays),
+      expiredObjectDeleteMarker: true,
+      abortIncompleteMultipartUploadAfter: Duration.days(1),
+    },
+  ],
+});
+
 /** The bucket to which CloudFront and S3 write their access logs. */
 export function logBucket(scope: Construct, id: string, { logRetentionDays, isProtected }: LogSettings): IBucket {
   const bucket = new Bucket(scope, id, {

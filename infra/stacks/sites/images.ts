@@ -7,18 +7,19 @@ import { folders, type Owner } from "../../../lib/images/keys.ts";
 import type { Packaged } from "../../build/package.ts";
 import { CdnBucket, type CdnBucketProps } from "../shared/cdn-bucket.ts";
 import type { Resource } from "../shared/service-function.ts";
+import { replicate } from "./replication.ts";
 
-export type ImagesProps = Pick<
-  CdnBucketProps,
-  "domain" | "certificateArn" | "webAcl" | "logRetentionDays" | "isProtected"
->;
+export interface ImagesProps extends Omit<CdnBucketProps, "content" | "contentSecurityPolicy"> {
+  /** The ARN of the bucket in another region to which images are replicated, if there is one. */
+  readonly copies: string | undefined;
+}
 
 /** The bucket of images and its CDN. Only image functions and CloudFront have access to the bucket. */
 export class Images extends Construct {
   readonly bucket: IBucket;
   readonly distribution: Distribution;
 
-  constructor(scope: Construct, id: string, props: ImagesProps) {
+  constructor(scope: Construct, id: string, { copies, ...props }: ImagesProps) {
     super(scope, id);
     const { bucket, distribution } = new CdnBucket(this, "Served", {
       ...props,
@@ -28,6 +29,7 @@ export class Images extends Construct {
     });
     this.bucket = bucket;
     this.distribution = distribution;
+    if (copies) replicate(bucket, copies);
   }
 
   /** The images of these owners. A function may delete them, and write them if it processes images. */

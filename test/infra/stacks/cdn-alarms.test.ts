@@ -38,7 +38,7 @@ describe("The alarms on CloudFront", () => {
   let stage: Template;
 
   beforeAll(() => {
-    alarms = synthesis.template("colophon-prod-cdn-alarms");
+    alarms = synthesis.template("colophon-prod-eu-central-1-cdn-alarms");
     stage = synthesis.template("colophon-prod");
   });
 
@@ -55,7 +55,7 @@ describe("The alarms on CloudFront", () => {
     ["edge", "EdgeDistribution"],
     ["images", "ImageDistribution"],
   ])("fire when more than one answer in a hundred is 5xx: %s", (name, output) => {
-    const alarm = alarmOf(alarms, `colophon-prod-${name}-failing`);
+    const alarm = alarmOf(alarms, `colophon-prod-eu-central-1-${name}-failing`);
 
     expect(metricsOf(alarm)).toEqual([
       [output, "5xxErrorRate", "Average", 300],
@@ -70,7 +70,7 @@ describe("The alarms on CloudFront", () => {
     ["bytes", "BytesDownloaded", 20_000_000_000],
     ["requests", "Requests", 1_000_000],
   ])("fire when both together cost more %s an hour than the settings allow", (name, metric, most) => {
-    const alarm = alarmOf(alarms, `colophon-prod-cdn-${name}`);
+    const alarm = alarmOf(alarms, `colophon-prod-eu-central-1-cdn-${name}`);
 
     expect(metricsOf(alarm)).toEqual([
       ["EdgeDistribution", metric, "Sum", 3_600],
@@ -82,8 +82,10 @@ describe("The alarms on CloudFront", () => {
   });
 
   it("fire when the firewall blocks as much as the settings say, for ten minutes", () => {
-    const alarm = alarmOf(alarms, "colophon-prod-firewall-blocking");
-    const { Name, VisibilityConfig } = synthesis.template("colophon-prod-firewall").one("WAFv2::WebACL").Properties;
+    const alarm = alarmOf(alarms, "colophon-prod-eu-central-1-firewall-blocking");
+    const { Name, VisibilityConfig } = synthesis
+      .template("colophon-prod-eu-central-1-firewall")
+      .one("WAFv2::WebACL").Properties;
 
     expect((alarm.Metrics as Properties[]).flatMap(({ MetricStat }) => MetricStat ?? [])).toEqual([
       {
@@ -132,13 +134,13 @@ describe("The alarms on CloudFront", () => {
 
   it("are those of a stage with CloudFront alone", () => {
     expect(stacks).toContain("colophon-dev");
-    expect(stacks).not.toContain("colophon-dev-cdn-alarms");
+    expect(stacks).not.toContain("colophon-dev-eu-central-1-cdn-alarms");
   });
 
   it("watch the images alone where the API has no edge, by the stage's own settings", { timeout: 90_000 }, async () => {
     const stages = settings.stages.map(({ edge: _, ...each }) => ({ ...each, cdnGigabytesAnHour: 2.5 }));
     const { template, remove } = await synthesize(synthesis.functions, settingsSchema.parse({ ...settings, stages }));
-    const images = template("colophon-prod-cdn-alarms");
+    const images = template("colophon-prod-eu-central-1-cdn-alarms");
     await remove();
 
     expect(
@@ -147,10 +149,14 @@ describe("The alarms on CloudFront", () => {
         .map(({ Properties }) => Properties.AlarmName)
         .sort(),
     ).toEqual(
-      ["cdn-bytes", "cdn-requests", "firewall-blocking", "images-failing"].map((each) => `colophon-prod-${each}`),
+      ["cdn-bytes", "cdn-requests", "firewall-blocking", "images-failing"].map(
+        (each) => `colophon-prod-eu-central-1-${each}`,
+      ),
     );
-    expect(JSON.stringify(alarmOf(images, "colophon-prod-firewall-blocking"))).toContain('"colophon-prod-images"');
-    const bytes = alarmOf(images, "colophon-prod-cdn-bytes");
+    expect(JSON.stringify(alarmOf(images, "colophon-prod-eu-central-1-firewall-blocking"))).toContain(
+      '"colophon-prod-eu-central-1-images"',
+    );
+    const bytes = alarmOf(images, "colophon-prod-eu-central-1-cdn-bytes");
     expect(bytes.Threshold).toBe(2_500_000_000);
     expect(metricsOf(bytes)).toEqual([["ImageDistribution", "BytesDownloaded", "Sum", 3_600]]);
   });

@@ -161,7 +161,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
   });
 
   it.runIf(given.backupRegion)("mails backups and copies that fail, with the reason, to whom its alarms go", () => {
-    const vault = `colophon-${given.name}-database`;
+    const vault = `colophon-${given.name}-eu-central-1-database`;
     const rules = template.all("Events::Rule").map(({ Properties }) => Properties);
     const states = ["FAILED", "ABORTED", "EXPIRED", "PARTIAL"];
     const there = `arn:\${AWS::Partition}:backup:${given.backupRegion}:123456789012:backup-vault:${vault}`;
@@ -198,7 +198,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
       AlarmName: `colophon-${given.name}-database-backup-not-copied`,
       Namespace: "AWS/Backup",
       MetricName: "NumberOfCopyJobsCompleted",
-      Dimensions: [{ Name: "BackupVaultName", Value: `colophon-${given.name}-database` }],
+      Dimensions: [{ Name: "BackupVaultName", Value: `colophon-${given.name}-eu-central-1-database` }],
       Statistic: "Sum",
       Period: 3_600,
       EvaluationPeriods: 26,
@@ -365,7 +365,10 @@ describe.each([
   it("keeps each copy for the days of its settings, and is immutable in one of the modes only", () => {
     const backupLock = { mode, daysMin: 14, daysMax: 35, changeableForDays: 7 };
     const prod = settings.databases.find(({ name }) => name === "prod") ?? expect.fail("no prod");
-    const stack = new BackupStack(new App(), "Backup", { settings: { ...prod, backupLock } });
+    const stack = new BackupStack(new App(), "Backup", {
+      settings: { ...prod, backupLock },
+      databaseRegion: "eu-central-1",
+    });
 
     const [vault] = Object.values(Assertions.fromStack(stack).findResources("AWS::Backup::BackupVault"));
     expect(vault?.Properties.LockConfiguration).toEqual({

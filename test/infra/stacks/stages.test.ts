@@ -65,7 +65,7 @@ describe("Settings", () => {
 
   it("may let several stages share a database, one of them with uploads", () => {
     const shared = changed(({ stages, prod }) => {
-      const { imageCertificate: _, edge: __, ...website } = prod;
+      const { imageCertificate: _, imageBackupRegion: __, edge: ___, ...website } = prod;
       stages.push({ ...website, name: "website", uploads: false });
     });
 
@@ -98,6 +98,16 @@ describe("Settings", () => {
       "a provider of another account",
       pipelineOf("a/b", "arn:aws:iam::210987654321:oidc-provider/token.actions.githubusercontent.com"),
       "account.pipeline.provider: a provider of another account",
+    ],
+    [
+      "copies of images in their own region",
+      ({ prod }) => (prod.imageBackupRegion = "eu-central-1"),
+      /stages\.1\.imageBackupRegion: copies of images in the region of the stage/,
+    ],
+    [
+      "copies of images that nobody uploads",
+      ({ dev }) => (dev.imageBackupRegion = "eu-west-1"),
+      /stages\.0\.imageBackupRegion: a stage without uploads/,
     ],
     ["an origin with a path", ({ dev }) => dev.allowedOrigins.push("https://a.example.com/"), /an origin/],
     ["any origin", ({ dev }) => dev.allowedOrigins.push("*"), /stages\.0\.allowedOrigins/],

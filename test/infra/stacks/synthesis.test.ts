@@ -7,7 +7,7 @@ import { Bucket } from "aws-cdk-lib/aws-s3";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { makeApp } from "../../../infra/stacks/app.ts";
 import { settings } from "../../../infra/stages.ts";
-import { copyOf, type Synthesis, stacks, synthesize, type Template, useSynthesis } from "./synthesis.ts";
+import { copyOf, manifestOf, stacks, synthesize, type Template, useSynthesis } from "./synthesis.ts";
 
 // A synthesis takes twenty seconds of a processor, which others use as well.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -24,10 +24,6 @@ const codeOf = (template: Template): Record<string, string> =>
   Object.fromEntries(
     template.all("Lambda::Function").map(({ Properties }) => [Properties.FunctionName, Properties.Code.S3Key]),
   );
-
-/** What the cloud assembly says of its stacks. */
-const manifestOf = async ({ directory }: Pick<Synthesis, "directory">) =>
-  JSON.parse(await readFile(join(directory, "manifest.json"), "utf8"));
 
 describe("npm run synth", () => {
   it("works without credentials, without a region and without a network", async () => {
@@ -67,7 +63,8 @@ describe("Templates", () => {
       "colophon-prod-database",
       "colophon-prod-backup",
       "colophon-prod",
-      "colophon-prod-firewall",
+      "colophon-prod-image-backup",
+      "colophon-prod-eu-central-1-firewall",
     ]);
   });
 
@@ -79,7 +76,7 @@ describe("Templates", () => {
     const { artifacts, missing } = await manifestOf(synthesis);
 
     for (const stack of stacks) {
-      const region = stack.endsWith("-backup")
+      const region = stack.endsWith("backup")
         ? "eu-west-1"
         : /-(cdn-alarms|firewall)$/.test(stack)
           ? "us-east-1"
@@ -124,7 +121,9 @@ describe("Templates", () => {
       }
     }
     for (const { name } of settings.stages) {
-      const parts = ["", "-cdn-alarms", "-firewall"].map((part) => `colophon-${name}${part}`);
+      const parts = ["", "-image-backup", "-eu-central-1-cdn-alarms", "-eu-central-1-firewall"].map(
+        (part) => `colophon-${name}${part}`,
+      );
       for (const stack of parts.filter((each) => stacks.includes(each)))
         expect(tagsOf(stack)).toEqual({ application: "colophon", stage: name });
     }

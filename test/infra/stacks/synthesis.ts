@@ -50,10 +50,11 @@ export const stacks: readonly string[] = [
     `colophon-${name}-database`,
     ...(backupRegion ? [`colophon-${name}-backup`] : []),
   ]),
-  ...settings.stages.flatMap(({ name, edge, uploads, firewall }) => [
+  ...settings.stages.flatMap(({ name, edge, uploads, imageBackupRegion, firewall }) => [
     `colophon-${name}`,
-    ...(firewall && (edge || uploads) ? [`colophon-${name}-firewall`] : []),
-    ...(edge || uploads ? [`colophon-${name}-cdn-alarms`] : []),
+    ...(imageBackupRegion ? [`colophon-${name}-image-backup`] : []),
+    ...(firewall && (edge || uploads) ? [`colophon-${name}-${settings.account.region}-firewall`] : []),
+    ...(edge || uploads ? [`colophon-${name}-${settings.account.region}-cdn-alarms`] : []),
   ]),
 ];
 
@@ -169,3 +170,7 @@ export function templateText(value: unknown): string {
   if (join) return join[1].map(templateText).join(join[0]);
   return sub ?? JSON.stringify(value);
 }
+
+/** What the cloud assembly says of its stacks. */
+export const manifestOf = async ({ directory }: Pick<Synthesis, "directory">): Promise<Properties> =>
+  JSON.parse(await readFile(join(directory, "manifest.json"), "utf8"));

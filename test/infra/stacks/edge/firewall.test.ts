@@ -35,7 +35,7 @@ let direct: Template;
 beforeAll(async () => {
   const stages = settings.stages.map((each): StageSettings => ({ ...each, firewall }));
   changed = await synthesize(synthesis.functions, { ...settings, stages });
-  edge = changed.template("colophon-prod-firewall");
+  edge = changed.template("colophon-prod-eu-central-1-firewall");
   direct = changed.template("colophon-dev");
 });
 
@@ -207,7 +207,11 @@ describe("The firewall before CloudFront", () => {
         DistributionConfig.Aliases[0],
         DistributionConfig.WebACLId?.["Fn::GetStackOutput"],
       ]);
-  const outputOf = (OutputName: string) => ({ StackName: "colophon-prod-firewall", OutputName, Region: "us-east-1" });
+  const outputOf = (OutputName: string) => ({
+    StackName: "colophon-prod-eu-central-1-firewall",
+    OutputName,
+    Region: "us-east-1",
+  });
 
   it("stands before each distribution of its stage", () => {
     const acl = edge.one("WAFv2::WebACL");
@@ -230,7 +234,7 @@ describe("The firewall before CloudFront", () => {
     expect((LogDestinationConfigs as unknown[]).map(templateText)).toEqual([
       `arn:\${AWS::Partition}:logs:us-east-1:123456789012:log-group:\${${log.id}}`,
     ]);
-    expect(log.Properties).toEqual({ LogGroupName: "aws-waf-logs-colophon-prod", RetentionInDays: 90 });
+    expect(log.Properties).toEqual({ LogGroupName: "aws-waf-logs-colophon-prod-eu-central-1", RetentionInDays: 90 });
     expect(LoggingFilter).toEqual({
       DefaultBehavior: "DROP",
       Filters: [{ Behavior: "KEEP", Requirement: "MEETS_ANY", Conditions: [{ ActionCondition: { Action: "BLOCK" } }] }],
@@ -251,15 +255,16 @@ describe("The firewall before CloudFront", () => {
       "api.example.com": outputOf("Acl"),
       "images.example.com": outputOf("ImagesAcl"),
     });
-    const flatAcls = flat.template("colophon-prod-firewall");
+    const flatAcls = flat.template("colophon-prod-eu-central-1-firewall");
     expect(flatAcls.all("WAFv2::WebACL")).toHaveLength(2);
     expect(flatAcls.all("WAFv2::LoggingConfiguration")).toHaveLength(2);
     expect(Object.keys(flatAcls.Outputs).sort()).toEqual(["Acl", "ImagesAcl"]);
     const { Metrics } =
       flat
-        .template("colophon-prod-cdn-alarms")
+        .template("colophon-prod-eu-central-1-cdn-alarms")
         .all("CloudWatch::Alarm")
-        .find(({ Properties }) => Properties.AlarmName === "colophon-prod-firewall-blocking")?.Properties ?? {};
+        .find(({ Properties }) => Properties.AlarmName === "colophon-prod-eu-central-1-firewall-blocking")
+        ?.Properties ?? {};
     expect(
       (Metrics as Properties[]).map(
         ({ Expression, MetricStat }) => Expression ?? MetricStat.Metric.Dimensions[1].Value,

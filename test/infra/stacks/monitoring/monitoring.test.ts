@@ -197,7 +197,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, alarmRecipie
     const { widgets } = JSON.parse(templateText(dashboard.DashboardBody));
     const titles = widgets.map(({ properties }: Properties) => properties.title).join("\n");
 
-    expect(dashboard.DashboardName).toBe(prefix);
+    expect(dashboard.DashboardName).toBe(`${prefix}-eu-central-1`);
     for (const word of ["Traffic", "Errors", "Latency", "by endpoint", "Data API", "resumes", "Cold starts", "costs"]) {
       expect(titles).toContain(word);
     }

@@ -54,6 +54,38 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
     }
   });
 
+  it.runIf(stage.imageBackupRegion)("are copied to another region, and deleted there as here", () => {
+    const copies = synthesis.template(`colophon-${stage.name}-image-backup`);
+    const there = { "Fn::GetStackOutput": expect.objectContaining({ OutputName: "BucketArn" }) };
+    const { Role, Rules } = bucket().Properties.ReplicationConfiguration;
+
+    expect(Rules).toEqual([
+      {
+        Id: "everything",
+        Status: "Enabled",
+        Priority: 1,
+        Filter: { Prefix: "" },
+        DeleteMarkerReplication: { Status: "Enabled" },
+        Destination: { Bucket: there },
+      },
+    ]);
+    const role = template.find(Role);
+    const policies = template.all("IAM::Policy").filter(({ Properties }) => Properties.Roles[0].Ref === role.id);
+    const rights = policies.flatMap(({ Properties }) => Properties.PolicyDocument.Statement as Properties[]);
+    const ofBucket = `\${${bucket().id}.Arn}`;
+    expect(role.Properties.Policies).toBeUndefined();
+    expect(rights.map(({ Action, Resource }) => [Action, templateText(Resource)])).toEqual([
+      [["s3:GetReplicationConfiguration", "s3:ListBucket"], ofBucket],
+      ["s3:GetObjectVersionForReplication", `${ofBucket}/*`],
+      [["s3:ReplicateObject", "s3:ReplicateDelete"], expect.stringMatching(/^\{"Fn::GetStackOutput.*\/\*$/)],
+    ]);
+    const [kept] = copies.all("S3::Bucket").filter(({ Properties }) => Properties.VersioningConfiguration);
+    expect(copies.find(copies.Outputs.ImageBackupBucket.Value)).toBe(kept);
+    expect(kept?.Properties.LifecycleConfiguration).toEqual(bucket().Properties.LifecycleConfiguration);
+    expect(kept?.Properties.VersioningConfiguration).toEqual({ Status: "Enabled" });
+    expect(kept?.DeletionPolicy).toBe(stage.isProtected ? "RetainExceptOnCreate" : "Delete");
+  });
+
   it("travel over TLS only, and are read by the CDN alone", () => {
     const policy = template.all("S3::BucketPolicy").find(({ Properties }) => Properties.Bucket.Ref === bucket().id);
     const statements: Properties[] = policy?.Properties.PolicyDocument.Statement;

@@ -1,0 +1,5 @@
+/**
+ * What a distribution is for, where it is listed: the console shows it, and `npm run move-domains` finds the distribution
+ * by it. Those of the same stage in two regions differ in nothing else.
+ */
+export const commentOf = (content: string, domain: string, region: string) => `${content} of ${domain}, ${region}`;
