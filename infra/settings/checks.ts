@@ -98,10 +98,16 @@ export const checkEdges = ({ stages }: Settings): Issue[] =>
     ? []
     : [{ message: "two stages with an edge share a database" }];
 
-export const checkSmoke = ({ databases, stages }: Settings): Issue[] =>
-  stages.flatMap(({ smoke, database }, index) =>
-    smoke && databases.some(({ name, capacityMin }) => name === database && capacityMin === 0)
-      ? [{ path: ["stages", index, "smoke"], message: "would keep a database awake that should pause" }]
+/** The smoke test and the sweep of an edge's stale tags ask the database every few minutes. */
+export const checkPauses = ({ databases, stages }: Settings): Issue[] =>
+  stages.flatMap((stage, index) =>
+    databases.some(({ name, capacityMin }) => name === stage.database && capacityMin === 0)
+      ? (["smoke", "edge"] as const)
+          .filter((setting) => stage[setting])
+          .map((setting) => ({
+            path: ["stages", index, setting],
+            message: "would keep a database awake that should pause: give it a capacityMin of 0.5, or leave this out",
+          }))
       : [],
   );
 

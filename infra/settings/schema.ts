@@ -6,9 +6,9 @@ import {
   checkDomains,
   checkEdges,
   checkNames,
+  checkPauses,
   checkRegions,
   checkSharedDatabases,
-  checkSmoke,
 } from "./checks.ts";
 import { copyCollides, copyHour, windowsCollide } from "./windows.ts";
 
@@ -217,7 +217,7 @@ const stageSettings = z
         certificate: certificateIn("us-east-1"),
         /**
          * How many paths may be invalidated in a day; each tag is one. Beyond that changes are visible after ten minutes.
-         * What is to be invalidated is looked for every minute, so the database of a stage with an edge does not pause.
+         * What is to be invalidated is looked for every minute, so the database of a stage with an edge may not pause.
          */
         invalidationsADay: z.int().positive().default(3_000),
       })
@@ -284,7 +284,7 @@ export const settingsSchema = z
       checkCertificates,
       checkRegions,
       checkConcurrency,
-      checkSmoke,
+      checkPauses,
       checkNames,
       checkDomains,
       checkEdges,

@@ -212,6 +212,11 @@ describe("Settings", () => {
       /stages\.0\.smoke: would keep a database awake/,
     ],
     [
+      "an edge before a database that pauses",
+      ({ dev, prod }) => Object.assign(dev, { edge: { ...prod.edge, domain: "api.dev.example.com" } }),
+      /stages\.0\.edge: would keep a database awake/,
+    ],
+    [
       "copies of backups where the database is",
       ({ prodDatabase }) => (prodDatabase.backupRegion = "eu-central-1"),
       /databases\.1\.backupRegion: copies of backups in the region/,
