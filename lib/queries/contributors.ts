@@ -129,7 +129,7 @@ export const find = (slug: string | null): RecordQuery<ResponseBody<"Contributor
     ${cacheTags(
       "contributor",
       sql`contributors.id`,
-      sql`select related.id from ${related} where relation.contributor_id = contributors.id and related.public`,
+      sql`select related.id, related.public from ${related} where relation.contributor_id = contributors.id`,
     )} as tags
   from contributors
   where slug = ${slug}::text and public

@@ -53,7 +53,7 @@ export const find = (slug: string | null): RecordQuery<ResponseBody<"Publisher">
     ${cacheTags(
       "publisher",
       sql`publishers.id`,
-      sql`select relation_id as id from publisher_relations where publisher_id = publishers.id`,
+      sql`select relation_id as id, true as public from publisher_relations where publisher_id = publishers.id`,
     )} as tags
   from publishers
   where slug = ${slug}::text

@@ -171,7 +171,7 @@ describe.each([
 });
 
 describe("The tags of a contributor", () => {
-  it("do not tell of whom the public does not see", async () => {
+  it("do not name whom the public does not see: the list's stands for them", async () => {
     const [one, hidden] = [await aContributor(stack.sql), await aContributor(stack.sql, { public: false })];
     await stack.sql`
       insert into contributor_relations (contributor_id, relation_id, relation_type)
@@ -179,7 +179,7 @@ describe("The tags of a contributor", () => {
     `;
     const read = async () => tagsOf((await stack.call("contributor/slug", { path: { slug: one.slug } })).headers);
 
-    expect(await read()).toBe(`contributor-${one.id}`);
+    expect(await read()).toBe(`contributor-${one.id},contributors`);
     await stack.sql`update contributors set public = true where id = ${hidden.id}`;
     expect((await read())?.split(",").sort()).toEqual([`contributor-${one.id}`, `contributor-${hidden.id}`].sort());
   });

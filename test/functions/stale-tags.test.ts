@@ -65,11 +65,17 @@ describe("A change by the panel leaves these tags", () => {
     expect(await edit(ann.id, { links, type: "author" })).toEqual([]);
   });
 
-  it("of publishing: those of the contributors that name it, too", async () => {
+  it("of publishing: both, and a record that would show it has that of lists", async () => {
     await edit(ann.id, { added_relations: [{ relation_id: ben.id, relation_type: "x" }] });
+    const tags = async () => {
+      const { headers } = await stack.call("contributor/slug", { path: { slug: ann.slug } });
+      return headers.get("Cache-Tag");
+    };
 
-    for (const isPublic of [false, true])
-      expect(await edit(ben.id, { public: isPublic })).toEqual([own, `contributor-${ben.id}`, "contributors"]);
+    expect(await tags()).toBe(`${own},contributor-${ben.id}`);
+    expect(await edit(ben.id, { public: false })).toEqual([`contributor-${ben.id}`, "contributors"]);
+    expect(await tags()).toBe(`${own},contributors`);
+    expect(await edit(ben.id, { public: true })).toEqual([`contributor-${ben.id}`, "contributors"]);
   });
 
   it("of an unpublished contributor: none", async () => {

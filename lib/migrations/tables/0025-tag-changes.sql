@@ -33,8 +33,8 @@ create function tag_everything() returns trigger
     end
   $$;
 
--- A contributor whom the public has seen, or sees now, if that changed something it sees. Who is published appears in
--- records that showed nothing of them before. One id more than a transaction may have is as good as all.
+-- A contributor whom the public has seen, or sees now, if that changed something it sees. Records that name somebody
+-- unpublished have the tag of lists. One id more than a transaction may have is as good as all.
 create function tag_contributors() returns trigger
   language plpgsql security definer
   set search_path = public, pg_temp
@@ -50,38 +50,41 @@ create function tag_contributors() returns trigger
       elsif tg_op = 'DELETE' then
         tags = array(select 'contributor-' || id from removed where public limit 51);
       else
-        select array_agg('contributor-' || id), array_agg(id) filter (where states = 1)
-        into tags, published
-        from (
-          select id, count(*) as states
+        tags = array(
+          select distinct 'contributor-' || id
           from (
-            select id
-            from (
-              select id, client_id, first_name, last_name, slug, gender, image from added where public
-              union all
-              select id, client_id, first_name, last_name, slug, gender, image from removed where public
-            ) as state
-            group by id, client_id, first_name, last_name, slug, gender, image
-            having count(*) = 1
-          ) as changed
-          group by id
+            select id, client_id, first_name, last_name, slug, gender, image from added where public
+            union all
+            select id, client_id, first_name, last_name, slug, gender, image from removed where public
+          ) as state
+          group by id, client_id, first_name, last_name, slug, gender, image
+          having count(*) = 1
           limit 51
-        ) as contributor;
-        if published is not null then
-          tags = tags || array(
-            select distinct 'contributor-' || contributor_id
-            from contributor_relations
-            where
-              relation_id = any(published)
-              and (select public from contributors where id = contributor_relations.contributor_id)
-            limit 51
-          );
+        );
+        -- Others may have written what is theirs without tags, and have not committed it yet (is_being_published).
+        published = array(select id from added where public except select id from removed where public);
+        if published <> '{}' then
+          perform from contributors where id = any(published) order by id for update;
         end if;
       end if;
       if cardinality(tags) > 0 then
         perform add_stale_tags(tags || text 'contributors');
       end if;
       return null;
+    end
+  $$;
+
+-- Whether one of these, who are not public for this transaction, may be published by another one at the same time. Its
+-- readers would see what this one writes now, so that needs tags. Here nobody waits: whoever publishes waits for the
+-- locks that this takes, or that a foreign key has taken.
+create function is_being_published(ids bigint[]) returns boolean
+  language plpgsql
+  as $$
+    begin
+      return (select count(*) from contributors where id = any(ids) and not public) > (
+        select count(*)
+        from (select from contributors where id = any(ids) and not public for no key update skip locked) as locked
+      );
     end
   $$;
 
@@ -124,14 +127,24 @@ create function tag_publishers() returns trigger
   $$;
 
 -- What belongs to contributors, and the same for publishers, who are always public. Plans are kept, so owners are looked
--- up by their ids, however many rows the first statement had. Owners that are gone were tagged when they went.
+-- up by their ids, however many rows the first statement had. Owners that are gone were tagged when they went. A
+-- transaction that keeps its first snapshot cannot know who is public by now.
 do $do$
   declare
     kind text;
     is_public text;
+    look_for_publication text;
   begin
     foreach kind in array array['contributor', 'publisher'] loop
-      is_public = case kind when 'contributor' then 'public' else 'true' end;
+      is_public = case kind when 'contributor' then 'public or is_unsure' else 'true' end;
+      -- A foreign key has looked after what was inserted.
+      look_for_publication = case kind
+        when 'contributor' then $$
+                if tg_op <> 'INSERT' and not is_unsure then
+                  is_unsure = is_being_published(array(select distinct contributor_id from removed));
+                end if;
+        $$
+      end;
 
       -- The argument is the tag of lists that show what is changed, or search it.
       execute format(
@@ -143,8 +156,10 @@ do $do$
             set enable_seqscan = off
             as $$
               declare
+                is_unsure boolean = current_setting('transaction_isolation') <> 'read committed';
                 tags text[];
               begin
+                %3$s
                 if tg_op = 'INSERT' then
                   tags = array(
                     select '%1$s-' || owner
@@ -183,7 +198,7 @@ do $do$
               end
             $$
         $create$,
-        kind, is_public
+        kind, is_public, look_for_publication
       );
 
       -- Both sides, if the one that shows the other is public. Fifty make 2,500 pairs.
@@ -196,10 +211,12 @@ do $do$
             set enable_seqscan = off
             as $$
               declare
+                is_unsure boolean = current_setting('transaction_isolation') <> 'read committed';
                 owners bigint[];
                 others bigint[];
                 tags text[];
               begin
+                %3$s
                 if tg_op = 'INSERT' then
                   select array_agg(%1$s_id), array_agg(relation_id) into owners, others from added;
                 elsif tg_op = 'DELETE' then
@@ -243,7 +260,7 @@ do $do$
               end
             $$
         $create$,
-        kind, is_public
+        kind, is_public, look_for_publication
       );
 
       execute format(
@@ -255,8 +272,10 @@ do $do$
             set enable_seqscan = off
             as $$
               declare
+                is_unsure boolean = current_setting('transaction_isolation') <> 'read committed';
                 is_changed boolean;
               begin
+                %3$s
                 if tg_op = 'INSERT' then
                   is_changed = exists (select from added where (select %2$s from %1$ss where id = %1$s_id));
                 elsif tg_op = 'DELETE' then
@@ -284,7 +303,7 @@ do $do$
               end
             $$
         $create$,
-        kind, is_public
+        kind, is_public, look_for_publication
       );
     end loop;
   end

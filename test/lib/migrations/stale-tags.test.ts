@@ -61,19 +61,29 @@ class Undone extends Error {}
 /** The tags that the program's statements leave, before all is undone. */
 async function tagsOf(statements: string): Promise<string> {
   let tags = "";
-  await sql
-    .begin(async (transaction) => {
-      await transaction`set local role ${program}`;
-      await transaction.query(statements);
-      await transaction`reset role`;
-      const rows = await transaction`select tag from stale_tags where transaction = pg_current_xact_id() order by tag`;
-      tags = rows.map(({ tag }) => tag).join(" ");
-      throw new Undone();
-    })
-    .catch((error) => {
-      if (!(error instanceof Undone)) throw error;
-    });
+  await undone(async (transaction) => {
+    await transaction`set local role ${program}`;
+    await transaction.query(statements);
+    await transaction`reset role`;
+    tags = await tagsIn(transaction);
+  });
   return tags;
+}
+
+async function undone(work: (transaction: Sql) => Promise<void>): Promise<void> {
+  try {
+    await sql.begin(async (transaction) => {
+      await work(transaction);
+      throw new Undone();
+    });
+  } catch (error) {
+    if (!(error instanceof Undone)) throw error;
+  }
+}
+
+async function tagsIn(transaction: Sql): Promise<string> {
+  const rows = await transaction`select tag from stale_tags where transaction = pg_current_xact_id() order by tag`;
+  return rows.map(({ tag }) => tag).join(" ");
 }
 
 const nothing = "";
@@ -107,9 +117,9 @@ const cases: Readonly<Record<string, readonly (readonly [statement: string, tags
     ],
     ["update contributors set first_name = first_name", nothing],
     ["update contributors set first_name = 'x' where false", nothing],
-    // Who names them shows them now, or no more.
-    ["update contributors set public = true where id = 3", "contributor-1 contributor-3 contributors"],
-    ["update contributors set public = false where id = 1", "contributor-1 contributor-2 contributors"],
+    // Records that name them have one of these tags, too.
+    ["update contributors set public = true where id = 3", both(3)],
+    ["update contributors set public = false where id = 1", both(1)],
     ["update contributors set public = false where id = 2", both(2)],
     ["update contributors set public = true where id = 4", both(4)],
     // All that is theirs goes with them.
@@ -280,17 +290,18 @@ describe("A transaction", () => {
   });
 
   it("leaves nothing of what a savepoint has undone", async () => {
-    const undone = (statement: string) => `savepoint here; ${statement}; rollback to here;`;
-    expect(
-      await tagsOf(`delete from volumes; ${undone("truncate series cascade")} delete from contributor_links`),
-    ).toBe("contributor-1 series");
-    expect(await tagsOf(undone("delete from volumes"))).toBe(nothing);
+    const back = (statement: string) => `savepoint here; ${statement}; rollback to here;`;
+    expect(await tagsOf(`delete from volumes; ${back("truncate series cascade")} delete from contributor_links`)).toBe(
+      "contributor-1 series",
+    );
+    expect(await tagsOf(back("delete from volumes"))).toBe(nothing);
   });
 
   it("leaves what another program copies in", async () => {
-    expect(
-      await tagsOf("create temporary table given as select 1 as id; insert into series_tags select 2, id from given"),
-    ).toBe("series");
+    await undone(async (transaction) => {
+      await transaction`copy series_tags (series_id, tag_id) from program 'echo 2,1' (format csv)`;
+      expect(await tagsIn(transaction)).toBe("series");
+    });
   });
 });
 
@@ -325,6 +336,44 @@ describe("Two transactions", () => {
   });
 });
 
+describe("While contributor 3 is published by a transaction, what another one writes about them", () => {
+  const publish = "update contributors set public = true where id = 3";
+  const writes: readonly (readonly [statement: string, tags: string])[] = [
+    [
+      "insert into contributor_descriptions (contributor_id, language, description) values (3, 'a', 'b')",
+      "contributor-3",
+    ],
+    ["update contributor_descriptions set source = 'x' where contributor_id = 3", "contributor-3"],
+    ["delete from contributor_descriptions where contributor_id = 3", "contributor-3"],
+    ["update contributor_relations set relation_type = 'x' where contributor_id = 3", "contributor-2 contributor-3"],
+    ["delete from contributor_relations where contributor_id = 3", "contributor-2 contributor-3"],
+    ["delete from series_contributors where contributor_id = 3", "series"],
+  ];
+
+  it.each(writes)("is published with it, if it was first: %s", async (statement) => {
+    await undone(async (writer) => {
+      await writer.query(statement);
+      const publishing = undone(async (publisher) => {
+        await publisher`set local lock_timeout = '50ms'`;
+        await publisher.query("update contributors set public = true where id = 4");
+        await publisher.query(publish);
+      });
+      await expect(publishing).rejects.toMatchObject({ code: "55P03" });
+    });
+  });
+
+  it.each(writes.slice(1))("leaves tags without waiting, if it came later: %s", async (statement, tags) => {
+    await undone(async (publisher) => {
+      await publisher.query(publish);
+      expect(await tagsOf(`set local lock_timeout = '5s'; ${statement}`)).toBe(tags);
+    });
+  });
+
+  it.each(writes)("leaves tags if it sees what was before: %s", async (statement) => {
+    expect(await tagsOf(`set transaction isolation level repeatable read; ${statement}`)).not.toBe(nothing);
+  });
+});
+
 describe("The migration", () => {
   const path = join(import.meta.dirname, "../../../lib/migrations/tables/0025-tag-changes.sql");
 
@@ -335,7 +384,7 @@ describe("The migration", () => {
   it("waits for a writer without being in the way of the tables that it writes next", async () => {
     const functions = await sql`
       select oid::regprocedure as name from pg_proc
-      where pronamespace = 'public'::regnamespace and (proname ~ '^tag_' or proname = 'add_stale_tags')
+      where pronamespace = 'public'::regnamespace and (proname ~ '^tag_' or proname in ('add_stale_tags', 'is_being_published'))
     `;
     for (const { name } of functions) await sql.query(`drop function ${name} cascade`);
     const text = await readFile(path, "utf8");

@@ -106,20 +106,21 @@ from
                 ',',
                 'contributor-' || contributors.id,
                 case
-                  when count(distinct related.id) < 50 then string_agg(distinct 'contributor-' || related.id, ',')
-                  else 'contributors'
+                  when bool_and(related.public)
+                  and count(distinct related.id) < 50 then string_agg(distinct 'contributor-' || related.id, ',')
+                  when count(*) > 0 then 'contributors'
                 end
               )
             from
               (
                 select
-                  related.id
+                  related.id,
+                  related.public
                 from
                   contributor_relations as relation
                   join contributors as related on related.id = relation.relation_id
                 where
                   relation.contributor_id = contributors.id
-                  and related.public
               ) as related
             where
               related.id <> contributors.id

@@ -90,14 +90,16 @@ from
                 ',',
                 'publisher-' || publishers.id,
                 case
-                  when count(distinct related.id) < 50 then string_agg(distinct 'publisher-' || related.id, ',')
-                  else 'publishers'
+                  when bool_and(related.public)
+                  and count(distinct related.id) < 50 then string_agg(distinct 'publisher-' || related.id, ',')
+                  when count(*) > 0 then 'publishers'
                 end
               )
             from
               (
                 select
-                  relation_id as id
+                  relation_id as id,
+                  true as public
                 from
                   publisher_relations
                 where
