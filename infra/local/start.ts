@@ -103,28 +103,33 @@ const flags = {
 
 const implied = { inspect: "9229" };
 
-await runCommand({ usage, flags, implied }, async (values) => {
-  const options = {
-    port: numberOf("port", values.port, 1, 65_535),
-    directory: values.data,
-    databaseUrl: databaseUrlFrom(values.database),
-    mayCreate: async (name: string) => values.create || (await confirm(`There is no database ${name} yet. Create it?`)),
-    origins: originsOf(values.origin ?? []),
-    uploads: !values["no-uploads"],
-    empty: values.empty,
-    scale: numberOf("scale", values.scale, 0, 10_000_000),
-    setPasswords: values["set-passwords"],
-    report: console.log,
-    onExit,
-  };
-  const { inspect } = values;
-  // Before the service is loaded, which looks whether a debugger can attach.
-  if (inspect !== undefined) openInspector(numberOf("inspect", inspect, 0, 65_535));
-  // Node keeps what it compiles, types stripped, for its threads and for the next start.
-  process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "../../node_modules/.cache/colophon/compiled");
-  module.enableCompileCache?.();
-  const { startService } = await import("./service.ts");
-  const service = await startService(options);
-  stopOnSignals(service);
-  console.log(welcome(service, values.data));
-});
+export const syntax = { usage, flags, implied };
+
+if (import.meta.main) {
+  await runCommand(syntax, async (values) => {
+    const options = {
+      port: numberOf("port", values.port, 1, 65_535),
+      directory: values.data,
+      databaseUrl: databaseUrlFrom(values.database),
+      mayCreate: async (name: string) =>
+        values.create || (await confirm(`There is no database ${name} yet. Create it?`)),
+      origins: originsOf(values.origin ?? []),
+      uploads: !values["no-uploads"],
+      empty: values.empty,
+      scale: numberOf("scale", values.scale, 0, 10_000_000),
+      setPasswords: values["set-passwords"],
+      report: console.log,
+      onExit,
+    };
+    const { inspect } = values;
+    // Before the service is loaded, which looks whether a debugger can attach.
+    if (inspect !== undefined) openInspector(numberOf("inspect", inspect, 0, 65_535));
+    // Node keeps what it compiles, types stripped, for its threads and for the next start.
+    process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "../../node_modules/.cache/colophon/compiled");
+    module.enableCompileCache?.();
+    const { startService } = await import("./service.ts");
+    const service = await startService(options);
+    stopOnSignals(service);
+    console.log(welcome(service, values.data));
+  });
+}

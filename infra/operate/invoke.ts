@@ -60,7 +60,7 @@ export async function invoke({ name, payload, tokenSource, yes, ...where }: Invo
   const path = functionPathOf(name);
   const given = await eventOf(path, payload);
   const event = tokenSource === undefined ? given : withToken(given, await tokenFrom(tokenSource));
-  check(path, event);
+  checkEvent(path, event);
   const target = await targetOf(path, where);
   if (target.isProtected && changesSomething(path) && !yes) await expectAgreement(target, event);
   return await send(target, path, event).catch((cause) => {
@@ -103,7 +103,7 @@ async function stageTarget(path: string, stage: string): Promise<Target> {
 }
 
 /** @throws if the function would not accept the event */
-function check(path: string, event: unknown): void {
+export function checkEvent(path: string, event: unknown): void {
   if (isOperatorEndpoint(path)) return void payloadOf(path, event);
   const declaration = endpoints.find((each) => endpointPath(each) === path);
   const parsed = z.safeParse(eventSchema, event);

@@ -77,9 +77,12 @@ async function distributionsIn(client: CloudFrontClient): Promise<readonly Distr
 const move = (client: CloudFrontClient, TargetDistributionId: string | undefined, Alias: string) =>
   client.send(new AssociateAliasCommand({ TargetDistributionId, Alias }));
 
+const flags = { stage: { type: "string" }, "dry-run": { type: "boolean" } } as const;
+
+export const syntax = { usage, flags };
+
 if (import.meta.main) {
-  const flags = { stage: { type: "string" }, "dry-run": { type: "boolean" } } as const;
-  await runCommand({ usage, flags }, async ({ stage, "dry-run": isDryRun = false }) => {
+  await runCommand(syntax, async ({ stage, "dry-run": isDryRun = false }) => {
     if (stage === undefined) throw new UsageError("--stage is missing");
     await moveDomains({ stage, isDryRun, print: (line) => console.log(line) });
   });
