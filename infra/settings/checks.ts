@@ -119,6 +119,16 @@ export const checkNames = ({ databases, stages }: Settings): Issue[] => [
     : [{ message: "a stage names a database that is not there" }]),
 ];
 
+/** The role that deploys a stage must not deploy another one by the roles of the CDK; those on one database share it. */
+export const checkQualifiers = ({ account, databases }: Settings): Issue[] => {
+  const qualifiers = databases.map(({ qualifier }) => qualifier ?? cdkQualifier);
+  if (!account.pipeline || (areUnique(qualifiers) && !qualifiers.includes(cdkQualifier))) return [];
+  return [{ path: ["databases"], message: "with account.pipeline each database has a qualifier of its own" }];
+};
+
+/** By which the CDK deploys what has no qualifier. */
+const cdkQualifier = "hnb659fds";
+
 /** A domain can belong to one distribution of CloudFront only. */
 export const checkDomains = ({ stages }: Settings): Issue[] =>
   areUnique(stages.flatMap(servedByCloudFront)) ? [] : [{ message: "two of edge.domain and imageDomain are the same" }];

@@ -7,6 +7,7 @@ import {
   checkEdges,
   checkNames,
   checkPauses,
+  checkQualifiers,
   checkRegions,
   checkSharedDatabases,
 } from "./checks.ts";
@@ -87,6 +88,14 @@ const isWithin = (days: number, { daysMin, daysMax = days }: z.infer<typeof back
 const databaseSettings = z
   .strictObject({
     name,
+    /**
+     * The qualifier of the CDK's bootstrap by whose roles this database and its stages are deployed (infra/README.md,
+     * "Pipeline"). With a pipeline each database has its own; without this setting it is the CDK's.
+     */
+    qualifier: z
+      .string()
+      .regex(/^[a-z][a-z0-9]{0,9}$/, "one to ten lower-case letters and digits")
+      .optional(),
     /** In Aurora capacity units (ACU); one has about 2 GiB of memory. */
     capacityMin: capacity,
     capacityMax: capacity.min(1),
@@ -286,6 +295,7 @@ export const settingsSchema = z
       checkConcurrency,
       checkPauses,
       checkNames,
+      checkQualifiers,
       checkDomains,
       checkEdges,
       checkSharedDatabases,

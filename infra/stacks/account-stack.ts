@@ -6,7 +6,6 @@ import { ManagedPolicy, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
 import { reservedConcurrency } from "../settings/checks.ts";
 import type { AccountSettings, Settings } from "../settings/schema.ts";
-import { Pipeline } from "./pipeline.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
 import { Alarms } from "./shared/alarms.ts";
 
@@ -19,7 +18,7 @@ const busyShare = 0.8;
 
 /**
  * The resources that exist once in an account and region: the role by which API Gateway writes logs of all APIs, the
- * alarm on concurrency, the budget, and the roles of the pipeline.
+ * alarm on concurrency, and the budget.
  */
 export class AccountStack extends Stack {
   constructor(scope: Construct, id: string, { settings, ...props }: AccountStackProps) {
@@ -42,7 +41,6 @@ export class AccountStack extends Stack {
     const { account } = settings;
     this.addConcurrencyAlarm(id, settings);
     this.addBudget(account);
-    if (account.pipeline) new Pipeline(this, "Pipeline", { ...account.pipeline, settings });
   }
 
   private addConcurrencyAlarm(prefix: string, { account, stages }: Settings): void {

@@ -24,7 +24,7 @@ import { makeFunctionLog } from "./shared/log.ts";
 import { Images } from "./sites/images.ts";
 import { Invalidation } from "./sites/invalidation.ts";
 
-export interface ApiStackProps extends Pick<StackProps, "env" | "tags"> {
+export interface ApiStackProps extends Pick<StackProps, "env" | "tags" | "synthesizer"> {
   readonly settings: StageSettings;
   /** What its database was restored from. */
   readonly restoredFrom?: string | undefined;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { App, Validations } from "aws-cdk-lib";
+import { App, DefaultStackSynthesizer, type IStackSynthesizer, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { buildOrReuse } from "../build/cached-build.ts";
@@ -17,6 +17,7 @@ import { DatabaseStack } from "./database-stack.ts";
 import { FirewallStack } from "./firewall-stack.ts";
 import { ImageBackupStack } from "./image-backup-stack.ts";
 import { cdnRegion, distributionsOf } from "./monitoring/cdn-metrics.ts";
+import { PipelineStack } from "./pipeline-stack.ts";
 import { globalPrefix } from "./shared/global-prefix.ts";
 
 const features = {
@@ -35,32 +36,38 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
   const app = new App({ outdir, analyticsReporting: false, treeMetadata: false, context: features });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app, { verbose: true }));
   const isUrgent = isUrgentIn(app);
-  const env = { account: settings.account.id, region: settings.account.region };
-  const account = new AccountStack(app, "colophon-account", { env, tags: tagsOf({}), settings });
+  const { id, region, pipeline } = settings.account;
+  const account = new AccountStack(app, "colophon-account", {
+    env: { account: id, region },
+    tags: tagsOf({}),
+    settings,
+  });
+  if (pipeline) {
+    const env = { account: id, region: cdnRegion };
+    new PipelineStack(app, "colophon-pipeline", { env, tags: tagsOf({}), pipeline, settings });
+  }
   for (const each of settings.databases) {
-    const tags = tagsOf({ database: each.name });
+    const place = placing(id, each.qualifier);
+    const tags = { database: each.name };
     const database = new DatabaseStack(app, `colophon-${each.name}-database`, {
-      env,
-      tags,
+      ...place(region, tags),
       settings: each,
       operatorFunctions: functions.filter(({ name }) => databaseFunctions.has(name)),
     });
     if (each.backupRegion) {
-      const stackProps = { env: { ...env, region: each.backupRegion }, tags };
       const copies = new BackupStack(app, `colophon-${each.name}-backup`, {
-        ...stackProps,
+        ...place(each.backupRegion, tags),
         settings: each,
-        databaseRegion: env.region,
+        databaseRegion: region,
       });
       database.addStackDependency(copies);
     }
     for (const stage of settings.stages.filter((it) => it.database === each.name)) {
-      const prefix = globalPrefix(`colophon-${stage.name}`, env.region);
-      const firewall = makeFirewall(app, prefix, stage, env.account);
-      const copies = makeImageBackup(app, stage, env.account);
+      const prefix = globalPrefix(`colophon-${stage.name}`, region);
+      const firewall = makeFirewall(app, prefix, stage, place);
+      const copies = makeImageBackup(app, stage, place);
       const api = new ApiStack(app, `colophon-${stage.name}`, {
-        env,
-        tags: tagsOf({ stage: stage.name }),
+        ...place(region, { stage: stage.name }),
         settings: stage,
         restoredFrom: originOf(each),
         knownContributor: each.knownContributor,
@@ -76,9 +83,8 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
       api.addStackDependency(database);
       if (distributionsOf(stage).length > 0) {
         const alarms = new CdnAlarmsStack(app, `${prefix}-cdn-alarms`, {
+          ...place(cdnRegion, { stage: stage.name }),
           prefix,
-          env: { ...env, region: cdnRegion },
-          tags: tagsOf({ stage: stage.name }),
           settings: stage,
           stage: api,
         });
@@ -89,6 +95,16 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
   return app;
 }
 
+/** Where and how the stacks of a database and its stages are deployed. */
+const placing =
+  (account: string, qualifier: string | undefined) => (region: string, tags: Readonly<Record<string, string>>) => ({
+    env: { account, region },
+    tags: tagsOf(tags),
+    ...(qualifier ? { synthesizer: new DefaultStackSynthesizer({ qualifier }) as IStackSynthesizer } : {}),
+  });
+
+type Place = ReturnType<typeof placing>;
+
 /** `npm run deploy -- --urgent` */
 function isUrgentIn(app: App): boolean {
   const urgent: unknown = app.node.tryGetContext("urgent");
@@ -96,23 +112,21 @@ function isUrgentIn(app: App): boolean {
   throw new Error(`urgent=${urgent}: only urgent=true is understood`);
 }
 
-function makeFirewall(app: App, prefix: string, settings: StageSettings, account: string): FirewallStack | undefined {
+function makeFirewall(app: App, prefix: string, settings: StageSettings, place: Place): FirewallStack | undefined {
   if (!settings.firewall || distributionsOf(settings).length === 0) return undefined;
   return new FirewallStack(app, `${prefix}-firewall`, {
+    ...place(cdnRegion, { stage: settings.name }),
     prefix,
-    env: { account, region: cdnRegion },
-    tags: tagsOf({ stage: settings.name }),
     settings,
     firewall: settings.firewall,
     endpoints,
   });
 }
 
-function makeImageBackup(app: App, settings: StageSettings, account: string): ImageBackupStack | undefined {
+function makeImageBackup(app: App, settings: StageSettings, place: Place): ImageBackupStack | undefined {
   if (!settings.imageBackupRegion) return undefined;
   return new ImageBackupStack(app, `colophon-${settings.name}-image-backup`, {
-    env: { account, region: settings.imageBackupRegion },
-    tags: tagsOf({ stage: settings.name }),
+    ...place(settings.imageBackupRegion, { stage: settings.name }),
     settings,
   });
 }

@@ -15,7 +15,7 @@ export const vaultName = ({ name }: DatabaseSettings, region: string) =>
 export const vaultRemovalPolicy = ({ isProtected }: DatabaseSettings) =>
   isProtected ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
 
-export interface BackupStackProps extends Pick<StackProps, "env" | "tags"> {
+export interface BackupStackProps extends Pick<StackProps, "env" | "tags" | "synthesizer"> {
   readonly settings: DatabaseSettings;
   readonly databaseRegion: string;
 }

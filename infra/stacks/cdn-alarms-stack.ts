@@ -20,7 +20,7 @@ export const distributionOutputs: Readonly<Record<DistributionName, string>> = {
   images: "ImageDistribution",
 };
 
-export interface CdnAlarmsStackProps extends Pick<StackProps, "env" | "tags"> {
+export interface CdnAlarmsStackProps extends Pick<StackProps, "env" | "tags" | "synthesizer"> {
   /** The prefix of global names. */
   readonly prefix: string;
   readonly settings: StageSettings;

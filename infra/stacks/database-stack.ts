@@ -26,7 +26,7 @@ const slowStatements = `filter @message like /duration: |still waiting for |canc
 
 const rotationDays = 30;
 
-export interface DatabaseStackProps extends Pick<StackProps, "env" | "tags"> {
+export interface DatabaseStackProps extends Pick<StackProps, "env" | "tags" | "synthesizer"> {
   readonly settings: DatabaseSettings;
   /** Operators' functions of this database, and the one by which CloudFormation runs the migrations. */
   readonly operatorFunctions: readonly Packaged[];

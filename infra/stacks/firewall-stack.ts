@@ -13,7 +13,7 @@ export interface EdgeFirewall {
   readonly images: string;
 }
 
-export interface FirewallStackProps extends Pick<StackProps, "env" | "tags"> {
+export interface FirewallStackProps extends Pick<StackProps, "env" | "tags" | "synthesizer"> {
   /** The prefix of global names. */
   readonly prefix: string;
   readonly settings: StageSettings;

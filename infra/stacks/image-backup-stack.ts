@@ -4,7 +4,7 @@ import type { Construct } from "constructs";
 import type { StageSettings } from "../settings/schema.ts";
 import { imageBucketProps, logBucket } from "./shared/log-bucket.ts";
 
-export interface ImageBackupStackProps extends Pick<StackProps, "env" | "tags"> {
+export interface ImageBackupStackProps extends Pick<StackProps, "env" | "tags" | "synthesizer"> {
   readonly settings: StageSettings;
 }
 

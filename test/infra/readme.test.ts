@@ -37,6 +37,7 @@ describe("The operators' README", () => {
   it("names stacks, functions, alarms, dashboards and vaults that are there", () => {
     const known = [
       ...stacks,
+      "colophon-pipeline",
       ...named("Lambda::Function", "FunctionName"),
       ...named("CloudWatch::Alarm", "AlarmName"),
       ...named("CloudWatch::Dashboard", "DashboardName"),

@@ -1,42 +1,50 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
-import type { PipelineSettings, Settings } from "../../../infra/settings/schema.ts";
-import { AccountStack } from "../../../infra/stacks/account-stack.ts";
+import { type PipelineSettings, type Settings, settingsSchema } from "../../../infra/settings/schema.ts";
+import { PipelineStack } from "../../../infra/stacks/pipeline-stack.ts";
 import { settings } from "../../../infra/stages.ts";
-import { type Properties, templateText } from "./synthesis.ts";
+import { manifestOf, type Properties, stacks, synthesize, templateText, useSynthesis } from "./synthesis.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const repository = "example/colophon";
 const provider = "arn:aws:iam::123456789012:oidc-provider/token.actions.githubusercontent.com";
 const { id, region } = settings.account;
+const synthesis = useSynthesis();
 
-/** The account's stack, as `npm run synth` makes it. */
-async function synthesizeAccount(pipeline?: PipelineSettings, changes: Partial<Settings> = {}) {
+const deployed: Settings = {
+  ...settings,
+  account: { ...settings.account, pipeline: { repository } },
+  databases: settings.databases.map((each) => ({ ...each, qualifier: `col${each.name}` })),
+};
+
+/** The stack of the pipeline's roles, as `npm run synth` makes it. */
+async function synthesizePipeline(pipeline: PipelineSettings = { repository }, given: Settings = deployed) {
   const outdir = await mkdtemp(join(tmpdir(), "colophon-pipeline-"));
   const app = new App({ outdir, analyticsReporting: false, treeMetadata: false });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app, { verbose: true }));
-  new AccountStack(app, "colophon-account", {
-    env: { account: id, region },
-    settings: { ...settings, ...changes, account: { id, region, pipeline } },
+  new PipelineStack(app, "colophon-pipeline", {
+    env: { account: id, region: "us-east-1" },
+    pipeline,
+    settings: given,
   });
   app.synth();
-  const text = await readFile(join(outdir, "colophon-account.template.json"), "utf8");
+  const text = await readFile(join(outdir, "colophon-pipeline.template.json"), "utf8");
   await rm(outdir, { recursive: true });
   const { Resources, Outputs } = JSON.parse(text) as Properties;
   const all: Properties[] = Object.values(Resources);
   const roleOf = (output: string): Properties => Resources[Outputs[output].Value["Fn::GetAtt"][0]].Properties;
-  return { Outputs, roleOf, all: (type: string) => all.filter(({ Type }) => Type === `AWS::${type}`) };
+  return { text, Outputs, roleOf, all: (type: string) => all.filter(({ Type }) => Type === `AWS::${type}`) };
 }
 
-/** The CDK's roles of these names, in the regions of the settings. */
-const cdkRoles = (...names: string[]) =>
-  [region, "eu-west-1", "us-east-1"].flatMap((each) => {
-    return names.map((name) => `role/cdk-hnb659fds-${name}-role-${id}-${each}`);
-  });
+/** The CDK's roles of these names, in these regions. */
+const cdkRoles = (qualifier: string, names: readonly string[], regions: readonly string[]) =>
+  regions.flatMap((each) => names.map((name) => `role/cdk-${qualifier}-${name}-role-${id}-${each}`));
 
 const subjectsOf = (role: Properties): unknown => {
   const [{ Action, Condition, Principal }, ...others] = role.AssumeRolePolicyDocument.Statement;
@@ -49,56 +57,61 @@ const subjectsOf = (role: Properties): unknown => {
   return subjects;
 };
 
-const rightsOf = (role: Properties, action = "sts:AssumeRole"): unknown => {
+const rightsOf = (role: Properties): unknown => {
   expect(role.ManagedPolicyArns).toBeUndefined();
   const statements: Properties[] = role.Policies.flatMap((each: Properties) => each.PolicyDocument.Statement);
-  const [{ Resource, Effect } = {}, ...others] = statements.filter(({ Action }) => Action === action);
-  expect(others).toEqual([]);
-  expect(Effect).toBe("Allow");
-  expect(statements.every(({ Action }) => ["sts:AssumeRole", "lambda:InvokeFunction"].includes(Action))).toBe(true);
-  return [Resource].flat().map((each) => templateText(each).replace(/^arn:.*:iam::123456789012:/, ""));
+  return statements.map(({ Effect, Action, Resource, ...others }) => {
+    expect([Effect, others]).toEqual(["Allow", {}]);
+    const resources = [Resource]
+      .flat()
+      .map((each) => templateText(each).replace(/^arn:.*?:(iam:|lambda:.*?):\d+:/, ""));
+    return [Action, resources];
+  });
 };
 
-describe("The account, with a pipeline", () => {
+const deploying = ["deploy", "file-publishing", "lookup"];
+
+describe("The pipeline", () => {
   it("lets pull requests read, and nothing more", async () => {
-    const role = (await synthesizeAccount({ repository })).roleOf("DiffRole");
+    const role = (await synthesizePipeline()).roleOf("DiffRole");
 
-    expect([subjectsOf(role)].flat()).toEqual(["repo:example/colophon:pull_request"]);
-    expect(role.Policies).toHaveLength(1);
-    expect(rightsOf(role)).toEqual(cdkRoles("lookup"));
+    expect(subjectsOf(role)).toBe("repo:example/colophon:pull_request");
+    expect(rightsOf(role)).toEqual([
+      [
+        "sts:AssumeRole",
+        [
+          ...cdkRoles("hnb659fds", ["lookup"], [region, "us-east-1"]),
+          ...cdkRoles("coldev", ["lookup"], [region]),
+          ...cdkRoles("colprod", ["lookup"], [region, "eu-west-1", "us-east-1"]),
+        ],
+      ],
+    ]);
   });
 
-  it("goes to no region where nothing is deployed", async () => {
-    const databases = settings.databases.map(({ backupRegion: _, ...each }) => each);
-    const stages = settings.stages.filter(({ edge, uploads }) => !edge && !uploads);
-    const role = (await synthesizeAccount({ repository }, { databases, stages })).roleOf("DiffRole");
+  it("lets each environment deploy its own stage by the CDK, and by itself invalidate its edge", async () => {
+    const { roleOf, all } = await synthesizePipeline();
+    const [dev, prod] = [roleOf("DevDeployRole"), roleOf("ProdDeployRole")];
 
-    expect(rightsOf(role)).toEqual([`role/cdk-hnb659fds-lookup-role-${id}-${region}`]);
-  });
-
-  it("lets the environments of its stages deploy by the CDK, and by themselves invalidate edges and nothing else", async () => {
-    const role = (await synthesizeAccount({ repository })).roleOf("DeployRole");
-
-    expect(subjectsOf(role)).toEqual([
-      "repo:example/colophon:environment:dev",
-      "repo:example/colophon:environment:prod",
+    expect(subjectsOf(dev)).toBe("repo:example/colophon:environment:dev");
+    expect(subjectsOf(prod)).toBe("repo:example/colophon:environment:prod");
+    expect(rightsOf(dev)).toEqual([["sts:AssumeRole", cdkRoles("coldev", deploying, [region])]]);
+    expect(rightsOf(prod)).toEqual([
+      ["sts:AssumeRole", cdkRoles("colprod", deploying, [region, "eu-west-1", "us-east-1"])],
+      ["lambda:InvokeFunction", ["function:colophon-prod-ops-invalidate"]],
     ]);
-    expect(rightsOf(role)).toEqual(cdkRoles("lookup", "deploy", "file-publishing"));
-    expect(rightsOf(role, "lambda:InvokeFunction")).toEqual([
-      expect.stringMatching(/:lambda:eu-central-1:123456789012:function:colophon-prod-ops-invalidate$/),
-    ]);
-    expect(role.MaxSessionDuration).toBe(7_200);
+    expect(prod.MaxSessionDuration).toBe(7_200);
+    expect(all("IAM::Role")).toHaveLength(3);
   });
 
   it("knows a repository with its numbers", async () => {
-    const role = (await synthesizeAccount({ repository: "example@12/colophon@345" })).roleOf("DiffRole");
+    const role = (await synthesizePipeline({ repository: "example@12/colophon@345" })).roleOf("DiffRole");
 
-    expect([subjectsOf(role)].flat()).toEqual(["repo:example@12/colophon@345:pull_request"]);
+    expect(subjectsOf(role)).toBe("repo:example@12/colophon@345:pull_request");
   });
 
   it("makes GitHub's provider, or takes the one that is there", async () => {
-    const made = await synthesizeAccount({ repository });
-    const taken = await synthesizeAccount({ repository, provider });
+    const made = await synthesizePipeline();
+    const taken = await synthesizePipeline({ repository, provider });
 
     expect(made.all("IAM::OIDCProvider").map(({ Properties }) => Properties)).toEqual([
       { ClientIdList: ["sts.amazonaws.com"], Url: "https://token.actions.githubusercontent.com" },
@@ -106,17 +119,54 @@ describe("The account, with a pipeline", () => {
     expect(taken.all("IAM::OIDCProvider")).toEqual([]);
     expect(taken.roleOf("DiffRole").AssumeRolePolicyDocument.Statement[0].Principal).toEqual({ Federated: provider });
   });
-});
 
-describe("The account, without a pipeline", () => {
-  it("trusts nobody on GitHub", async () => {
-    const { all, Outputs } = await synthesizeAccount();
+  it("is the same stack when the stages move to another region, so that its provider is there once", async () => {
+    const moved = { ...deployed, account: { ...deployed.account, region: "eu-west-3" } };
+    const [one, other] = await Promise.all([synthesizePipeline(), synthesizePipeline({ repository }, moved)]);
 
-    expect(all("IAM::Role")).toHaveLength(1);
-    expect(all("IAM::OIDCProvider")).toEqual([]);
-    expect(Outputs).not.toHaveProperty("DeployRole");
+    expect(other.Outputs).toEqual(one.Outputs);
+    expect(other.text).not.toContain(region);
+  });
+
+  it("deploys each stage with its database by their own qualifier", async () => {
+    const own = await synthesize(synthesis.functions, deployed);
+    const { artifacts } = await manifestOf(own);
+    await own.remove();
+    const rolesOf = (stack: string) => /cdk-(\w+)-deploy-role/.exec(artifacts[stack].properties.assumeRoleArn)?.[1];
+    const names = Object.keys(artifacts).filter((each) => artifacts[each].type === "aws:cloudformation:stack");
+
+    expect(names).toEqual(expect.arrayContaining([...stacks, "colophon-pipeline"]));
+    for (const name of names) {
+      const [, part = ""] = name.split("-");
+      expect([name, rolesOf(name)]).toEqual([name, /^(dev|prod)$/.test(part) ? `col${part}` : "hnb659fds"]);
+    }
+    expect(artifacts["colophon-pipeline"].environment).toBe(`aws://${id}/us-east-1`);
+  });
+
+  it.each([
+    ["none of its own", undefined],
+    ["that of another", "colprod"],
+    ["the CDK's", "hnb659fds"],
+  ])("is refused where a database has %s", (_, qualifier) => {
+    const [dev, ...others] = deployed.databases;
+    const { error } = settingsSchema.safeParse({ ...deployed, databases: [{ ...dev, qualifier }, ...others] });
+
+    expect(error?.issues.map(({ message }) => message)).toEqual([
+      "with account.pipeline each database has a qualifier of its own",
+    ]);
   });
 });
+
+describe("Without a pipeline", () => {
+  it("nobody on GitHub is trusted", () => {
+    expect(stacks).not.toContain("colophon-pipeline");
+    for (const stack of stacks) expect(synthesis.template(stack).text).not.toContain("githubusercontent");
+  });
+});
+
+/** A job of a workflow, by its name. */
+const jobOf = (workflow: string, name: string): string =>
+  new RegExp(`^ {2}${name}:\\n[\\s\\S]*?(?=^ {2}[\\w#])`, "m").exec(workflow)?.[0] ?? expect.fail(`no job ${name}`);
 
 describe("The workflows", async () => {
   const folder = join(root, ".github/workflows");
@@ -144,18 +194,63 @@ describe("The workflows", async () => {
     expect(new Set(rights)).toEqual(new Set(["id-token: write"]));
   });
 
-  it("deploy every stage, each after the one before", () => {
-    const deployed = [...pipeline.matchAll(/^ {2}(\w+):\n {4}needs: (\w+)\n[\s\S]*?stage: (\w+)$/gm)];
+  it("deploy every stage from one artefact, each after the one before", () => {
+    const [first = "", second = ""] = settings.stages.map(({ name }) => name);
 
-    expect(deployed.map(([, job, needs, stage]) => [job, needs, stage])).toEqual([
-      ["dev", "test", "dev"],
-      ["prod", "dev", "prod"],
-    ]);
-    expect(deployed.map(([, , , stage]) => stage)).toEqual(settings.stages.map(({ name }) => name));
+    expect(settings.stages).toHaveLength(2);
+    for (const [stage, needs] of [
+      [first, "build"],
+      [second, `[build, ${first}]`],
+    ]) {
+      const job = jobOf(`${pipeline}  end:`, stage ?? "");
+      expect(job).toContain(`    needs: ${needs}\n`);
+      expect(job).toMatch(
+        new RegExp(`^ {6}stage: ${stage}\n {6}digest: \\$\\{\\{ needs\\.build\\.outputs\\.digest \\}\\}$`, "m"),
+      );
+    }
+  });
+
+  it("build once, from what has been tested", () => {
+    const build = jobOf(pipeline, "build");
+
+    expect(build).toMatch(/^ {4}needs: test\n {4}if: github\.event_name == 'push' && vars\.AWS_REGION != ''$/m);
+    expect(build).toMatch(/npm run package[\s\S]*npm run synth[\s\S]*--file cdk\.tar\.gz cdk\.out$/m);
+    expect(build).not.toContain("id-token");
+    expect(deploy).not.toMatch(/npm run (package|synth|build)/);
+    expect(deploy).toMatch(/echo "\$DIGEST {2}cdk\.tar\.gz" \| sha256sum --check --strict\n.*tar --extract/);
+  });
+
+  it("refuse an artefact that is not what was built", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "colophon-artefact-"));
+    await mkdir(join(folder, "cdk.out"));
+    await writeFile(join(folder, "cdk.out/manifest.json"), "{}");
+    const [, pack = ""] = /id: pack\n {8}run: \|\n([\s\S]*?)\n {6}- /.exec(pipeline) ?? [];
+    const [, unpack = ""] = /- run: \|\n( {10}echo "\$DIGEST[\s\S]*?)\n {6}- /.exec(deploy) ?? [];
+    const run = (script: string, env = {}) =>
+      promisify(execFile)("bash", ["-eo", "pipefail", "-c", script], { cwd: folder, env: { ...process.env, ...env } });
+
+    await run(pack, { GITHUB_OUTPUT: join(folder, "output") });
+    const [, DIGEST = ""] = (await readFile(join(folder, "output"), "utf8")).match(/^digest=(\w+)$/m) ?? [];
+    await rm(join(folder, "cdk.out"), { recursive: true });
+    await run(unpack, { DIGEST });
+    expect(await readFile(join(folder, "cdk.out/manifest.json"), "utf8")).toBe("{}");
+
+    await writeFile(join(folder, "cdk.out/manifest.json"), "{ }");
+    await run(pack, { GITHUB_OUTPUT: join(folder, "other") });
+    await expect(run(unpack, { DIGEST })).rejects.toThrow("cdk.tar.gz");
+    await rm(folder, { recursive: true });
+  });
+
+  it("wait for nothing but what they replace", () => {
+    expect(pipeline).not.toMatch(/^concurrency:/m);
+    expect(jobOf(pipeline, "test")).toMatch(
+      /concurrency:\n {6}group: test-\$\{\{ github\.event\.pull_request\.number \|\| github\.run_id \}\}\n {6}cancel-in-progress: true/,
+    );
+    expect(deploy).toMatch(/^ {4}concurrency: deploy-\$\{\{ inputs\.stage \}\}$/m);
   });
 
   it("give credentials to no fork, and deploy in an environment alone", () => {
-    const [diff = ""] = /^ {2}diff:\n[\s\S]*?(?=^ {2}\w+:$)/m.exec(pipeline) ?? [];
+    const diff = jobOf(pipeline, "diff");
 
     expect(diff).toContain("github.event.pull_request.head.repo.full_name == github.repository");
     expect(pipeline.match(/DIFF_ROLE \}\}/g)).toHaveLength(1);
@@ -165,10 +260,15 @@ describe("The workflows", async () => {
     expect(deploy).toMatch(/npx cdk deploy[\s\S]*npm run smoke/);
   });
 
-  it("deploy a stage with its alarms on CloudFront, if it has any", () => {
+  it("deploy each stack but the account's and the pipeline's in one job", () => {
     expect(deploy).toContain(
-      'npx cdk deploy --require-approval never --outputs-file outputs.json "$STACK" "$STACK-cdn-alarms"\n',
+      "npx cdk deploy --app cdk.out --exclusively --require-approval never --outputs-file outputs.json\n" +
+        '          "$STACK" "$STACK-*"\n',
     );
+    const all = settings.stages.flatMap(({ name }) =>
+      stacks.filter((each) => each === `colophon-${name}` || each.startsWith(`colophon-${name}-`)),
+    );
+    expect(["colophon-account", ...all].sort()).toEqual([...stacks].sort());
   });
 
   it("try the API itself after a deployment, not the answers that its edge has kept", () => {
