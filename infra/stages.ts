@@ -32,6 +32,7 @@ export const settings: Settings = settingsSchema.parse({
       backupRetentionDays: 14,
       backupRegion: "eu-west-1",
       knownContributor: "naoki-urasawa",
+      drill: { day: 5 },
       isProtected: true,
       logRetentionDays: 90,
       trailRetentionDays: 400,

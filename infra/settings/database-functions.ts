@@ -6,4 +6,5 @@ export const databaseFunctions: ReadonlySet<string> = new Set([
   "ops-create-user",
   "ops-issue-refresh-token",
   "ops-list-changes",
+  "ops-check-copy",
 ]);

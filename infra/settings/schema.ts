@@ -127,6 +127,11 @@ const databaseSettings = z
     zones: z.tuple([zone, zone]).optional(),
     /** Another region, to which a backup is copied each night. It is kept there for `backupRetentionDays`. */
     backupRegion: region.optional(),
+    /**
+     * A drill each month, on this day (UTC): the night's backup is restored beside the live database, checked and removed
+     * again, and a mail says how long it took.
+     */
+    drill: z.strictObject({ day: z.int().min(1).max(28), hour: z.int().min(0).max(23).default(8) }).optional(),
     /** Locks the vault in `backupRegion`, so that an intruder with all rights cannot delete the copies. */
     backupLock: backupLock.optional(),
     /** Protects the database from deletion, and keeps its data when the stack is deleted. */
@@ -173,6 +178,10 @@ const databaseSettings = z
   .refine(({ backupLock: lock, backupRegion, isProtected }) => !lock || (backupRegion !== undefined && isProtected), {
     path: ["backupLock"],
     error: "a lock of copies that are not made, or of a database that is not protected",
+  })
+  .refine((it) => !it.drill || (it.backupRegion !== undefined && it.knownContributor !== undefined), {
+    path: ["drill"],
+    error: "a drill restores the backup that is copied to backupRegion, and looks for knownContributor in it",
   })
   .refine(({ backupLock: lock, backupRetentionDays: days }) => !lock || isWithin(days, lock), {
     path: ["backupLock"],

@@ -13,6 +13,7 @@ import { type AuroraCluster, makeCluster, postgresLogName } from "./database/clu
 import { databaseResource, type OwnCluster, ownResource, publishCluster, secretId } from "./database/database.ts";
 import { Migration } from "./database/migration.ts";
 import { OperatorsTrail } from "./database/operators-cloudtrail.ts";
+import { RestoreDrill } from "./database/restore-drill.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
 import { Alarms, isAbsent } from "./shared/alarms.ts";
 import { makeFunctionLog } from "./shared/log.ts";
@@ -25,6 +26,7 @@ const slowStatements = `filter @message like /duration: |still waiting for |canc
 | display @timestamp, milliseconds, @message`;
 
 const rotationDays = 30;
+const checkFunction = "ops-check-copy";
 
 export interface DatabaseStackProps extends Pick<StackProps, "env" | "tags" | "synthesizer"> {
   readonly settings: DatabaseSettings;
@@ -53,7 +55,7 @@ export class DatabaseStack extends Stack {
     const shared = { prefix, log: makeFunctionLog(this, `${settings.name}-database`, settings) };
     const migration = all.find(({ name }) => name === "ops-migrate-on-deploy");
     if (!migration) throw new Error("There is no function that migrates");
-    const operatorFunctions = all.filter((each) => each !== migration);
+    const operatorFunctions = all.filter((each) => each !== migration && each.name !== checkFunction);
     const { mayBeEmpty } = settings;
     const deployment = new Migration(this, "Migration", {
       ...shared,
@@ -92,9 +94,22 @@ export class DatabaseStack extends Stack {
       });
     }
     const alarms = this.addAlarms(prefix, settings, deployment, rotation, database);
-    if (settings.backupRegion) {
-      new BackupCopies(this, "Copies", { settings, backupRegion: settings.backupRegion, database, alarms });
-    }
+    const { backupRegion, drill, knownContributor } = settings;
+    if (!backupRegion) return;
+    const { vault } = new BackupCopies(this, "Copies", { settings, backupRegion, database, alarms });
+    const packaged = all.find(({ name }) => name === checkFunction);
+    if (!drill || !knownContributor || !packaged) return;
+    new RestoreDrill(this, "Drill", {
+      ...shared,
+      settings,
+      drill,
+      knownContributor,
+      vault,
+      database,
+      cluster,
+      packaged,
+      alarms,
+    });
   }
 
   /** Without the setting CloudFormation chooses: to know the zones' names, the CDK would need credentials. */

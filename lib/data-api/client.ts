@@ -12,8 +12,15 @@ export type Row = readonly Field[];
  */
 export const client = new RDSDataClient({ maxAttempts: 1, cacheMiddleware: true, requestHandler: timeouts });
 
-/** The cluster, the secret and the database of every statement. */
-export const database = {
+/** Where a statement runs: the cluster, the secret of a login, and the database. */
+export interface Target {
+  readonly resourceArn: string | undefined;
+  readonly secretArn: string | undefined;
+  readonly database: string | undefined;
+}
+
+/** The function's own. */
+export const database: Target = {
   resourceArn: process.env.DATABASE_CLUSTER_ARN,
   secretArn: process.env.DATABASE_SECRET_ARN,
   database: process.env.DATABASE_NAME,
@@ -63,13 +70,13 @@ export function isRefusal(error: unknown): boolean {
  * is a parameter, named by its position.
  * @throws {Unavailable} when there is no answer before the deadline
  */
-export const execute = (statement: Sql, deadline = deadlineFromNow()): Promise<readonly Row[]> =>
-  retry((options) => send(statement, options), isTransient, deadline);
+export const execute = (statement: Sql, deadline = deadlineFromNow(), target = database): Promise<readonly Row[]> =>
+  retry((options) => send(statement, options, target), isTransient, deadline);
 
 /** Sends a statement once. */
-export async function send(statement: Sql, options?: AttemptOptions): Promise<readonly Row[]> {
+export async function send(statement: Sql, options?: AttemptOptions, target = database): Promise<readonly Row[]> {
   const command = new ExecuteStatementCommand({
-    ...database,
+    ...target,
     sql: statement.statement,
     parameters: statement.values.map(parameter),
   });

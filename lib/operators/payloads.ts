@@ -19,6 +19,13 @@ const tag = z.string().check(z.regex(/^(?:contributors|publishers|series|(?:cont
  * `npm run invoke` before it sends it. `by` is the operator's name for the ledger.
  */
 export const payloads = {
+  "ops/check-copy": z.object({
+    /** A cluster that AWS Backup has restored for a test, and the secret of its master. */
+    cluster: z.string().check(z.regex(/:cluster:awsbackup-restore-test[\w-]*$/)),
+    secret: z.string(),
+    knownContributor: z.string(),
+    hours: z.int().check(z.positive()),
+  }),
   "ops/create-user": z.object({ username: name, roles: z._default(z.array(name), []), by: z.optional(name) }),
   "ops/invalidate": z.strictObject({
     tags: z.optional(z.array(tag).check(z.minLength(1))),

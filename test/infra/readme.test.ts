@@ -34,7 +34,7 @@ describe("The operators' README", () => {
     expect(files.length).toBeGreaterThan(10);
   });
 
-  it("names stacks, functions, alarms, dashboards and vaults that are there", () => {
+  it("names stacks, functions, alarms, dashboards, vaults and state machines that are there", () => {
     const known = [
       ...stacks,
       "colophon-pipeline",
@@ -42,6 +42,7 @@ describe("The operators' README", () => {
       ...named("CloudWatch::Alarm", "AlarmName"),
       ...named("CloudWatch::Dashboard", "DashboardName"),
       ...named("Backup::BackupVault", "BackupVaultName"),
+      ...named("StepFunctions::StateMachine", "StateMachineName"),
     ];
 
     const unknown = all(/\bcolophon-[a-z][a-z0-9-]*/g).filter(

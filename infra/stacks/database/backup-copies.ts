@@ -31,6 +31,9 @@ const hoursBetweenCopies = 26;
  * `backupRetentionDays`. Aurora's own backups can be restored to any second, but exist only in the database's region.
  */
 export class BackupCopies extends Construct {
+  /** The vault in the database's region, which keeps the originals. */
+  readonly vault: BackupVault;
+
   constructor(scope: Construct, id: string, { settings, backupRegion, database, alarms }: BackupCopiesProps) {
     super(scope, id);
     const name = vaultName(settings, Stack.of(this).region);
@@ -38,6 +41,7 @@ export class BackupCopies extends Construct {
       backupVaultName: name,
       removalPolicy: vaultRemovalPolicy(settings),
     });
+    this.vault = vault;
     const there = Stack.of(this).formatArn({
       service: "backup",
       region: backupRegion,

@@ -166,7 +166,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     const states = ["FAILED", "ABORTED", "EXPIRED", "PARTIAL"];
     const there = `arn:\${AWS::Partition}:backup:${given.backupRegion}:123456789012:backup-vault:${vault}`;
 
-    const patternOf = (type: string) => rules.find(({ EventPattern }) => EventPattern["detail-type"]?.[0] === type);
+    const patternOf = (type: string) => rules.find(({ EventPattern }) => EventPattern?.["detail-type"]?.[0] === type);
     const backups = patternOf("Backup Job State Change");
     const copies = patternOf("Copy Job State Change");
     expect(backups?.EventPattern).toMatchObject({ source: ["aws.backup"], detail: { state: states } });

@@ -242,6 +242,21 @@ describe("Settings", () => {
       ({ devDatabase }) => (devDatabase.restore = { cluster: "a", time: "2026-11-21T09:00" }),
       /restore\.time/,
     ],
+    [
+      "a drill that knows nobody",
+      ({ prodDatabase }) => delete prodDatabase.knownContributor,
+      /databases\.1\.drill: a drill restores the backup .* and looks for knownContributor/,
+    ],
+    [
+      "a drill without backups",
+      ({ devDatabase }) => Object.assign(devDatabase, { drill: { day: 1 }, knownContributor: "a" }),
+      /databases\.0\.drill: a drill restores the backup that is copied/,
+    ],
+    [
+      "a drill that is left out in February",
+      ({ prodDatabase }) => (prodDatabase.drill = { day: 29, hour: 8 }),
+      /databases\.1\.drill\.day/,
+    ],
     ["one zone twice", zonesOf("eu-central-1a", "eu-central-1a"), "databases.0.zones: one zone twice"],
     ["a zone elsewhere", zonesOf("eu-central-1a", "eu-west-1b"), "databases.0.zones: a zone of another region"],
     ["a zone that is a region", zonesOf("eu-central-1", "eu-central-1a"), /zones\.0: a zone's name/],

@@ -256,13 +256,17 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, alarmRecipie
   });
 });
 
-describe.each(settings.databases)("The database $name", ({ name, alarmRecipient, backupRegion }) => {
+describe.each(settings.databases)("The database $name", ({ name, alarmRecipient, backupRegion, drill, standby }) => {
   it("alarms on a migration or rotation that failed, and on its capacity's limit", () => {
     const template = synthesis.template(`colophon-${name}-database`);
     const alarms = alarmsOf(template, `colophon-${name}-database`);
 
-    const copies = backupRegion ? ["backup-not-copied"] : [];
-    expect(Object.keys(alarms).sort()).toEqual(["at-capacity", ...copies, "migration-failed", "rotation-failed"]);
+    const more = [
+      ...(backupRegion ? ["backup-not-copied"] : []),
+      ...(drill ? ["drill-failed"] : []),
+      ...(standby ? ["standby-gone"] : []),
+    ];
+    expect(Object.keys(alarms).sort()).toEqual(["at-capacity", "migration-failed", "rotation-failed", ...more].sort());
     expect(alarms["at-capacity"]?.Properties).toMatchObject({ MetricName: "ACUUtilization", Threshold: 95 });
     expect(alarms["migration-failed"]?.Properties).toMatchObject({ MetricName: "Errors", Threshold: 1 });
     const [dimension] = alarms["migration-failed"]?.Properties.Dimensions ?? [];

@@ -1,0 +1,18 @@
+import { database } from "../../lib/data-api/client.ts";
+import { problemsOf } from "../../lib/operators/check-copy.ts";
+import { operatorFunction } from "../../lib/operators/operator-function.ts";
+
+const catalogue = { ...database, secretArn: process.env.DATABASE_PUBLIC_SECRET_ARN };
+
+/**
+ * Compares a restored copy of the database with the live one, and tells what is wrong with it. The drill runs it
+ * (infra/stacks/database/restore-drill.ts). It changes nothing.
+ */
+export const handler = operatorFunction("ops/check-copy", async ({ cluster, secret, ...checks }, { deadline }) => ({
+  problems: await problemsOf({
+    ...checks,
+    copy: { ...database, resourceArn: cluster, secretArn: secret },
+    live: { catalogue, ledger: database },
+    deadline,
+  }),
+}));

@@ -1,0 +1,67 @@
+import sql from "sql-template-tag";
+import { getContributor } from "../contract/contributors.ts";
+import { execute, type Target } from "../data-api/client.ts";
+import { sqlStateOf } from "../data-api/errors.ts";
+import { integer, integerOrNull, textOrNull } from "../data-api/read.ts";
+import * as contributors from "../queries/contributors.ts";
+import * as copies from "../queries/copies.ts";
+import { problemOf } from "./expected-response.ts";
+
+export interface CopyChecks {
+  readonly copy: Target;
+  /** The database that runs: by a login that reads what visitors see, and by one that reads the ledger. */
+  readonly live: { readonly catalogue: Target; readonly ledger: Target };
+  /** The slug of one who must be there. */
+  readonly knownContributor: string;
+  /** The copy has all changes that are older. */
+  readonly hours: number;
+  readonly deadline: number;
+}
+
+/** A copy may have fewer rows than the live database, which has gone on, but not many. */
+const shareMin = 0.9;
+const tableMissing = "42P01";
+
+/** What is wrong with a restored copy of the database, by the service's own statements. */
+export async function problemsOf(checks: CopyChecks): Promise<string[]> {
+  try {
+    return [await problemOfRecord(checks), ...(await problemsOfCounts(checks)), await problemOfLedger(checks)].filter(
+      (each) => each !== undefined,
+    );
+  } catch (error) {
+    if (sqlStateOf(error) !== tableMissing) throw error;
+    return ["The copy is empty: it has not even tables"];
+  }
+}
+
+/** What visitors get from the endpoint `contributor/slug`. */
+async function problemOfRecord({ copy, knownContributor, deadline }: CopyChecks): Promise<string | undefined> {
+  const select = sql`select cast(body as text) from (${contributors.find(knownContributor)}) as record`;
+  const [row] = await execute(select, deadline, copy);
+  if (!row) return `The copy has no contributor ${knownContributor}`;
+  const problem = problemOf(getContributor, { status: 200, text: textOrNull(row, 0) ?? "" }, [200]);
+  return problem && `The contributor ${knownContributor} is ${problem}`;
+}
+
+async function problemsOfCounts({ copy, live, deadline }: CopyChecks): Promise<string[]> {
+  const [found = [], expected = []] = (
+    await Promise.all([copy, live.catalogue].map((each) => execute(copies.counts(), deadline, each)))
+  ).flat();
+  return ["contributors", "publishers", "series"].flatMap((table, column) => {
+    const [rows, liveRows] = [integer(found, column), integer(expected, column)];
+    return rows < shareMin * liveRows ? [`The copy has ${rows} ${table}, the live database ${liveRows}`] : [];
+  });
+}
+
+async function problemOfLedger({ copy, live, hours, deadline }: CopyChecks): Promise<string | undefined> {
+  const [newest] = await execute(copies.lastChangeBefore(hours), deadline, live.ledger);
+  if (!newest) return undefined;
+  const id = integer(newest, 0);
+  const [found = [], expected = []] = (
+    await Promise.all([copy, live.ledger].map((each) => execute(copies.ledgerUpTo(id), deadline, each)))
+  ).flat();
+  const last = integerOrNull(found, 0);
+  if (last !== id)
+    return `The copy is too old: its ledger ends at ${last}, and ${id} was written more than ${hours} hours ago`;
+  return textOrNull(found, 1) === textOrNull(expected, 1) ? undefined : `The ledger differs before its change ${id}`;
+}

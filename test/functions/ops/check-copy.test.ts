@@ -1,0 +1,139 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { clusterArn } from "../../../infra/aws-local/secrets-manager/arns.ts";
+import { defaultName as owner } from "../../../infra/local/database.ts";
+import { secretArns } from "../../../infra/local/secrets.ts";
+import { problemsOf } from "../../../lib/operators/check-copy.ts";
+import { identifier, openDatabase, type Sql } from "../../support/database.ts";
+import { useStack } from "../../support/stack.ts";
+
+const stack = useStack({ from: "demo" });
+const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
+const restored: string[] = [];
+
+beforeAll(() => addChanges(stack.sql));
+
+afterAll(async () => {
+  for (const each of restored) await admin`drop database ${identifier(each)} with (force)`;
+  await admin.end();
+});
+
+const begun = new Date().toISOString();
+
+/** Makes the ledger of the last 120 hours, one change in each: the same in the live database and in a copy. */
+async function addChanges(sql: Sql): Promise<void> {
+  await sql`delete from changes`;
+  await sql`
+    insert into changes (id, at, key, request_id, endpoint, asked)
+    overriding system value
+    select id, ${begun}::timestamptz - (120 - id) * interval '1 hour', id, 'a', 'ops/tidy', '{}'
+    from generate_series(1, 120) as id
+  `;
+}
+
+/** A copy of a template, which is then spoilt. */
+async function copyOf(template: string, spoil: (sql: Sql) => Promise<unknown>): Promise<string> {
+  const name = `copy_${randomUUID().replaceAll("-", "")}`;
+  await admin`create database ${identifier(name)} template ${identifier(template)} owner ${identifier(owner)}`;
+  restored.push(name);
+  const sql = openDatabase(`${inject("ownerUrl")}/${name}`, { max: 1 });
+  await spoil(sql);
+  await sql.end();
+  return name;
+}
+
+const ledger =
+  (until = 100) =>
+  async (sql: Sql) => {
+    await addChanges(sql);
+    await sql`delete from changes where id > ${until}`;
+  };
+
+const check = (copy: string) => {
+  const live = { resourceArn: clusterArn, database: process.env.DATABASE_NAME };
+  return problemsOf({
+    copy: { resourceArn: clusterArn, secretArn: secretArns.master, database: copy },
+    live: {
+      catalogue: { ...live, secretArn: secretArns.public },
+      ledger: { ...live, secretArn: secretArns.operator },
+    },
+    knownContributor: "naoki-urasawa",
+    hours: 26,
+    deadline: Number.POSITIVE_INFINITY,
+  });
+};
+
+describe("The checks of a restored copy", () => {
+  it("find nothing wrong with one of last night", async () => {
+    expect(await check(await copyOf("demo", ledger()))).toEqual([]);
+  });
+
+  it.each<[string, string, (sql: Sql) => Promise<unknown>, (string | RegExp)[]]>([
+    ["without tables", "template1", async () => {}, ["The copy is empty: it has not even tables"]],
+    [
+      "that is empty",
+      "blank",
+      async () => {},
+      [
+        "The copy has no contributor naoki-urasawa",
+        /^The copy has 0 contributors, the live database \d+$/,
+        /^The copy has 0 publishers, the live database \d+$/,
+        /^The copy has 0 series, the live database \d+$/,
+        /^The copy is too old: its ledger ends at 1, and \d+ was written more than 26 hours ago$/,
+      ],
+    ],
+    [
+      "of another database, which lacks half the rows",
+      "demo",
+      async (sql) => {
+        await ledger()(sql);
+        await sql`update contributors set slug = 'somebody-else' where slug = 'naoki-urasawa'`;
+        await sql`delete from publishers where id % 2 = 0`;
+      },
+      ["The copy has no contributor naoki-urasawa", /^The copy has \d+ publishers, the live database \d+$/],
+    ],
+    [
+      "that is three days old",
+      "demo",
+      ledger(48),
+      [/^The copy is too old: its ledger ends at 48, and \d+ was written more than 26 hours ago$/],
+    ],
+    [
+      "whose ledger somebody has changed",
+      "demo",
+      async (sql) => {
+        await ledger()(sql);
+        await sql`update changes set endpoint = 'ops/migrate' where id = 50`;
+      },
+      [/^The ledger differs before its change \d+$/],
+    ],
+  ])("refuse one %s", async (_, template, spoil, problems) => {
+    const found = await check(await copyOf(template, spoil));
+
+    expect(found).toEqual(problems.map((each) => (typeof each === "string" ? each : expect.stringMatching(each))));
+  });
+});
+
+describe("ops-check-copy", () => {
+  const invoke = (payload: object) =>
+    stack.lambda.invoke("ops-check-copy", {
+      cluster: clusterArn.replace(/[^:]*$/, "awsbackup-restore-test-1"),
+      secret: secretArns.master,
+      knownContributor: "naoki-urasawa",
+      hours: 26,
+      ...payload,
+    });
+
+  it("tells what is wrong with a copy", async () => {
+    expect(await invoke({})).toEqual({ result: { problems: [] } });
+    expect(await invoke({ knownContributor: "nobody" })).toEqual({
+      result: { problems: ["The copy has no contributor nobody"] },
+    });
+  });
+
+  it("compares no cluster but one that was restored for a test", async () => {
+    expect(await invoke({ cluster: clusterArn })).toMatchObject({
+      error: { errorMessage: expect.stringContaining("Invalid payload: cluster") },
+    });
+  });
+});
