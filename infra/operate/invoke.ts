@@ -58,6 +58,7 @@ export interface Outcome {
 /** Invokes a function of the local service, or of a stage, with an event that it accepts. */
 export async function invoke({ name, payload, tokenSource, yes, ...where }: Invocation): Promise<Outcome> {
   const path = functionPathOf(name);
+  if (tokenSource !== undefined && isOperatorEndpoint(path)) throw new UsageError("--token-from is for endpoints");
   const given = await eventOf(path, payload);
   const event = tokenSource === undefined ? given : withToken(given, await tokenFrom(tokenSource));
   checkEvent(path, event);
@@ -127,7 +128,8 @@ function changesSomething(path: string): boolean {
 }
 
 async function expectAgreement({ name }: Target, event: unknown): Promise<void> {
-  const question = `${name} is protected. Invoke it with ${JSON.stringify(event)}?`;
+  // Headers have the token of a session.
+  const question = `${name} is protected. Invoke it with ${JSON.stringify({ ...Object(event), headers: undefined })}?`;
   if (await confirm(question)) return;
   throw new Error(`Nothing was invoked: ${name} changes something, and is protected. Agree by --yes`);
 }

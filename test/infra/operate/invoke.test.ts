@@ -144,6 +144,7 @@ describe("npm run invoke", () => {
     ["ops-nothing", {}, "There is no function ops-nothing. There are:\n  admin-contributors/add\n"],
     ["ops/tidy", { payload: "nowhere.json" }, "nowhere.json"],
     ["ops/tidy", { data: "nowhere" }, "There are no credentials in nowhere: is npm start running?"],
+    ["ops/tidy", { tokenSource: "TOKEN" }, "--token-from is for endpoints"],
     ["ops/tidy", { stage: "prod" }, "--url and --data are for the local service"],
     ["ops/tidy", { stage: "beta", url: undefined, data: undefined }, "There is no stage beta in infra/stages.ts"],
   ])("explains what is wrong: %s %j", async (name, given, reason) => {
