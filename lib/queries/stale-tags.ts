@@ -34,6 +34,17 @@ export interface Seen {
   readonly invalidatedBy: string;
 }
 
+/**
+ * Whether a row was there already. One of a transaction that this server has not begun yet came from another server, when
+ * the database was copied.
+ */
+const isIn = (snapshot: string) => sql`
+  (
+    pg_visible_in_snapshot(transaction, ${snapshot}::pg_snapshot)
+    or transaction >= pg_snapshot_xmax(pg_current_snapshot())
+  )
+`;
+
 /** After an invalidation of so many paths: marks what was seen as fresh, deletes what was seen as due, and counts. */
 export const settle = ({ snapshot, addedBy, invalidatedBy }: Seen, paths: number): Sql => sql`
   with
@@ -43,13 +54,13 @@ export const settle = ({ snapshot, addedBy, invalidatedBy }: Seen, paths: number
       where
         invalidated_at is null
         and added_at <= ${addedBy}::timestamptz
-        and pg_visible_in_snapshot(transaction, ${snapshot}::pg_snapshot)
+        and ${isIn(snapshot)}
     ),
     deleted as (
       delete from stale_tags
       where
         invalidated_at <= ${invalidatedBy}::timestamptz
-        and pg_visible_in_snapshot(transaction, ${snapshot}::pg_snapshot)
+        and ${isIn(snapshot)}
     )
   insert into invalidations (day, paths, last_at)
   values (cast(now() at time zone 'utc' as date), ${paths}::bigint, now())

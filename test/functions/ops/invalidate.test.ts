@@ -122,6 +122,17 @@ describe("ops-invalidate", () => {
     expect(await left()).toEqual(["contributor-7", "publishers", "series"].map((tag) => ({ tag, marked: false })));
   });
 
+  it("empties what was copied from another server, whose transactions have higher numbers", async () => {
+    await addInvalidated(9, "series");
+    await add("publisher-7");
+    await stack.sql`update stale_tags set transaction = '9000000000000000000'`;
+
+    await invalidate();
+
+    expect(items()).toEqual([["#publisher-7", "#series"]]);
+    expect(await left()).toEqual([{ tag: "publisher-7", marked: true }]);
+  });
+
   it("joins the second round of tags that a run left behind with the first one of new tags", async () => {
     await addInvalidated(9, "series");
     await add("publisher-7");
