@@ -104,7 +104,7 @@ revoke all on function
   forget_role_tally(),
   give_default_role(),
   identity_key(text),
-  is_being_published(bigint[]),
+  is_being_published(bigint),
   keep_alias_keys(),
   lock_name(text),
   long_alias_keys(bigint),

@@ -74,17 +74,18 @@ create function tag_contributors() returns trigger
     end
   $$;
 
--- Whether one of these, who are not public for this transaction, may be published by another one at the same time. Its
--- readers would see what this one writes now, so that needs tags. Here nobody waits: whoever publishes waits for the
--- locks that this takes, or that a foreign key has taken.
-create function is_being_published(ids bigint[]) returns boolean
+-- Whether a contributor who is not public for this transaction may be published by another one at the same time. Its
+-- readers would see what this one writes now, so that needs tags. Here nobody waits: whoever publishes waits for the lock
+-- that this takes, or that a foreign key has taken. A transaction that keeps its first snapshot cannot know.
+create function is_being_published(contributor bigint) returns boolean
   language plpgsql
   as $$
     begin
-      return (select count(*) from contributors where id = any(ids) and not public) > (
-        select count(*)
-        from (select from contributors where id = any(ids) and not public for no key update skip locked) as locked
-      );
+      if current_setting('transaction_isolation') <> 'read committed' then
+        return true;
+      end if;
+      perform from contributors where id = contributor and not public for no key update skip locked;
+      return not found;
     end
   $$;
 
@@ -127,23 +128,22 @@ create function tag_publishers() returns trigger
   $$;
 
 -- What belongs to contributors, and the same for publishers, who are always public. Plans are kept, so owners are looked
--- up by their ids, however many rows the first statement had. Owners that are gone were tagged when they went. A
--- transaction that keeps its first snapshot cannot know who is public by now.
+-- up by their ids, however many rows the first statement had. Owners that are gone were tagged when they went.
 do $do$
   declare
     kind text;
     is_public text;
-    look_for_publication text;
+    may_be_public text;
   begin
     foreach kind in array array['contributor', 'publisher'] loop
-      is_public = case kind when 'contributor' then 'public or is_unsure' else 'true' end;
-      -- A foreign key has looked after what was inserted.
-      look_for_publication = case kind
-        when 'contributor' then $$
-                if tg_op <> 'INSERT' and not is_unsure then
-                  is_unsure = is_being_published(array(select distinct contributor_id from removed));
-                end if;
-        $$
+      is_public = case kind when 'contributor' then 'public' else 'true' end;
+      -- The foreign key of what is inserted has taken a lock.
+      may_be_public = case kind
+        when 'contributor'
+        then 'public
+              or (tg_op <> ''INSERT'' or current_setting(''transaction_isolation'') <> ''read committed'')
+              and is_being_published(id)'
+        else 'true'
       end;
 
       -- The argument is the tag of lists that show what is changed, or search it.
@@ -156,22 +156,20 @@ do $do$
             set enable_seqscan = off
             as $$
               declare
-                is_unsure boolean = current_setting('transaction_isolation') <> 'read committed';
                 tags text[];
               begin
-                %3$s
                 if tg_op = 'INSERT' then
                   tags = array(
                     select '%1$s-' || owner
                     from (select distinct %1$s_id as owner from added) as element
-                    where (select %2$s from %1$ss where id = owner)
+                    where (select %3$s from %1$ss where id = owner)
                     limit 51
                   );
                 elsif tg_op = 'DELETE' then
                   tags = array(
                     select '%1$s-' || owner
                     from (select distinct %1$s_id as owner from removed) as element
-                    where (select %2$s from %1$ss where id = owner)
+                    where (select %3$s from %1$ss where id = owner)
                     limit 51
                   );
                 else
@@ -187,7 +185,7 @@ do $do$
                       group by owner, element
                       having count(*) = 1
                     ) as element
-                    where (select %2$s from %1$ss where id = owner)
+                    where (select %3$s from %1$ss where id = owner)
                     limit 51
                   );
                 end if;
@@ -198,7 +196,7 @@ do $do$
               end
             $$
         $create$,
-        kind, is_public, look_for_publication
+        kind, is_public, may_be_public
       );
 
       -- Both sides, if the one that shows the other is public. Fifty make 2,500 pairs.
@@ -211,12 +209,10 @@ do $do$
             set enable_seqscan = off
             as $$
               declare
-                is_unsure boolean = current_setting('transaction_isolation') <> 'read committed';
                 owners bigint[];
                 others bigint[];
                 tags text[];
               begin
-                %3$s
                 if tg_op = 'INSERT' then
                   select array_agg(%1$s_id), array_agg(relation_id) into owners, others from added;
                 elsif tg_op = 'DELETE' then
@@ -244,7 +240,7 @@ do $do$
                     (
                       select owner, other
                       from (select distinct owner, other from unnest(owners, others) as relation (owner, other)) as pair
-                      where (select %2$s from %1$ss where id = owner)
+                      where (select %3$s from %1$ss where id = owner)
                       limit 2501
                     ) as visible
                     cross join lateral (
@@ -260,7 +256,7 @@ do $do$
               end
             $$
         $create$,
-        kind, is_public, look_for_publication
+        kind, is_public, may_be_public
       );
 
       execute format(
@@ -272,14 +268,12 @@ do $do$
             set enable_seqscan = off
             as $$
               declare
-                is_unsure boolean = current_setting('transaction_isolation') <> 'read committed';
                 is_changed boolean;
               begin
-                %3$s
                 if tg_op = 'INSERT' then
-                  is_changed = exists (select from added where (select %2$s from %1$ss where id = %1$s_id));
+                  is_changed = exists (select from added where (select %3$s from %1$ss where id = %1$s_id));
                 elsif tg_op = 'DELETE' then
-                  is_changed = exists (select from removed where (select %2$s from %1$ss where id = %1$s_id));
+                  is_changed = exists (select from removed where (select %3$s from %1$ss where id = %1$s_id));
                 else
                   is_changed = exists (
                     select
@@ -293,7 +287,7 @@ do $do$
                       group by maker, series_id
                       having count(*) = 1
                     ) as changed
-                    where (select %2$s from %1$ss where id = maker)
+                    where (select %3$s from %1$ss where id = maker)
                   );
                 end if;
                 if is_changed then
@@ -303,7 +297,7 @@ do $do$
               end
             $$
         $create$,
-        kind, is_public, look_for_publication
+        kind, is_public, may_be_public
       );
     end loop;
   end
