@@ -17,7 +17,11 @@ export class ScheduledFunction extends Construct {
   readonly lambda: Lambda;
   readonly every: Duration;
 
-  constructor(scope: Construct, id: string, { every, payload, timeout = longTimeout, ...props }: ScheduledFunctionProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { every, payload, timeout = longTimeout, ...props }: ScheduledFunctionProps,
+  ) {
     super(scope, id);
     this.every = every;
     this.lambda = new ServiceFunction(this, "Function", { ...props, timeout }).lambda;
