@@ -107,7 +107,7 @@ function outlook({ from, to, applied }: Plan, stage: string, hasEdge: boolean): 
     ...(applied === to.migration
       ? []
       : [`Migrations stay: the database has ${applied}, and this release was made for ${to.migration}.`]),
-    ...(hasEdge ? ['The edge may have cached wrong answers: invalidate them (infra/README.md, "The edge").'] : []),
+    ...(hasEdge ? ['The edge may have cached wrong answers: invalidate them (infra/README.md, "Take-downs").'] : []),
   ];
 }
 

@@ -242,7 +242,7 @@ const stageSettings = z
       .optional(),
     /**
      * Whether the distributions have `edge.domain` and `imageDomain` as aliases. False while those of a lost region still
-     * have them: CloudFront gives an alias to one distribution only (infra/README.md, "When the region is lost").
+     * have them: CloudFront gives an alias to one distribution only (infra/README.md, "A lost region").
      */
     hasAliases: z.boolean().default(true),
     /**
