@@ -1,0 +1,176 @@
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, it } from "vitest";
+import { parseWords, UsageError } from "../../infra/command.ts";
+import { eventOf, functionPathOf } from "../../infra/event.ts";
+import { checkEvent, syntax as invokeSyntax } from "../../infra/operate/invoke.ts";
+import { stageNamed } from "../../infra/operate/stage.ts";
+import manifest from "../../package.json" with { type: "json" };
+import { type Recording, recordShell } from "../support/shell-recorder.ts";
+import { stacks, useSynthesis } from "./stacks/synthesis.ts";
+
+const root = join(import.meta.dirname, "../..");
+const readme = await readFile(join(root, "infra/README.md"), "utf8");
+
+/** The sections with commands: heading, and all commands as one script. */
+const sections = readme
+  .split(/^(?=##+ )/m)
+  .map((section) => [section.slice(0, section.indexOf("\n")), scriptOf(section)] as const)
+  .filter(([, script]) => script !== "");
+
+/** The indented blocks, those of a list's item by two or three columns more, and our commands between backticks. */
+function scriptOf(section: string): string {
+  const blocks = section.split(/\n{2,}/).filter((block) => /^ {4,}\S/.test(block));
+  const inline = [...section.matchAll(/`(npm [^`]+)`/g)].map(([, command = ""]) => command);
+  return [...blocks.map((block) => block.replace(/^ {4,7}(?=\S)/, "")), ...inline].join("\n");
+}
+
+/* What readers set by themselves: the output `Url` without its slash, and a session's token. */
+const variables = { URL: "https://api.example.com", TOKEN: "token" };
+
+const recordings = new Map<string, Recording>();
+
+beforeAll(async () => {
+  for (const [heading, script] of sections) recordings.set(heading, await recordShell(script, variables));
+});
+
+const commands = () => [...recordings.values()].flatMap((each) => each.commands);
+
+/** The words behind these, wherever a command has them. */
+const wordsAfter = (...begin: string[]): string[][] =>
+  commands()
+    .filter((words) => begin.every((word, at) => words[at] === word))
+    .map((words) => words.slice(begin.length));
+
+/** Calls of this project's commands: name, and the words behind it. */
+const ownCalls = () =>
+  wordsAfter("npm").flatMap(([first = "", ...rest]) => {
+    const [name = "", separator = "--", ...words] =
+      first === "run" ? rest.filter((each) => each !== "-s") : [first, ...rest];
+    expect(separator, name).toBe("--");
+    return ["ci", "test", "deploy"].includes(name) ? [] : [{ name, words }];
+  });
+
+const synthesis = useSynthesis();
+
+describe("The operators' README", () => {
+  it("has at most 700 lines", () => {
+    expect(readme.split("\n").length - 1).toBeLessThanOrEqual(700);
+  });
+
+  it.each(sections)("has commands for bash, with the variables that they need: %s", (heading) => {
+    expect(recordings.get(heading)?.complaint).toBe("");
+  });
+
+  it("calls programs that are prerequisites, or on every machine", () => {
+    const prerequisites = ["npm", "npx", "git", "aws", "jq"];
+    const everywhere = ["awk", "curl", "cut", "date", "head", "sleep", "sort", "zcat"];
+
+    expect(new Set(commands().map(([program]) => program))).toEqual(new Set([...prerequisites, ...everywhere]));
+  });
+
+  it("calls this project's commands with words that they understand, and stages that there are", async () => {
+    const problems = await Promise.all(ownCalls().map(problemOf));
+
+    expect(problems.flatMap((each) => each ?? [])).toEqual([]);
+    expect(problems.length).toBeGreaterThan(15);
+  });
+
+  it("invokes functions with what they accept", async () => {
+    const calls = ownCalls().filter(({ name, words }) => name === "invoke" && words.length > 0);
+    for (const { words } of calls) {
+      const [given = "", payload] = parseWords(invokeSyntax, words).positionals;
+      const path = functionPathOf(given);
+      checkEvent(path, await eventOf(path, payload));
+    }
+
+    expect(calls.length).toBeGreaterThan(8);
+  });
+
+  it("calls the CDK with commands and flags that it has, and with stacks of the settings", async () => {
+    const deployments = wordsAfter("npm", "run", "deploy", "--").map((words) => ["deploy", ...words]);
+    const calls = [...wordsAfter("npx", "cdk"), ...deployments];
+    const names = [...new Set(calls.map(([name = ""]) => name))].sort();
+    const flags = new Map(await Promise.all(names.map(flagsOfCdk)));
+    const known = [...stacks, "colophon-pipeline"];
+    const isStack = (word: string) => known.some((each) => each === word || each.startsWith(word.replace(/\*$/, "")));
+    const unknown = calls.flatMap(([name = "", ...words]) =>
+      words.filter((word, at) => {
+        if (word.startsWith("-")) return !flags.get(name)?.has(word);
+        return !flags.get(name)?.get(words[at - 1] ?? "") && !isStack(word);
+      }),
+    );
+
+    expect(unknown).toEqual([]);
+    expect(names).toEqual(["bootstrap", "deploy", "destroy", "diff"]);
+  });
+
+  it.skipIf(spawnSync("python3", ["--version"]).status !== 0)("calls AWS as its CLI permits", async () => {
+    const calls = wordsAfter("aws");
+    const problems = await problemsOfAws(calls);
+
+    expect(calls.flatMap((words, at) => (problems[at] ? [[words.join(" "), problems[at]]] : []))).toEqual([]);
+    expect(calls.length).toBeGreaterThan(30);
+  });
+
+  it("names parameters, log groups and outputs that the stacks have", () => {
+    const templates = stacks.map((each) => synthesis.template(each));
+    const named = (type: string, property: string) =>
+      templates.flatMap((each) => each.all(type).map(({ Properties }) => Properties[property]));
+    const known = new Set([
+      ...named("SSM::Parameter", "Name"),
+      ...named("Logs::LogGroup", "LogGroupName"),
+      ...templates.flatMap(({ Outputs = {} }) => Object.keys(Outputs)),
+    ]);
+    const used = [...readme.matchAll(/\/colophon\/[\w/-]+|aws-waf-logs-[\w-]+|(?<=OutputKey==')\w+(?=')/g)].flat();
+
+    expect(used.filter((each) => !known.has(each))).toEqual([]);
+    expect(used.length).toBeGreaterThan(10);
+  });
+});
+
+const scripts: Readonly<Record<string, string>> = manifest.scripts;
+
+/** What a command of this project does not understand. */
+async function problemOf({ name, words }: { name: string; words: string[] }): Promise<string | undefined> {
+  const [, file] = /^node (\S+)$/.exec(scripts[name] ?? "") ?? [];
+  if (file === undefined) return `There is no command ${name}`;
+  if (words.length === 0) return undefined;
+  const { syntax } = await import(join(root, file));
+  try {
+    const { values } = parseWords(syntax, words);
+    if (typeof values.stage === "string") stageNamed(values.stage);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UsageError) return `npm run ${name} -- ${words.join(" ")}: ${error.message}`;
+    throw error;
+  }
+}
+
+/** The flags of a command of the CDK, as it prints them, and whether a value follows; and that of `npm run deploy`. */
+async function flagsOfCdk(name: string): Promise<[string, Map<string, boolean>]> {
+  const { stdout } = await promisify(execFile)(join(root, "node_modules/.bin/cdk"), [name, "--help"], { cwd: root });
+  const flags = stdout.split(/\n +(?=-)/).flatMap((entry) => {
+    const hasValue = /\[(?:string|number|array)\]/.test(entry);
+    return (entry.match(/(?<=^|, +)--?[a-zA-Z][\w-]*/g) ?? []).map((flag) => [flag, hasValue] as const);
+  });
+  return [name, new Map([...flags, ["--urgent", false]])];
+}
+
+/** The AWS CLI that comes with the CDK (version 1) parses the commands, and sends nothing. */
+async function problemsOfAws(calls: readonly (readonly string[])[]): Promise<readonly (string | null)[]> {
+  const layer = join(root, "node_modules/@aws-cdk/asset-awscli-v1/lib/layer.zip");
+  const directory = await mkdtemp(join(tmpdir(), "colophon-aws-cli-"));
+  try {
+    await promisify(execFile)("python3", ["-m", "zipfile", "-e", layer, directory]);
+    const child = spawn("python3", [join(import.meta.dirname, "aws-cli.py")], { stdio: ["pipe", "pipe", "inherit"] });
+    child.stdin.end(JSON.stringify({ modules: join(directory, "awscli"), commands: calls }));
+    return JSON.parse(await text(child.stdout));
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}

@@ -1,0 +1,53 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Every program is missing, and this runs instead: it notes the words, takes the input, and prints a number. */
+const prelude = `
+set -u
+PATH=/nonexistent
+command_not_found_handle() {
+  printf '%s\\0' "$#" "$@" >>"$RECORD"
+  [[ -p /dev/stdin ]] && mapfile -t _
+  echo 1700000000000
+}
+`;
+
+export interface Recording {
+  /** The words of each program that was called, its name first. */
+  readonly commands: readonly (readonly string[])[];
+  /** What bash complained about: syntax, or a variable that nobody has set. */
+  readonly complaint: string;
+}
+
+/** Runs a script in bash, in which no program can do anything, and records what it calls. */
+export async function recordShell(script: string, variables: Readonly<Record<string, string>>): Promise<Recording> {
+  const directory = await mkdtemp(join(tmpdir(), "colophon-shell-"));
+  try {
+    const record = join(directory, "record");
+    const complaint = await new Promise<string>((resolve) => {
+      const child = execFile(
+        "bash",
+        ["--norc", "-c", `${prelude}\n${script}`],
+        { cwd: directory, env: { ...variables, RECORD: record } },
+        (error, _, stderr) => resolve(stderr.replace(/^.*Broken pipe\n/gm, "") || (error?.message ?? "")),
+      );
+      child.stdin?.end();
+    });
+    return { commands: commandsOf(await readFile(record, "utf8").catch(() => "")), complaint };
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+function commandsOf(record: string): string[][] {
+  const words = record.split("\0").slice(0, -1);
+  const commands: string[][] = [];
+  for (let at = 0; at < words.length; ) {
+    const end = at + 1 + Number(words[at]);
+    commands.push(words.slice(at + 1, end));
+    at = end;
+  }
+  return commands;
+}
