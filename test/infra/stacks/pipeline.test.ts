@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 import { type PipelineSettings, type Settings, settingsSchema } from "../../../infra/settings/schema.ts";
 import { PipelineStack } from "../../../infra/stacks/pipeline-stack.ts";
 import { settings } from "../../../infra/stages.ts";
-import { manifestOf, type Properties, stacks, synthesize, templateText, useSynthesis } from "./synthesis.ts";
+import { type Properties, stacks, templateText, useSynthesis } from "./synthesis.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const repository = "example/colophon";
@@ -126,21 +126,6 @@ describe("The pipeline", () => {
 
     expect(other.Outputs).toEqual(one.Outputs);
     expect(other.text).not.toContain(region);
-  });
-
-  it("deploys each stage with its database by their own qualifier", async () => {
-    const own = await synthesize(synthesis.functions, deployed);
-    const { artifacts } = await manifestOf(own);
-    await own.remove();
-    const rolesOf = (stack: string) => /cdk-(\w+)-deploy-role/.exec(artifacts[stack].properties.assumeRoleArn)?.[1];
-    const names = Object.keys(artifacts).filter((each) => artifacts[each].type === "aws:cloudformation:stack");
-
-    expect(names).toEqual(expect.arrayContaining([...stacks, "colophon-pipeline"]));
-    for (const name of names) {
-      const [, part = ""] = name.split("-");
-      expect([name, rolesOf(name)]).toEqual([name, /^(dev|prod)$/.test(part) ? `col${part}` : "hnb659fds"]);
-    }
-    expect(artifacts["colophon-pipeline"].environment).toBe(`aws://${id}/us-east-1`);
   });
 
   it.each([

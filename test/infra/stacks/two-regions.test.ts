@@ -6,6 +6,7 @@ import {
   type Properties,
   type Resource,
   type Synthesis,
+  stacks,
   synthesize,
   templateText,
   useSynthesis,
@@ -15,11 +16,18 @@ const here = useSynthesis();
 const lost = settings.account.region;
 const region = "eu-west-1";
 
-/** As the page has it under "When the region is lost": the region of the copies becomes that of the stage. */
+/**
+ * As the page has it under "When the region is lost": the region of the copies becomes that of the stage. There is a
+ * pipeline, too.
+ */
 const moved: Settings = {
   ...settings,
-  account: { ...settings.account, region },
-  databases: settings.databases.map((each) => (each.backupRegion ? { ...each, backupRegion: lost } : each)),
+  account: { ...settings.account, region, pipeline: { repository: "example/colophon" } },
+  databases: settings.databases.map((each) => ({
+    ...each,
+    qualifier: `col${each.name}`,
+    ...(each.backupRegion ? { backupRegion: lost } : {}),
+  })),
   stages: settings.stages.map((each) => ({
     ...each,
     hasAliases: false,
@@ -45,6 +53,7 @@ const globalNames: Readonly<Record<string, Names>> = {
   "AWS::CloudFront::OriginRequestPolicy": ({ OriginRequestPolicyConfig }) => [OriginRequestPolicyConfig.Name],
   "AWS::CloudFront::ResponseHeadersPolicy": ({ ResponseHeadersPolicyConfig }) => [ResponseHeadersPolicyConfig.Name],
   "AWS::CloudWatch::Dashboard": ({ DashboardName }) => [DashboardName],
+  "AWS::IAM::OIDCProvider": ({ Url }) => [Url],
   "AWS::IAM::Policy": () => [],
   "AWS::IAM::Role": ({ RoleName }) => [RoleName],
   "AWS::S3::Bucket": ({ BucketName }) => [BucketName],
@@ -107,5 +116,18 @@ describe("The same stages in another region", () => {
       expect(Properties.DistributionConfig).not.toHaveProperty("Aliases");
       expect(Properties.DistributionConfig.ViewerCertificate.AcmCertificateArn).toMatch(/^arn:aws:acm:us-east-1:/);
     }
+  });
+
+  it("are deployed by the qualifier of their database, and only the account's stacks by the CDK's own", async () => {
+    const { artifacts } = await manifestOf(there);
+    const roleOf = (stack: string) => /cdk-(\w+)-deploy-role/.exec(artifacts[stack].properties.assumeRoleArn)?.[1];
+    const names = Object.keys(artifacts).filter((each) => artifacts[each].type === "aws:cloudformation:stack");
+
+    expect(names).toHaveLength(stacks.length + 1);
+    for (const name of names) {
+      const [, part = ""] = name.split("-");
+      expect([name, roleOf(name)]).toEqual([name, /^(account|pipeline)$/.test(part) ? "hnb659fds" : `col${part}`]);
+    }
+    expect(artifacts["colophon-pipeline"].environment).toBe(`aws://${settings.account.id}/us-east-1`);
   });
 });
