@@ -155,7 +155,7 @@ async function urlsAbout({ contributor, publisher, others }: Target): Promise<st
   ];
 }
 
-describe.skipIf(!hasSharedCache)("What the edge keeps", () => {
+describe.skipIf(!hasSharedCache)("What the edge keeps", { timeout: 240_000 }, () => {
   it("is invalidated by every kind of change wherever it is shown", async () => {
     losesNudges = true;
     const wrong: string[] = [];
@@ -174,7 +174,7 @@ describe.skipIf(!hasSharedCache)("What the edge keeps", () => {
     if (!REPLAY_CHANGES) expect(unseen).toEqual([]);
   });
 
-  it("answers 99 of 100 reads of a day with 200 changes", { timeout: 240_000 }, async () => {
+  it("answers 99 of 100 reads of a day with 200 changes", async () => {
     const readsBetweenChanges = Math.round((readsPerSecond * 86_400) / 200);
     const readsBetweenRounds = readsPerSecond * 8;
 
@@ -221,7 +221,7 @@ describe.skipIf(!hasSharedCache)("What the edge keeps", () => {
     expect(share).toBeGreaterThanOrEqual(0.99);
   });
 
-  it("is never older than 5 s, at 38 reads a second, whatever breaks", { timeout: 240_000 }, async () => {
+  it("is never older than 5 s, at 38 reads a second, whatever breaks", async () => {
     isDelayed = true;
     const seconds = 50;
     const visits: Promise<void>[] = [];
