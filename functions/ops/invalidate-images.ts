@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { CloudFrontClient, CreateInvalidationCommand } from "@aws-sdk/client-cloudfront";
 import type { Context, SQSBatchResponse } from "aws-lambda";
 import * as z from "zod/mini";
+import { writeLog } from "../../lib/log.ts";
 import { payloadOf } from "../../lib/operators/payloads.ts";
 import { timeouts } from "../../lib/retry.ts";
 
@@ -25,7 +26,7 @@ export async function handler(batch: unknown, context?: Context): Promise<SQSBat
   if (DistributionId && paths.length > 0) {
     await invalidate(DistributionId, paths, digestOf(messages.map(({ messageId }) => messageId)));
     const requestId = context?.awsRequestId;
-    console.log(JSON.stringify({ level: "info", requestId, endpoint: "ops/invalidate-images", paths }));
+    writeLog("info", { requestId, endpoint: "ops-invalidate-images", paths });
   }
   const invalid = messages.filter(({ key }) => key === undefined);
   return { batchItemFailures: invalid.map(({ messageId }) => ({ itemIdentifier: messageId })) };

@@ -1,3 +1,4 @@
+import { writeLog } from "../../lib/log.ts";
 import { payloadOf } from "../../lib/operators/payloads.ts";
 import { smoke } from "../../lib/operators/smoke.ts";
 import { smokeEdge } from "../../lib/operators/smoke-edge.ts";
@@ -24,8 +25,7 @@ export async function handler(event: unknown): Promise<Summary> {
   const edge = edgeUrl ? await smokeEdge(edgeUrl) : undefined;
   const results = [...direct, ...(edge?.results ?? [])];
   const age = edge && { edgeAgeInSeconds: edge.ageInSeconds };
-  if (age)
-    console.log(JSON.stringify({ level: "info", time: new Date().toISOString(), endpoint: "ops-smoke", ...age }));
+  if (age) writeLog("info", { endpoint: "ops-smoke", ...age });
   const problems = results.flatMap(({ target, problem }) =>
     problem === undefined ? [] : [`GET ${target}: ${problem}`],
   );

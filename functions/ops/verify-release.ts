@@ -5,6 +5,7 @@ import {
 } from "@aws-sdk/client-codedeploy";
 import { LambdaClient } from "@aws-sdk/client-lambda";
 import { serializeError } from "../../lib/http/log.ts";
+import { type Level, writeLog } from "../../lib/log.ts";
 import { payloadOf } from "../../lib/operators/payloads.ts";
 import { tryVersion } from "../../lib/operators/try-version.ts";
 import { type VersionShift, versionShiftOf } from "../../lib/operators/version-shift.ts";
@@ -65,5 +66,4 @@ async function report(verdict: Verdict & { deploymentId: string; lifecycleEventH
 
 const describe = (error: unknown) => (error === undefined ? {} : { error: serializeError(error) });
 
-const log = (level: "info" | "warn" | "error", fields: object) =>
-  console.log(JSON.stringify({ level, time: new Date().toISOString(), endpoint: "ops-verify-release", ...fields }));
+const log = (level: Level, fields: object) => writeLog(level, { endpoint: "ops-verify-release", ...fields });

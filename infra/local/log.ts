@@ -13,7 +13,7 @@ interface LoggedError {
 }
 
 /** Fields that say nothing to those who have just sent the request. */
-const hidden = new Set(["level", "time", "requestId", "callerId", "cold", "streamed"]);
+const hidden = new Set(["level", "time", "requestId", "invocationId", "callerId", "cold", "streamed"]);
 const messageLengthMax = 160;
 
 interface ReadableOptions {

@@ -7,14 +7,16 @@ export interface LogLine extends FilteredLogEvent {
   readonly isAccess: boolean;
 }
 
-/** Node's runtime writes time, id of the invocation and level before what a function logs. */
+/** Node's runtime writes time, id of the invocation and level before what it logs itself, as for an uncaught error. */
 const logged = /^\S+Z\t(?<invocation>[\w-]+)\t[A-Z]+\t(?<text>.*)$/s;
-/** Lambda's own lines have the id of the invocation, too. */
-const ofLambda = /\bRequestId: (?<invocation>[\w-]+)/;
+/** The lines of functions (lib/http/log.ts) and Lambda's own have the id of the invocation, too. */
+const identified = /"invocationId":"(?<invocation>[\w-]+)"|\bRequestId: (?<platform>[\w-]+)/;
 
 /** The id of the invocation that a line of a function is about. */
-export const invocationOf = ({ message = "" }: LogLine): string | undefined =>
-  logged.exec(message)?.groups?.invocation ?? ofLambda.exec(message)?.groups?.invocation;
+export function invocationOf({ message = "" }: LogLine): string | undefined {
+  const ids = logged.exec(message)?.groups ?? identified.exec(message)?.groups;
+  return ids?.invocation ?? ids?.platform;
+}
 
 /** A line as people can read it; undefined if it says nothing. */
 export function readableLine(line: LogLine, options: { readonly requestIds: boolean }): string | undefined {

@@ -1,10 +1,10 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { type Declaration, functionName } from "../contract/declare.ts";
+import { type Level, writeLog } from "../log.ts";
 import type { Exchange, Middleware } from "./response.ts";
 
 let isColdStart = true;
 
-type Level = "info" | "warn" | "error";
 type Fields = Readonly<Record<string, unknown>>;
 
 /** When each request came, and the fields of every line about it. Handlers know a request only by its event. */
@@ -16,11 +16,10 @@ export function rememberCaller(event: APIGatewayProxyEvent, caller: number | nul
   if (caller && request) request.common = { ...request.common, callerId: caller };
 }
 
-/** Writes one line of JSON about a request, for CloudWatch Logs. */
+/** Logs a line about a request. */
 export function log(event: APIGatewayProxyEvent, level: Level, fields: Fields): void {
   const { requestId } = event.requestContext;
-  const common = requests.get(event)?.common;
-  console.log(JSON.stringify({ level, time: new Date().toISOString(), requestId, ...common, ...fields }));
+  writeLog(level, { requestId, ...requests.get(event)?.common, ...fields });
 }
 
 /** The fields of an error that may be logged: never the request, which holds the token. */
@@ -50,8 +49,10 @@ export function logRequests(declaration: Declaration): Middleware {
     isColdStart = false;
   };
   return {
-    before: ({ event }) => {
-      requests.set(event, { startedAt: performance.now(), common: { endpoint } });
+    before: ({ event, context }) => {
+      // Lambda's own lines have this id.
+      const common = { endpoint, invocationId: context.awsRequestId };
+      requests.set(event, { startedAt: performance.now(), common });
     },
     after: logResponse,
     onError: logResponse,

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Context } from "aws-lambda";
 import type { OperatorChangeName } from "../changes/all.ts";
 import { changeAsOperator } from "../data-api/change.ts";
+import { writeLog } from "../log.ts";
 import { deadlineOf, type Patience } from "../retry.ts";
 import { type OperatorEndpoint, type OperatorPayload, payloadOf } from "./payloads.ts";
 
@@ -16,7 +17,7 @@ export interface OperatorContext {
     input?: object,
     digest?: string,
   ) => Promise<{ readonly status: number; readonly answer: unknown }>;
-  /** Writes one line of JSON for CloudWatch Logs. */
+  /** Logs a line about the invocation. */
   readonly log: (fields: Readonly<Record<string, unknown>>, level?: "info" | "warn") => void;
   /** Until then the function should be done, before Lambda ends it. */
   readonly deadline: number;
@@ -53,8 +54,7 @@ export function operatorFunction<Endpoint extends OperatorEndpoint, Result>(
       return { status, answer: JSON.parse(body ?? "null") };
     };
     const common = { endpoint: name, requestId: context?.awsRequestId };
-    const log: OperatorContext["log"] = (fields, level = "info") =>
-      console.log(JSON.stringify({ level, time: new Date().toISOString(), ...common, ...fields }));
+    const log: OperatorContext["log"] = (fields, level = "info") => writeLog(level, { ...common, ...fields });
     const deadline = context ? deadlineOf(context, patience) : Number.POSITIVE_INFINITY;
     return await handle(input, { change, log, deadline, context });
   };

@@ -144,6 +144,10 @@ function sendChunk(chunk: Buffer): void {
 }
 
 for (const level of logLevels) console[level] = (...values) => send("log", { level, text: format(...values) });
+process.stdout.write = (text) => {
+  send("log", { level: "log", text: `${text}`.replace(/\n$/, "") });
+  return true;
+};
 // As NODE_OPTIONS does on AWS: stack traces have the line numbers of the TypeScript files.
 process.setSourceMapsEnabled(true);
 provideAwsLambda();

@@ -9,7 +9,7 @@ interface SavedQuery {
 export const savedQueries: readonly SavedQuery[] = [
   {
     name: "one-request",
-    text: "fields @timestamp, @message\n| filter requestId = 'PASTE-THE-REQUEST-ID' or @requestId = 'PASTE-THE-REQUEST-ID'\n| sort @timestamp",
+    text: "fields @timestamp, @message\n| filter requestId = 'PASTE-THE-REQUEST-ID' or invocationId = 'PASTE-THE-REQUEST-ID' or @requestId = 'PASTE-THE-REQUEST-ID'\n| sort @timestamp",
     of: "both",
   },
   {

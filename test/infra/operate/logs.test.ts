@@ -47,8 +47,8 @@ const addAccess = (ago: number, fields: object) => {
 };
 const stream = (name: string) => `${today}/colophon-prod-${name}[7]0123456789abcdef`;
 const addLogged = (ago: number, name: string, fields: object, invokedAs = invocation) => {
-  const text = JSON.stringify({ level: "info", time: "2026-11-23T10:00:00.000Z", endpoint: name, ...fields });
-  add(functions, ago, `2026-11-23T10:00:00.000Z\t${invokedAs}\tINFO\t${text}\n`, stream(name));
+  const common = { level: "info", time: "2026-11-23T10:00:00.000Z", endpoint: name, invocationId: invokedAs };
+  add(functions, ago, `${JSON.stringify({ ...common, ...fields })}\n`, stream(name));
 };
 
 beforeEach(() => {
