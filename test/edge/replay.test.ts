@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
+import { matchesGlob } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { publicReads } from "../../infra/api/public-reads.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
 import { numbers, pick, urlsOf, zipf } from "./replay/catalogue.ts";
 import { type Change, changes, readChanges, type Target } from "./replay/changes.ts";
 import { type Answer, type Site, startSite, withoutRandom } from "./replay/site.ts";
@@ -93,7 +96,7 @@ beforeEach(async () => {
   await site.crash();
   await site.quiet();
   await site.sql`delete from stale_tags`;
-  const urls = REPLAY_URLS ? readFileSync(REPLAY_URLS, "utf8").trim().split("\n") : await urlsOf(site.sql, next);
+  const urls = REPLAY_URLS ? readUrls(readFileSync(REPLAY_URLS, "utf8")) : await urlsOf(site.sql, next);
   nextUrl = zipf(urls, next);
 });
 
@@ -101,6 +104,18 @@ afterAll(async () => {
   clearInterval(clock);
   await site?.close();
 });
+
+/** As the edge asks the origin for them, by which the witness knows them: with the declared parameters alone. */
+const readUrls = (text: string): string[] =>
+  text
+    .trim()
+    .split("\n")
+    .map((url) => {
+      const [path = "", query = ""] = url.split("?");
+      const { parameters = [] } = publicReads(endpoints).find(({ pattern }) => matchesGlob(path, pattern)) ?? {};
+      const declared = query.split("&").filter((each) => parameters.includes(each.replace(/=.*/, "")));
+      return declared.length > 0 ? `${path}?${declared.join("&")}` : path;
+    });
 
 const target = async (): Promise<Target> => await pick(site.sql, next, ++changeNumber);
 
