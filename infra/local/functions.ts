@@ -16,17 +16,22 @@ const imaging = named(({ needsFileService, method }) => needsFileService && meth
 export interface Timeouts {
   /** Of functions that answer API Gateway in one piece. */
   readonly bufferedInMilliseconds: number;
+  /** Of those that show everybody one record. */
+  readonly publicRecordInMilliseconds: number;
   /** Of functions that stream, and of those that operators and deployments invoke. */
   readonly longInMilliseconds: number;
 }
 
 /** As in infra/stacks/shared/service-function.ts. */
-const timeouts: Timeouts = { bufferedInMilliseconds: 29_000, longInMilliseconds: 900_000 };
-const publicRecordInMilliseconds = 8_000;
+const timeouts: Timeouts = {
+  bufferedInMilliseconds: 29_000,
+  publicRecordInMilliseconds: 8_000,
+  longInMilliseconds: 900_000,
+};
 
 /** The settings of a function, as a deployed stage has them. */
 export function settingsOf(name: string, given: Partial<Timeouts> = {}): FunctionSettings {
-  const { bufferedInMilliseconds, longInMilliseconds } = { ...timeouts, ...given };
+  const { bufferedInMilliseconds, publicRecordInMilliseconds, longInMilliseconds } = { ...timeouts, ...given };
   const isLong = streaming.has(name) || !all.has(name);
   const answeringInMilliseconds = publicRecords.has(name)
     ? Math.min(publicRecordInMilliseconds, bufferedInMilliseconds)
