@@ -1,17 +1,23 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { clusterArn } from "../../../infra/aws-local/secrets-manager/arns.ts";
 import { defaultName as owner } from "../../../infra/local/database.ts";
 import { secretArns } from "../../../infra/local/secrets.ts";
-import { problemsOf } from "../../../lib/operators/check-copy.ts";
+import type { problemsOf as ProblemsOf } from "../../../lib/operators/check-copy.ts";
 import { identifier, openDatabase, type Sql } from "../../support/database.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack({ from: "demo" });
 const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
 const restored: string[] = [];
+let problemsOf: typeof ProblemsOf;
 
-beforeAll(() => addChanges(stack.sql));
+beforeAll(async () => {
+  await addChanges(stack.sql);
+  // Of another file's import the client would call that file's Data API.
+  vi.resetModules();
+  ({ problemsOf } = await import("../../../lib/operators/check-copy.ts"));
+});
 
 afterAll(async () => {
   for (const each of restored) await admin`drop database ${identifier(each)} with (force)`;
