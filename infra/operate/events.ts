@@ -5,7 +5,7 @@ import { eventOf, functionPaths } from "../event.ts";
 import { confirm } from "../local/confirm.ts";
 import { settings } from "../stages.ts";
 import { allFunctions } from "./released-functions.ts";
-import { deployedFunction, stageNamed } from "./stage.ts";
+import { deployedFunction, expectDeployed, stageNamed } from "./stage.ts";
 import { publishEvent } from "./test-events.ts";
 
 const usage =
@@ -39,17 +39,13 @@ export async function publishEvents({ stage: name, isDryRun, yes, print }: Publi
 
 /** @throws if the stage is not deployed, or the credentials are those of another account */
 async function deployedFunctions(stage: string, lambda: LambdaClient) {
-  const { id, region } = settings.account;
   const arns = new Map((await allFunctions(lambda)).map((each) => [each.FunctionName, each.FunctionArn]));
   const found = functionPaths.flatMap((path) => {
     const functionName = deployedFunction(stageNamed(stage), path).name;
     const arn = arns.get(functionName);
-    return arn === undefined ? [] : [{ functionName, path, account: arn.split(":")[4] }];
+    return arn === undefined ? [] : [{ functionName, path, arn }];
   });
-  const [first] = found;
-  if (!first) throw new Error(`There are no functions of stage ${stage} in ${region}`);
-  if (first.account !== id)
-    throw new Error(`These credentials are for account ${first.account}, and the settings for ${id}`);
+  expectDeployed(stage, found[0]?.arn);
   return found;
 }
 

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import * as z from "zod/mini";
-import { endpointPath, methodsOf, routesOf } from "../../lib/contract/declare.ts";
-import { endpoints } from "../../lib/contract/endpoints.ts";
+import { methodsOf, routesOf } from "../../lib/contract/declare.ts";
+import { endpointAt } from "../../lib/contract/endpoints.ts";
 import { lambdaResponse } from "../../lib/operators/lambda-response.ts";
 import { isOperatorEndpoint, payloadOf } from "../../lib/operators/payloads.ts";
 import { runCommand, UsageError } from "../command.ts";
@@ -106,7 +106,7 @@ async function stageTarget(path: string, stage: string): Promise<Target> {
 /** @throws if the function would not accept the event */
 export function checkEvent(path: string, event: unknown): void {
   if (isOperatorEndpoint(path)) return void payloadOf(path, event);
-  const declaration = endpoints.find((each) => endpointPath(each) === path);
+  const declaration = endpointAt(path);
   const parsed = z.safeParse(eventSchema, event);
   const fits =
     declaration &&
@@ -123,7 +123,7 @@ const readingOperators = new Set(["ops/check-copy", "ops/list-changes", "ops/smo
 
 function changesSomething(path: string): boolean {
   if (isOperatorEndpoint(path)) return !readingOperators.has(path);
-  const declaration = endpoints.find((each) => endpointPath(each) === path);
+  const declaration = endpointAt(path);
   return declaration?.method !== "GET" || declaration.takesEditLock === true;
 }
 

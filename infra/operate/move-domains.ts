@@ -8,7 +8,7 @@ import { messageOf, runCommand, UsageError } from "../command.ts";
 import type { StageSettings } from "../settings/schema.ts";
 import { settings } from "../stages.ts";
 import { commentOf } from "./distribution-comment.ts";
-import { stageNamed } from "./stage.ts";
+import { expectOwnAccount, stageNamed } from "./stage.ts";
 
 const usage =
   "npm run move-domains -- --stage NAME [--dry-run]\n" +
@@ -66,11 +66,8 @@ async function distributionsIn(client: CloudFrontClient): Promise<readonly Distr
   for await (const { DistributionList } of paginateListDistributions({ client }, {})) {
     all.push(...(DistributionList?.Items ?? []));
   }
-  const { id } = settings.account;
-  const account = all[0]?.ARN?.split(":")[4];
-  if (account !== undefined && account !== id) {
-    throw new Error(`These credentials are for account ${account}, and the settings for ${id}`);
-  }
+  const arn = all[0]?.ARN;
+  if (arn) expectOwnAccount(arn);
   return all;
 }
 

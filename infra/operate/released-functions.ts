@@ -4,9 +4,10 @@ import {
   GetAliasCommand,
   type LambdaClient,
   paginateListFunctions,
-  paginateListVersionsByFunction,
   ResourceNotFoundException,
 } from "@aws-sdk/client-lambda";
+import { publishedVersions } from "../../lib/operators/versions.ts";
+import { expectDeployed } from "./stage.ts";
 
 export interface ReleasedVersion {
   readonly number: number;
@@ -40,30 +41,23 @@ export async function allFunctions(client: LambdaClient): Promise<FunctionConfig
   return functions;
 }
 
-/** All functions of a stage that have an alias, with the account that they are in. */
-export async function releasedFunctions(
-  client: LambdaClient,
-  stage: string,
-): Promise<{ readonly found: number; readonly account: string | undefined; readonly released: ReleasedFunction[] }> {
+/**
+ * All functions of a stage that have an alias.
+ * @throws if the stage is not deployed, or the credentials are those of another account
+ */
+export async function releasedFunctions(client: LambdaClient, stage: string): Promise<ReleasedFunction[]> {
   const own = (await allFunctions(client)).filter(({ FunctionName }) => FunctionName?.startsWith(`colophon-${stage}-`));
+  expectDeployed(stage, own[0]?.FunctionArn);
   const released = await Promise.all(own.map(({ FunctionName = "" }) => releasedFunction(client, FunctionName)));
-  return {
-    found: own.length,
-    account: own[0]?.FunctionArn?.split(":")[4],
-    released: released.filter((each) => each !== undefined),
-  };
+  return released.filter((each) => each !== undefined);
 }
 
 async function releasedFunction(client: LambdaClient, name: string): Promise<ReleasedFunction | undefined> {
   const alias = await aliasOf(client, name);
   if (!alias) return undefined;
-  const versions: ReleasedVersion[] = [];
-  for await (const { Versions = [] } of paginateListVersionsByFunction({ client }, { FunctionName: name })) {
-    versions.push(...Versions.filter(({ Version }) => Version !== "$LATEST").map(versionOf));
-  }
   return {
     name,
-    versions: versions.sort((one, other) => one.number - other.number),
+    versions: (await publishedVersions(client, name)).map(versionOf),
     live: Number(alias.FunctionVersion),
     shares: alias.RoutingConfig?.AdditionalVersionWeights ?? {},
   };

@@ -3,7 +3,7 @@ import * as adminPermissions from "./admin-permissions.ts";
 import * as adminRoles from "./admin-roles.ts";
 import * as adminUsers from "./admin-users.ts";
 import * as contributors from "./contributors.ts";
-import type { Declaration } from "./declare.ts";
+import { type Declaration, endpointPath } from "./declare.ts";
 import * as extensions from "./extensions.ts";
 import * as publishers from "./publishers.ts";
 
@@ -20,3 +20,7 @@ export const resources: Readonly<Record<string, Readonly<Record<string, Declarat
 
 /** Every endpoint. Routes, functions, documents and checks iterate over this list. */
 export const endpoints: readonly Declaration[] = Object.values(resources).flatMap((each) => Object.values(each));
+
+/** The endpoint with this path in `functions/`: `admin-roles/edit`. */
+export const endpointAt = (path: string): Declaration | undefined =>
+  endpoints.find((each) => endpointPath(each) === path);

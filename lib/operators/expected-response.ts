@@ -9,6 +9,19 @@ export function expectedStatuses(declaration: Declaration, hasSession: boolean):
   return 404 in declaration.errors ? [200, 404] : [200];
 }
 
+/**
+ * For how many milliseconds to wait before a request is sent again: a 503 with `Retry-After` is not final. Undefined if
+ * the response is, or the deadline comes first.
+ */
+export function pauseBeforeRetry(
+  status: number,
+  retryAfter: string | null | undefined,
+  deadline: number,
+): number | undefined {
+  const pause = 1_000 * Number(retryAfter ?? 0);
+  return status === 503 && pause > 0 && performance.now() + pause < deadline ? pause : undefined;
+}
+
 const shownMax = 200;
 
 /** What is wrong with a response, if anything. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { endpointPath, isPublic } from "../contract/declare.ts";
-import { endpoints } from "../contract/endpoints.ts";
-import { expectedStatuses, problemOf } from "./expected-response.ts";
+import { isPublic } from "../contract/declare.ts";
+import { endpointAt } from "../contract/endpoints.ts";
+import { expectedStatuses, pauseBeforeRetry, problemOf } from "./expected-response.ts";
 
 /** A GET that a smoke test sends. */
 export interface SmokeRequest {
@@ -38,7 +38,7 @@ export async function smoke(url: string, requests: readonly SmokeRequest[], toke
 }
 
 async function check(url: string, request: SmokeRequest, token: string | undefined): Promise<SmokeResult> {
-  const declaration = endpoints.find((each) => endpointPath(each) === request.endpoint);
+  const declaration = endpointAt(request.endpoint);
   if (declaration?.method !== "GET") throw new TypeError(`There is no GET ${request.endpoint}`);
   const cookie = !isPublic(declaration) && token !== undefined ? { Cookie: `refreshToken=${token}` } : undefined;
   const expected = request.mustExist ? [200] : expectedStatuses(declaration, cookie !== undefined);
@@ -73,9 +73,8 @@ async function get(url: string, headers: Readonly<Record<string, string>>): Prom
       const signal = AbortSignal.timeout(attemptTimeoutInMilliseconds);
       const response = await fetch(url, { headers, redirect: "manual", signal });
       const text = await response.text();
-      const pause = 1_000 * Number(response.headers.get("Retry-After"));
-      const shouldRetry = response.status === 503 && pause > 0 && performance.now() + pause < deadline;
-      if (!shouldRetry) {
+      const pause = pauseBeforeRetry(response.status, response.headers.get("Retry-After"), deadline);
+      if (pause === undefined) {
         return { status: response.status, text, milliseconds: elapsed(), headers: response.headers };
       }
       await sleep(pause);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
 import { type Declaration, endpointPath, functionName, isPublic } from "../contract/declare.ts";
 import { endpoints } from "../contract/endpoints.ts";
-import { expectedStatuses, problemOf } from "./expected-response.ts";
+import { expectedStatuses, pauseBeforeRetry, problemOf } from "./expected-response.ts";
 import { type LambdaResponse, lambdaResponse } from "./lambda-response.ts";
 
 /** `colophon-prod-` */
@@ -23,15 +23,13 @@ export async function tryVersion(lambda: LambdaClient, name: string, version: nu
   const deadline = performance.now() + timeoutInMilliseconds;
   for (;;) {
     const response = await invoke(lambda, name, `${version}`, event, deadline);
-    const pause = 1_000 * Number(response.headers["Retry-After"]);
-    const shouldRetry = response.status === 503 && pause > 0 && performance.now() + pause < deadline;
-    if (shouldRetry) {
-      await sleep(pause);
-      continue;
+    const pause = pauseBeforeRetry(response.status, response.headers["Retry-After"], deadline);
+    if (pause === undefined) {
+      const problem = problemOf(declaration, response, expectedStatuses(declaration, false));
+      if (problem !== undefined) throw new Error(problem);
+      return;
     }
-    const problem = problemOf(declaration, response, expectedStatuses(declaration, false));
-    if (problem !== undefined) throw new Error(problem);
-    return;
+    await sleep(pause);
   }
 }
 

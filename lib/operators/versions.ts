@@ -1,6 +1,7 @@
 import {
   type AliasConfiguration,
   DeleteFunctionCommand,
+  type FunctionConfiguration,
   type LambdaClient,
   paginateListAliases,
   paginateListVersionsByFunction,
@@ -12,7 +13,7 @@ export const versionsKept = 6;
 
 /** Deletes a function's versions but the newest, those of its aliases, and those between which its traffic moves. */
 export async function pruneVersions(lambda: LambdaClient, { functionName, current, target }: VersionShift) {
-  const versions = await versionsOf(lambda, functionName);
+  const versions = (await publishedVersions(lambda, functionName)).map(numberOf);
   const needed = new Set([...versions.slice(-versionsKept), current, target, ...(await inUse(lambda, functionName))]);
   for (const version of versions.filter((each) => !needed.has(each))) {
     // Lambda itself refuses to delete the version of an alias.
@@ -20,15 +21,16 @@ export async function pruneVersions(lambda: LambdaClient, { functionName, curren
   }
 }
 
-/** The numbers of a function's published versions, oldest first. */
-async function versionsOf(client: LambdaClient, FunctionName: string): Promise<number[]> {
-  const versions: number[] = [];
+/** A function's published versions, oldest first. */
+export async function publishedVersions(client: LambdaClient, FunctionName: string): Promise<FunctionConfiguration[]> {
+  const versions: FunctionConfiguration[] = [];
   for await (const { Versions = [] } of paginateListVersionsByFunction({ client }, { FunctionName })) {
-    versions.push(...Versions.map(({ Version }) => Number(Version)));
+    versions.push(...Versions.filter(({ Version }) => Version !== "$LATEST"));
   }
-  // One of them is $LATEST.
-  return versions.filter((each) => !Number.isNaN(each)).sort((one, other) => one - other);
+  return versions.sort((one, other) => numberOf(one) - numberOf(other));
 }
+
+const numberOf = ({ Version }: FunctionConfiguration): number => Number(Version);
 
 async function inUse(client: LambdaClient, FunctionName: string): Promise<number[]> {
   const aliases: AliasConfiguration[] = [];

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { createServer, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { listenToClients } from "../../infra/aws-local/http/listen.ts";
 import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor } from "../support/catalogue.ts";
@@ -15,26 +15,24 @@ let cloudFront: CloudFront;
 let stack: UploadStack;
 let administrator: Person;
 /** Stands in for Lambda; what it was asked, and how it answers. */
-let server: Server;
+let standIn: Awaited<ReturnType<typeof listenToClients>>;
 let invocations: string[];
 let answer: (response: ServerResponse) => unknown;
 /** Where functions look for Lambda. */
 let lambdaUrl: string;
-let standInUrl: string;
 let warnings: Record<string, unknown>[];
 
 const accept = (response: ServerResponse) => response.writeHead(202).end();
 
 beforeAll(async () => {
   cloudFront = await startCloudFront();
-  server = createServer(async (request, response) => {
+  const server = createServer(async (request, response) => {
     const body = await text(request);
     if (request.method === "HEAD") return response.writeHead(403).end();
     invocations.push(`${request.method} ${request.url} ${request.headers["x-amz-invocation-type"]} ${body}`);
     answer(response);
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  standInUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  standIn = await listenToClients(server);
   stack = await startUploads({
     variables: () => ({
       INVALIDATE_FUNCTION: "ops-invalidate",
@@ -47,7 +45,7 @@ beforeAll(async () => {
 });
 
 beforeEach(() => {
-  lambdaUrl = standInUrl;
+  lambdaUrl = standIn.url;
   invocations = [];
   answer = accept;
   warnings = [];
@@ -61,9 +59,8 @@ afterEach(() => vi.restoreAllMocks());
 
 afterAll(async () => {
   await stack?.close();
-  server?.closeAllConnections();
-  server?.close();
-  cloudFront?.close();
+  await standIn?.close();
+  await cloudFront?.close();
 });
 
 const nudge = "POST /2015-03-31/functions/ops-invalidate/invocations Event {}";

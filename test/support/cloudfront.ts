@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { listenToClients } from "../../infra/aws-local/http/listen.ts";
 
 /** A request to invalidate, as CloudFront got it. */
 export interface InvalidationRequest {
@@ -26,7 +26,7 @@ export interface CloudFront {
   readonly requests: InvalidationRequest[];
   /** How requests fail from now on; undefined if they do not. */
   failure: Failure | undefined;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** At most 50 tags an object, each of 1 to 256 visible ASCII characters without commas; paths begin with a slash. */
@@ -76,15 +76,10 @@ export async function startCloudFront(
         : `<Invalidation><Id>I2J0I21PCUYOIK</Id><Status>InProgress</Status>${body.replace(/^<\?.*?\?>/, "")}</Invalidation>`,
     );
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const cloudFront: CloudFront = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listenToClients(server)),
     requests: [],
     failure: undefined,
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
   };
   return cloudFront;
 }

@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import type { FilteredLogEvent, FilterLogEventsRequest } from "@aws-sdk/client-cloudwatch-logs";
+import type { Api } from "./aws-apis.ts";
 
 /** The part of CloudWatch Logs that searches, as an HTTP handler for the real SDK. */
 export interface CloudWatchLogs {
@@ -8,8 +8,7 @@ export interface CloudWatchLogs {
   readonly events: Map<string, FilteredLogEvent[]>;
   /** All searches, oldest first. */
   readonly requests: FilterLogEventsRequest[];
-  /** Returns whether it has answered. */
-  answer(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
+  readonly answer: Api;
 }
 
 /** Pages may be empty although others follow (CloudWatch Logs API Reference, "FilterLogEvents"). */

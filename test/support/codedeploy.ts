@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
+import type { Api } from "./aws-apis.ts";
 
 export interface FakeDeployment {
   readonly applicationName: string;
@@ -14,8 +14,7 @@ export interface CodeDeploy {
   readonly deployments: Map<string, FakeDeployment>;
   /** What hooks have reported, and which deployments were stopped: `Succeeded d-1`, `Stopped d-2`. */
   readonly reports: string[];
-  /** Returns whether it has answered. */
-  answer(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
+  readonly answer: Api;
 }
 
 /** What CloudFormation tells CodeDeploy of a function. */

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import * as z from "zod/mini";
-import { type Declaration, endpointPath, isCacheable, isPublic, queryOf } from "../../lib/contract/declare.ts";
-import { endpoints } from "../../lib/contract/endpoints.ts";
+import { type Declaration, isCacheable, isPublic, queryOf } from "../../lib/contract/declare.ts";
+import { endpointAt } from "../../lib/contract/endpoints.ts";
 import { commonErrors, invalidParameter, nothingChanged } from "../../lib/contract/errors.ts";
 import { headersOf, isRepeatable, isVersioned } from "../../lib/contract/headers.ts";
 import { pageLimitMax } from "../../lib/contract/parameters.ts";
@@ -9,7 +9,7 @@ import { responseSchema } from "../../lib/contract/response-schema.ts";
 
 /** The declaration of an endpoint by its path in `functions/`: `admin-roles/edit`. */
 export function declarationOf(name: string): Declaration {
-  const declaration = endpoints.find((each) => endpointPath(each) === name);
+  const declaration = endpointAt(name);
   if (!declaration) throw new Error(`There is no endpoint ${name}`);
   return declaration;
 }

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listenToClients } from "../../infra/aws-local/http/listen.ts";
 
 export interface FakeDistribution {
   readonly id: string;
@@ -17,7 +17,7 @@ export interface Distributions {
   readonly records: Map<string, string>;
   /** The aliases that moved: `api.example.com to E2`. */
   readonly moves: string[];
-  close(): void;
+  close(): Promise<void>;
 }
 
 export const addressOf = (id: string) => `${id.toLowerCase()}.cloudfront.net`;
@@ -61,17 +61,12 @@ export async function startDistributions(): Promise<Distributions> {
     );
   };
 
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const state: Distributions = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listenToClients(server)),
     account: { id: "" },
     all: [],
     records: new Map(),
     moves: [],
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
   };
   return state;
 }

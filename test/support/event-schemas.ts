@@ -1,5 +1,6 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
+import { type Api, type Reply, refusal, send } from "./aws-apis.ts";
 
 /** EventBridge's schema registries, as an HTTP handler for the real SDK. */
 export interface EventSchemas {
@@ -7,8 +8,7 @@ export interface EventSchemas {
   readonly schemas: Map<string, Map<number, string>>;
   /** What was changed, oldest first: `create-registry`, `create _colophon-dev-session-schema`. */
   readonly changes: string[];
-  /** Returns whether it has answered. */
-  answer(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
+  readonly answer: Api;
 }
 
 /** EventBridge Schema Registry API Reference. A schema needs a registry, and has at most five versions here. */
@@ -27,7 +27,7 @@ export function makeEventSchemas(): EventSchemas {
       /^\/v1\/registries\/name\/([\w.-]+)(?:\/schemas\/name\/([\w.-]+)(.*))?$/.exec(pathname) ?? [];
     if (registry === "") return undefined;
     if (schema === undefined) {
-      if (method !== "POST" || registries.has(registry)) return error(409, "ConflictException");
+      if (method !== "POST" || registries.has(registry)) return refusal(409, "ConflictException");
       registries.add(registry);
       changes.push("create-registry");
       return { status: 201, body: { RegistryName: registry } };
@@ -36,13 +36,13 @@ export function makeEventSchemas(): EventSchemas {
     const versions = schemas.get(id);
     const content = JSON.stringify(JSON.parse(body.Content ?? "null"));
     if (method === "POST") {
-      if (!registries.has(registry)) return error(404, "NotFoundException");
-      if (versions) return error(409, "ConflictException");
+      if (!registries.has(registry)) return refusal(404, "NotFoundException");
+      if (versions) return refusal(409, "ConflictException");
       schemas.set(id, new Map([[1, content]]));
       changes.push(`create ${schema}`);
       return { status: 201, body: { SchemaName: schema } };
     }
-    if (!versions) return error(404, "NotFoundException");
+    if (!versions) return refusal(404, "NotFoundException");
     if (rest === "/versions") {
       const SchemaVersions = [...versions.keys()].map((each) => ({ SchemaVersion: `${each}` }));
       return { status: 200, body: { SchemaVersions } };
@@ -53,7 +53,7 @@ export function makeEventSchemas(): EventSchemas {
       return { status: 204 };
     }
     if (method === "PUT") {
-      if (versions.size >= 5) return error(400, "BadRequestException");
+      if (versions.size >= 5) return refusal(400, "BadRequestException");
       versions.set(newest(versions) + 1, content);
       changes.push(`update ${schema}`);
       return { status: 200, body: { SchemaName: schema } };
@@ -66,25 +66,11 @@ export function makeEventSchemas(): EventSchemas {
     changes,
     async answer(request, response) {
       if (!request.url?.startsWith("/v1/")) return false;
-      const { status, body, headers } = (await replyTo(request)) ?? error(404, "NotFoundException");
-      response.writeHead(status, { "Content-Type": "application/json", ...headers });
-      response.end(body && JSON.stringify(body));
+      send(response, (await replyTo(request)) ?? refusal(404, "NotFoundException"));
       return true;
     },
   };
 }
-
-interface Reply {
-  readonly status: number;
-  readonly body?: object;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-const error = (status: number, code: string): Reply => ({
-  status,
-  body: { Code: code, Message: `${code} by the test` },
-  headers: { "x-amzn-ErrorType": code },
-});
 
 /** A schema without examples, as `GetDiscoveredSchema` makes of events. */
 const discovered = ({ Events: [event = "{}"] }: { readonly Events: readonly string[] }) => ({

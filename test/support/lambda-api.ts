@@ -1,5 +1,6 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
+import { type Api, type Reply, refusal, send } from "./aws-apis.ts";
 
 export interface FakeVersion {
   readonly Version: string;
@@ -28,8 +29,7 @@ export interface LambdaApi {
   readonly changes: string[];
   /** Errors by function, with which the next change of it is answered. */
   readonly failures: Map<string, { readonly status: number; readonly type: string }>;
-  /** Returns whether it has answered. */
-  answer(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
+  readonly answer: Api;
 }
 
 const account = "123456789012";
@@ -47,15 +47,15 @@ export function makeLambdaApi(): LambdaApi {
     return { status: 200, body: { [field]: items.slice(from, from + pageLength), ...rest } };
   };
 
-  const refusalOf = (name: string): Reply | undefined => {
+  const failureOf = (name: string): Reply | undefined => {
     const failure = failures.get(name);
     failures.delete(name);
-    return failure && error(failure.status, failure.type);
+    return failure && refusal(failure.status, failure.type);
   };
 
   const updateAlias = (name: string, alias: FakeAlias, given: FakeAlias): Reply => {
-    const refusal = refusalOf(name);
-    if (refusal) return refusal;
+    const failure = failureOf(name);
+    if (failure) return failure;
     changes.push(`UpdateAlias ${name} ${given.FunctionVersion}`);
     // What the request leaves out stays.
     Object.assign(alias, given);
@@ -63,7 +63,7 @@ export function makeLambdaApi(): LambdaApi {
   };
 
   const deleteVersion = (name: string, { versions, live }: FakeFunction, version: string): Reply => {
-    if (live && numbersOf(live).includes(version)) return error(409, "ResourceConflictException");
+    if (live && numbersOf(live).includes(version)) return refusal(409, "ResourceConflictException");
     versions.splice(0, versions.length, ...versions.filter(({ Version }) => Version !== version));
     changes.push(`DeleteFunction ${name} ${version}`);
     return { status: 204 };
@@ -82,18 +82,18 @@ export function makeLambdaApi(): LambdaApi {
     }
     const found = functions.get(name);
     if (call.endsWith("/invocations")) return undefined;
-    if (!found) return error(404, "ResourceNotFoundException");
+    if (!found) return refusal(404, "ResourceNotFoundException");
     const { versions, live } = found;
     if (call === "GET /versions") return page("Versions", [{ Version: "$LATEST" }, ...versions], marker);
     if (call === "GET /aliases") return page("Aliases", live ? [{ Name: "live", ...live }] : [], marker);
     if (rest === "/aliases/live") {
-      if (!live) return error(404, "ResourceNotFoundException");
+      if (!live) return refusal(404, "ResourceNotFoundException");
       if (request.method === "GET") return { status: 200, body: { Name: "live", ...live } };
       return updateAlias(name, live, JSON.parse(await text(request)));
     }
     const version = searchParams.get("Qualifier");
     if (call === "DELETE " && version) return deleteVersion(name, found, version);
-    return error(400, "InvalidParameterValueException");
+    return refusal(400, "InvalidParameterValueException");
   };
 
   return {
@@ -103,25 +103,11 @@ export function makeLambdaApi(): LambdaApi {
     async answer(request, response) {
       const reply = await replyTo(request);
       if (!reply) return false;
-      const { status, body, headers } = reply;
-      response.writeHead(status, { "Content-Type": "application/json", ...headers });
-      response.end(body && JSON.stringify(body));
+      send(response, reply);
       return true;
     },
   };
 }
-
-interface Reply {
-  readonly status: number;
-  readonly body?: object;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-const error = (status: number, type: string): Reply => ({
-  status,
-  body: { Type: "User", Message: `${type} by the test` },
-  headers: { "x-amzn-ErrorType": type },
-});
 
 const numbersOf = ({ FunctionVersion, RoutingConfig }: FakeAlias): string[] => [
   FunctionVersion,

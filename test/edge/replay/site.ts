@@ -1,11 +1,11 @@
 import { once } from "node:events";
-import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
 import { inject } from "vitest";
 import { publicReads } from "../../../infra/api/public-reads.ts";
+import { listenToClients } from "../../../infra/aws-local/http/listen.ts";
 import { invokeApi } from "../../../infra/aws-local/lambda/invoke-api.ts";
 import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { settingsOf } from "../../../infra/local/functions.ts";
@@ -145,7 +145,7 @@ export async function startSite(traffic: Traffic): Promise<Site> {
       await Promise.all(invalidations);
       await edge.close();
       agent.destroy();
-      for (const server of [network, lambdaApi, cloudFront]) server.close();
+      for (const server of [network, lambdaApi, cloudFront]) await server.close();
       await stack.close();
     },
   };
@@ -161,19 +161,9 @@ function answerOf({ statusCode = 500, headers }: IncomingMessage, body: Buffer):
 
 export const withoutRandom = (text: string): string => text.replace(randomSeries, "$1");
 
-async function listen(
-  handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
-): Promise<{ readonly url: string; close(): void }> {
-  const server: Server = createServer((request, response) => {
-    handle(request, response).catch(() => request.socket.destroy());
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
+const listen = (handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>) =>
+  listenToClients(
+    createServer((request, response) => {
+      handle(request, response).catch(() => request.socket.destroy());
+    }),
+  );

@@ -1,7 +1,6 @@
 import { PutObjectCommand, paginateListObjectsV2, S3Client } from "@aws-sdk/client-s3";
 import { imageBucket } from "../../../infra/local/functions.ts";
-import { endpointPath } from "../../../lib/contract/declare.ts";
-import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { endpointAt } from "../../../lib/contract/endpoints.ts";
 import type { Sql } from "../../support/database.ts";
 import { key } from "../../support/environment.ts";
 import { anAdministrator } from "../../support/people.ts";
@@ -249,7 +248,7 @@ async function send(base: string, token: string, task: Task, scene: Scene): Prom
 }
 
 function requestOf(base: string, token: string, name: string, { path = {}, query = {}, body }: Request) {
-  const declaration = endpoints.find((each) => endpointPath(each) === name);
+  const declaration = endpointAt(name);
   if (!declaration) throw new Error(`There is no endpoint ${name}`);
   const place = declaration.path.replace(/\{(\w+)\}/g, (_, key) => encodeURIComponent(path[key] ?? ""));
   return [

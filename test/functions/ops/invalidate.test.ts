@@ -41,7 +41,7 @@ afterEach(() => vi.restoreAllMocks());
 
 afterAll(async () => {
   await stack?.close();
-  cloudFront?.close();
+  await cloudFront?.close();
 });
 
 const invalidate = (payload: object = {}) => stack.lambda.invoke("ops-invalidate", payload);

@@ -1,11 +1,10 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { invokeApi } from "../../../infra/aws-local/lambda/invoke-api.ts";
 import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { buffered, streaming, writeFunctions } from "../../../infra/aws-local/test/functions.ts";
 import { functionName } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { serveApis } from "../../support/aws-apis.ts";
 import { appSpecOf, makeCodeDeploy } from "../../support/codedeploy.ts";
 import { key } from "../../support/environment.ts";
 import { makeLambdaApi } from "../../support/lambda-api.ts";
@@ -38,9 +37,9 @@ const sources = {
 const stack = useStack({ from: "demo" });
 const lambdaApi = makeLambdaApi();
 const codeDeploy = makeCodeDeploy();
-const server = createServer();
 let broken: Awaited<ReturnType<typeof writeFunctions>>;
 let versions: Map<string, Lambda>;
+let apis: Awaited<ReturnType<typeof serveApis>>;
 
 beforeAll(async () => {
   broken = await writeFunctions(sources);
@@ -50,13 +49,7 @@ beforeAll(async () => {
     ["10", stack.lambda],
   ]);
   const invoke = invokeApi(stack.lambda, key, versions);
-  server.on("request", async (request, response) => {
-    for (const answer of [codeDeploy.answer, lambdaApi.answer, invoke]) if (await answer(request, response)) return;
-    response.writeHead(404).end();
-  });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  Object.assign(process.env, { AWS_ENDPOINT_URL_CODEDEPLOY: url, AWS_ENDPOINT_URL_LAMBDA: url });
+  apis = await serveApis(["CODEDEPLOY", "LAMBDA"], [codeDeploy.answer, lambdaApi.answer, invoke]);
   for (const name of stack.lambda.names) {
     const all = Array.from({ length: 3 }, (_, index) => ({
       Version: `${index + 1}`,
@@ -68,8 +61,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  server.closeAllConnections();
-  server.close();
+  await apis.close();
   await versions.get("3")?.close();
   await broken.remove();
 });

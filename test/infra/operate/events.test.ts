@@ -1,37 +1,18 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { eventOf } from "../../../infra/event.ts";
 import { publishEvents } from "../../../infra/operate/events.ts";
-import { key } from "../../support/environment.ts";
+import { serveApis } from "../../support/aws-apis.ts";
 import { makeEventSchemas } from "../../support/event-schemas.ts";
 import { makeLambdaApi } from "../../support/lambda-api.ts";
 
 const lambdaApi = makeLambdaApi();
 const eventSchemas = makeEventSchemas();
-const server = createServer(async (request, response) => {
-  for (const answer of [eventSchemas.answer, lambdaApi.answer]) if (await answer(request, response)) return;
-  response.writeHead(404).end();
-});
 
 beforeAll(async () => {
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  Object.assign(process.env, {
-    AWS_ACCESS_KEY_ID: key.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
-    AWS_ENDPOINT_URL_LAMBDA: url,
-    AWS_ENDPOINT_URL_SCHEMAS: url,
-  });
+  const { close } = await serveApis(["LAMBDA", "SCHEMAS"], [eventSchemas.answer, lambdaApi.answer]);
   for (const each of ["colophon-dev-session", "colophon-dev-ops-migrate", "colophon-devon-session"])
     lambdaApi.functions.set(each, { versions: [], live: undefined });
-});
-
-afterAll(() => {
-  delete process.env.AWS_ENDPOINT_URL_LAMBDA;
-  delete process.env.AWS_ENDPOINT_URL_SCHEMAS;
-  server.closeAllConnections();
-  server.close();
+  return close;
 });
 
 async function publish(options: { stage?: string; isDryRun?: boolean; yes?: boolean } = {}): Promise<string[]> {

@@ -1,7 +1,5 @@
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type ApiGateway, startApiGateway } from "../../../infra/aws-local/api-gateway/server.ts";
@@ -12,6 +10,7 @@ import { functionPaths } from "../../../infra/event.ts";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
 import { type Invocation, invoke } from "../../../infra/operate/invoke.ts";
 import { deployedFunction, stageNamed } from "../../../infra/operate/stage.ts";
+import { type Api, serveApis } from "../../support/aws-apis.ts";
 import { key } from "../../support/environment.ts";
 import { makeLambdaApi } from "../../support/lambda-api.ts";
 import { echo, writeFunctions } from "../local/fixtures.ts";
@@ -27,11 +26,12 @@ const lambdaApi = makeLambdaApi();
 /** Lambda's answer for a function that streams: head, eight NULs, body. */
 const streamed = `{"statusCode":200,"headers":{"X-Kind":"list"}}${"\0".repeat(8)}[{"id":1}]`;
 
-const server = createServer(async (request, response) => {
-  if (request.url?.includes("colophon-prod-contributors-list/invocations")) return response.end(streamed);
-  if (!((await lambdaApi.answer(request, response)) || (await functions(request, response)))) response.end();
-});
-let functions: ReturnType<typeof invokeApi>;
+const streamList: Api = ({ url = "" }, response) => {
+  const isList = url.includes("colophon-prod-contributors-list/invocations");
+  if (isList) response.end(streamed);
+  return isList;
+};
+let apis: Awaited<ReturnType<typeof serveApis>>;
 
 beforeAll(async () => {
   built = await writeFunctions({
@@ -48,25 +48,18 @@ beforeAll(async () => {
     "colophon-prod-admin-roles/list": "export const handler = async () => ({ statusCode: 200, body: 'live' });",
   });
   const lambda = await startLambda(built);
-  functions = invokeApi(lambda, key, new Map([["live", await startLambda(live)]]));
+  const functions = invokeApi(lambda, key, new Map([["live", await startLambda(live)]]));
+  apis = await serveApis(["LAMBDA"], [streamList, lambdaApi.answer, functions]);
   gateway = await startApiGateway({ document: restApi({}), lambda, pages: [invokeApi(lambda, key)] });
   await writeCredentials(built.outdir, key);
   await writeFile(join(built.outdir, "payload.json"), '{"days":3}');
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  Object.assign(process.env, {
-    AWS_ACCESS_KEY_ID: key.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
-    AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-  });
   lambdaApi.functions.set("colophon-prod-admin-roles-list", { versions: [], live: { FunctionVersion: "7" } });
   lambdaApi.functions.set("colophon-prod-contributors-list", { versions: [], live: { FunctionVersion: "7" } });
   return async () => await live.remove();
 });
 
 afterAll(async () => {
-  delete process.env.AWS_ENDPOINT_URL_LAMBDA;
-  server.closeAllConnections();
-  server.close();
+  await apis.close();
   await gateway.close();
   await built.remove();
 });

@@ -1,30 +1,15 @@
 import { execFile } from "node:child_process";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { followLogs, type LogsOptions, printLogs } from "../../../infra/operate/logs.ts";
+import { serveApis } from "../../support/aws-apis.ts";
 import { makeCloudWatchLogs } from "../../support/cloudwatch-logs.ts";
-import { key } from "../../support/environment.ts";
 
 const logs = makeCloudWatchLogs();
-const server = createServer(async (request, response) => {
-  if (!(await logs.answer(request, response))) response.writeHead(404).end();
-});
 
 beforeAll(async () => {
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  Object.assign(process.env, {
-    AWS_ACCESS_KEY_ID: key.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
-    AWS_ENDPOINT_URL_CLOUDWATCH_LOGS: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-  });
-});
-
-afterAll(() => {
-  delete process.env.AWS_ENDPOINT_URL_CLOUDWATCH_LOGS;
-  server.closeAllConnections();
-  server.close();
+  const { close } = await serveApis(["CLOUDWATCH_LOGS"], [logs.answer]);
+  return close;
 });
 
 const hour = 3_600_000;

@@ -1,14 +1,12 @@
 import { readdirSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ReleasedFunction } from "../../../infra/operate/released-functions.ts";
 import { rollback } from "../../../infra/operate/rollback.ts";
 import { planRollback } from "../../../infra/operate/rollback-plan.ts";
 import { contractions } from "../../../lib/migrations/contractions.ts";
+import { type Api, serveApis } from "../../support/aws-apis.ts";
 import { makeCodeDeploy } from "../../support/codedeploy.ts";
-import { key } from "../../support/environment.ts";
 import { type FakeAlias, makeLambdaApi } from "../../support/lambda-api.ts";
 
 /** Three releases, oldest first. */
@@ -18,26 +16,16 @@ const releases: readonly string[] = [first, second, third];
 const lambdaApi = makeLambdaApi();
 const codeDeploy = makeCodeDeploy();
 let codeDeployIsDown = false;
-const server = createServer(async (request, response) => {
-  if (codeDeployIsDown && request.headers["x-amz-target"]) return void response.writeHead(403).end();
-  for (const answer of [codeDeploy.answer, lambdaApi.answer]) if (await answer(request, response)) return;
-  response.writeHead(404).end();
-});
+const refuseCodeDeploy: Api = ({ headers }, response) => {
+  const isRefused = codeDeployIsDown && headers["x-amz-target"] !== undefined;
+  if (isRefused) response.writeHead(403).end();
+  return isRefused;
+};
 
 beforeAll(async () => {
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  Object.assign(process.env, {
-    AWS_ACCESS_KEY_ID: key.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: key.secretAccessKey,
-    AWS_ENDPOINT_URL_CODEDEPLOY: url,
-    AWS_ENDPOINT_URL_LAMBDA: url,
-  });
-});
-
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
+  const apis = [refuseCodeDeploy, codeDeploy.answer, lambdaApi.answer];
+  const { close } = await serveApis(["CODEDEPLOY", "LAMBDA"], apis);
+  return close;
 });
 
 /** The version of a release: version 5 of the first one, made for migration 20. */
