@@ -104,7 +104,7 @@ const filled = (text: string): string =>
 export const scripts: readonly Script[] = Object.entries({
   ...sharedFunctions,
   ...placeholders.each_change,
-  ...operatorChanges,
+  ...placeholders.each_operator_change,
 }).map(([name, text]) => ({ path: `lib/changes/${name.replaceAll("_", "-")}.sql`, text: filled(text) }));
 
 /** The functions that the service's statements call, by the role that may. All others are called by these. */

@@ -36,7 +36,28 @@ create function make_change(
   end
 $$;
 
--- Makes a change for an operator. It needs no session: IAM decides who may invoke the function.
+create function operator_change(change text, request request) returns outcome language plpgsql as $$
+  begin
+    return case change
+      when 'each_operator_change' then each_operator_change(request)
+    end;
+  end
+$$;
+
+-- What the change would answer: it is made, and taken back at once by leaving the block with an error.
+create function tried_operator_change(change text, request request) returns outcome language plpgsql as $$
+  declare
+    outcome outcome;
+  begin
+    outcome = operator_change(change, request);
+    raise sqlstate 'DRYRN';
+  exception when sqlstate 'DRYRN' then
+    return outcome;
+  end
+$$;
+
+-- Makes a change for an operator. It needs no session: IAM decides who may invoke the function. An input with `dryRun`
+-- changes nothing.
 create function make_operator_change(
   change text, input json, out status integer, out caller_id bigint, out body text, out clock bigint
 ) language plpgsql as $$
@@ -49,10 +70,10 @@ create function make_operator_change(
       from changes
       where changes.caller_id is null and endpoint = request.endpoint and key = request.key;
     end if;
-    if outcome.status is null then
-      outcome = case change
-        when 'each_operator_change' then each_operator_change(request)
-      end;
+    if outcome.status is null and is_dry_run(request) then
+      outcome = tried_operator_change(change, request);
+    elsif outcome.status is null then
+      outcome = operator_change(change, request);
     end if;
     status = outcome.status;
     body = outcome.answer;

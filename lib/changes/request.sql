@@ -75,6 +75,37 @@ create function edited(request request, caller caller, changed jsonb) returns ou
   end
 $$;
 
+-- Whether an operator only wants to know what a change would do.
+create function is_dry_run(request request) returns boolean language sql immutable as $$
+  select coalesce(cast(request.input ->> 'dryRun' as boolean), false)
+$$;
+
+-- The outcome of an operator's change of several records. `effects` is an array with what it did to each, in the order
+-- in which it did that (README.md, "Effects"); without any, the ledger gets no row. The answer gets the row's id.
+create function operated(request request, effects jsonb, answer jsonb, undoes bigint[] default null) returns outcome
+  language plpgsql as $$
+  declare
+    added bigint;
+    records text[] = array(
+      select distinct (effect ->> 'record') || '/' || (effect ->> 'id') from jsonb_array_elements(effects) as effect
+    );
+  begin
+    if effects = '[]' or is_dry_run(request) then
+      return answered(cast(answer as json));
+    end if;
+    added = nextval(pg_get_serial_sequence('changes', 'id'));
+    answer = answer || jsonb_build_object('change', added);
+    insert into changes (id, key, request_id, endpoint, record_id, records, undoes, asked, before, answer)
+    overriding system value
+    values (
+      added, request.key, request.id, request.endpoint,
+      case when cardinality(records) = 1 then cast(effects #>> '{0,id}' as bigint) end,
+      records, undoes, request.input, effects, answer
+    );
+    return answered(cast(answer as json));
+  end
+$$;
+
 -- The distinct ids in a JSON array of ids, or of objects with an id.
 create function ids(elements json) returns bigint[] language plpgsql immutable as $$
   begin

@@ -24,6 +24,7 @@ import seriesSearch from "./0023-series-search.sql";
 import staleTags from "./0024-stale-tags.sql";
 import tagChanges from "./0025-tag-changes.sql";
 import invalidations from "./0026-invalidations.sql";
+import effects from "./0027-effects.sql";
 
 export interface Migration {
   readonly name: string;
@@ -62,4 +63,5 @@ export const migrations: readonly Migration[] = [
   { name: "0024-stale-tags", text: staleTags },
   { name: "0025-tag-changes", text: tagChanges },
   { name: "0026-invalidations", text: invalidations },
+  { name: "0027-effects", text: effects },
 ];
