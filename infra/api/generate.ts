@@ -7,6 +7,7 @@ import type { Readable } from "node:stream";
 import { freePort } from "../aws-local/http/free-port.ts";
 import { runCommand } from "../command.ts";
 import { callsFile, clientTypes } from "./client/calls.ts";
+import { catalogueLinesFile, catalogueLinesText } from "./openapi/catalogue-lines.ts";
 import { openApiText } from "./openapi/document.ts";
 import { collectExamples, examplesFile } from "./openapi/examples.ts";
 import { documentFile } from "./openapi/file.ts";
@@ -49,10 +50,12 @@ async function says(output: Readable, words: string): Promise<boolean> {
 }
 
 const usage =
-  "npm run openapi\n  writes lib/client/openapi.json and lib/client/calls.d.ts anew, from the declarations and the demo data";
+  "npm run openapi\n  writes lib/client/openapi.json, lib/client/calls.d.ts and lib/operators/catalogue-lines.schema.json anew, from the\n" +
+  "  declarations and the demo data";
 
 await runCommand({ usage }, async () => {
   await writeFile(examplesFile, `${JSON.stringify(await withDemo(collectExamples), null, 2)}\n`);
   await writeFile(documentFile, openApiText());
   await writeFile(callsFile, clientTypes());
+  await writeFile(catalogueLinesFile, catalogueLinesText());
 });

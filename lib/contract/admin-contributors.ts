@@ -1,13 +1,13 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
 import { noFileService } from "./errors.ts";
-import { language } from "./languages.ts";
 import { link } from "./links.ts";
 import {
   bodyId,
   flag,
   image,
   include,
+  languageName,
   limit,
   list,
   lock,
@@ -90,15 +90,13 @@ const removed = list(
     ),
   ]),
 );
-/** A language by its English name or its two-letter code. */
-const inEnglish = z.pipe(name, z.transform(language));
-const description = z.object({ description: requiredText, language: inEnglish, source: z._default(source, "") });
+const description = z.object({ description: requiredText, language: languageName, source: z._default(source, "") });
 const relation = z.object({ relation_id: bodyId, relation_type: name });
 /** A modified element has its id and the fields that change. */
 const modifiedDescription = z.object({
   id: bodyId,
   description: z.optional(requiredText),
-  language: z.optional(inEnglish),
+  language: z.optional(languageName),
   source: z.optional(source),
 });
 const modifiedRelation = z.object({ id: bodyId, relation_id: z.optional(bodyId), relation_type: z.optional(name) });

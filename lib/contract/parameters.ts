@@ -31,6 +31,9 @@ export const nameOrEmpty = z.string().check(
 );
 export const name = nameOrEmpty.check(z.minLength(1));
 
+/** A language by its English name or its two-letter code. */
+export const languageName = z.pipe(name, z.transform(language));
+
 /** A contributor's description. */
 export const requiredText = text(textLengthMax).check(z.minLength(1));
 /** The source of a description; may be empty. */
@@ -40,7 +43,7 @@ export const shortText = text(shortTextLengthMax);
 export const requiredShortText = shortText.check(z.minLength(1));
 
 /** A field with a default, for null and for a missing field. */
-const withDefault = <S extends z.ZodMiniType, const D>(schema: S, defaultValue: D) =>
+export const withDefault = <S extends z.ZodMiniType, const D>(schema: S, defaultValue: D) =>
   z.pipe(
     z.optional(z.nullable(schema)),
     z.transform((value): z.output<S> | D => value ?? defaultValue),

@@ -82,7 +82,7 @@ const characterOf = (point: number) =>
   point > 0xffff ? String.fromCodePoint(point) : `\\u${point.toString(16).padStart(4, "0")}`;
 
 const whitespace = "[\\s\\ufeff]*";
-const unfit = rangesOf(unfitForText);
+export const unfit = rangesOf(unfitForText);
 const unseen = rangesOf(characters.unseen);
 const joiners = joinersInPlace((each) => `[${rangesOf(each)}]`);
 const visibleName = `^${whitespace}[^\\s${unseen}]([^${unseen}]|${joiners})*${whitespace}$`;
@@ -111,7 +111,8 @@ export const isOptional = (schema: z.ZodMiniType): boolean => z.safeParse(schema
 type Override = NonNullable<NonNullable<Parameters<typeof z.toJSONSchema>[1]>["override"]>;
 type Context = Parameters<Override>[0];
 
-function inputSchema(schema: z.ZodMiniType, override: Override): JsonSchema {
+/** The schema of what is sent. */
+export function inputSchema(schema: z.ZodMiniType, override: Override): JsonSchema {
   const json = plain(z.toJSONSchema(schema, { io: "input", unrepresentable: "any", override }));
   const absent: unknown = z.safeParse(schema, undefined).data;
   return absent === undefined ? json : { ...json, default: absent };
@@ -127,7 +128,7 @@ function isNumeric(schema: z.core.$ZodType): boolean {
  * Adds the pattern for text that is checked: nothing of these characters; and if it is trimmed, at least one character
  * that is not space.
  */
-function restrictText({ zodSchema, jsonSchema }: Context, excluded: string): void {
+export function restrictText({ zodSchema, jsonSchema }: Context, excluded: string): void {
   simplify({ zodSchema, jsonSchema });
   if (!(zodSchema instanceof z.ZodMiniString)) return;
   const checks = (zodSchema._zod.def.checks ?? []).map((check) => check._zod.def.check);
@@ -145,7 +146,8 @@ function simplify({ jsonSchema }: Pick<Context, "zodSchema" | "jsonSchema">): vo
   if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
 }
 
-function replace(target: Record<string, unknown>, content: JsonSchema): void {
+/** Makes a schema in place another one. */
+export function replace(target: Record<string, unknown>, content: JsonSchema): void {
   for (const key of Object.keys(target)) delete target[key];
   Object.assign(target, content);
 }

@@ -1,0 +1,162 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { catalogueLinesFile, catalogueLinesText } from "../../../infra/api/openapi/catalogue-lines.ts";
+import { expectations, lineSchemas, parseLine } from "../../../lib/operators/catalogue-lines.ts";
+
+const parse = (line: object) => parseLine(JSON.stringify(line));
+
+const publisher = { kind: "publisher", externalId: "p/1", name: "Kodansha" };
+const contributor = { kind: "contributor", externalId: "isni:0000", first_name: "Osamu" };
+const series = { kind: "series", externalId: "s-1", name: "Astro Boy" };
+
+describe("A line of a catalogue", () => {
+  it("is stored as the API stores it", () => {
+    const line = {
+      descriptions: [{ description: " A\r\nB ", language: "de" }],
+      links: ["example.com/", "HTTP://Example.com/a/../b"],
+      last_name: " \u00ad ",
+      first_name: " Osamu ",
+      slug: "osamu-tezuka",
+      gender: null,
+      public: null,
+      aliases: null,
+      externalId: "isni:0000",
+      kind: "contributor",
+    };
+
+    expect(JSON.stringify(parse(line))).toBe(
+      JSON.stringify({
+        kind: "contributor",
+        externalId: "isni:0000",
+        slug: "osamu-tezuka",
+        public: false,
+        first_name: "Osamu",
+        last_name: null,
+        gender: null,
+        links: ["https://example.com", "http://example.com/b"],
+        aliases: [],
+        descriptions: [{ language: "German", description: "A\nB", source: "" }],
+      }),
+    );
+  });
+
+  it("keeps out the fields that it leaves out, and has all of an element", () => {
+    expect(parse(publisher)).toEqual(publisher);
+    expect(parse({ ...series, volumes: [{ number: -3 }], contributors: [{ contributor: "a" }] })).toEqual({
+      ...series,
+      volumes: [{ number: -3, cover: null, aspect_ratio: 0.7, nsfw: 0, nsfw18: 0 }],
+      contributors: [{ contributor: "a", role: null }],
+    });
+  });
+
+  it.each([
+    ['{"kind":"client"', null, /^expected JSON: /],
+    ["[]", null, "expected a JSON object"],
+    ["null", null, "expected a JSON object"],
+    ['"a"', null, "expected a JSON object"],
+    ["{}", "kind", "expected one of client, publisher, publisher-relation, contributor, contributor-relation, series"],
+    ['{"kind":"toString"}', "kind", /^expected one of/],
+  ])("%s is refused", (text, field, reason) => {
+    expect(parseLine(text)).toEqual({
+      field,
+      reason: typeof reason === "string" ? reason : expect.stringMatching(reason),
+    });
+  });
+
+  const name = "a name: at most 255 characters, one of them visible, no control characters";
+  const links = "an http or https address of at most 2,000 characters";
+  const key = /^expected the key of an object in the bucket/;
+
+  it.each([
+    [{ kind: "client", name: "A" }, "id", "a positive integer"],
+    [{ kind: "client", id: 1.5, name: "A" }, "id", "a positive integer"],
+    [{ kind: "client", id: 2 ** 53, name: "A" }, "id", "a positive integer"],
+    [{ kind: "client", id: 1, name: null }, "name", name],
+    [{ ...publisher, externalId: undefined }, "externalId", /^expected your own name/],
+    [{ ...publisher, externalId: "a b" }, "externalId", /^expected your own name/],
+    [{ ...publisher, externalId: "a\u200b" }, "externalId", /^expected your own name/],
+    [{ ...publisher, externalId: "\ud800" }, "externalId", /^expected your own name/],
+    [{ ...publisher, externalId: "a".repeat(256) }, "externalId", /^expected your own name/],
+    [{ ...publisher, slug: "a/b" }, "slug", /^expected its name in addresses/],
+    [{ ...publisher, slug: null }, "slug", /^expected its name in addresses/],
+    [{ ...publisher, name: " " }, "name", name],
+    [{ ...publisher, name: "a\u202eb" }, "name", name],
+    [{ ...publisher, name: "a\nb" }, "name", name],
+    [{ ...publisher, name: 5 }, "name", name],
+    [{ ...publisher, client: "1" }, "client", /^expected the id of a client/],
+    [{ ...publisher, website: "javascript:alert(1)" }, "website", `${links}, or null`],
+    [{ ...publisher, founding_date: "1900-02-29" }, "founding_date", "a date as 1909-12-31, or null"],
+    [{ ...publisher, founding_date: "0000-01-01" }, "founding_date", "a date as 1909-12-31, or null"],
+    [{ ...publisher, image: "/a.webp" }, "image", key],
+    [{ ...publisher, image: "a/../b.webp" }, "image", key],
+    [{ ...publisher, image: "https://example.com/a.webp" }, "image", key],
+    [{ ...publisher, image: `a${"b".repeat(255)}` }, "image", key],
+    [
+      { ...publisher, aliases: [{ title: "A", language: "ja" }, { title: "B" }] },
+      "aliases.1.language",
+      /^expected a lang/,
+    ],
+    [{ ...publisher, aliases: ["A"] }, "aliases.0", /^expected an alias/],
+    [{ ...publisher, founded: "1909" }, "founded", /^is no field of such a line$/],
+    [
+      { ...publisher, aliases: [{ title: "A", language: "ja", id: 1 }] },
+      "aliases.0.id",
+      /^is no field of such a line$/,
+    ],
+    [{ ...contributor, first_name: null }, "first_name", name],
+    [{ ...contributor, public: 1 }, "public", "true or false"],
+    [{ ...contributor, links: ["https://a.example", "ftp://b.example"] }, "links.1", links],
+    [{ ...contributor, links: Array(51).fill("a.example") }, "links", "a list of at most 50 addresses"],
+    [{ ...contributor, aliases: Array(201).fill("a") }, "aliases", "a list of at most 200 aliases"],
+    [{ ...contributor, aliases: ["a", null] }, "aliases.1", /^expected an alias/],
+    [
+      { ...contributor, descriptions: [{ language: "en", description: "" }] },
+      "descriptions.0.description",
+      /^expected text/,
+    ],
+    [
+      { ...contributor, descriptions: [{ language: "en", description: "a\u0000" }] },
+      "descriptions.0.description",
+      /^expected text/,
+    ],
+    [
+      { ...contributor, descriptions: Array(41).fill({ language: "en", description: "a" }) },
+      "descriptions",
+      "a list of at most 40 descriptions",
+    ],
+    [{ kind: "contributor-relation", from: "a", to: "a", relation_type: "twin" }, "to", /another record/],
+    [{ kind: "publisher-relation", from: "a", to: "b", type: "" }, "type", "a name of at most 255 characters"],
+    [{ ...series, volumes: [{ number: 2 ** 31 }] }, "volumes.0.number", "an integer of 32 bits"],
+    [{ ...series, volumes: [{ number: 1 }, { number: 1, nsfw: 1 }] }, "volumes", /each with another number$/],
+    [{ ...series, volumes: [{ number: 1, aspect_ratio: 0 }] }, "volumes.0.aspect_ratio", /^expected a positive number/],
+    [{ ...series, volumes: [{ number: 1, nsfw: true }] }, "volumes.0.nsfw", "0 or 1"],
+    [{ ...series, contributors: [{ contributor: "a" }, { contributor: "a", role: "b" }] }, "contributors", /once$/],
+    [{ ...series, publishers: ["a", "a"] }, "publishers", /once$/],
+    [{ ...series, tags: ["a", ""] }, "tags.1", name],
+  ])("%j is refused for %s", (line, field, reason) => {
+    expect(parse(line)).toEqual({
+      field,
+      reason: typeof reason === "string" ? `expected ${reason}` : expect.stringMatching(reason),
+    });
+  });
+});
+
+describe("The documents about the lines of a catalogue", () => {
+  it("have the JSON Schema of their declarations (else run npm run openapi)", async () => {
+    expect(await readFile(catalogueLinesFile, "utf8")).toBe(catalogueLinesText());
+  });
+
+  it("say what each field must be, and name no other", async () => {
+    const readme = await readFile(join(import.meta.dirname, "../../../lib/operators/README.md"), "utf8");
+    const rows = [...readme.matchAll(/^\| `([\w[\]]+)` \| (.*) \|$/gm)].map(([, field, text]) => [field, text]);
+    const properties = JSON.stringify(JSON.parse(catalogueLinesText())).matchAll(
+      /"([a-zA-Z0-9_]+)":\{(?="type"|"anyOf"|"\$ref"|"description")/g,
+    );
+    const fields = new Set([...properties].map(([, field]) => field));
+
+    expect(rows).toEqual(Object.entries(expectations));
+    for (const kind of Object.keys(lineSchemas)) expect(readme).toContain(`{"kind": "${kind}"`);
+    for (const [field = ""] of rows) if (!field.endsWith("[]")) expect([...fields, "kind"]).toContain(field);
+  });
+});
