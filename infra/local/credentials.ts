@@ -4,12 +4,16 @@ import type { Key } from "../aws-local/http/signature.ts";
 
 const fileIn = (directory: string) => join(directory, "credentials");
 
-/** Leaves the key for whoever started this, and for nobody else, in the form that the AWS CLI and every SDK read. */
-export async function writeCredentials(directory: string, key: Key): Promise<void> {
+/**
+ * Leaves the key for whoever started this, and for nobody else, in the form that the AWS CLI and every SDK read. They
+ * pass over the address of S3, which is for commands of this service.
+ */
+export async function writeCredentials(directory: string, key: Key, s3Url?: string): Promise<void> {
   const lines = [
     "[default]",
     `aws_access_key_id = ${key.accessKeyId}`,
     `aws_secret_access_key = ${key.secretAccessKey}`,
+    ...(s3Url === undefined ? [] : [`s3_url = ${s3Url}`]),
     "",
   ];
   // A file that is there already would keep its mode.
@@ -17,12 +21,12 @@ export async function writeCredentials(directory: string, key: Key): Promise<voi
   await writeFile(fileIn(directory), lines.join("\n"), { mode: 0o600, flag: "wx" });
 }
 
-/** The key of the service that runs over a directory. */
-export async function readCredentials(directory: string): Promise<Key> {
+/** The key of the service that runs over a directory, and where its S3 is. */
+export async function readCredentials(directory: string): Promise<Key & { readonly s3Url: string | undefined }> {
   const text = await readFile(fileIn(directory), "utf8").catch((cause) => {
     throw new Error(`There are no credentials in ${directory}: is npm start running?`, { cause });
   });
   const [, accessKeyId = "", secretAccessKey = ""] =
     /aws_access_key_id = (\S+)\naws_secret_access_key = (\S+)/.exec(text) ?? [];
-  return { accessKeyId, secretAccessKey };
+  return { accessKeyId, secretAccessKey, s3Url: /^s3_url = (\S+)$/m.exec(text)?.[1] };
 }

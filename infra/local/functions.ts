@@ -46,6 +46,9 @@ export function settingsOf(name: string, given: Partial<Timeouts> = {}): Functio
 /** The bucket of images on this machine. */
 export const imageBucket = "images";
 
+/** The bucket of imports and exports. */
+export const transferBucket = "transfers";
+
 export interface Stage {
   /** The name of the database. */
   readonly database: string;
@@ -63,5 +66,6 @@ export const variablesOf = (stage: Stage): Readonly<Record<string, string>> => (
   DATABASE_NAME: stage.database,
   ALLOWED_ORIGINS: stage.allowedOrigins.join(),
   IMAGE_BASE_URL: stage.imageBaseUrl,
+  TRANSFER_BUCKET: transferBucket,
   ...(stage.uploads && { IMAGE_BUCKET: imageBucket }),
 });

@@ -19,7 +19,7 @@ import { validTokens } from "./demo/tokens.ts";
 import type { Contributor, Series } from "./demo/types.ts";
 import { docs } from "./docs.ts";
 import { localDocument } from "./document.ts";
-import { imageBucket, settingsOf, variablesOf } from "./functions.ts";
+import { imageBucket, settingsOf, transferBucket, variablesOf } from "./functions.ts";
 import { imagePages } from "./images.ts";
 import { printLog } from "./log.ts";
 import { loopbackOrigins } from "./origins.ts";
@@ -85,11 +85,11 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     database,
     // The owner has a new password at each start, the superuser always the same.
     secrets: ({ serverUrl, adminUrl }) => newSecrets(serverUrl, decodeURIComponent(new URL(adminUrl).password)),
-    ...(uploads && { s3: { directory: join(directory, "s3"), buckets: [imageBucket] } }),
+    s3: { directory: join(directory, "s3"), buckets: [transferBucket, ...(uploads ? [imageBucket] : [])] },
     report,
     onExit: options.onExit,
     async beforeOpen({ key, database: { serverUrl, name }, lambda, s3Url }) {
-      await writeCredentials(directory, key);
+      await writeCredentials(directory, key, s3Url);
       await migrate(lambda, options.databaseUrl === undefined || options.setPasswords);
       report("The database is up to date");
       const databaseUrl = `${serverUrl}/${encodeURIComponent(name)}`;
@@ -99,7 +99,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
         reportForeignOrigins(allowedOrigins, report),
         docs(tokens),
         drawingPages(options.empty ? [] : await drawings()),
-        ...(s3Url ? [imagePages(s3Url, key)] : []),
+        ...(uploads && s3Url ? [imagePages(s3Url, key)] : []),
       ];
     },
   });

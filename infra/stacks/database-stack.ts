@@ -8,12 +8,14 @@ import type { Construct } from "constructs";
 import { databaseRoleOf, forEachRole } from "../build/database-role.ts";
 import type { Packaged } from "../build/package.ts";
 import type { DatabaseSettings } from "../settings/schema.ts";
+import { transferBucketOf } from "../settings/transfer-bucket.ts";
 import { BackupCopies } from "./database/backup-copies.ts";
 import { type AuroraCluster, makeCluster, postgresLogName } from "./database/cluster.ts";
 import { databaseResource, type OwnCluster, ownResource, publishCluster, secretId } from "./database/database.ts";
 import { Migration } from "./database/migration.ts";
 import { OperatorsTrail } from "./database/operators-cloudtrail.ts";
 import { RestoreDrill } from "./database/restore-drill.ts";
+import { Transfers } from "./database/transfers.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
 import { Alarms, isAbsent } from "./shared/alarms.ts";
 import { makeFunctionLog } from "./shared/log.ts";
@@ -64,6 +66,12 @@ export class DatabaseStack extends Stack {
       mayBeEmpty,
       database,
     });
+    const { account: accountId, region } = this;
+    const transfers = new Transfers(this, "Transfers", {
+      bucketName: transferBucketOf(settings, { id: accountId, region }),
+      logRetentionDays: settings.logRetentionDays,
+      isProtected: settings.isProtected,
+    });
     const functions = operatorFunctions.map(
       (packaged) =>
         new ServiceFunction(this, packaged.name, {
@@ -74,6 +82,7 @@ export class DatabaseStack extends Stack {
             databaseRoleOf(packaged.name) === "master"
               ? ownResource(cluster, packaged)
               : databaseResource(cluster, packaged),
+            ...[transfers.resourceFor(packaged.name) ?? []].flat(),
           ],
           timeout: longTimeout,
         }),

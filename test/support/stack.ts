@@ -10,7 +10,7 @@ import { type Lambda, type LambdaLimits, startLambda } from "../../infra/aws-loc
 import { type S3, startS3 } from "../../infra/aws-local/s3/server.ts";
 import { defaultName as owner } from "../../infra/local/database.ts";
 import { localDocument } from "../../infra/local/document.ts";
-import { imageBucket, settingsOf, type Timeouts } from "../../infra/local/functions.ts";
+import { imageBucket, settingsOf, type Timeouts, transferBucket } from "../../infra/local/functions.ts";
 import { imagePages } from "../../infra/local/images.ts";
 import { addClients } from "./catalogue.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
@@ -53,7 +53,7 @@ export interface StackOptions {
   readonly dataApi?: Partial<DataApiOptions>;
   /** Origins of the admin panel. */
   readonly allowedOrigins?: readonly string[];
-  /** Whether there are the file service, S3, and its images under `/images/`. */
+  /** Whether there are the file service, S3 with its buckets, and its images under `/images/`. */
   readonly uploads?: boolean;
   readonly limits?: Partial<LambdaLimits>;
   /** With a shorter timeout functions stop retrying earlier. */
@@ -125,7 +125,7 @@ export async function startStack({
 
 async function startFileService() {
   const directory = await mkdtemp(join(tmpdir(), "colophon-s3-"));
-  const s3 = await startS3({ directory, buckets: [imageBucket], key });
+  const s3 = await startS3({ directory, buckets: [imageBucket, transferBucket], key });
   useBucket(s3.url);
   return {
     s3,
