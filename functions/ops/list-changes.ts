@@ -1,13 +1,24 @@
+import * as z from "zod/mini";
 import { readPage } from "../../lib/data-api/list.ts";
+import { changeInWords, ledgerRow } from "../../lib/operators/changes-in-words.ts";
+import type { NameOf } from "../../lib/operators/effects-in-words.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
+import { readNames } from "../../lib/operators/record-names.ts";
 import * as changes from "../../lib/queries/changes.ts";
 
 /**
- * Shows who changed what, newest first, as many changes as fit into one result of the Data API. For the following ones
- * pass `next` as `before`; it is null after the last change.
+ * Shows who changed what, in words, newest first, as many changes as fit into one result of the Data API. For the
+ * following ones pass `next` as `before`; it is null after the last change.
  */
-export const handler = operatorFunction("ops/list-changes", async ({ before, limit, ...filters }) => {
+export const handler = operatorFunction("ops/list-changes", async (input, { deadline }) => {
+  const { before, limit, raw, ...filters } = input;
   const after = before === undefined ? undefined : { id: before };
-  const { text, next } = await readPage(changes.list(filters), { after, limit });
-  return { changes: JSON.parse(`[${text}]`), next: next?.id ?? null };
+  const { text, next } = await readPage(changes.list(filters), { after, limit }, { deadline });
+  const rows = z.array(ledgerRow).parse(JSON.parse(`[${text}]`));
+  const inWords = (nameOf: NameOf) =>
+    rows.map((row) => ({
+      ...changeInWords(row, nameOf, filters.id !== undefined),
+      ...(raw && { asked: row.asked, before: row.before }),
+    }));
+  return { changes: await readNames(inWords, deadline), next: next?.id ?? null };
 });

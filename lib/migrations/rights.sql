@@ -88,7 +88,12 @@ grant select (user_id, expires_at, revoked_at) on refresh_tokens to colophon_rea
 -- What operators' functions select.
 grant select on changes, images_to_remove to colophon_operator;
 
+-- What records of the ledger are called.
 grant select (id, username) on users to colophon_operator;
+
+grant select (id, name) on permissions, roles, series to colophon_operator;
+
+grant select (id, first_name, last_name) on contributors to colophon_operator;
 
 -- The tags that the edge was told to forget are marked, and then deleted.
 grant select, delete, update (invalidated_at) on stale_tags to colophon_operator;

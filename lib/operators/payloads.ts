@@ -11,6 +11,11 @@ const id = z.int().check(z.positive());
 const time = z.iso.datetime({ offset: true });
 const days = (max: number) => z.int().check(z.minimum(1), z.maximum(max));
 
+/** A record as the ledger names it: `contributor/5`. */
+const record = z
+  .string()
+  .check(z.regex(/^(?:user|role|permission|contributor|publisher|series|tag|client)\/[1-9]\d{0,15}$/));
+
 /** A tag as public answers have them (lib/contract/README.md). */
 const tag = z.string().check(z.regex(/^(?:contributors|publishers|series|(?:contributor|publisher)-[1-9]\d{0,18})$/));
 
@@ -34,14 +39,17 @@ export const payloads = {
   /** SQS messages, each with an event of S3 about a deleted object (S3, "EventBridge event message structure"). */
   "ops/invalidate-images": z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) }),
   "ops/issue-refresh-token": z.object({ username: name, days: days(sessionDaysMax), by: z.optional(name) }),
-  "ops/list-changes": z.looseObject({
+  "ops/list-changes": z.strictObject({
+    id: z.optional(id),
     user: z.optional(z.union([id, name])),
     endpoint: z.optional(z.string().check(z.regex(/^[a-z-]+(\/[a-z-]+)?$/))),
-    record: z.optional(id),
-    since: z.optional(time),
-    until: z.optional(time),
+    record: z.optional(z.union([id, record])),
+    from: z.optional(time),
+    to: z.optional(time),
     before: z.optional(id),
     limit: z._default(id.check(z.maximum(changesMax)), changesDefault),
+    /** Adds the rows as the ledger has them. */
+    raw: z._default(z.boolean(), false),
   }),
   "ops/migrate": z.looseObject({
     setPasswords: z._default(z.boolean(), false),

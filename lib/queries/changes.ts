@@ -2,37 +2,67 @@ import sql, { join, type Sql } from "sql-template-tag";
 import type { ListQuery } from "../data-api/list.ts";
 
 export interface Filters {
+  readonly id?: number | undefined;
   /** By id, or by the name that the user has now or had at that time. */
   readonly user?: string | number | undefined;
   /** A path in `functions/`, or its first folder. */
   readonly endpoint?: string | undefined;
-  readonly record?: number | undefined;
+  /** `contributor/5`, or an id alone for records of every kind. */
+  readonly record?: string | number | undefined;
   /** ISO 8601. */
-  readonly since?: string | undefined;
-  readonly until?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
 }
 
 /** The ledger, newest first. */
 export const list = (filters: Filters): ListQuery<unknown> => ({
   page: ({ after, limit }) => {
-    const newest = (user: Sql) => sql`
+    const newest = (found: Sql) => sql`
       (
         select id
         from changes
-        where ${user} and ${matching(filters)} and ${after ? sql`id < ${after.id}::bigint` : sql`true`}
+        where ${found} and ${matching(filters)} and ${after ? sql`id < ${after.id}::bigint` : sql`true`}
         order by id desc
         limit ${limit}::bigint
       )
     `;
+    const found = byUser(filters.user).flatMap((user) =>
+      byRecord(filters.record).map((record) => newest(sql`${user} and ${record}`)),
+    );
     return sql`
       select
-        id, at, request_id as "requestId", endpoint, caller_id as "userId", username, record_id as record, asked, before
-      from (${join(byUser(filters.user).map(newest), " union ")}) as page join changes using (id)
+        id, at, request_id as "requestId", endpoint, caller_id as "userId", username, record_id as "recordId", records,
+        undoes, undone_by as "undoneBy", asked, before, answer
+      from (${join(found, " union ")}) as page join changes using (id)
       order by id desc
       limit ${limit}::bigint
     `;
   },
 });
+
+/** What records are called today: an object of names by `contributor/5`. Records that are gone are not in it. */
+export const namesOf = (records: readonly string[]): Sql => sql`
+  with
+    asked as (
+      select record, split_part(record, '/', 1) as kind, cast(split_part(record, '/', 2) as bigint) as id
+      from json_array_elements_text(${JSON.stringify(records)}::json) as record
+    )
+  select cast(coalesce(json_object_agg(record, name), '{}') as text) as text
+  from
+    (
+      select record, username as name from asked join users using (id) where kind = 'user'
+      union all
+      select record, name from asked join roles using (id) where kind = 'role'
+      union all
+      select record, name from asked join permissions using (id) where kind = 'permission'
+      union all
+      select record, concat_ws(' ', first_name, last_name)
+      from asked join contributors using (id)
+      where kind = 'contributor'
+      union all
+      select record, name from asked join series using (id) where kind = 'series'
+    ) as named
+`;
 
 /**
  * About how many bytes the changes of the last day take in the database, as they are stored. Its own columns and the
@@ -46,7 +76,8 @@ export const bytesOfLastDay = (): Sql => sql`
   where at > now() - interval '1 day'
 `;
 
-/** An index finds the changes of a user's id, and another those of a name: for both at once there could be none. */
+/* An index finds some of what is looked for, and another the rest: for both at once there could be none. */
+
 function byUser(user: Filters["user"]): readonly Sql[] {
   if (user === undefined) return [sql`true`];
   if (typeof user === "number") return [sql`caller_id = ${user}::bigint`];
@@ -54,14 +85,36 @@ function byUser(user: Filters["user"]): readonly Sql[] {
   return [hasName, sql`caller_id = (select id from users where ${hasName})`];
 }
 
-const matching = ({ endpoint, record, since, until }: Filters): Sql =>
+/** The kinds of records, and which endpoints change one of them by its id. Other endpoints name what they changed. */
+const endpointsByKind: Readonly<Record<string, Sql>> = {
+  user: sql`(endpoint like 'admin-users/%' or endpoint in ('ops/create-user', 'ops/issue-refresh-token'))`,
+  role: sql`endpoint like 'admin-roles/%'`,
+  permission: sql`endpoint like 'admin-permissions/%'`,
+  contributor: sql`endpoint like 'admin-contributors/%'`,
+  publisher: sql`false`,
+  series: sql`false`,
+  tag: sql`false`,
+  client: sql`false`,
+};
+
+function byRecord(record: Filters["record"]): readonly Sql[] {
+  if (record === undefined) return [sql`true`];
+  const [kind = "", id] = typeof record === "string" ? record.split("/") : ["", record];
+  const records = typeof record === "string" ? [record] : Object.keys(endpointsByKind).map((each) => `${each}/${id}`);
+  return [
+    sql`record_id = ${Number(id)}::bigint and ${endpointsByKind[kind] ?? sql`true`}`,
+    sql`records && array[${join(records.map((each) => sql`${each}::text`))}]`,
+  ];
+}
+
+const matching = ({ id, endpoint, from, to }: Filters): Sql =>
   join(
     [
       sql`true`,
+      ...(id === undefined ? [] : [sql`id = ${id}::bigint`]),
       ...(endpoint === undefined ? [] : [sql`endpoint || '/' like ${endpoint}::text || '/%'`]),
-      ...(record === undefined ? [] : [sql`record_id = ${record}::bigint`]),
-      ...(since === undefined ? [] : [sql`at >= ${since}::timestamptz`]),
-      ...(until === undefined ? [] : [sql`at < ${until}::timestamptz`]),
+      ...(from === undefined ? [] : [sql`at >= ${from}::timestamptz`]),
+      ...(to === undefined ? [] : [sql`at < ${to}::timestamptz`]),
     ],
     " and ",
   );

@@ -14,9 +14,10 @@ interface Row {
   readonly id: number;
   readonly at: string;
   readonly endpoint: string;
-  readonly username: string | null;
-  readonly record: number | null;
-  readonly asked: unknown;
+  readonly by: string | null;
+  readonly userId: number | null;
+  readonly record: string | null;
+  readonly what: readonly string[];
   readonly before: unknown;
 }
 
@@ -27,7 +28,7 @@ async function list(payload: object): Promise<{ changes: Row[]; next: number | n
 }
 
 describe("ops-list-changes", () => {
-  it("shows who changed what, and what it replaced", async () => {
+  it("shows who changed what, and with raw the row as the ledger has it", async () => {
     const contributor = await aContributor(stack.sql, { first_name: "Before", last_name: "Then" });
     const [alias] = await stack.sql`
       insert into contributor_aliases (contributor_id, name) values (${contributor.id}, 'Old alias') returning id
@@ -39,26 +40,45 @@ describe("ops-list-changes", () => {
     });
 
     const { changes } = await list({ record: contributor.id });
+    const [inWords] = changes;
 
     expect(changes).toEqual([
       {
         id: expect.any(Number),
         at: expect.any(String),
-        requestId: headers.get("x-amzn-requestid"),
-        endpoint: "admin-contributors/edit",
+        by: editor.username,
         userId: editor.id,
-        username: editor.username,
-        record: contributor.id,
-        asked: expect.objectContaining({ first_name: "After", added_aliases: ["New alias"] }),
-        before: {
-          first_name: "Before",
-          last_name: "Then",
-          added_aliases: [expect.any(Number)],
-          removed_aliases: [{ id: alias?.id, name: "Old alias" }],
-        },
+        endpoint: "admin-contributors/edit",
+        record: `contributor ${contributor.id}`,
+        name: "After",
+        what: [
+          'first_name: "Before" → "After"',
+          'last_name: "Then" → none',
+          'alias added: "New alias"',
+          'alias removed: "Old alias"',
+        ],
+        undoneBy: null,
+        undoes: null,
+        requestId: headers.get("x-amzn-requestid"),
+        reason: null,
       },
     ]);
-    expect(Date.now() - Date.parse(changes[0]?.at ?? "")).toBeLessThan(60_000);
+    expect(Date.now() - Date.parse(inWords?.at ?? "")).toBeLessThan(60_000);
+    expect(await list({ id: inWords?.id, raw: true })).toEqual({
+      changes: [
+        {
+          ...inWords,
+          asked: expect.objectContaining({ first_name: "After", added_aliases: ["New alias"] }),
+          before: {
+            first_name: "Before",
+            last_name: "Then",
+            added_aliases: [expect.any(Number)],
+            removed_aliases: [{ id: alias?.id, name: "Old alias" }],
+          },
+        },
+      ],
+      next: null,
+    });
   });
 
   it("finds changes by user, endpoint, record and time, newest first", async () => {
@@ -66,18 +86,21 @@ describe("ops-list-changes", () => {
     for (const { id, name } of roles) {
       await stack.call("admin-roles/edit", { as: administrator.token, path: { id }, body: { name: `${name}!` } });
     }
-    const [first, second] = roles;
+    const [first, second] = roles.map(({ id }) => `role ${id}`);
+    const [{ id } = { id: 0 }] = roles;
     const recordsOf = async (payload: object) => (await list(payload)).changes.map(({ record }) => record);
 
-    expect((await recordsOf({ endpoint: "admin-roles/edit" })).slice(0, 2)).toEqual([second?.id, first?.id]);
-    expect((await recordsOf({ endpoint: "admin-roles" })).slice(0, 2)).toEqual([second?.id, first?.id]);
+    expect((await recordsOf({ endpoint: "admin-roles/edit" })).slice(0, 2)).toEqual([second, first]);
+    expect((await recordsOf({ endpoint: "admin-roles" })).slice(0, 2)).toEqual([second, first]);
     expect(await recordsOf({ endpoint: "admin-role" })).toEqual([]);
-    expect((await recordsOf({ user: administrator.username.toUpperCase(), limit: 1 }))[0]).toBe(second?.id);
-    expect((await recordsOf({ user: administrator.id, limit: 1 }))[0]).toBe(second?.id);
+    expect((await recordsOf({ user: administrator.username.toUpperCase(), limit: 1 }))[0]).toBe(second);
+    expect((await recordsOf({ user: administrator.id, limit: 1 }))[0]).toBe(second);
     expect(await recordsOf({ user: "nobody" })).toEqual([]);
-    expect(await recordsOf({ endpoint: "admin-roles", record: first?.id })).toEqual([first?.id]);
-    expect(await recordsOf({ since: new Date(Date.now() + 60_000).toISOString() })).toEqual([]);
-    expect(await recordsOf({ until: "2020-01-01T00:00:00Z" })).toEqual([]);
+    expect(await recordsOf({ endpoint: "admin-roles", record: id })).toEqual([first]);
+    expect(await recordsOf({ record: `role/${id}` })).toEqual([first]);
+    expect(await recordsOf({ record: `permission/${id}` })).toEqual([]);
+    expect(await recordsOf({ from: new Date(Date.now() + 60_000).toISOString() })).toEqual([]);
+    expect(await recordsOf({ to: "2020-01-01T00:00:00Z" })).toEqual([]);
   });
 
   it("finds changes by a user's present and former name, and those of deleted users by their id alone", async () => {
@@ -89,15 +112,74 @@ describe("ops-list-changes", () => {
     await stack.call("admin-users/delete", { as: administrator.token, path: { id: person.id } });
     expect((await list({ user: person.username })).changes).toEqual([]);
     expect((await list({ user: person.id })).changes).toEqual([
+      expect.objectContaining({ userId: person.id, by: null, what: ["added: By somebody"] }),
+    ]);
+    expect((await list({ record: `user/${person.id}`, raw: true })).changes).toEqual([
+      expect.objectContaining({ record: `user ${person.id}`, asked: {}, before: null }),
+    ]);
+  });
+
+  it("finds operators' changes by each of their records, and tells what they did to each", async () => {
+    const kept = await aContributor(stack.sql, { first_name: "Kept" });
+    const lost = { id: 900_001 };
+    const effects = [
+      { record: "contributor", id: kept.id, name: "Kept", did: "edit", before: { type: "a" }, after: { type: "b" } },
+      { record: "contributor", id: lost.id, name: "Lost", did: "delete", before: { aliases: [{ id: 1, name: "L" }] } },
+    ];
+    const [{ id } = { id: 0 }] = await stack.sql<{ id: number }[]>`
+      insert into changes (key, request_id, endpoint, records, undoes, asked, before)
+      values (
+        'k', 'r', 'ops/made-up', ${[`contributor/${kept.id}`, `contributor/${lost.id}`]}, '{7}',
+        '{"by": "ada", "reason": "Twice there"}', ${JSON.stringify(effects)}::json
+      )
+      returning id
+    `;
+    const told = expect.objectContaining({
+      id,
+      by: "ada",
+      userId: null,
+      record: "2 records",
+      name: null,
+      what: [`contributor ${kept.id} (Kept): type: "a" → "b"`, "contributor 900001 (Lost): deleted, with 1 alias"],
+      undoes: [7],
+      reason: "Twice there",
+    });
+
+    for (const { id: record } of [kept, lost]) {
+      expect((await list({ record })).changes).toEqual([told]);
+      expect((await list({ record: `contributor/${record}` })).changes).toEqual([told]);
+      expect((await list({ record: `publisher/${record}` })).changes).toEqual([]);
+    }
+    expect((await list({ endpoint: "ops/made-up" })).changes).toEqual([told]);
+  });
+
+  it("counts the records of a change of many, and tells all when it is asked for by its id", async () => {
+    const effects = Array.from({ length: 1_200 }, (_, at) => ({
+      record: at < 1_000 ? "contributor" : "series",
+      id: 910_000 + at,
+      name: `Record ${at}`,
+      did: at < 1_100 ? "add" : "edit",
+      before: at < 1_100 ? null : { name: "A" },
+      after: at < 1_100 ? null : { name: "B" },
+    }));
+    const [{ id } = { id: 0 }] = await stack.sql<{ id: number }[]>`
+      insert into changes (key, request_id, endpoint, records, asked, before)
+      values (
+        'many', 'r', 'ops/made-up', ${effects.map((each) => `${each.record}/${each.id}`)}, '{}',
+        ${JSON.stringify(effects)}::json
+      )
+      returning id
+    `;
+
+    expect((await list({ record: "series/911199" })).changes).toEqual([
       expect.objectContaining({
-        userId: person.id,
-        username: null,
-        asked: expect.objectContaining({ description: "d" }),
+        record: "1200 records",
+        what: ["added: 1,000 contributors, 100 series", "edited: 100 series"],
       }),
     ]);
-    expect((await list({ record: person.id, endpoint: "admin-users" })).changes).toEqual([
-      expect.objectContaining({ record: person.id, asked: {}, before: null }),
-    ]);
+    const [whole] = (await list({ id })).changes;
+    expect(whole?.what).toHaveLength(1_200);
+    expect(whole?.what.at(-1)).toBe('series 911199 (Record 1199): name: "A" → "B"');
   });
 
   it("gives consecutive pages", async () => {
@@ -131,7 +213,7 @@ describe("ops-list-changes", () => {
 
     const { changes } = await list({ limit: 3 });
 
-    expect(changes.map(({ endpoint, username }) => [endpoint, username])).toEqual([
+    expect(changes.map(({ endpoint, by }) => [endpoint, by])).toEqual([
       ["admin-contributors/update-avatar", administrator.username],
       ["ops/issue-refresh-token", null],
       ["ops/create-user", null],
@@ -150,10 +232,10 @@ describe("ops-list-changes", () => {
 
     const { changes } = await list({ limit: 3 });
 
-    expect(changes.map(({ endpoint, asked }) => [endpoint, asked])).toEqual([
-      ["ops/issue-refresh-token", { username: "Mary", days: 1 }],
-      ["ops/issue-refresh-token", { username: "Mary", days: 1, by }],
-      ["ops/create-user", expect.objectContaining({ username: "Mary", by })],
+    expect(changes.map((change) => [change.endpoint, change.by])).toEqual([
+      ["ops/issue-refresh-token", null],
+      ["ops/issue-refresh-token", by],
+      ["ops/create-user", by],
     ]);
     // Lambda's own id of the invocation, which CloudTrail knows as well.
     const ids = await stack.sql`select request_id from changes order by id desc limit 3`;
@@ -168,15 +250,23 @@ describe("ops-list-changes", () => {
     `;
     await stack.call("admin-contributors/delete", { as: administrator.token, path: { id: contributor.id } });
 
-    const { changes } = await list({ limit: 1 });
+    const { changes } = await list({ limit: 1, raw: true });
 
+    expect(changes.map(({ what }) => what)).toEqual([["deleted, with 40 descriptions"]]);
     expect(changes.map(({ before }) => (before as { descriptions: unknown[] }).descriptions.length)).toEqual([40]);
   });
 
-  it.each([{ user: {} }, { endpoint: "%" }, { record: 0 }, { since: "yesterday" }, { limit: 0 }, { limit: 1_001 }])(
-    "fails for %o",
-    async (payload) => {
-      expect(await stack.lambda.invoke("ops-list-changes", payload)).toHaveProperty("error");
-    },
-  );
+  it.each([
+    { user: {} },
+    { endpoint: "%" },
+    { record: 0 },
+    { record: "contributor/x" },
+    { record: "author/5" },
+    { from: "yesterday" },
+    { since: "2026-11-21T00:00:00Z" },
+    { limit: 0 },
+    { limit: 1_001 },
+  ])("fails for %o", async (payload) => {
+    expect(await stack.lambda.invoke("ops-list-changes", payload)).toHaveProperty("error");
+  });
 });

@@ -25,7 +25,9 @@ const readable: Readonly<Record<DatabaseRole, readonly string[]>> = {
     ...namesIn("contributor_locks permissions refresh_tokens role_permissions roles user_locks user_roles users"),
   ],
   editor: [],
-  operator: namesIn("changes images_to_remove invalidations stale_tags users"),
+  operator: namesIn(`
+    changes contributors images_to_remove invalidations permissions roles series stale_tags users
+  `),
   master: [],
 };
 const unread = namesIn("change_lock clients lock_secret migrations releases");
@@ -34,6 +36,10 @@ const tables = [...new Set([...Object.values(readable).flat(), ...unread])].sort
 /** The columns of tables that a role may not read as a whole. */
 const columns: Readonly<Record<string, readonly string[]>> = {
   "reader refresh_tokens": ["expires_at", "revoked_at", "user_id"],
+  "operator contributors": ["first_name", "id", "last_name"],
+  "operator permissions": ["id", "name"],
+  "operator roles": ["id", "name"],
+  "operator series": ["id", "name"],
   "operator users": ["id", "username"],
 };
 

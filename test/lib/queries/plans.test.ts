@@ -26,6 +26,13 @@ beforeAll(async () => {
     select number, number, 'admin-roles/edit', number % 200, 'User ' || number % 200, number % 300
     from generate_series(1, 60000) as number
   `;
+  await db`
+    insert into changes (key, request_id, endpoint, records)
+    select
+      number, number, 'ops/import',
+      array(select 'contributor/' || record from generate_series(20 * number, 20 * number + 19) as record)
+    from generate_series(1, 2000) as number
+  `;
   await db`analyze changes`;
 });
 
@@ -191,9 +198,20 @@ describe("In a large catalogue", () => {
 
 describe("In a large ledger", () => {
   it.each([
-    ["a record", { record: 7 }, ["changes_by_record"]],
-    ["a record of an endpoint", { record: 7, endpoint: "admin-roles/edit" }, ["changes_by_record"]],
-    ["a record of a resource", { record: 7, endpoint: "admin-roles" }, ["changes_by_record"]],
+    ["a record", { record: 7 }, ["changes_by_record", "changes_by_records"]],
+    [
+      "a record of an endpoint",
+      { record: 7, endpoint: "admin-roles/edit" },
+      ["changes_by_record", "changes_by_records"],
+    ],
+    ["a record of a resource", { record: 7, endpoint: "admin-roles" }, ["changes_by_record", "changes_by_records"]],
+    ["a role", { record: "role/7" }, ["changes_by_record", "changes_by_records"]],
+    ["a publisher", { record: "publisher/7" }, ["changes_by_records"]],
+    [
+      "a user and a record",
+      { user: 7, record: "role/7" },
+      ["changes_by_record", "changes_by_caller", "changes_by_caller"],
+    ],
     ["a user", { user: 7 }, ["changes_by_caller"]],
     ["a user by name", { user: "user 7" }, ["changes_by_username", "changes_by_caller"]],
     ["nobody", { user: "nobody" }, ["changes_by_username", "changes_by_caller"]],

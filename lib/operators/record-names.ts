@@ -1,0 +1,16 @@
+import { empty } from "sql-template-tag";
+import * as z from "zod/mini";
+import { readText } from "../data-api/chunks.ts";
+import * as changes from "../queries/changes.ts";
+import type { NameOf } from "./effects-in-words.ts";
+
+const namesSchema = z.record(z.string(), z.string());
+
+/** Tells something with the names of records: once to learn which it needs, and once more when they are read. */
+export async function readNames<Told>(tell: (nameOf: NameOf) => Told, deadline: number): Promise<Told> {
+  const records = new Set<string>();
+  tell((record) => void records.add(record));
+  const found = await readText(changes.namesOf([...records]), empty, deadline);
+  const names = namesSchema.parse(JSON.parse(found?.text ?? "{}"));
+  return tell((record) => names[record]);
+}
