@@ -83,7 +83,7 @@ const api = ["--api", "api.json", "--functions", "functions"];
 
 describe("aws-local", () => {
   it("runs an API with its functions, and leaves nothing behind", async () => {
-    const { variables, stop } = await start(...api, "--bucket", "pictures");
+    const { variables, stop } = await start(...api, "--bucket", "pictures", "--bucket", "papers:versioned");
 
     const response = await fetch(`${variables.API_URL}/greeting`);
 
@@ -110,6 +110,7 @@ describe("aws-local", () => {
     ],
     ["an unknown command", ["s3"], /^Unknown command s3$/],
     ["an unknown flag", ["--apis", "x"], /--apis/],
+    ["a bucket of no name", [...api, "--bucket", "papers:version"], /^--bucket takes no papers:version$/],
     ["a port that is none", ["data-api", "--port", "none"], /^--port takes no none$/],
   ])("tells in one line of %s, and ends", async (_, words, line) => {
     const error = await fail(...words);

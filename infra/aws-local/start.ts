@@ -7,7 +7,7 @@ import { isDebugged } from "./lambda/environment.ts";
 import { invokeApi } from "./lambda/invoke-api.ts";
 import { type Lambda, type LambdaOptions, startLambda } from "./lambda/lambda.ts";
 import { type Database, type DatabaseOptions, openDatabase, type Watch } from "./postgres/database.ts";
-import { startS3 } from "./s3/server.ts";
+import { type S3Options, startS3 } from "./s3/server.ts";
 import { masterSecret, type Secrets } from "./secrets-manager/secrets-manager.ts";
 import { inThread } from "./thread.ts";
 
@@ -22,7 +22,7 @@ export interface AwsLocalOptions extends Partial<Watch> {
   /** The secrets of a database. Default: that of its owner, as `masterSecretArn`. */
   readonly secrets?: (database: Database) => Secrets;
   /** Default: no S3. */
-  readonly s3?: { readonly directory: string; readonly buckets: readonly string[] };
+  readonly s3?: Pick<S3Options, "directory" | "buckets">;
   /** The key that requests to all services but the API must be signed with. Default: a new one. */
   readonly key?: Key;
   /**

@@ -1,6 +1,7 @@
 import { functionName, isPublicRecord } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import type { FunctionSettings } from "../aws-local/lambda/settings.ts";
+import type { BucketOptions } from "../aws-local/s3/bucket.ts";
 import { clusterArn } from "../aws-local/secrets-manager/arns.ts";
 import { databaseRoleOf, secretVariables } from "../build/database-role.ts";
 import { secretArns, trialSecretArn } from "./secrets.ts";
@@ -48,6 +49,12 @@ export const imageBucket = "images";
 
 /** The bucket of imports and exports. */
 export const transferBucket = "transfers";
+
+/** The buckets of S3 on this machine; that of images has versions, as on AWS. */
+export const bucketsOf = ({ uploads }: Pick<Stage, "uploads">): readonly BucketOptions[] => [
+  { name: transferBucket },
+  ...(uploads ? [{ name: imageBucket, versioned: true }] : []),
+];
 
 export interface Stage {
   /** The name of the database. */

@@ -19,7 +19,7 @@ import { validTokens } from "./demo/tokens.ts";
 import type { Contributor, Series } from "./demo/types.ts";
 import { docs } from "./docs.ts";
 import { localDocument } from "./document.ts";
-import { imageBucket, settingsOf, transferBucket, variablesOf } from "./functions.ts";
+import { bucketsOf, settingsOf, variablesOf } from "./functions.ts";
 import { imagePages } from "./images.ts";
 import { printLog } from "./log.ts";
 import { loopbackOrigins } from "./origins.ts";
@@ -85,7 +85,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     database,
     // The owner has a new password at each start, the superuser always the same.
     secrets: ({ serverUrl, adminUrl }) => newSecrets(serverUrl, decodeURIComponent(new URL(adminUrl).password)),
-    s3: { directory: join(directory, "s3"), buckets: [transferBucket, ...(uploads ? [imageBucket] : [])] },
+    s3: { directory: join(directory, "s3"), buckets: bucketsOf({ uploads }) },
     report,
     onExit: options.onExit,
     async beforeOpen({ key, database: { serverUrl, name }, lambda, s3Url }) {

@@ -10,7 +10,7 @@ import { type Lambda, type LambdaLimits, startLambda } from "../../infra/aws-loc
 import { type S3, startS3 } from "../../infra/aws-local/s3/server.ts";
 import { defaultName as owner } from "../../infra/local/database.ts";
 import { localDocument } from "../../infra/local/document.ts";
-import { imageBucket, settingsOf, type Timeouts, transferBucket } from "../../infra/local/functions.ts";
+import { bucketsOf, settingsOf, type Timeouts } from "../../infra/local/functions.ts";
 import { imagePages } from "../../infra/local/images.ts";
 import { addClients } from "./catalogue.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
@@ -125,7 +125,7 @@ export async function startStack({
 
 async function startFileService() {
   const directory = await mkdtemp(join(tmpdir(), "colophon-s3-"));
-  const s3 = await startS3({ directory, buckets: [imageBucket, transferBucket], key });
+  const s3 = await startS3({ directory, buckets: bucketsOf({ uploads: true }), key });
   useBucket(s3.url);
   return {
     s3,

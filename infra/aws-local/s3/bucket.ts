@@ -1,53 +1,146 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-export interface StoredObject {
-  /** The headers that it is got back with. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
+export interface BucketOptions {
+  readonly name: string;
+  /** Keeps what is replaced or deleted as versions. Default: false. */
+  readonly versioned?: boolean;
 }
 
-/** Objects by their keys, each in a file of one folder. Whoever kills the process loses nothing that was stored. */
+export type ObjectHeaders = Readonly<Record<string, string>>;
+
+export interface Version {
+  readonly id: string;
+  /** Whether it says that the object is deleted, and has no body. */
+  readonly isDeleteMarker: boolean;
+}
+
+export interface OpenObject extends AsyncDisposable {
+  /** The headers that it is got back with. */
+  readonly headers: ObjectHeaders;
+  readonly size: number;
+  read(start: number, end: number): Promise<Buffer>;
+}
+
+/** An upload in parts. */
+export interface Upload {
+  readonly key: string;
+  readonly headers: ObjectHeaders;
+  /** By their numbers. */
+  readonly parts: Map<number, { readonly file: string; readonly etag: string; readonly size: number }>;
+}
+
+/** Objects by their keys, in the files of one folder. Whoever kills the process loses nothing that was stored. */
 export type Bucket = Awaited<ReturnType<typeof openBucket>>;
 
-/** Ends the names of objects' files; a folder may contain others. */
+/** The id of an object that was stored without versions. A bucket that gets versions later keeps it as the oldest. */
+export const nullId = "null";
+/** Ids grow with time. */
+export const isVersionId = (id: string): boolean => id === nullId || /^\d{16}$/.test(id);
+
+/** End the names of an object's file and of the folder of its versions; a folder may contain others. */
 const finished = ".object";
+const versionsFolder = ".versions";
+/** Ends the name of a delete marker's file. */
+const marker = ".marker";
 /** Ends the names of files that are being written, or were when the process was killed. */
 const unfinished = ".unfinished";
 
-/** Opens the bucket of a folder, which is created if it does not exist. */
-export async function openBucket(folder: string) {
+const none: readonly string[] = [];
+
+/** Opens the bucket of a folder, which is created if it does not exist. Parts of unfinished uploads are dropped. */
+export async function openBucket(folder: string, versioned = false) {
   await mkdir(folder, { recursive: true });
   for (const name of await readdir(folder)) if (name.endsWith(unfinished)) await rm(join(folder, name));
   // An encoded key has no slash, so no key leads out of the folder.
-  const fileOf = (key: string) => join(folder, encodeURIComponent(key) + finished);
+  const pathOf = (key: string, ending: string) => join(folder, encodeURIComponent(key) + ending);
+  const fileOf = (key: string, { id, isDeleteMarker }: Version) =>
+    id === nullId
+      ? pathOf(key, finished)
+      : join(pathOf(key, versionsFolder), id + (isDeleteMarker ? marker : finished));
+
+  /** Of an object, the newest first. */
+  const versionsOf = async (key: string): Promise<Version[]> => {
+    const names = (await readdir(pathOf(key, versionsFolder)).catch(ignoreMissing)) ?? none;
+    const versions = names.map((name) => ({ id: name.replace(/\..*/, ""), isDeleteMarker: name.endsWith(marker) }));
+    const first = await stat(pathOf(key, finished)).catch(ignoreMissing);
+    return [...versions.sort(byAge), ...(first ? [{ id: nullId, isDeleteMarker: false }] : [])];
+  };
+
+  let lastId = 0;
+  const store = async (key: string, isDeleteMarker: boolean, draft: string): Promise<Version> => {
+    if (!versioned) {
+      await rename(draft, pathOf(key, finished));
+      return { id: nullId, isDeleteMarker };
+    }
+    await mkdir(pathOf(key, versionsFolder), { recursive: true });
+    const [newest] = await versionsOf(key);
+    // The clock may have been set back.
+    lastId = Math.max(lastId + 1, (Number(newest?.id) || 0) + 1, Date.now() * 1_000);
+    const version = { id: `${lastId}`, isDeleteMarker };
+    await rename(draft, fileOf(key, version));
+    return version;
+  };
+
+  /** Writes to a file that is no object yet. Headers and body are one file, so that they always belong together. */
+  const writeDraft = async (headers: ObjectHeaders, body: Buffer | AsyncIterable<Buffer>): Promise<string> => {
+    const draft = join(folder, randomUUID() + unfinished);
+    await using handle = await open(draft, "wx");
+    await handle.writeFile(`${JSON.stringify(headers)}\n`);
+    await handle.writeFile(body);
+    // To the disk, not only to the operating system.
+    await handle.sync();
+    return draft;
+  };
+
   return {
-    async put(key: string, { headers, body }: StoredObject): Promise<void> {
-      const draft = join(folder, randomUUID() + unfinished);
-      // Headers and body are one file, so that they always belong together.
-      await write(draft, Buffer.concat([Buffer.from(`${JSON.stringify(headers)}\n`), body]));
-      await rename(draft, fileOf(key));
+    versioned,
+    versionsOf,
+    writeDraft,
+    openDraft: openFile,
+    uploads: new Map<string, Upload>(),
+    async put(key: string, headers: ObjectHeaders, body: Buffer | AsyncIterable<Buffer>): Promise<Version> {
+      return await store(key, false, await writeDraft(headers, body));
     },
-    async get(key: string): Promise<StoredObject | undefined> {
-      const bytes = await readFile(fileOf(key)).catch(ignoreMissing);
-      if (!bytes) return undefined;
-      const headersEnd = bytes.indexOf("\n");
-      return { headers: JSON.parse(bytes.toString("utf8", 0, headersEnd)), body: bytes.subarray(headersEnd + 1) };
+    /** Undefined if it has been deleted meanwhile. */
+    open: (key: string, version: Version): Promise<OpenObject | undefined> => openFile(fileOf(key, version)),
+    /** Deletes an object. @returns the delete marker in a bucket with versions */
+    async delete(key: string): Promise<Version | undefined> {
+      if (versioned)
+        return await store(key, true, await writeDraft({ "last-modified": new Date().toUTCString() }, Buffer.alloc(0)));
+      await rm(pathOf(key, finished), { force: true });
+      return undefined;
     },
-    delete: (key: string) => rm(fileOf(key), { force: true }),
+    deleteVersion: (key: string, version: Version): Promise<void> => rm(fileOf(key, version), { force: true }),
+    /** The keys of all objects that have a version, sorted. */
     async keys(): Promise<string[]> {
-      const names = (await readdir(folder)).filter((name) => name.endsWith(finished));
-      return names.map((name) => decodeURIComponent(name.slice(0, -finished.length))).sort();
+      const names = (await readdir(folder)).filter((name) => name.endsWith(finished) || name.endsWith(versionsFolder));
+      return [...new Set(names.map((name) => decodeURIComponent(name.slice(0, name.lastIndexOf(".")))))].sort();
     },
   };
 }
 
-/** Writes a file to the disk, not only to the operating system. */
-async function write(file: string, bytes: Buffer): Promise<void> {
-  await using handle = await open(file, "wx");
-  await handle.writeFile(bytes);
-  await handle.sync();
+const byAge = (one: Version, other: Version): number => Number(other.id) - Number(one.id);
+
+const headersBytesMax = 65_536;
+
+async function openFile(file: string): Promise<OpenObject | undefined> {
+  const handle = await open(file).catch(ignoreMissing);
+  if (!handle) return undefined;
+  const read = async (start: number, end: number) => {
+    const bytes = Buffer.alloc(end - start);
+    const { bytesRead } = await handle.read(bytes, 0, bytes.length, start);
+    return bytes.subarray(0, bytesRead);
+  };
+  const head = await read(0, headersBytesMax);
+  const bodyStart = head.indexOf("\n") + 1;
+  return {
+    headers: JSON.parse(head.toString("utf8", 0, bodyStart)),
+    size: (await handle.stat()).size - bodyStart,
+    read: (start, end) => read(bodyStart + start, bodyStart + end),
+    [Symbol.asyncDispose]: () => handle.close(),
+  };
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {

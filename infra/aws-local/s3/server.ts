@@ -4,14 +4,14 @@ import { listenToClients } from "../http/listen.ts";
 import { isFromPage } from "../http/loopback.ts";
 import { read } from "../http/request-body.ts";
 import { type Key, type SignatureError, verifier } from "../http/signature.ts";
-import { type Bucket, openBucket } from "./bucket.ts";
-import { operationOf, type Response, S3Error } from "./operations.ts";
+import { type Bucket, type BucketOptions, openBucket } from "./bucket.ts";
+import { type Response, S3Error } from "./call.ts";
+import { operationOf } from "./operations.ts";
 
 export interface S3Options {
   /** Where objects are kept: a folder for each bucket. */
   readonly directory: string;
-  /** The names of the buckets. */
-  readonly buckets: readonly string[];
+  readonly buckets: readonly BucketOptions[];
   /** The key that requests must be signed with. */
   readonly key: Key;
   /** Default: a free one, on 127.0.0.1. */
@@ -34,13 +34,13 @@ export interface S3 {
 }
 
 const requestsMax = 10_000;
-/** Much larger than the largest image. */
+/** Of an object, or a part of one. */
 const bodyBytesMax = 16 * 1_048_576;
 
-/** Starts an S3 that puts, gets, deletes and lists whole objects in the given buckets. */
-export async function startS3({ directory, buckets: names, key, port }: S3Options): Promise<S3> {
+/** Starts an S3 that puts, gets, copies, deletes and lists objects, and their versions, in the given buckets. */
+export async function startS3({ directory, buckets: options, key, port }: S3Options): Promise<S3> {
   const buckets = new Map<string, Bucket>();
-  for (const name of names) buckets.set(name, await openBucket(join(directory, name)));
+  for (const { name, versioned } of options) buckets.set(name, await openBucket(join(directory, name), versioned));
   const signatureErrorOf = verifier("s3", key);
   const requests: string[] = [];
   let faultOf: Parameters<S3["intercept"]>[0];
@@ -93,8 +93,8 @@ const signatureErrors: Readonly<Record<SignatureError, ConstructorParameters<typ
 };
 
 function errorResponse(error: NodeJS.ErrnoException): Response {
-  const { status, code, message } = s3ErrorOf(error);
-  return { status, body: `<Error><Code>${code}</Code><Message>${message}</Message></Error>` };
+  const { status, code, message, headers } = s3ErrorOf(error);
+  return { status, headers, body: `<Error><Code>${code}</Code><Message>${message}</Message></Error>` };
 }
 
 function s3ErrorOf(error: NodeJS.ErrnoException): S3Error {

@@ -12,7 +12,7 @@ import { covers } from "../../../infra/local/demo/covers.ts";
 import { drawingPages } from "../../../infra/local/demo/drawings.ts";
 import { readDemo } from "../../../infra/local/demo/load.ts";
 import type { Contributor, Series } from "../../../infra/local/demo/types.ts";
-import { imageBucket } from "../../../infra/local/functions.ts";
+import { bucketsOf, imageBucket } from "../../../infra/local/functions.ts";
 import { imagePages } from "../../../infra/local/images.ts";
 import { key } from "../../support/environment.ts";
 
@@ -24,7 +24,7 @@ let contributors: Contributor[];
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-images-"));
-  s3 = await startS3({ directory, buckets: [imageBucket], key });
+  s3 = await startS3({ directory, buckets: bucketsOf({ uploads: true }), key });
   series = await readDemo<Series>("series");
   contributors = await readDemo<Contributor>("contributors");
   gateway = await startApiGateway({

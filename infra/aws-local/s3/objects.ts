@@ -1,0 +1,133 @@
+import { hash } from "node:crypto";
+import { type Bucket, isVersionId, type ObjectHeaders, type OpenObject, type Version } from "./bucket.ts";
+import { type Call, malformed, type Response, S3Error } from "./call.ts";
+import { contentsOf, element, textOf } from "./xml.ts";
+
+/** The headers of an upload that belong to the object. */
+const objectHeader = /^(content-(type|encoding|disposition|language)|cache-control|expires|x-amz-meta-.+)$/;
+
+/** The headers of a new object. */
+export const newHeaders = (given: Call["headers"] | ObjectHeaders, etag: string): ObjectHeaders => ({
+  "content-type": "binary/octet-stream",
+  ...Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) => (objectHeader.test(name) ? [[name, `${value}`]] : [])),
+  ),
+  etag,
+  "last-modified": new Date().toUTCString(),
+});
+
+/** Says which version was made or found; a bucket without versions does not. */
+export const versionHeaders = ({ versioned }: Bucket, version: Version | undefined): ObjectHeaders => ({
+  ...(versioned && version && { "x-amz-version-id": version.id }),
+  ...(version?.isDeleteMarker && { "x-amz-delete-marker": "true" }),
+});
+
+export async function putObject({ bucket, key, headers, body }: Call): Promise<Response> {
+  const etag = `"${hash("md5", body)}"`;
+  const version = await bucket.put(key, newHeaders(headers, etag), body);
+  return { status: 200, headers: { etag, ...versionHeaders(bucket, version) } };
+}
+
+/**
+ * The object, or the version that is asked for.
+ * @throws {S3Error} when it is not there, or is a delete marker
+ */
+export async function findObject(
+  bucket: Bucket,
+  key: string,
+  versionId: string | null,
+): Promise<{ version: Version; object: OpenObject }> {
+  const versions = await bucket.versionsOf(key);
+  const version = versionId === null ? versions[0] : versions.find(({ id }) => id === versionIdOf(versionId));
+  const object = version && (await bucket.open(key, version));
+  const headers = versionHeaders(bucket, version);
+  if (object && !version.isDeleteMarker) return { version, object };
+  await object?.[Symbol.asyncDispose]();
+  if (versionId === null) throw new S3Error(404, "NoSuchKey", "The specified key does not exist.", headers);
+  if (!version) throw new S3Error(404, "NoSuchVersion", "The specified version does not exist.");
+  throw new S3Error(405, "MethodNotAllowed", "The specified method is not allowed against this resource.", {
+    ...headers,
+    allow: "DELETE",
+  });
+}
+
+/** @throws {S3Error} when nothing can have this id */
+export function versionIdOf(text: string): string {
+  if (isVersionId(text)) return text;
+  throw new S3Error(400, "InvalidArgument", "Invalid version id specified");
+}
+
+export async function headObject({ bucket, key, query, headers }: Call): Promise<Response> {
+  const { version, object } = await findObject(bucket, key, query.get("versionId"));
+  await using found = object;
+  return headOf(found, headers, versionHeaders(bucket, version));
+}
+
+export async function getObject({ bucket, key, query, headers }: Call): Promise<Response> {
+  const { version, object } = await findObject(bucket, key, query.get("versionId"));
+  await using found = object;
+  const { status, start, end, ...head } = headOf(found, headers, versionHeaders(bucket, version));
+  return { status, ...head, ...(status !== 304 && { body: await found.read(start, end) }) };
+}
+
+/** The answer without the body, and where that is in the object. */
+function headOf(
+  { headers: own, size }: OpenObject,
+  { range, "if-none-match": known }: Call["headers"],
+  more: ObjectHeaders,
+) {
+  const headers = { ...own, ...more, "accept-ranges": "bytes" };
+  if (known?.includes(`${own.etag}`)) return { status: 304, headers, start: 0, end: 0 };
+  const part = rangeOf(range, size);
+  const [start, end] = part ?? [0, size];
+  const length = { "content-length": `${end - start}` };
+  if (!part) return { status: 200, headers: { ...headers, ...length }, start, end };
+  const place = { "content-range": `bytes ${start}-${end - 1}/${size}` };
+  return { status: 206, headers: { ...headers, ...length, ...place }, start, end };
+}
+
+/**
+ * Where the range begins and ends; undefined if the whole object is meant, as with several ranges.
+ * @throws {S3Error} when the object has no byte of it
+ */
+function rangeOf(range: string | undefined, size: number): readonly [number, number] | undefined {
+  const [, first, last = ""] = /^bytes=(\d+)-(\d*)$/.exec(range ?? "") ?? [];
+  const [, suffix] = /^bytes=-(\d+)$/.exec(range ?? "") ?? [];
+  if (first === undefined && suffix === undefined) return undefined;
+  const start = first === undefined ? Math.max(0, size - Number(suffix)) : Number(first);
+  const end = last === "" ? size : Math.min(size, Number(last) + 1);
+  if (last !== "" && Number(last) < start) return undefined;
+  if (start >= size) throw new S3Error(416, "InvalidRange", "The requested range is not satisfiable");
+  return [start, end];
+}
+
+export async function deleteObject({ bucket, key, query }: Call): Promise<Response> {
+  const deleted = await deleteFrom(bucket, key, query.get("versionId") ?? undefined);
+  return { status: 204, headers: versionHeaders(bucket, deleted) };
+}
+
+/** Deletes a version for good, or else the object. @returns the version that was deleted, or the delete marker */
+async function deleteFrom(bucket: Bucket, key: string, versionId: string | undefined): Promise<Version | undefined> {
+  if (versionId === undefined) return await bucket.delete(key);
+  const id = versionIdOf(versionId);
+  const version = (await bucket.versionsOf(key)).find((each) => each.id === id);
+  if (version) await bucket.deleteVersion(key, version);
+  return version ?? { id, isDeleteMarker: false };
+}
+
+const objectsPerCallMax = 1_000;
+
+export async function deleteObjects({ bucket, body }: Call): Promise<Response> {
+  const text = body.toString();
+  const objects = contentsOf("Object", text).map((each) => [textOf("Key", each), textOf("VersionId", each)] as const);
+  if (objects.length === 0 || objects.length > objectsPerCallMax) throw malformed();
+  const isQuiet = text.includes("<Quiet>true</Quiet>");
+  let results = "";
+  for (const [key, versionId] of objects) {
+    if (key === undefined) throw malformed();
+    const version = await deleteFrom(bucket, key, versionId);
+    const marker = version?.isDeleteMarker ? { DeleteMarker: true, DeleteMarkerVersionId: version.id } : {};
+    if (!isQuiet) results += element("Deleted", { Key: key, VersionId: versionId, ...marker });
+  }
+  return { status: 200, body: `<DeleteResult>${results}</DeleteResult>` };
+}
