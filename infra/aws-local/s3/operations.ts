@@ -3,6 +3,7 @@ import type { Bucket } from "./bucket.ts";
 import { type Call, type Response, S3Error } from "./call.ts";
 import { copyObject } from "./copy.ts";
 import { listObjectsV2, listObjectVersions } from "./listings.ts";
+import { abortMultipartUpload, completeMultipartUpload, createMultipartUpload, uploadPart } from "./multipart.ts";
 import { deleteObject, deleteObjects, getObject, headObject, putObject } from "./objects.ts";
 
 /** By method, what they act on, and the query parameters that tell them from others, sorted. */
@@ -18,6 +19,10 @@ const operations: Readonly<Record<string, (call: Call) => Promise<Response>>> = 
   "POST bucket delete": deleteObjects,
   "GET bucket list-type": listObjectsV2,
   "GET bucket versions": listObjectVersions,
+  "POST object uploads": createMultipartUpload,
+  "PUT object partNumber uploadId": uploadPart,
+  "POST object uploadId": completeMultipartUpload,
+  "DELETE object uploadId": abortMultipartUpload,
 };
 
 /** The query parameters that do not choose the operation. The SDK tells its name in `x-id`. */
