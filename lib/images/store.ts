@@ -1,11 +1,8 @@
-import { DeleteObjectsCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import { deadlineFromNow, isFault, retry, timeouts } from "../retry.ts";
+import { DeleteObjectsCommand, PutObjectCommand } from "@aws-sdk/client-s3";
+import { deadlineFromNow, isFault, retry } from "../retry.ts";
+import { Bucket, client } from "./bucket.ts";
 import { scaledKey } from "./keys.ts";
 import type { Rendition } from "./render.ts";
-
-const client = new S3Client({ maxAttempts: 1, requestHandler: timeouts });
-
-const Bucket = process.env.IMAGE_BUCKET;
 
 /** A key is never used again, so caches may keep an image for ever. */
 const object = { Bucket, ContentType: "image/webp", CacheControl: "public, max-age=31536000, immutable" };

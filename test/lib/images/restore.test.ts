@@ -1,0 +1,219 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  ListObjectVersionsCommand,
+  PutObjectCommand,
+  S3Client,
+} from "@aws-sdk/client-s3";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type S3, startS3 } from "../../../infra/aws-local/s3/server.ts";
+import { imageBucket as Bucket, bucketsOf } from "../../../infra/local/functions.ts";
+import { newKey } from "../../../lib/images/keys.ts";
+import { key as signingKey, useBucket, useDatabase } from "../../support/environment.ts";
+import { pairOf } from "../../support/uploads.ts";
+
+let directory: string;
+let s3: S3;
+let client: S3Client;
+let images: typeof import("../../../lib/images/restore.ts") & typeof import("../../../lib/images/store.ts");
+let key: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "colophon-restore-"));
+  s3 = await startS3({ directory, buckets: bucketsOf({ uploads: true }), key: signingKey });
+  client = new S3Client({ endpoint: s3.url, credentials: signingKey, region: "eu-central-1", forcePathStyle: true });
+  useDatabase("none", "http://127.0.0.1:9");
+  useBucket(s3.url);
+  // They read the name of the bucket when they are loaded.
+  images = { ...(await import("../../../lib/images/restore.ts")), ...(await import("../../../lib/images/store.ts")) };
+});
+
+beforeEach(async () => {
+  key = newKey("contributors");
+  await images.storeImage(key, { full: Buffer.from("full"), scaled: Buffer.from("scaled") }, soon());
+  s3.requests.length = 0;
+});
+
+afterEach(() => s3.intercept(undefined));
+
+afterAll(async () => {
+  await s3.close();
+  await rm(directory, { recursive: true });
+});
+
+const soon = () => performance.now() + 10_000;
+
+/** Bytes and headers of both objects; undefined where one is deleted. */
+const stored = () =>
+  Promise.all(
+    pairOf(key).map(async (Key) => {
+      const found = await client.send(new GetObjectCommand({ Bucket, Key })).catch(() => undefined);
+      if (!found) return undefined;
+      const { ContentType, CacheControl, ETag, Body } = found;
+      return { ContentType, CacheControl, ETag, text: await Body?.transformToString() };
+    }),
+  );
+
+const versionsOf = async (Prefix = key) => {
+  const { Versions = [], DeleteMarkers = [] } = await client.send(new ListObjectVersionsCommand({ Bucket, Prefix }));
+  return [...Versions, ...DeleteMarkers].map(({ Key, VersionId }) => ({ Key, VersionId }));
+};
+
+/** As S3 does after a while. */
+const expire = async (Key: string) => {
+  const { Versions = [] } = await client.send(new ListObjectVersionsCommand({ Bucket, Prefix: Key }));
+  const Objects = Versions.map(({ Key, VersionId }) => ({ Key, VersionId }));
+  await client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }));
+};
+
+const writes = () => s3.requests.filter((each) => !each.startsWith("GET "));
+
+describe("An image that was deleted", () => {
+  it("is restored, bytes and headers alike", async () => {
+    const before = await stored();
+    await images.deleteObjects([key]);
+    expect(await stored()).toEqual([undefined, undefined]);
+
+    expect(await images.restoreObjects(key)).toBe("restored");
+
+    expect(await stored()).toEqual(before);
+    expect(before[0]).toMatchObject({
+      text: "full",
+      ContentType: "image/webp",
+      CacheControl: expect.stringMatching("immutable"),
+    });
+  });
+
+  it("is restored after it was deleted again and again, and can be deleted then", async () => {
+    const before = await stored();
+    for (const _ of [1, 2, 3]) {
+      await images.deleteObjects([key]);
+      await images.deleteObjects([key]);
+      expect(await images.restoreObjects(key)).toBe("restored");
+      expect(await stored()).toEqual(before);
+    }
+
+    await images.deleteObjects([key]);
+    expect(await stored()).toEqual([undefined, undefined]);
+  });
+
+  it("keeps all versions that it had, so that nothing is lost whatever comes next", async () => {
+    await images.deleteObjects([key]);
+    const before = await versionsOf();
+
+    await images.restoreObjects(key);
+
+    expect(await versionsOf()).toEqual(expect.arrayContaining(before));
+  });
+
+  it.each([0, 1])("is restored when only object %i of two was deleted, which alone is written", async (index) => {
+    const before = await stored();
+    const [deleted = ""] = pairOf(key).slice(index);
+    await client.send(new DeleteObjectCommand({ Bucket, Key: deleted }));
+    s3.requests.length = 0;
+
+    expect(await images.restoreObjects(key)).toBe("restored");
+
+    expect(writes()).toEqual([`PUT /${Bucket}/${deleted}`]);
+    expect(await stored()).toEqual(before);
+  });
+
+  it("is there already, and nothing is written", async () => {
+    expect(await images.restoreObjects(key)).toBe("present");
+
+    expect(writes()).toEqual([]);
+  });
+
+  it.each([
+    ["both objects", [0, 1]],
+    ["the full size", [0]],
+    ["the scaled size", [1]],
+  ])("is gone when S3 has deleted %s for good, and nothing is written", async (_, indexes) => {
+    await images.deleteObjects([key]);
+    for (const each of indexes) await expire(pairOf(key)[each] ?? "");
+    s3.requests.length = 0;
+
+    expect(await images.restoreObjects(key)).toBe("gone");
+
+    expect(writes()).toEqual([]);
+    expect(await stored()).toEqual([undefined, undefined]);
+  });
+
+  it("is not that of a longer key", async () => {
+    const longer = `${key}.webp`;
+    await client.send(new PutObjectCommand({ Bucket, Key: longer, Body: "another one" }));
+    await expire(key);
+
+    expect(await images.restoreObjects(key)).toBe("gone");
+  });
+
+  it("is gone when it never was there", async () => {
+    expect(await images.restoreObjects(newKey("users"))).toBe("gone");
+  });
+});
+
+describe("A restoration", () => {
+  const steps = ["GET 1", "GET 2", "PUT 1", "PUT 2"];
+  const faults = ["error-before", "error-after", "drop-before", "drop-after"] as const;
+
+  it.each(steps.flatMap((step) => faults.map((fault) => [step, fault] as const)))(
+    "outlasts %s: %s",
+    async (step, fault) => {
+      const before = await stored();
+      await images.deleteObjects([key]);
+      failAt(step, fault);
+
+      expect(await images.restoreObjects(key, soon())).toBe("restored");
+
+      expect(await stored()).toEqual(before);
+    },
+  );
+
+  it.each(steps)("that is refused at %s throws, and succeeds the next time", async (step) => {
+    const before = await stored();
+    await images.deleteObjects([key]);
+    failAt(step, "refuse-before");
+
+    await expect(images.restoreObjects(key, soon())).rejects.toMatchObject({ $metadata: { httpStatusCode: 403 } });
+
+    s3.intercept(undefined);
+    expect(await images.restoreObjects(key)).toBe("restored");
+    expect(await stored()).toEqual(before);
+  });
+
+  it("ends at its deadline while S3 is down, when nothing is written any more", async () => {
+    await images.deleteObjects([key]);
+    s3.intercept((request) => (request.startsWith("PUT") ? "drop-before" : undefined));
+
+    await expect(images.restoreObjects(key, performance.now() + 500)).rejects.toMatchObject({ name: "Unavailable" });
+
+    s3.intercept(undefined);
+    expect(await stored()).toEqual([undefined, undefined]);
+    expect(await images.restoreObjects(key)).toBe("restored");
+  });
+
+  it("that runs twice at once restores the image, too", async () => {
+    const before = await stored();
+    await images.deleteObjects([key]);
+
+    const answers = await Promise.all([images.restoreObjects(key), images.restoreObjects(key)]);
+
+    expect(answers).toContain("restored");
+    expect(await stored()).toEqual(before);
+  });
+});
+
+/** At the first or second call of a method. */
+function failAt(step: string, fault: "error-before" | "error-after" | "drop-before" | "drop-after" | "refuse-before") {
+  let count = 0;
+  s3.intercept((request) => {
+    const [method = "", number] = step.split(" ");
+    if (!request.startsWith(method)) return undefined;
+    count += 1;
+    return `${count}` === number ? fault : undefined;
+  });
+}
