@@ -2,7 +2,7 @@ import { type Declaration, functionName, isPublic } from "../../lib/contract/dec
 import { endpoints } from "../../lib/contract/endpoints.ts";
 
 /** The roles as which functions log in to PostgreSQL, without `colophon_` (lib/migrations/roles.sql). */
-export const limitedRoles = ["public", "reader", "editor", "operator"] as const;
+export const limitedRoles = ["public", "reader", "editor", "operator", "signer"] as const;
 export type LimitedRole = (typeof limitedRoles)[number];
 
 export const forEachRole = <Value>(make: (role: LimitedRole) => Value): Readonly<Record<LimitedRole, Value>> => ({
@@ -10,6 +10,7 @@ export const forEachRole = <Value>(make: (role: LimitedRole) => Value): Readonly
   reader: make("reader"),
   editor: make("editor"),
   operator: make("operator"),
+  signer: make("signer"),
 });
 
 /** The master owns the database; it is the only one who can create tables and roles. */
@@ -17,6 +18,9 @@ export type DatabaseRole = LimitedRole | "master";
 
 /** The functions that create tables and roles. */
 const masters = new Set(["ops-migrate", "ops-migrate-on-deploy", "ops-rotate-password"]);
+
+/** Opens sessions for people whom a provider has identified, and does nothing else. */
+const signer = "sign-in-callback";
 
 const roles = new Map(endpoints.map((each) => [functionName(each), roleOf(each)]));
 
@@ -26,8 +30,10 @@ function roleOf(declaration: Declaration): LimitedRole {
 }
 
 /** The role with the fewest rights that is enough for a function. What is no endpoint is an operators' function. */
-export const databaseRoleOf = (name: string): DatabaseRole =>
-  masters.has(name) ? "master" : (roles.get(name) ?? "operator");
+export function databaseRoleOf(name: string): DatabaseRole {
+  if (masters.has(name)) return "master";
+  return name === signer ? "signer" : (roles.get(name) ?? "operator");
+}
 
 /** The environment variables of a migration, which sets the passwords of the roles: the ARNs of their secrets. */
 export const secretVariables = (arns: Readonly<Record<LimitedRole, string>>): Readonly<Record<string, string>> =>

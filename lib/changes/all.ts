@@ -14,9 +14,11 @@ import editContributor from "./edit-contributor.sql";
 import editPermission from "./edit-permission.sql";
 import editRole from "./edit-role.sql";
 import editUser from "./edit-user.sql";
+import identities from "./identities.sql";
 import images from "./images.sql";
 import logOutUser from "./log-out-user.sql";
 import makeChange from "./make-change.sql";
+import makeSignIn from "./make-sign-in.sql";
 import openRecord from "./open-record.sql";
 import openSession from "./open-session.sql";
 import prepareImage from "./prepare-image.sql";
@@ -27,6 +29,9 @@ import removeImage from "./remove-image.sql";
 import replaceImage from "./replace-image.sql";
 import request from "./request.sql";
 import restorePermissions from "./restore-permissions.sql";
+import sessions from "./sessions.sql";
+import signIn from "./sign-in.sql";
+import signOut from "./sign-out.sql";
 import tidy from "./tidy.sql";
 import unlistImages from "./unlist-images.sql";
 
@@ -42,7 +47,11 @@ const sharedFunctions = {
   contributor_elements: contributorElements,
   images,
   open_record: openRecord,
+  sessions,
+  identities,
   make_change: makeChange,
+  sign_in: signIn,
+  make_sign_in: makeSignIn,
 };
 
 /** Changes that neither give nor take authority: they run beside each other. */
@@ -70,6 +79,11 @@ const changesAlone = {
   log_out_user: logOutUser,
 };
 
+/** Changes for which a session is enough; they run alone. */
+const changesWithoutPermission = {
+  sign_out: signOut,
+};
+
 /** Changes that an operator makes; each runs alone. */
 const operatorChanges = {
   create_user: createUser,
@@ -80,12 +94,13 @@ const operatorChanges = {
 };
 
 export type ChangeName = keyof typeof changesBesideOthers | keyof typeof changesAlone;
+export type ChangeNameWithoutPermission = keyof typeof changesWithoutPermission;
 export type OperatorChangeName = keyof typeof operatorChanges;
 
 /** A line of make-change.sql that names one of these stands for such a line of each of its changes. */
 const placeholders = {
   each_change_beside_others: changesBesideOthers,
-  each_change: { ...changesBesideOthers, ...changesAlone },
+  each_change: { ...changesBesideOthers, ...changesAlone, ...changesWithoutPermission },
   each_operator_change: operatorChanges,
 };
 
@@ -112,4 +127,5 @@ export const callableFunctions = {
   colophon_reader: ["caller", "session_caller", "open_record"],
   colophon_editor: ["make_change"],
   colophon_operator: ["make_operator_change"],
+  colophon_signer: ["make_sign_in"],
 } as const;

@@ -11,8 +11,8 @@ create function has_permission(user_id bigint, permission text) returns boolean 
   end
 $$;
 
--- The user of a session, and the status for a request with it. Reads and changes both call this function, since a
--- function keeps its query plans.
+-- The user of a session, and the status for a request with it; null is the permission that everybody has. Reads and
+-- changes both call this function, since a function keeps its query plans.
 create function caller(
   session_digest text, permission text, user_missing integer, out id bigint, out username text, out status integer
 ) language plpgsql stable as $$
@@ -25,7 +25,7 @@ create function caller(
     status = case
       when is_valid is not true then 401
       when username is null then user_missing
-      when has_permission(id, permission) then 200
+      when permission is null or has_permission(id, permission) then 200
       else 403
     end;
   end

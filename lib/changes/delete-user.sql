@@ -4,13 +4,18 @@ create function forget_user(target bigint) returns void language sql as $$
   set asked = null, before = null, answer = null
   where
     record_id = target
-    and (starts_with(endpoint, 'admin-users/') or endpoint in ('ops/create-user', 'ops/issue-refresh-token'));
+    and (
+      starts_with(endpoint, 'admin-users/')
+      or endpoint in (
+        'ops/create-user', 'ops/issue-refresh-token', 'ops/link-identity', 'sign-in/callback', 'sign-out'
+      )
+    );
   update changes set username = null where caller_id = target;
 $$;
 
--- DELETE /admin-users/delete/{id}. Roles and locks go with the user. Sessions stay for a while, so that the answer
--- to them can say that the user is gone. They permit nothing: no other user ever gets the same id. The ledger gets no
--- record of the user, since the deletion is for good.
+-- DELETE /admin-users/delete/{id}. Roles, locks and identities go with the user. Sessions stay for a while, so that the
+-- answer to them can say that the user is gone. They permit nothing: no other user ever gets the same id. The ledger
+-- gets no record of the user, since the deletion is for good.
 create function delete_user(request request, caller caller) returns outcome language plpgsql as $$
   declare
     before json = user_record(request.target);

@@ -14,8 +14,7 @@ create function log_out_user(request request, caller caller) returns outcome lan
     update refresh_tokens
     set revoked_at = now()
     where user_id = request.target and expires_at > now() and revoked_at is null;
-    delete from user_locks where holder_id = request.target;
-    delete from contributor_locks where holder_id = request.target;
+    perform release_locks_of(request.target);
     return done(request, caller);
   end
 $$;

@@ -1,6 +1,7 @@
--- The two ways to all changes (lib/data-api/change.ts). Nothing else of a change can be called by the service, so
--- whoever has its passwords still changes nothing in somebody else's name. `clock` is the database's, in milliseconds.
--- all.ts has the lists of the changes, and repeats here each line with `each_…` for all of them.
+-- The two ways to all changes (lib/data-api/change.ts), but for signing in (make-sign-in.sql). Nothing else of a change
+-- can be called by the service, so whoever has its passwords still changes nothing in somebody else's name. `clock` is
+-- the database's, in milliseconds. all.ts has the lists of the changes, and repeats here each line with `each_…` for
+-- all of them.
 
 -- Makes a change for the caller whose session is in the request.
 create function make_change(
@@ -8,13 +9,16 @@ create function make_change(
 ) language plpgsql as $$
   declare
     request request = json_populate_record(cast(null as request), input);
-    caller caller = caller_of(request);
+    caller caller;
     is_shared boolean = case change
       when 'each_change_beside_others' then true
       else false
     end;
     outcome outcome;
   begin
+    -- To sign out needs no permission. Without one nothing else is done.
+    request.permission = case when change <> 'sign_out' then coalesce(request.permission, '') end;
+    caller = caller_of(request);
     -- Strangers take no lock, so nobody waits for them.
     if caller.status is null then
       outcome = take_locks(request, is_shared);
@@ -28,6 +32,10 @@ create function make_change(
       outcome = case change
         when 'each_change' then each_change(request, caller)
       end;
+    end if;
+    -- Who has no session is signed out already.
+    if change = 'sign_out' and outcome.status = 401 then
+      outcome = answered();
     end if;
     status = outcome.status;
     caller_id = caller.id;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import sql, { raw } from "sql-template-tag";
-import type { ChangeName, OperatorChangeName } from "../changes/all.ts";
+import sql, { raw, type Sql } from "sql-template-tag";
+import type { ChangeName, ChangeNameWithoutPermission, OperatorChangeName } from "../changes/all.ts";
 import { abortAt, attemptTimeoutInMilliseconds, deadlineFromNow, retry, Unavailable } from "../retry.ts";
 import { isRefusal, isTransient, send } from "./client.ts";
 import type { Guard } from "./guard.ts";
@@ -24,28 +24,46 @@ export interface ChangeRequest {
 /** Changes something for a caller, if the guard permits it. */
 export function change(
   name: ChangeName,
-  { digest, permission, userMissing }: Required<Guard>,
+  guard: Required<Guard>,
+  request: ChangeRequest,
+  deadline: number,
+): Promise<Outcome>;
+/** Changes something for whoever has a session. */
+export function change(
+  name: ChangeNameWithoutPermission,
+  guard: Omit<Guard, "permission">,
+  request: ChangeRequest,
+  deadline: number,
+): Promise<Outcome>;
+export function change(
+  name: ChangeName | ChangeNameWithoutPermission,
+  { digest, permission, userMissing }: Guard,
   request: ChangeRequest,
   deadline: number,
 ): Promise<Outcome> {
-  return call("make_change", name, { ...request, digest, permission, user_missing: userMissing }, deadline);
+  return callOnce(
+    (input) => sql`${inReleaseSchema("make_change")}(${raw(`'${name}'`)}, ${input})`,
+    { ...request, digest, permission, user_missing: userMissing },
+    deadline,
+  );
 }
 
 /** Changes something for an operator. */
 export const changeAsOperator = (
   name: OperatorChangeName,
   request: ChangeRequest & { readonly digest?: string },
-): Promise<Outcome> => call("make_operator_change", name, request);
+): Promise<Outcome> =>
+  callOnce((input) => sql`${inReleaseSchema("make_operator_change")}(${raw(`'${name}'`)}, ${input})`, request);
 
 /**
  * Checks the request and makes the change, in one statement. It is sent again until there is an answer: the change finds
  * its own row in the ledger, so it is done once. When the outcome of an attempt is not known and another one is refused,
  * the first one could still arrive and not be refused. So the refusal counts only if it was sent when that was too late.
+ * @param toCall makes the call of the database function from its input
  * @throws {Unavailable} when there is no answer before the deadline
  */
-async function call(
-  entry: "make_change" | "make_operator_change",
-  name: ChangeName | OperatorChangeName,
+export async function callOnce(
+  toCall: (input: Sql) => Sql,
   request: object,
   deadline = deadlineFromNow(),
 ): Promise<Outcome> {
@@ -61,7 +79,7 @@ async function call(
       const [row = []] = await send(
         sql`
           select status, caller_id, body, clock
-          from ${inReleaseSchema(entry)}(${raw(`'${name}'`)}, ${JSON.stringify({ ...request, ...times })}::json)
+          from ${toCall(sql`${JSON.stringify({ ...request, ...times })}::json`)}
         `,
         abortAt(deadline),
       );

@@ -2,11 +2,12 @@
 -- read a new table until it is listed here. What others have created in the schema is left alone.
 revoke create on schema public from public;
 
-revoke all on schema public from colophon_public, colophon_reader, colophon_editor, colophon_operator;
+revoke all on schema public from colophon_public, colophon_reader, colophon_editor, colophon_operator, colophon_signer;
 
 grant usage on schema public to colophon_public, colophon_reader, colophon_operator;
 
 revoke all on
+  awaited_emails,
   change_lock,
   changes,
   clients,
@@ -16,6 +17,7 @@ revoke all on
   contributor_locks,
   contributor_relations,
   contributors,
+  identities,
   images_to_remove,
   invalidations,
   lock_secret,
@@ -42,7 +44,7 @@ revoke all on
   user_roles,
   users,
   volumes
-from public, colophon_public, colophon_reader, colophon_editor, colophon_operator;
+from public, colophon_public, colophon_reader, colophon_editor, colophon_operator, colophon_signer;
 
 -- What the website and administration show. These tables hold unpublished contributors and other counters, too, which
 -- the website's statements leave out: behind a row security policy PostgreSQL would use no trigram index (`like` is not
@@ -100,12 +102,13 @@ grant select, delete, update (invalidated_at) on stale_tags to colophon_operator
 
 grant select, insert, update (paths, last_at) on invalidations to colophon_operator;
 
--- The editor reads no table, and no role writes another one: changes are made by the functions of a release, with the
--- rights of the owner. By default everybody may call functions.
+-- The editor and the signer read no table, and no role writes another one: changes are made by the functions of a
+-- release, with the rights of the owner. By default everybody may call functions.
 revoke all on function
   add_stale_tags(text[]),
   assign_slug(),
   containing(text),
+  email_key(text),
   forget_role_tally(),
   give_default_role(),
   identity_key(text),
@@ -131,7 +134,7 @@ revoke all on function
   tally_role_users(),
   tally_rows(),
   without_joiners(text)
-from public, colophon_public, colophon_reader, colophon_editor, colophon_operator;
+from public, colophon_public, colophon_reader, colophon_editor, colophon_operator, colophon_signer;
 
 grant execute on function
   containing(text),

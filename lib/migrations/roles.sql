@@ -19,6 +19,8 @@ grant colophon_editor to colophon_editor_clone with inherit true, set false;
 
 grant colophon_operator to colophon_operator_clone with inherit true, set false;
 
+grant colophon_signer to colophon_signer_clone with inherit true, set false;
+
 -- By default everybody may connect to a database and create temporary tables in it.
 do $$
   declare
@@ -33,7 +35,8 @@ do $$
           ('colophon_public', true, '12s', 150),
           ('colophon_reader', false, '12s', 75),
           ('colophon_editor', false, '25s', 75),
-          ('colophon_operator', false, '45s', 30)
+          ('colophon_operator', false, '45s', 30),
+          ('colophon_signer', false, '25s', 20)
       ) as settings (name, is_read_only, statement_timeout, connections)
     loop
       execute format('revoke connect, temporary on database %I from %I', current_database(), role.name);

@@ -33,6 +33,11 @@ const roles = [
     purpose: "Makes changes for operators, and reads the ledger",
     secret: process.env.DATABASE_OPERATOR_SECRET_ARN,
   },
+  {
+    name: "colophon_signer",
+    purpose: "Signs users in, and reads nothing",
+    secret: process.env.DATABASE_SIGNER_SECRET_ARN,
+  },
 ] as const;
 
 type Role = (typeof roles)[number];

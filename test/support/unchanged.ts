@@ -2,7 +2,11 @@ import { expect } from "vitest";
 import { identifier, type Sql } from "./database.ts";
 import type { Reply, Stack } from "./stack.ts";
 
+type Answer = Pick<Reply, "status">;
+
 const tables = [
+  "awaited_emails",
+  "identities",
   "users",
   "user_roles",
   "user_locks",
@@ -24,7 +28,7 @@ const tables = [
  * Makes a call and checks that it changed none of these tables, and that the ledger has no new row if it answered an
  * error.
  */
-export async function unchanged({ sql }: Stack, call: () => Promise<Reply>): Promise<Reply> {
+export async function unchanged<Given extends Answer>({ sql }: Stack, call: () => Promise<Given>): Promise<Given> {
   const before = await contents(sql);
   const recorded = await sql`select id from changes`;
   const reply = await call();

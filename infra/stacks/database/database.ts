@@ -28,12 +28,13 @@ export interface Cluster {
 }
 
 /** A cluster as API stacks refer to it. */
-export interface FoundCluster extends Cluster {
+export interface FoundCluster extends Omit<Cluster, "secretArns"> {
   /**
    * A pattern for the ARNs of all clusters that the database has had. During a gradual release old versions of
    * functions still use the cluster that a restored one has replaced.
    */
   readonly arnsOfAll: string;
+  readonly secretArnOf: (role: LimitedRole) => string;
 }
 
 /** A cluster as its own stack refers to it. */
@@ -70,6 +71,7 @@ export function findCluster(stack: Stack, database: string): FoundCluster {
   // Every function refers to these parameters. The CDK's own names for them would be longer.
   const find = (id: string, name: string) =>
     new CfnParameter(stack, id, { type: "AWS::SSM::Parameter::Value<String>", default: name }).valueAsString;
+  const secrets = new Map<LimitedRole, string>();
   return {
     arnsOfAll: stack.formatArn({
       service: "rds",
@@ -79,7 +81,12 @@ export function findCluster(stack: Stack, database: string): FoundCluster {
     }),
     arn: find("ClusterArn", names.arn),
     identifier: find("ClusterIdentifier", names.identifier),
-    secretArns: forEachRole((role) => find(`${secretId(role)}Arn`, names.secretArns[role])),
+    // A stage has no function for some roles, and so no parameter.
+    secretArnOf(role) {
+      const arn = secrets.get(role) ?? find(`${secretId(role)}Arn`, names.secretArns[role]);
+      secrets.set(role, arn);
+      return arn;
+    },
   };
 }
 
@@ -90,7 +97,8 @@ const transaction = ["rds-data:BeginTransaction", "rds-data:CommitTransaction", 
 export function databaseResource(cluster: Cluster | FoundCluster, { name, usesTransactions }: Packaged): Resource {
   const role = databaseRoleOf(name);
   if (role === "master") throw new Error(`${name} belongs to the database's stack, since it logs in as the master`);
-  return resourceOf(cluster, cluster.secretArns[role], usesTransactions);
+  const secretArn = "secretArnOf" in cluster ? cluster.secretArnOf(role) : cluster.secretArns[role];
+  return resourceOf(cluster, secretArn, usesTransactions);
 }
 
 const reading = "secretsmanager:GetSecretValue";

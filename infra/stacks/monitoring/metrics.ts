@@ -13,7 +13,7 @@ const namespace = "Colophon";
 export type Metrics = ReturnType<typeof metricsOf>;
 
 /** The metrics of an API, its functions, their logs and its database. */
-export function metricsOf(prefix: string, cluster: Cluster) {
+export function metricsOf(prefix: string, cluster: Pick<Cluster, "identifier">) {
   const customMetricName = (name: string) => ({ metricNamespace: namespace, metricName: `${prefix}-${name}` });
 
   /** A metric that a metric filter extracts from our logs. */

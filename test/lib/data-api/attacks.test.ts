@@ -17,6 +17,7 @@ beforeAll(async () => {
   expect(await stack.lambda.invoke("ops-migrate", {})).toMatchObject({ result: {} });
   const [release] = await stack.sql`select schema from releases`;
   schema = release?.schema;
+  await stack.sql`insert into identities (issuer, subject, user_id) values ('i', 'known', ${administrator.id})`;
 });
 
 /** Runs statements as a role; each gives its rows, or PostgreSQL's error. */
@@ -37,6 +38,8 @@ const everything = () => stack.sql`
     (select json_agg(users order by id) from users) as users,
     (select json_agg(user_roles order by user_id, role_id) from user_roles) as roles,
     (select json_agg(refresh_tokens order by digest) from refresh_tokens) as sessions,
+    (select json_agg(identities order by subject) from identities) as identities,
+    (select json_agg(awaited_emails order by email) from awaited_emails) as awaited_emails,
     (select json_agg(user_locks) from user_locks) as locks,
     (select json_agg(contributor_locks) from contributor_locks) as contributor_locks,
     (select json_agg(changes order by id) from changes) as changes
@@ -74,6 +77,9 @@ describe.each(limitedRoles)("Whoever has the password of %s", (role) => {
       "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'colophon'",
       "select * from refresh_tokens",
       "select digest from refresh_tokens",
+      "select subject from identities",
+      "select email from awaited_emails",
+      `insert into identities values ('i', 'mine', ${administrator.id})`,
       `insert into refresh_tokens values ('\\x${digestOf("minted")}', ${administrator.id}, now(), now() + interval '1 day')`,
       "update refresh_tokens set expires_at = now() + interval '1 day'",
       "delete from changes",
@@ -98,6 +104,8 @@ describe.each(limitedRoles)("Whoever has the password of %s", (role) => {
     ["replayed", ", caller"],
     ["add_role", ", caller"],
     ["edit_user", ", caller"],
+    ["sign_in", ", caller"],
+    ["sign_out", ", caller"],
     ["open_session", ""],
     ["tidy", ""],
   ])("cannot call %s, a step of changes, with a caller of their own making", async (step, more) => {
@@ -116,6 +124,8 @@ describe.each(limitedRoles)("Whoever has the password of %s", (role) => {
     const { id, username } = administrator;
     const forged = { key: "k", id: "i", endpoint: "admin-roles/add", caller: id, username, status: null, days: 30 };
     const input = JSON.stringify({ ...forged, permission: "add-roles", digest: digestOf("guessed"), input: {} });
+    const identity = { issuer: "i", subject: "known", days: 30, startedAt: "infinity" };
+    const signingIn = JSON.stringify({ ...forged, digest: digestOf("minted"), input: identity });
     const opening = JSON.stringify({ ...forged, digest: digestOf("minted"), input: { username, days: 30 } });
 
     await as(role, async (sql) => {
@@ -123,6 +133,9 @@ describe.each(limitedRoles)("Whoever has the password of %s", (role) => {
         `make_change('add_role', '${input}')`,
         `make_change('open_session', '${input}')`,
         `make_change('tidy', '${input}')`,
+        `make_change('sign_in', '${signingIn}')`,
+        `make_change('sign_out', '${input}')`,
+        ...(role === "signer" ? [] : [`make_sign_in('${signingIn}')`]),
         ...(role === "operator" ? [] : [`make_operator_change('open_session', '${opening}')`]),
         `open_record('${id}', 'user', ${id})`,
         `open_record('${digestOf("guessed")}', 'user', ${id})`,
@@ -197,6 +210,37 @@ describe("Whoever has the password of reader", () => {
 
       expect([known?.status, unknown?.status]).toEqual([200, 401]);
     });
+  });
+});
+
+describe("Whoever has the password of signer", () => {
+  const signIn = (subject: string, token: string, more: object = {}) =>
+    as("signer", async (sql) => {
+      const input = { issuer: "i", subject, email: null, days: 30, startedAt: "infinity", ...more };
+      const request = { key: randomUUID(), id: "i", digest: digestOf(token), input, ...more };
+      const [row] = await sql.query(`select status from ${schema}.make_sign_in('${JSON.stringify(request)}')`);
+      return row?.status;
+    });
+
+  it("signs in nobody but the user of an identity, whoever they name", async () => {
+    const before = await everything();
+    const { id, username } = administrator;
+    const forged = { caller: id, username, target: id, user_id: id, digest: digestOf(administrator.token) };
+
+    expect(await signIn("unknown", "minted", forged)).toBe(403);
+    expect(await everything()).toEqual(before);
+  });
+
+  it("does not write another endpoint, user or record into the ledger", async () => {
+    const token = randomUUID();
+    const other = { endpoint: "admin-users/delete", username: "somebody else", caller: 1, target: 987_654 };
+
+    expect(await signIn("known", token, other)).toBe(200);
+
+    const [row] =
+      await stack.sql`select endpoint, caller_id, username, record_id from changes order by id desc limit 1`;
+    const { id, username } = administrator;
+    expect(row).toEqual({ endpoint: "sign-in/callback", caller_id: id, username, record_id: id });
   });
 });
 

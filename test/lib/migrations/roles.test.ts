@@ -28,9 +28,10 @@ const readable: Readonly<Record<DatabaseRole, readonly string[]>> = {
   operator: namesIn(`
     changes contributors images_to_remove invalidations permissions roles series stale_tags users
   `),
+  signer: [],
   master: [],
 };
-const unread = namesIn("change_lock clients lock_secret migrations releases");
+const unread = namesIn("awaited_emails change_lock clients identities lock_secret migrations releases");
 const tables = [...new Set([...Object.values(readable).flat(), ...unread])].sort();
 
 /** The columns of tables that a role may not read as a whole. */
@@ -162,6 +163,7 @@ describe("Of the functions", () => {
     expect(await calledBy("reader", schema)).toEqual(["caller", "open_record", "session_caller"]);
     expect(await calledBy("editor", schema)).toEqual(["make_change"]);
     expect(await calledBy("operator", schema)).toEqual(["make_operator_change"]);
+    expect(await calledBy("signer", schema)).toEqual(["make_sign_in"]);
     expect(await calledBy("master", schema)).toEqual(
       (await functionsOf(schema)).map(({ name }) => name.replace(`${schema}.`, "")),
     );
@@ -173,6 +175,7 @@ describe("Of the functions", () => {
     expect(await calledBy("reader", "public")).toEqual(searching);
     expect(await calledBy("editor", "public")).toEqual([]);
     expect(await calledBy("operator", "public")).toEqual(["identity_key", "name_key", "without_joiners"]);
+    expect(await calledBy("signer", "public")).toEqual([]);
   });
 
   it("none is left to everybody, who may call any by default", async () => {
@@ -213,7 +216,10 @@ describe("The database", () => {
     `;
 
     expect(rights).toEqual(
-      ["editor", "operator", "public", "reader"].map((role) => ({ grantee: `colophon_${role}`, privilege: "CONNECT" })),
+      ["editor", "operator", "public", "reader", "signer"].map((role) => ({
+        grantee: `colophon_${role}`,
+        privilege: "CONNECT",
+      })),
     );
   });
 
@@ -222,6 +228,7 @@ describe("The database", () => {
     ["reader", { default_transaction_read_only: "off", statement_timeout: "12s" }, 75],
     ["editor", { default_transaction_read_only: "off", statement_timeout: "25s" }, 75],
     ["operator", { default_transaction_read_only: "off", statement_timeout: "45s" }, 30],
+    ["signer", { default_transaction_read_only: "off", statement_timeout: "25s" }, 20],
   ] as const)("limits what a session of %s may do by mistake", async (role, settings, connections) => {
     const sql = logIn(role, {});
     for (const [name, value] of Object.entries({ ...settings, idle_in_transaction_session_timeout: "10s" }))

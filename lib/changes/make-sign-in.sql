@@ -1,0 +1,65 @@
+-- The way to sign in (lib/data-api/sign-in.ts). Whoever calls it says who a provider has identified, so only the role
+-- that does nothing else may. The request has the digest of the new session's token, and its key stands for one attempt
+-- to sign in. It runs alone, since it gives authority: behind the lock of all changes the user exists, is not being
+-- logged out, and signs in nowhere else.
+
+-- Who signs in; nobody if the identity is unknown.
+create function signing_in(request request) returns caller language plpgsql stable as $$
+  declare
+    caller caller;
+  begin
+    select id, username into caller.id, caller.username from users where id = identified_user(request.input);
+    return caller;
+  end
+$$;
+
+-- The outcome of an attempt that was made before. It is given again to the request that has the token: its answer was
+-- lost. Whoever replays the attempt has another one, and gets nothing.
+create function repeated_sign_in(request request, caller caller) returns outcome language plpgsql as $$
+  declare
+    recorded changes;
+  begin
+    select * into recorded
+    from changes
+    where caller_id = caller.id and endpoint = request.endpoint and key = request.key;
+    return case
+      when recorded.id is null then null
+      when exists (
+        select from refresh_tokens where digest = decode(request.digest, 'hex') and user_id = caller.id
+      ) then answered(recorded.answer)
+      else refused(409)
+    end;
+  end
+$$;
+
+-- 403 means that the identity is unknown.
+create function make_sign_in(
+  input json, out status integer, out caller_id bigint, out body text, out clock bigint
+) language plpgsql as $$
+  declare
+    request request = json_populate_record(cast(null as request), input);
+    caller caller = signing_in(request);
+    outcome outcome;
+  begin
+    request.endpoint = 'sign-in/callback';
+    -- Strangers take no lock, so nobody waits for them.
+    if caller.id is not null then
+      outcome = take_locks(request, is_shared => false);
+      -- Somebody may have deleted the user, or linked the identity to another one, while this waited.
+      caller = signing_in(request);
+    end if;
+    if outcome.status is null and caller.id is null then
+      outcome = refused(403);
+    end if;
+    if outcome.status is null then
+      outcome = repeated_sign_in(request, caller);
+    end if;
+    if outcome.status is null then
+      outcome = sign_in(request, caller);
+    end if;
+    status = outcome.status;
+    caller_id = caller.id;
+    body = outcome.answer;
+    clock = floor(1000 * extract(epoch from clock_timestamp()));
+  end
+$$;

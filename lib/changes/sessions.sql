@@ -1,0 +1,14 @@
+create function has_session(user_id bigint) returns boolean language sql stable as $$
+  select exists (
+    select
+    from refresh_tokens as token
+    where token.user_id = has_session.user_id and expires_at > now() and revoked_at is null
+  )
+$$;
+
+create function release_locks_of(holder bigint) returns void language plpgsql as $$
+  begin
+    delete from user_locks where holder_id = holder;
+    delete from contributor_locks where holder_id = holder;
+  end
+$$;

@@ -1,0 +1,54 @@
+-- GET /sign-in/callback. Opens a session for the caller, whom an identity belongs to or is linked to now; an e-mail
+-- address is erased when it has linked. Of the sessions that a user signed in to, the newest twenty last; those that an
+-- operator has opened are not among them. The answer is the time when the session ends.
+--
+-- A logout by an administrator ends attempts to sign in, too, or else one that waits at the provider would outlive it:
+-- 401 means that this attempt began before the last logout, and that the user has to begin anew. As `revoked_at` does,
+-- `at` tells when the logout was asked for.
+create function sign_in(request request, caller caller) returns outcome language plpgsql as $$
+  declare
+    identity json = request.input;
+    days integer = identity ->> 'days';
+    started_at timestamptz = identity ->> 'startedAt';
+    end_at timestamptz = now() + make_interval(days => days);
+    is_linked boolean;
+  begin
+    if coalesce(days, 0) not between 1 and 365 then
+      return refused(400, 'days');
+    end if;
+    if started_at is null then
+      return refused(400, 'startedAt');
+    end if;
+    if exists (
+      select from changes where record_id = caller.id and endpoint = 'admin-users/logout' and at >= started_at
+    ) then
+      return refused(401);
+    end if;
+
+    insert into identities (issuer, subject, user_id)
+    values (identity ->> 'issuer', identity ->> 'subject', caller.id)
+    on conflict do nothing;
+    is_linked = found;
+    if is_linked then
+      delete from awaited_emails
+      where issuer = identity ->> 'issuer' and email = email_key(identity ->> 'email');
+    end if;
+
+    update refresh_tokens
+    set revoked_at = now()
+    where
+      digest in (
+        select digest
+        from refresh_tokens
+        where user_id = caller.id and by_sign_in and expires_at > now() and revoked_at is null
+        order by issued_at desc
+        offset 19
+      );
+    insert into refresh_tokens (digest, user_id, expires_at, by_sign_in)
+    values (decode(request.digest, 'hex'), caller.id, end_at, true);
+    request.input = json_build_object(
+      'issuer', identity ->> 'issuer', 'subject', identity ->> 'subject', 'days', days, 'linked', is_linked
+    );
+    return done(request, caller, record => caller.id, answer => to_json(end_at), takes_authority => false);
+  end
+$$;

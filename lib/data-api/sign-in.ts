@@ -1,0 +1,43 @@
+import sql from "sql-template-tag";
+import { callOnce, change } from "./change.ts";
+import type { Outcome } from "./query.ts";
+import { inReleaseSchema } from "./release.ts";
+
+/** An attempt to sign in that has come back from the provider of OpenID Connect. */
+export interface SignIn {
+  readonly issuer: string;
+  readonly subject: string;
+  /** Only an address that the provider has verified. */
+  readonly email: string | null;
+  /** When the attempt began, by `Date.now()`. */
+  readonly startedAt: number;
+  /** SHA-256 of the new session's token, hexadecimal. */
+  readonly digest: string;
+  /** How long the session lasts. */
+  readonly days: number;
+  /** Stands for this attempt, which opens one session, however often it comes back. */
+  readonly key: string;
+  /** For the ledger: API Gateway's id of the request. */
+  readonly id: string;
+}
+
+/**
+ * Opens a session for the user whom an identity belongs to. 403: it belongs to nobody. 409: the attempt has opened a
+ * session before. 401: the user has been logged out since the attempt began. All of these leave no trace.
+ */
+export const openSession = (
+  { issuer, subject, email, startedAt, digest, days, key, id }: SignIn,
+  deadline: number,
+): Promise<Outcome> =>
+  callOnce(
+    (input) => sql`${inReleaseSchema("make_sign_in")}(${input})`,
+    { key, id, digest, input: { issuer, subject, email, days, startedAt: new Date(startedAt).toISOString() } },
+    deadline,
+  );
+
+/** Ends the session of a token. 200, too, if that has ended, or never was. */
+export const closeSession = (
+  { digest, key, id }: Pick<SignIn, "digest" | "key" | "id">,
+  deadline: number,
+): Promise<Outcome> =>
+  change("sign_out", { digest, userMissing: 401 }, { key, id, endpoint: "sign-out", input: {} }, deadline);

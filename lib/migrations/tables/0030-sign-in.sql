@@ -1,0 +1,33 @@
+-- Sessions come first, since changes read them before they write users, to which the new tables refer.
+alter table refresh_tokens add column by_sign_in boolean not null default false;
+
+comment on column refresh_tokens.by_sign_in is 'Whether the user signed in; otherwise an operator issued the token';
+
+create table identities (
+  issuer text not null,
+  subject text not null,
+  user_id bigint not null references users on delete cascade,
+  linked_at timestamptz not null default now(),
+  primary key (issuer, subject)
+);
+
+comment on table identities is 'Who a user is for a provider of OpenID Connect; a user may have several';
+
+create index identities_by_user on identities (user_id);
+
+-- Of e-mail addresses only the ASCII letters have no case. To fold others would make one address of two that belong to
+-- different people (U+212A is folded to k, and U+017F to s).
+create function email_key(email text) returns text
+  language sql immutable strict parallel safe
+  return lower(email collate "C");
+
+create table awaited_emails (
+  issuer text not null,
+  email text not null check (email = email_key(email)),
+  user_id bigint not null references users on delete cascade,
+  primary key (issuer, email)
+);
+
+comment on table awaited_emails is 'Who signs in first with such an address, verified by the issuer, becomes this user';
+
+create index awaited_emails_by_user on awaited_emails (user_id);

@@ -1,0 +1,505 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { secretArns } from "../../../infra/local/secrets.ts";
+import type * as signIn from "../../../lib/data-api/sign-in.ts";
+import { digestOf } from "../../../lib/token.ts";
+import { useAdministrator } from "../../support/callers.ts";
+import { aSession, aUser, type Person } from "../../support/people.ts";
+import { rounds } from "../../support/rounds.ts";
+import { useStack } from "../../support/stack.ts";
+import { unchanged } from "../../support/unchanged.ts";
+
+/* What the callback of a sign-in does to the database, as the role that only it logs in as. */
+
+const stack = useStack();
+const administrator = useAdministrator(stack);
+let openSession: typeof signIn.openSession;
+let closeSession: typeof signIn.closeSession;
+let person: Person;
+
+beforeAll(async () => {
+  const [{ schema } = {}] = await stack.sql`select schema from releases`;
+  vi.stubEnv("RELEASE_SCHEMA", schema);
+  ({ openSession } = await importAs("signer"));
+  ({ closeSession } = await importAs("editor"));
+});
+
+afterAll(() => vi.unstubAllEnvs());
+
+beforeEach(async () => {
+  person = await aUser(stack.sql);
+});
+
+/** A module takes the secret of its login when it is loaded. */
+async function importAs(role: "signer" | "editor"): Promise<typeof signIn> {
+  vi.stubEnv("DATABASE_SECRET_ARN", secretArns[role]);
+  vi.resetModules();
+  return await import("../../../lib/data-api/sign-in.ts");
+}
+
+const issuer = "https://accounts.example.com";
+
+/** The time of the database's clock, in milliseconds. */
+async function databaseTime(): Promise<number> {
+  const [{ time = 0 } = {}] = await stack.sql`
+    select ceil(1000 * extract(epoch from clock_timestamp()))::bigint as time
+  `;
+  return time;
+}
+
+interface Attempt extends Partial<signIn.SignIn> {
+  readonly token?: string;
+}
+
+/** Comes back from the provider; with an attempt and a token of its own, unless they are given. */
+async function signInWith({ token = randomUUID(), ...given }: Attempt) {
+  const startedAt = given.startedAt ?? (await databaseTime());
+  const common = { issuer, subject: randomUUID(), email: null, days: 30, key: randomUUID(), id: "request" };
+  const deadline = performance.now() + 20_000;
+  const outcome = await openSession({ ...common, startedAt, digest: digestOf(token), ...given }, deadline);
+  return { ...outcome, token };
+}
+
+const signOut = (token: string, key: string = randomUUID()) =>
+  closeSession({ digest: digestOf(token), key, id: "request" }, performance.now() + 20_000);
+
+async function link(user: Person, subject: string = randomUUID()): Promise<string> {
+  await stack.sql`insert into identities (issuer, subject, user_id) values (${issuer}, ${subject}, ${user.id})`;
+  return subject;
+}
+
+async function awaitEmail(user: Person, name = ""): Promise<string> {
+  const email = `${name}${randomUUID()}@example.com`;
+  await stack.sql`insert into awaited_emails (issuer, email, user_id) values (${issuer}, ${email}, ${user.id})`;
+  return email;
+}
+
+const session = async (as: string) => (await stack.call("session", { as })).status;
+const sessionsOf = ({ id }: Person) => stack.sql`
+  select * from refresh_tokens where user_id = ${id} and by_sign_in and revoked_at is null
+`;
+const identitiesOf = ({ id }: Person) => stack.sql`select issuer, subject from identities where user_id = ${id}`;
+const changesOf = ({ id }: Person) => stack.sql`
+  select endpoint, caller_id, username, record_id, asked, before, answer from changes where record_id = ${id} order by id
+`;
+const logOut = ({ id }: Person) =>
+  stack.call("admin-users/logout", { as: administrator.token, path: { id } }).then(({ status }) => status);
+
+/** Calls while somebody else has the lock of all changes. */
+async function whileLocked<Result>(work: (release: () => void) => Promise<Result>): Promise<Result> {
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  let result: Promise<Result> | undefined;
+  await stack.sql.begin(async (sql) => {
+    await sql`lock table change_lock in exclusive mode`;
+    result = work(release);
+    await promise;
+  });
+  return await (result as Promise<Result>);
+}
+
+const waiting = async () =>
+  (await stack.sql`select from pg_locks where relation = 'change_lock'::regclass and not granted`).length;
+
+describe("An identity that belongs to a user", () => {
+  it("opens a session that lasts so many days, and tells the ledger who signed in by which identity", async () => {
+    const subject = await link(person);
+
+    const { status, body, caller, token } = await signInWith({ subject, days: 7, email: "ada@example.com" });
+
+    expect({ status, caller }).toEqual({ status: 200, caller: person.id });
+    const { body: shown } = await stack.call("session", { as: token });
+    expect(shown.user.username).toBe(person.username);
+    expect(Date.parse(shown.expires)).toBe(Math.floor(Date.parse(JSON.parse(body ?? ""))));
+    const [found] = await stack.sql`
+      select expires_at - issued_at = interval '7 days' as is_right, by_sign_in
+      from refresh_tokens
+      where digest = ${Buffer.from(digestOf(token), "hex")}
+    `;
+    expect(found).toEqual({ is_right: true, by_sign_in: true });
+    expect(await changesOf(person)).toEqual([
+      {
+        endpoint: "sign-in/callback",
+        caller_id: person.id,
+        username: person.username,
+        record_id: person.id,
+        asked: { issuer, subject, days: 7, linked: false },
+        before: null,
+        answer: JSON.parse(body ?? ""),
+      },
+    ]);
+  });
+
+  it("is shown as logged in", async () => {
+    const subject = await link(person);
+    await signInWith({ subject });
+    await stack.sql`delete from refresh_tokens where user_id = ${person.id} and not by_sign_in`;
+
+    const shown = await stack.call("admin-users/id", { as: administrator.token, path: { id: person.id } });
+
+    expect(shown.body.logged_in).toBe(true);
+  });
+
+  it("opens nothing once the user has been deleted, and the ledger keeps only ids", async () => {
+    const subject = await link(person);
+    const email = await awaitEmail(person);
+    const { token } = await signInWith({ subject });
+    await signOut(token);
+
+    await stack.call("admin-users/delete", { as: administrator.token, path: { id: person.id } });
+
+    expect((await unchanged(stack, () => signInWith({ subject, email }))).status).toBe(403);
+    expect(await session(token)).toBe(401);
+    const rows = await changesOf(person);
+    expect(rows.map(({ endpoint }) => endpoint)).toEqual(["sign-in/callback", "sign-out", "admin-users/delete"]);
+    for (const row of rows.slice(0, 2))
+      expect(row).toMatchObject({ username: null, asked: null, before: null, answer: null });
+  });
+
+  it.each([
+    ["days", { days: 0 }],
+    ["days", { days: 366 }],
+    ["startedAt", { startedAt: null }],
+  ])("opens nothing without a valid %s", async (name, given) => {
+    const subject = await link(person);
+    const { endpoint, ...input } = { endpoint: "", issuer, subject, days: 1, startedAt: new Date(0), ...given };
+    const request = { key: "k", id: "i", digest: digestOf("t"), input, begin_by: "infinity", wait_until: "infinity" };
+    const [{ schema = "" } = {}] = await stack.sql`select schema from releases`;
+
+    const [outcome] = await stack.sql.query(
+      `select status, body from ${schema}.make_sign_in('${JSON.stringify(request)}')`,
+    );
+
+    expect(outcome).toEqual({ status: 400, body: JSON.stringify(name) });
+    expect(await sessionsOf(person)).toEqual([]);
+  });
+});
+
+describe("An unknown identity", () => {
+  it.each([
+    ["without an address", {}],
+    ["with an address that nobody awaits", { email: "stranger@example.com" }],
+    ["of another issuer", { issuer: "https://other.example.com" }],
+  ])("is refused and leaves no row: %s", async (_, given) => {
+    const subject = await link(person);
+    const other = "issuer" in given ? subject : subject.toUpperCase();
+
+    const { status, token } = await unchanged(stack, () => signInWith({ subject: other, ...given }));
+
+    expect(status).toBe(403);
+    expect(await session(token)).toBe(401);
+  });
+
+  it("does not wait for changes", async () => {
+    const { status } = await whileLocked(async (release) => {
+      const outcome = await signInWith({});
+      release();
+      return outcome;
+    });
+
+    expect(status).toBe(403);
+  });
+});
+
+describe("An awaited e-mail address", () => {
+  it("links an identity once, in whatever case it is written, and is erased", async () => {
+    const email = await awaitEmail(person);
+    const subject = randomUUID();
+
+    const { status, token } = await signInWith({ subject, email: email.toUpperCase() });
+
+    expect([status, await session(token)]).toEqual([200, 200]);
+    expect(await identitiesOf(person)).toEqual([{ issuer, subject }]);
+    expect(await stack.sql`select from awaited_emails where email = ${email}`).toEqual([]);
+    expect((await changesOf(person))[0]?.asked).toEqual({ issuer, subject, days: 30, linked: true });
+    expect((await unchanged(stack, () => signInWith({ email }))).status).toBe(403);
+    expect((await signInWith({ subject })).status).toBe(200);
+  });
+
+  it.each([
+    ["kate", "\u212Aate"],
+    ["ross", "ro\u017Fs"],
+    ["strasse", "stra\u00DFe"],
+    ["\u00E9mile", "\u00C9mile"],
+  ])("of %s is not that of %s", async (awaited, given) => {
+    const email = await awaitEmail(person, `${awaited}-`);
+
+    expect((await signInWith({ email: email.replace(awaited, given) })).status).toBe(403);
+    expect((await signInWith({ email })).status).toBe(200);
+  });
+
+  it("of another issuer links nothing", async () => {
+    const email = await awaitEmail(person);
+
+    expect((await signInWith({ email, issuer: "https://other.example.com" })).status).toBe(403);
+  });
+
+  it("links one of two people who come with it at the same moment", async () => {
+    for (let round = 0; round < rounds; round++) {
+      const user = await aUser(stack.sql);
+      const email = await awaitEmail(user);
+
+      const outcomes = await Promise.all(Array.from({ length: 8 }, () => signInWith({ email })));
+
+      expect(outcomes.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(403)]);
+      expect(await identitiesOf(user)).toHaveLength(1);
+      expect(await sessionsOf(user)).toHaveLength(1);
+    }
+  });
+
+  it("links one person who comes with it twice at the same moment, and opens both sessions", async () => {
+    for (let round = 0; round < rounds; round++) {
+      const user = await aUser(stack.sql);
+      const [email, subject] = [await awaitEmail(user), randomUUID()];
+
+      const outcomes = await Promise.all([signInWith({ email, subject }), signInWith({ email, subject })]);
+
+      expect(outcomes.map(({ status }) => status)).toEqual([200, 200]);
+      expect(await identitiesOf(user)).toEqual([{ issuer, subject }]);
+      expect(await sessionsOf(user)).toHaveLength(2);
+    }
+  });
+});
+
+describe("An attempt", () => {
+  it("that comes back with another token opens nothing more", async () => {
+    const subject = await link(person);
+    const key = randomUUID();
+    const first = await signInWith({ subject, key });
+
+    const { status, token } = await unchanged(stack, () => signInWith({ subject, key }));
+
+    expect(status).toBe(409);
+    expect([await session(first.token), await session(token)]).toEqual([200, 401]);
+  });
+
+  it("that comes back many times at once opens one session", async () => {
+    const subject = await link(person);
+    const key = randomUUID();
+
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => signInWith({ subject, key })));
+
+    expect(outcomes.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(409)]);
+    expect(await sessionsOf(person)).toHaveLength(1);
+  });
+
+  it.each([1, 2])("whose answer is lost %i times opens one session", async (times) => {
+    const email = await awaitEmail(person);
+    let calls = 0;
+    stack.dataApi.intercept(() => (calls++ < times ? { kind: "drop-after" } : undefined));
+
+    const { status, token } = await signInWith({ email });
+
+    stack.dataApi.intercept(undefined);
+    expect([status, await session(token)]).toEqual([200, 200]);
+    expect(await sessionsOf(person)).toHaveLength(1);
+    expect(await changesOf(person)).toHaveLength(1);
+  });
+
+  it("whose deadline is over when it gets the lock is not made", async () => {
+    const subject = await link(person);
+
+    const refused = await whileLocked(async (release) => {
+      const deadline = performance.now() + 2_000;
+      const common = { issuer, subject, email: null, days: 1, key: "late", id: "late", digest: digestOf("late") };
+      const outcome = await openSession({ ...common, startedAt: 0 }, deadline).catch((error) => error);
+      release();
+      return outcome;
+    });
+
+    expect(refused).toMatchObject({ name: "Unavailable", mayBeDone: false });
+    expect(await sessionsOf(person)).toEqual([]);
+  });
+});
+
+describe("Sessions of a user", () => {
+  it("are twenty at most that were opened by signing in: the oldest ends", async () => {
+    const subject = await link(person);
+    const operators = await Promise.all(Array.from({ length: 3 }, () => aSession(stack.sql, person.id)));
+    await stack.sql`update refresh_tokens set issued_at = now() - interval '1 day' where user_id = ${person.id}`;
+    const other = await aUser(stack.sql);
+    const others = await signInWith({ subject: await link(other) });
+    const tokens: string[] = [];
+    for (let number = 0; number < 22; number++) tokens.push((await signInWith({ subject })).token);
+
+    const statuses = await Promise.all([...operators, others.token, ...tokens].map(session));
+
+    expect(statuses).toEqual([...Array(4).fill(200), 401, 401, ...Array(20).fill(200)]);
+  });
+
+  it("that have ended do not count", async () => {
+    const subject = await link(person);
+    const first = await signInWith({ subject });
+    for (let number = 0; number < 25; number++) await signOut((await signInWith({ subject })).token);
+
+    expect(await session(first.token)).toBe(200);
+  });
+
+  it("are forgotten 30 days after they ended, as those that an operator opened", async () => {
+    const subject = await link(person);
+    const [kept, ended] = [await signInWith({ subject }), await signInWith({ subject })];
+    await stack.sql`
+      update refresh_tokens set expires_at = now() - interval '31 days'
+      where digest = ${Buffer.from(digestOf(ended.token), "hex")}
+    `;
+
+    await stack.lambda.invoke("ops-tidy", {});
+
+    expect((await sessionsOf(person)).map(({ digest }) => digest.toString("hex"))).toEqual([digestOf(kept.token)]);
+  });
+});
+
+describe("A logout by an administrator", () => {
+  it("ends all sessions at once, and every attempt to sign in that began before", async () => {
+    const subject = await link(person);
+    const startedAt = await databaseTime();
+    const before = await Promise.all([signInWith({ subject }), signInWith({ subject })]);
+
+    expect(await logOut(person)).toBe(200);
+
+    for (const { token } of before) expect(await session(token)).toBe(401);
+    expect((await unchanged(stack, () => signInWith({ subject, startedAt }))).status).toBe(401);
+    const after = await signInWith({ subject, startedAt: 1 + (await databaseTime()) });
+    expect([after.status, await session(after.token)]).toEqual([200, 200]);
+  });
+
+  it("of somebody else ends none", async () => {
+    const subject = await link(person);
+    const startedAt = await databaseTime();
+
+    await logOut(await aUser(stack.sql));
+
+    expect((await signInWith({ subject, startedAt })).status).toBe(200);
+  });
+
+  it("at the same moment leaves no session of an attempt that began before it", async () => {
+    for (let round = 0; round < rounds; round++) {
+      const user = await aUser(stack.sql);
+      const subject = await link(user);
+      const startedAt = await databaseTime();
+
+      const [status, ...outcomes] = await whileLocked(async (release) => {
+        const calls = [
+          logOut(user),
+          ...Array.from({ length: 4 }, () => signInWith({ subject, startedAt }).then((outcome) => outcome.status)),
+        ];
+        await vi.waitUntil(async () => (await waiting()) === calls.length, { timeout: 5_000 });
+        release();
+        return await Promise.all(calls);
+      });
+
+      expect(status).toBe(200);
+      for (const outcome of outcomes) expect([200, 401]).toContain(outcome);
+      expect(await sessionsOf(user)).toEqual([]);
+    }
+  });
+
+  it("or a deletion at the same moment leaves no session of the user", async () => {
+    for (let round = 0; round < rounds; round++) {
+      const user = await aUser(stack.sql);
+      const [subject, email] = [await link(user), await awaitEmail(user)];
+
+      const [{ status }, ...outcomes] = await Promise.all([
+        stack.call("admin-users/delete", { as: administrator.token, path: { id: user.id } }),
+        signInWith({ subject }),
+        signInWith({ email }),
+      ]);
+
+      expect(status).toBe(200);
+      for (const outcome of outcomes) {
+        expect([200, 403]).toContain(outcome.status);
+        expect(await session(outcome.token)).toBe(401);
+      }
+      expect(await identitiesOf(user)).toEqual([]);
+      for (const { username, asked } of await changesOf(user))
+        expect({ username, asked }).not.toMatchObject({ username: user.username });
+    }
+  });
+});
+
+describe("A sign-out", () => {
+  const lockOf = ({ id }: Person) => stack.sql`select user_id from user_locks where holder_id = ${id}`;
+  const takeLock = ({ id }: Person) => stack.sql`
+    insert into user_locks (user_id, holder_id, expires_at)
+    values (${administrator.id}, ${id}, now() + interval '15 minutes')
+    on conflict (user_id) do update set holder_id = excluded.holder_id
+  `;
+
+  it("ends the session of its token alone, and leaves a row in the ledger", async () => {
+    const subject = await link(person);
+    const [one, other] = [await signInWith({ subject }), await signInWith({ subject })];
+
+    expect(await signOut(one.token)).toMatchObject({ status: 200, caller: person.id });
+
+    expect(await Promise.all([one.token, other.token, person.token].map(session))).toEqual([401, 200, 200]);
+    expect((await changesOf(person)).at(-1)).toEqual({
+      endpoint: "sign-out",
+      caller_id: person.id,
+      username: person.username,
+      record_id: person.id,
+      asked: {},
+      before: null,
+      answer: null,
+    });
+  });
+
+  it("ends a session that an operator opened, and needs no permission", async () => {
+    expect((await signOut(person.token)).status).toBe(200);
+    expect(await session(person.token)).toBe(401);
+  });
+
+  it("releases the user's edit locks when no other session is left", async () => {
+    const other = await aSession(stack.sql, person.id);
+    await takeLock(person);
+
+    await signOut(other);
+    expect(await lockOf(person)).toHaveLength(1);
+
+    await signOut(person.token);
+    expect(await lockOf(person)).toEqual([]);
+  });
+
+  it("is answered 200 and leaves no row if the session is unknown or has ended, or the user is gone", async () => {
+    const gone = await aUser(stack.sql);
+    await stack.sql`delete from users where id = ${gone.id}`;
+    await signOut(person.token);
+    const recorded = await stack.sql`select id from changes`;
+
+    for (const token of ["unknown", person.token, gone.token])
+      expect((await unchanged(stack, () => signOut(token))).status).toBe(200);
+
+    expect(await stack.sql`select id from changes`).toEqual(recorded);
+  });
+
+  it("whose answer is lost is done once", async () => {
+    let calls = 0;
+    stack.dataApi.intercept(() => (calls++ === 0 ? { kind: "drop-after" } : undefined));
+
+    const { status } = await signOut(person.token);
+
+    stack.dataApi.intercept(undefined);
+    expect(status).toBe(200);
+    expect(await changesOf(person)).toHaveLength(1);
+  });
+});
+
+describe("Other changes", () => {
+  it.each([{}, { permission: null }])("are not made without a permission: %o", async (given) => {
+    const [{ schema = "" } = {}] = await stack.sql`select schema from releases`;
+    const request = {
+      key: randomUUID(),
+      id: "i",
+      endpoint: "admin-roles/add",
+      digest: digestOf(administrator.token),
+      input: { name: randomUUID(), description: "" },
+      begin_by: "infinity",
+      wait_until: "infinity",
+      ...given,
+    };
+
+    const [outcome] = await stack.sql.query(
+      `select status from ${schema}.make_change('add_role', '${JSON.stringify(request)}')`,
+    );
+
+    expect(outcome).toEqual({ status: 403 });
+  });
+});
