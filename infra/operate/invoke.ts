@@ -11,11 +11,13 @@ import { confirm } from "../local/confirm.ts";
 import { readCredentials } from "../local/credentials.ts";
 import { settings } from "../stages.ts";
 import { tokenFrom } from "../token.ts";
+import { answerInWords } from "./answers-in-words.ts";
 import { aliasName, aliasOf } from "./released-functions.ts";
 import { deployedFunction, stageNamed } from "./stage.ts";
 
 const usage =
-  "npm run invoke -- NAME [PAYLOAD] [--stage NAME [--yes]] [--token-from VARIABLE|FILE] [--url URL] [--data DIR]\n" +
+  "npm run invoke -- NAME [PAYLOAD] [--stage NAME [--yes]] [--token-from VARIABLE|FILE]\n" +
+  "  [--json] [--url URL] [--data DIR]\n" +
   "  NAME          as admin-roles/list\n" +
   "  PAYLOAD       JSON, or a file with it; without it the function's sample is sent. Of an operators' function it is\n" +
   "                the event, of an endpoint path, query, body and as (a token), which replace those of the sample,\n" +
@@ -23,6 +25,7 @@ const usage =
   "  --stage       a deployed stage; default: the service that npm start runs\n" +
   "  --yes         changes a protected stage without asking\n" +
   "  --token-from  an environment variable, or else a file, that has the refresh token to send to an endpoint\n" +
+  "  --json        prints answers as they are, also those that would be a table\n" +
   "  --url         where the local service runs; default http://localhost:3000\n" +
   "  --data        the directory of its data; default .local";
 
@@ -159,10 +162,14 @@ const withToken = (event: unknown, token: string) => {
   return { ...others, headers: { ...headers, Cookie: `refreshToken=${token}` } };
 };
 
+/** The width of the terminal; elsewhere that of a wide one. */
+const columns = () => process.stdout.columns ?? 120;
+
 const flags = {
   stage: { type: "string" },
   yes: { type: "boolean", default: false },
   "token-from": { type: "string" },
+  json: { type: "boolean", default: false },
   url: { type: "string" },
   data: { type: "string" },
 } as const;
@@ -170,9 +177,11 @@ const flags = {
 export const syntax = { usage, flags, count: { min: 1, max: 2 } };
 
 if (import.meta.main) {
-  await runCommand(syntax, async ({ "token-from": tokenSource, ...values }, [name = "", payload]) => {
+  await runCommand(syntax, async ({ "token-from": tokenSource, json, ...values }, [name = "", payload]) => {
     const { answer, hasFailed } = await invoke({ ...values, name, payload, tokenSource });
-    console.log(JSON.stringify(answer, null, 2));
+    const path = functionPathOf(name);
+    const text = json || hasFailed ? undefined : answerInWords(path, answer, await eventOf(path, payload), columns());
+    console.log(text ?? JSON.stringify(answer, null, 2));
     process.exitCode = hasFailed ? 1 : 0;
   });
 }

@@ -141,7 +141,8 @@ function whatOf(row: LedgerRow, effects: readonly Effect[], nameOf: NameOf, isWh
   const lines = effects.flatMap((effect) => {
     const name = effect.name ?? nameOf(`${effect.record}/${effect.id}`);
     const begin = ofOne ? "" : `${recordInWords(effect.record, effect.id, name)}: `;
-    return effectInWords(effect, nameOf).map((line) => `${begin}${line}`);
+    const isEmptied = effect.did === "edit" && !effect.before;
+    return (isEmptied ? ["edited; emptied since"] : effectInWords(effect, nameOf)).map((line) => `${begin}${line}`);
   });
   return row.endpoint === "ops/create-user" ? [...lines, rolesOf(row)] : lines;
 }

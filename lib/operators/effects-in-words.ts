@@ -27,7 +27,7 @@ export function recordInWords(record: string, id: number, name: string | null | 
 export function effectInWords({ record, did, name, before, after }: Effect, nameOf: NameOf): string[] {
   if (did === "add") return [`added${name ? `: ${name}` : ""}${partsOf(after ?? {})}`];
   if (did === "delete") return [`deleted${deletedInWords(record, before ?? {})}`];
-  if (!before) return ["edited; emptied since"];
+  if (!before) return ["edited"];
   const lines = editInWords(before, after ?? {}, nameOf);
   return lines.length > 0 ? lines : ["changed nothing"];
 }

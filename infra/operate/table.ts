@@ -1,0 +1,56 @@
+import { styleText } from "node:util";
+import stringWidth from "string-width";
+import wrapAnsi from "wrap-ansi";
+
+export interface Column {
+  readonly head: string;
+  /** Wider cells are wrapped. The last column takes what is left of the line. */
+  readonly widthMax?: number | undefined;
+}
+
+const gap = "  ";
+/** The last column is never narrower, even if lines then exceed the terminal. */
+const lastWidthMin = 24;
+
+/**
+ * Lines with the cells of each row below their heads, wrapped to so many columns of the terminal. A cell may have
+ * several lines.
+ */
+export function table(columns: readonly Column[], rows: readonly (readonly string[])[], width: number): string[] {
+  const heads = columns.map(({ head }) => head);
+  const natural = columns.map(({ widthMax = width }, column) => {
+    const lines = [heads, ...rows].flatMap((row) => (row[column] ?? "").split("\n"));
+    return Math.min(widthMax, Math.max(...lines.map((line) => stringWidth(line))));
+  });
+  const others = natural.slice(0, -1);
+  const taken = others.reduce((sum, each) => sum + each + gap.length, 0);
+  const widths = [...others, Math.max(lastWidthMin, width - taken)];
+  return [
+    ...linesOf(heads, widths).map((line) => styleText("bold", line)),
+    ...rows.flatMap((row) => linesOf(row, widths)),
+  ];
+}
+
+function linesOf(row: readonly string[], widths: readonly number[]): string[] {
+  const cells = row.map((cell, column) => {
+    const wrap = column === widths.length - 1 ? wrapped : hardWrapped;
+    return cell.split("\n").flatMap((line) => wrap(line, widths[column] ?? 0));
+  });
+  return Array.from({ length: Math.max(...cells.map(({ length }) => length)) }, (_, line) =>
+    cells
+      .map((cell, column) => padded(cell[line] ?? "", widths[column] ?? 0))
+      .join(gap)
+      .trimEnd(),
+  );
+}
+
+const padded = (text: string, width: number): string => text + " ".repeat(Math.max(0, width - stringWidth(text)));
+
+const hardWrapped = (line: string, width: number): string[] => wrapAnsi(line, width, { hard: true }).split("\n");
+
+/** What goes on is indented, so that it does not look like another line. */
+export function wrapped(line: string, width: number): string[] {
+  const [first = "", ...rest] = hardWrapped(line, width);
+  if (rest.length === 0) return [first];
+  return [first, ...hardWrapped(line.slice(first.length).trimStart(), width - 2).map((each) => `  ${each}`)];
+}

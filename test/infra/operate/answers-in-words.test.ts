@@ -1,0 +1,112 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify, stripVTControlCharacters } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { writeCredentials } from "../../../infra/local/credentials.ts";
+import { answerInWords } from "../../../infra/operate/answers-in-words.ts";
+import { invoke } from "../../../infra/operate/invoke.ts";
+import { useAdministrator } from "../../support/callers.ts";
+import { aContributor } from "../../support/catalogue.ts";
+import { key } from "../../support/environment.ts";
+import { useStack } from "../../support/stack.ts";
+
+const stack = useStack();
+const administrator = useAdministrator(stack);
+let data: string;
+
+beforeAll(async () => {
+  data = await mkdtemp(join(tmpdir(), "colophon-answers-"));
+  await writeCredentials(data, key);
+});
+
+afterAll(() => rm(data, { recursive: true }));
+
+/** What `npm run invoke` prints of the answer, line by line. */
+async function printed(name: string, payload: object, width = 120): Promise<string[]> {
+  const { answer } = await invoke({ name, payload: JSON.stringify(payload), url: stack.url, data });
+  const text = answerInWords(name, answer, payload, width);
+  return stripVTControlCharacters(text ?? JSON.stringify(answer)).split("\n");
+}
+
+const edit = (id: number, body: object) =>
+  stack.call("admin-contributors/edit", { as: administrator.token, path: { id }, body });
+
+const time = String.raw`\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}Z`;
+
+describe("npm run invoke -- ops/list-changes", () => {
+  it("prints a table, and how to go on", async () => {
+    const { id } = await aContributor(stack.sql, { first_name: "Osam", public: false });
+    await stack.sql`update users set username = 'ada' where id = ${administrator.id}`;
+    await edit(id, { first_name: "Osamu", added_aliases: ["God of Manga"] });
+    await edit(id, { first_name: "Osamu", public: true });
+    const record = `contributor/${id}`;
+
+    const lines = await printed("ops/list-changes", { record, limit: 1 });
+
+    expect(lines).toEqual([
+      expect.stringMatching(/^id +at {20}by {3}record {9}what$/),
+      expect.stringMatching(new RegExp(`^\\d+ +${time}  ada  contributor ${id} +public: no → yes$`)),
+      expect.stringMatching(/^ +Osamu$/),
+      "",
+      expect.stringMatching(/^There are more: add "before": \d+ to the payload\.$/),
+    ]);
+    const [, before] = /"before": (\d+)/.exec(lines.at(-1) ?? "") ?? [];
+    expect((await printed("ops/list-changes", { record, before: Number(before) })).slice(1)).toEqual([
+      expect.stringMatching(/first_name: "Osam" → "Osamu"$/),
+      expect.stringMatching(/Osamu +alias added: "God of Manga"$/),
+    ]);
+  });
+
+  it("prints the reason of an operator, and what was undone", async () => {
+    await stack.sql`
+      insert into changes (key, request_id, endpoint, records, undoes, undone_by, asked, before)
+      values (
+        'k', 'r', 'ops/made-up', '{contributor/900001}', '{7,6}', 8, '{"reason": "Twice there"}',
+        '[{"record": "contributor", "id": 900001, "name": "Lost", "did": "delete", "before": {}}]'
+      )
+    `;
+
+    const lines = await printed("ops/list-changes", { record: "contributor/900001" });
+
+    expect(lines.slice(1).map((line) => line.slice(line.lastIndexOf("  ") + 2))).toEqual([
+      "undoes 7, 6",
+      "deleted",
+      "reason: Twice there",
+      "undone by 8",
+    ]);
+    expect(lines[1]).toContain("  an operator  contributor 900001  ");
+  });
+
+  it("prints plain text where there is no terminal, and with --json the answer as it is", async () => {
+    const script = join(import.meta.dirname, "../../../infra/operate/invoke.ts");
+    const words = [script, "ops/list-changes", '{"limit": 1}', "--url", stack.url, "--data", data];
+    const run = async (...more: string[]) => (await promisify(execFile)(process.execPath, [...words, ...more])).stdout;
+
+    const text = await run();
+    expect(text).toMatch(/^id +at +by +record +what\n/);
+    expect(text).toBe(stripVTControlCharacters(text));
+    const { changes } = JSON.parse(await run("--json"));
+    expect(changes).toHaveLength(1);
+  });
+
+  it("says that there are none", async () => {
+    expect(await printed("ops/list-changes", { user: "nobody" })).toEqual(["No changes"]);
+  });
+
+  it("has date and time below each other on a narrow terminal", async () => {
+    const [head = "", ...lines] = await printed("ops/list-changes", {}, 80);
+
+    expect(head).toMatch(/^id +at {10}by /);
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
+    expect(lines[1]).toMatch(/^ +\d{2}:\d{2}:\d{2}Z/);
+  });
+});
+
+describe("An answer of another release", () => {
+  it("is not told", () => {
+    expect(answerInWords("ops/list-changes", { changes: [{ id: 1 }], next: null }, {}, 80)).toBeUndefined();
+    expect(answerInWords("ops/tidy", { changes: 1 }, {}, 80)).toBeUndefined();
+  });
+});

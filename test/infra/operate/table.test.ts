@@ -1,0 +1,54 @@
+import { stripVTControlCharacters } from "node:util";
+import stringWidth from "string-width";
+import { describe, expect, it } from "vitest";
+import { table } from "../../../infra/operate/table.ts";
+
+const plain = (lines: readonly string[]) => lines.map((line) => stripVTControlCharacters(line));
+
+describe("A table", () => {
+  it("has its columns below their heads, each as wide as its widest cell", () => {
+    const rows = [
+      ["1", "editor", "one\ntwo"],
+      ["1200", "administrator", "three"],
+    ];
+
+    expect(plain(table([{ head: "id" }, { head: "by" }, { head: "what" }], rows, 60))).toEqual([
+      "id    by             what",
+      "1     editor         one",
+      "                     two",
+      "1200  administrator  three",
+    ]);
+  });
+
+  it("wraps what is too wide, and indents what goes on in the last column", () => {
+    const columns = [{ head: "at", widthMax: 10 }, { head: "what" }];
+    const rows = [["2026-11-23 07:30:12Z", "first_name: from one name to quite another\nalias added: short"]];
+
+    expect(plain(table(columns, rows, 40))).toEqual([
+      "at          what",
+      "2026-11-23  first_name: from one name to",
+      "07:30:12Z     quite another",
+      "            alias added: short",
+    ]);
+  });
+
+  it.each([40, 80, 120, 200])("is at most %i columns wide, also with wide characters and long words", (width) => {
+    const rows = [
+      ["1", "鉄腕アトム".repeat(30), `https://example.org/${"x".repeat(300)}`],
+      ["2", "a", "手塚治虫 ".repeat(60)],
+    ];
+
+    const lines = plain(table([{ head: "id" }, { head: "name", widthMax: 9 }, { head: "what" }], rows, width));
+
+    expect(Math.max(...lines.map((line) => stringWidth(line)))).toBeLessThanOrEqual(width);
+    expect(lines.join("").replaceAll(/\s/g, "")).toContain("手塚治虫");
+    const letters = (text: string) => [...text.replaceAll(/\s/g, "")].toSorted().join("");
+    expect(letters(lines.join(""))).toBe(letters(`idnamewhat${rows.flat().join("")}`));
+  });
+
+  it("keeps a last column that can be read on a terminal that is too narrow", () => {
+    const [, row] = plain(table([{ head: "id" }, { head: "what" }], [["1", "y".repeat(60)]], 20));
+
+    expect(row).toBe(`1   ${"y".repeat(24)}`);
+  });
+});
