@@ -1,10 +1,14 @@
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
+import { takenLink } from "../../lib/operators/taken-link.ts";
 import { slugOf } from "../../lib/slug.ts";
 
-/** Adds a user with these roles, or with the default role. */
-export const handler = operatorFunction("ops/create-user", async ({ username, roles, by }, { change }) => {
-  const { status, answer } = await change("create_user", { username, roles, slug: slugOf(username, "user"), by });
+/** Adds a user with these roles, or with the default role, and says who they are for a provider of OpenID Connect. */
+export const handler = operatorFunction("ops/create-user", async (input, { change }) => {
+  const { username, roles, identity, email, by } = input;
+  const slug = slugOf(username, "user");
+  const link = email ? { issuer: email.issuer, email: email.address } : identity;
+  const { status, answer } = await change("create_user", { username, roles, slug, link, by });
   if (status === 404) throw new Error("A role in `roles` does not exist");
-  if (status === 409) throw new Error("The username is taken");
+  if (status === 409) throw new Error(answer === "username" ? "The username is taken" : takenLink(answer));
   return answer;
 });

@@ -5,6 +5,7 @@ export const databaseFunctions: ReadonlySet<string> = new Set([
   "ops-rotate-password",
   "ops-create-user",
   "ops-issue-refresh-token",
+  "ops-link-identity",
   "ops-list-changes",
   "ops-check-copy",
 ]);

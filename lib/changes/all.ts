@@ -16,6 +16,7 @@ import editRole from "./edit-role.sql";
 import editUser from "./edit-user.sql";
 import identities from "./identities.sql";
 import images from "./images.sql";
+import linkIdentity from "./link-identity.sql";
 import logOutUser from "./log-out-user.sql";
 import makeChange from "./make-change.sql";
 import makeSignIn from "./make-sign-in.sql";
@@ -87,6 +88,7 @@ const changesWithoutPermission = {
 /** Changes that an operator makes; each runs alone. */
 const operatorChanges = {
   create_user: createUser,
+  link_identity: linkIdentity,
   open_session: openSession,
   restore_permissions: restorePermissions,
   tidy,

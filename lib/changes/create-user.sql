@@ -1,5 +1,5 @@
--- An operator adds a user with these roles, or with the default role. `Administrator` means the role with that key,
--- even if it has been renamed. 404 means that a role does not exist.
+-- An operator adds a user with these roles, or with the default role, and maybe with a link (identities.sql).
+-- `Administrator` means the role with that key, even if it has been renamed. 404 means that a role does not exist.
 create function create_user(request request) returns outcome language plpgsql as $$
   declare
     fields users = json_populate_record(cast(null as users), request.input);
@@ -13,13 +13,18 @@ create function create_user(request request) returns outcome language plpgsql as
       )
       from json_array_elements_text(request.input -> 'roles') as requested (name)
     );
+    link json = request.input -> 'link';
+    error outcome = link_error(link);
     added bigint;
   begin
     if array_position(role_ids, null) is not null then
       return refused(404);
     end if;
     if exists (select from users where identity_key(username) = identity_key(fields.username)) then
-      return refused(409);
+      return refused(409, 'username');
+    end if;
+    if error.status is not null then
+      return error;
     end if;
     if role_ids = '{}' then
       role_ids = default_role();
@@ -27,6 +32,10 @@ create function create_user(request request) returns outcome language plpgsql as
 
     insert into users (username, slug) values (fields.username, fields.slug) returning id into added;
     insert into user_roles (user_id, role_id) select distinct added, unnest(role_ids);
+    if link is not null then
+      perform add_link(link, added);
+      request = without_address(request);
+    end if;
     return done(request, null, record => added, answer => (
       select row_to_json(person) from (select id, username, slug from users where id = added) as person
     ));

@@ -8,3 +8,80 @@ create function identified_user(link json) returns bigint language sql stable as
     (select user_id from awaited_emails where issuer = link ->> 'issuer' and email = email_key(link ->> 'email'))
   )
 $$;
+
+-- Refuses a link that another user has, or somebody who is about to become a user.
+create function link_error(link json, target bigint default null) returns outcome language plpgsql stable as $$
+  begin
+    return case
+      when exists (
+        select
+        from identities
+        where issuer = link ->> 'issuer' and subject = link ->> 'subject' and user_id is distinct from target
+      ) then refused(409, 'subject')
+      when exists (
+        select
+        from awaited_emails
+        where issuer = link ->> 'issuer' and email = email_key(link ->> 'email') and user_id is distinct from target
+      ) then refused(409, 'email')
+    end;
+  end
+$$;
+
+-- Whether the user did not have the link before.
+create function add_link(link json, target bigint) returns boolean language plpgsql as $$
+  begin
+    if link ->> 'subject' is not null then
+      insert into identities (issuer, subject, user_id)
+      values (link ->> 'issuer', link ->> 'subject', target)
+      on conflict do nothing;
+    else
+      insert into awaited_emails (issuer, email, user_id)
+      values (link ->> 'issuer', email_key(link ->> 'email'), target)
+      on conflict do nothing;
+    end if;
+    return found;
+  end
+$$;
+
+-- Whether the user had the link. Sessions that the user signed in to end with an identity: nobody knows by which one.
+create function remove_link(link json, target bigint) returns boolean language plpgsql as $$
+  begin
+    if link ->> 'subject' is null then
+      delete from awaited_emails
+      where issuer = link ->> 'issuer' and email = email_key(link ->> 'email') and user_id = target;
+      return found;
+    end if;
+    delete from identities
+    where issuer = link ->> 'issuer' and subject = link ->> 'subject' and user_id = target;
+    if not found then
+      return false;
+    end if;
+    update refresh_tokens
+    set revoked_at = now()
+    where user_id = target and by_sign_in and expires_at > now() and revoked_at is null;
+    return true;
+  end
+$$;
+
+create function links_of(target bigint) returns jsonb language sql stable as $$
+  select jsonb_build_object(
+    'identities', (
+      select coalesce(jsonb_agg(jsonb_build_object('issuer', issuer, 'subject', subject) order by linked_at), '[]')
+      from identities
+      where user_id = target
+    ),
+    'emails', (
+      select coalesce(jsonb_agg(jsonb_build_object('issuer', issuer, 'email', email) order by issuer, email), '[]')
+      from awaited_emails
+      where user_id = target
+    )
+  )
+$$;
+
+-- An address is erased when it has linked, so the ledger never has it.
+create function without_address(request request) returns request language plpgsql immutable as $$
+  begin
+    request.input = cast(request.input as jsonb) #- '{link,email}';
+    return request;
+  end
+$$;

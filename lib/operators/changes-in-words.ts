@@ -86,6 +86,9 @@ const kinds: Readonly<Record<string, string>> = {
   "admin-contributors": "contributor",
   "ops/create-user": "user",
   "ops/issue-refresh-token": "user",
+  "ops/link-identity": "user",
+  "sign-in/callback": "user",
+  "sign-out": "user",
 };
 
 /** The kind of a row's record, unless the row names its records. */
@@ -144,7 +147,7 @@ function whatOf(row: LedgerRow, effects: readonly Effect[], nameOf: NameOf, isWh
     const isEmptied = effect.did === "edit" && !effect.before;
     return (isEmptied ? ["edited; emptied since"] : effectInWords(effect, nameOf)).map((line) => `${begin}${line}`);
   });
-  return row.endpoint === "ops/create-user" ? [...lines, rolesOf(row)] : lines;
+  return row.endpoint === "ops/create-user" ? [...lines, rolesOf(row), ...linksOf(row)] : lines;
 }
 
 /** `added: 1,200 contributors, 30 series` */
@@ -163,6 +166,26 @@ const roleNames = z.object({ roles: z.array(z.string()) });
 function rolesOf({ asked }: LedgerRow): string {
   const { roles = [] } = roleNames.safeParse(asked).data ?? {};
   return roles.length === 0 ? "role given: the default role" : `roles given: ${roles.join(", ")}`;
+}
+
+const linked = z.object({ link: z.object({ issuer: z.string(), subject: z.optional(z.string()) }) });
+
+/** The ledger has no e-mail addresses. */
+function linksOf({ asked }: LedgerRow): readonly string[] {
+  const { success, data } = linked.safeParse(asked);
+  if (!success) return [];
+  const { issuer, subject } = data.link;
+  const link = subject === undefined ? "an e-mail address that is awaited" : `the subject "${subject}"`;
+  return [`${fieldsOf(asked).remove === true ? "link taken" : "link given"}: ${link}, of ${issuer}`];
+}
+
+const signedIn = z.object({ issuer: z.string(), subject: z.string(), linked: z.boolean() });
+
+function signInOf({ asked }: LedgerRow): string {
+  const { success, data } = signedIn.safeParse(asked);
+  if (!success) return "signed in";
+  const { issuer, subject, linked } = data;
+  return `signed in as "${subject}" of ${issuer}${linked ? ", linked by an awaited e-mail address" : ""}`;
 }
 
 const done: Readonly<Record<string, string>> = {
@@ -189,6 +212,13 @@ function withoutEffect(row: LedgerRow, nameOf: NameOf): readonly string[] {
       return ["logged out"];
     case "ops/issue-refresh-token":
       return [asked === null ? "session opened" : `session opened for ${fieldsOf(asked).days} days`];
+    case "ops/link-identity":
+      if (asked !== null) return linksOf(row);
+      break;
+    case "sign-in/callback":
+      return [signInOf(row)];
+    case "sign-out":
+      return ["signed out"];
     case "ops/tidy":
       return [`deleted what was too old: ${tidiedIn(fieldsOf(answer))}`];
     case "ops/remove-images":

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { name } from "../contract/parameters.ts";
+import { name, shortText } from "../contract/parameters.ts";
 
 const tidyDaysDefault = 400;
 const tidyDaysMax = 3_650;
@@ -19,6 +19,13 @@ const record = z
 /** A tag as public answers have them (lib/contract/README.md). */
 const tag = z.string().check(z.regex(/^(?:contributors|publishers|series|(?:contributor|publisher)-[1-9]\d{0,18})$/));
 
+/** How a provider of OpenID Connect calls itself (OpenID Connect Core, "iss") and a person ("sub"). */
+const issuer = z
+  .string()
+  .check(z.maxLength(255), z.regex(/^https?:\/\/[^\s?#]+$/, "an address without a query, as the provider writes it"));
+const subject = z.string().check(z.regex(/^[!-~]([ -~]{0,253}[!-~])?$/, "1 to 255 ASCII characters"));
+const email = z.string().check(z.maxLength(254), z.regex(/^[^\s@]+@[^\s@]+$/, "an e-mail address"));
+
 /**
  * What each operators' function accepts, by its path in `functions/`: the function checks it, and so does
  * `npm run invoke` before it sends it. `by` is the operator's name for the ledger.
@@ -31,7 +38,16 @@ export const payloads = {
     knownContributor: z.string(),
     hours: z.int().check(z.positive()),
   }),
-  "ops/create-user": z.object({ username: name, roles: z._default(z.array(name), []), by: z.optional(name) }),
+  /** Who the user is for a provider: by their identity, or whoever signs in first with the address. */
+  "ops/create-user": z
+    .strictObject({
+      username: name,
+      roles: z._default(z.array(name), []),
+      identity: z.optional(z.strictObject({ issuer, subject })),
+      email: z.optional(z.strictObject({ issuer, address: email })),
+      by: z.optional(name),
+    })
+    .check(z.refine(({ identity, email }) => !identity || !email, "either `identity` or `email`")),
   "ops/invalidate": z.strictObject({
     tags: z.optional(z.array(tag).check(z.minLength(1))),
     everything: z.optional(z.literal(true)),
@@ -39,6 +55,23 @@ export const payloads = {
   /** SQS messages, each with an event of S3 about a deleted object (S3, "EventBridge event message structure"). */
   "ops/invalidate-images": z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) }),
   "ops/issue-refresh-token": z.object({ username: name, days: days(sessionDaysMax), by: z.optional(name) }),
+  "ops/link-identity": z
+    .strictObject({
+      username: name,
+      issuer,
+      subject: z.optional(subject),
+      email: z.optional(email),
+      remove: z._default(z.boolean(), false),
+      dryRun: z._default(z.boolean(), false),
+      reason: z.optional(shortText),
+      by: z.optional(name),
+    })
+    .check(
+      z.refine(
+        ({ subject, email }) => (subject === undefined) !== (email === undefined),
+        "either `subject` or `email`",
+      ),
+    ),
   "ops/list-changes": z.strictObject({
     id: z.optional(id),
     user: z.optional(z.union([id, name])),

@@ -218,6 +218,28 @@ const tales: Readonly<Record<string, () => Promise<void>>> = {
       "added: Heidi",
       "role given: the default role",
     ]);
+    const identity = { issuer: "https://accounts.example.com", subject: "456" };
+    expect((await operated("ops/create-user", { username: "Ida", identity }))?.what).toEqual([
+      "added: Ida",
+      "role given: the default role",
+      'link given: the subject "456", of https://accounts.example.com',
+    ]);
+  },
+  async "ops/link-identity"() {
+    const { username } = await aUser(stack.sql);
+    const link = { username, issuer: "https://accounts.example.com", by: "ada", reason: "Asked for it" };
+    expect(await operated("ops/link-identity", { ...link, subject: "123" })).toMatchObject({
+      by: "ada",
+      reason: "Asked for it",
+      name: username,
+      what: ['link given: the subject "123", of https://accounts.example.com'],
+    });
+    expect((await operated("ops/link-identity", { ...link, subject: "123", remove: true }))?.what).toEqual([
+      'link taken: the subject "123", of https://accounts.example.com',
+    ]);
+    expect((await operated("ops/link-identity", { ...link, email: "ida@example.com" }))?.what).toEqual([
+      "link given: an e-mail address that is awaited, of https://accounts.example.com",
+    ]);
   },
   async "ops/issue-refresh-token"() {
     const { username } = await aUser(stack.sql);

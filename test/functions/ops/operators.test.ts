@@ -108,7 +108,7 @@ describe("A function that fails", () => {
     const failed = await createUser({ username: "Grace", roles: ["none of ours"] });
 
     expect(failed).toMatchObject({
-      error: { trace: expect.arrayContaining([expect.stringMatching(/functions\/ops\/create-user\.ts:7:\d+\)?$/)]) },
+      error: { trace: expect.arrayContaining([expect.stringMatching(/functions\/ops\/create-user\.ts:11:\d+\)?$/)]) },
     });
   });
 });

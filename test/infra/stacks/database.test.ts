@@ -224,9 +224,14 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
       (each: unknown) => template.find(each).Properties.FunctionName,
     );
     expect(recorded.sort()).toEqual(
-      ["ops-create-user", "ops-issue-refresh-token", "ops-list-changes", "ops-migrate", "ops-rotate-password"].map(
-        (name) => `colophon-${given.name}-${name}`,
-      ),
+      [
+        "ops-create-user",
+        "ops-issue-refresh-token",
+        "ops-link-identity",
+        "ops-list-changes",
+        "ops-migrate",
+        "ops-rotate-password",
+      ].map((name) => `colophon-${given.name}-${name}`),
     );
     const { Rules } = template.find(trail?.Properties.S3BucketName).Properties.LifecycleConfiguration;
     expect(Rules).toEqual([
@@ -331,9 +336,14 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     const operations = template.all("Lambda::Function").filter(({ id }) => waiting.has(id));
 
     expect(operations.map(({ Properties }) => Properties.FunctionName).sort()).toEqual(
-      ["ops-create-user", "ops-issue-refresh-token", "ops-list-changes", "ops-migrate", "ops-rotate-password"].map(
-        (name) => `colophon-${given.name}-${name}`,
-      ),
+      [
+        "ops-create-user",
+        "ops-issue-refresh-token",
+        "ops-link-identity",
+        "ops-list-changes",
+        "ops-migrate",
+        "ops-rotate-password",
+      ].map((name) => `colophon-${given.name}-${name}`),
     );
   });
 

@@ -1,0 +1,38 @@
+-- An operator gives a user a link, or takes it away (`remove`). 404 means that there is no such user, or no such link
+-- to remove, and 409 that another user has it. The answer has all links of the user.
+create function link_identity(request request) returns outcome language plpgsql as $$
+  declare
+    link json = request.input -> 'link';
+    removes boolean = coalesce(cast(request.input ->> 'remove' as boolean), false);
+    person users;
+    error outcome;
+    links jsonb;
+    outcome outcome;
+  begin
+    select * into person from users where identity_key(username) = identity_key(request.input ->> 'username');
+    if not found then
+      return refused(404, 'username');
+    end if;
+
+    if removes then
+      if not remove_link(link, person.id) then
+        return refused(404, 'link');
+      end if;
+    else
+      error = link_error(link, person.id);
+      if error.status is not null then
+        return error;
+      end if;
+      if not add_link(link, person.id) then
+        return answered(cast(links_of(person.id) as json));
+      end if;
+    end if;
+
+    links = links_of(person.id);
+    outcome = done(
+      without_address(request), null, record => person.id, answer => cast(links - 'emails' as json)
+    );
+    outcome.answer = links;
+    return outcome;
+  end
+$$;
