@@ -129,6 +129,7 @@ export class ApiStack extends Stack {
       new Invalidation(this, "Invalidation", { prefix, packaged, images, alarms, log });
     }
     const tidying = functions.tidying();
+    functions.undoing();
     // Past the edge, which would still answer from its cache when the API fails.
     const smokeUrl = settings.domain && !settings.edge ? `https://${settings.domain.name}` : api.url;
     const edgeUrl = settings.edge && `https://${settings.edge.domain}`;

@@ -14,6 +14,7 @@ import editContributor from "./edit-contributor.sql";
 import editPermission from "./edit-permission.sql";
 import editRole from "./edit-role.sql";
 import editUser from "./edit-user.sql";
+import effects from "./effects.sql";
 import identities from "./identities.sql";
 import images from "./images.sql";
 import linkIdentity from "./link-identity.sql";
@@ -34,6 +35,13 @@ import sessions from "./sessions.sql";
 import signIn from "./sign-in.sql";
 import signOut from "./sign-out.sql";
 import tidy from "./tidy.sql";
+import undoChanges from "./undo-changes.sql";
+import undoConflicts from "./undo-conflicts.sql";
+import undoContributor from "./undo-contributor.sql";
+import undoEffect from "./undo-effect.sql";
+import undoPermission from "./undo-permission.sql";
+import undoRole from "./undo-role.sql";
+import undoUser from "./undo-user.sql";
 import unlistImages from "./unlist-images.sql";
 
 /**
@@ -50,6 +58,13 @@ const sharedFunctions = {
   open_record: openRecord,
   sessions,
   identities,
+  effects,
+  undo_conflicts: undoConflicts,
+  undo_effect: undoEffect,
+  undo_contributor: undoContributor,
+  undo_role: undoRole,
+  undo_permission: undoPermission,
+  undo_user: undoUser,
   make_change: makeChange,
   sign_in: signIn,
   make_sign_in: makeSignIn,
@@ -92,6 +107,7 @@ const operatorChanges = {
   open_session: openSession,
   restore_permissions: restorePermissions,
   tidy,
+  undo_changes: undoChanges,
   unlist_images: unlistImages,
 };
 

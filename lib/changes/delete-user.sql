@@ -1,4 +1,5 @@
--- Leaves only ids in the rows of the ledger about a user, and only the id in rows by the user.
+-- Leaves only ids in the rows of the ledger about a user, and only the id in rows by the user. Rows about several
+-- records keep what was done to others.
 create function forget_user(target bigint) returns void language sql as $$
   update changes
   set asked = null, before = null, answer = null
@@ -11,6 +12,27 @@ create function forget_user(target bigint) returns void language sql as $$
       )
     );
   update changes set username = null where caller_id = target;
+  update changes
+  set
+    before = (
+      select json_agg(
+        case
+          when effect ->> 'record' = 'user' and cast(effect ->> 'id' as bigint) = target
+          then jsonb_strip_nulls(jsonb_build_object(
+            'record', 'user', 'id', target, 'did', effect -> 'did', 'undoes', effect -> 'undoes'
+          ))
+          else effect
+        end
+        order by place
+      )
+      from jsonb_array_elements(cast(before as jsonb)) with ordinality as effect (effect, place)
+    ),
+    answer = null
+  where records @> array['user/' || target];
+  -- What kept them from being taken back.
+  update changes
+  set answer = null
+  where caller_id is null and endpoint = 'ops/undo' and cast(answer as text) like '%"user/' || target || '"%';
 $$;
 
 -- DELETE /admin-users/delete/{id}. Roles, locks and identities go with the user. Sessions stay for a while, so that the

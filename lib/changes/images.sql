@@ -52,3 +52,12 @@ create function schedule_removal(before json) returns json language plpgsql as $
     return json_build_object('former', before ->> 'image');
   end
 $$;
+
+-- Takes an image off the list for removal, so that a record can have it. One that is due in five minutes or earlier may
+-- be removed already: it is not taken, nor is one that is not listed.
+create function take_image(image_key text) returns boolean language plpgsql as $$
+  begin
+    delete from images_to_remove where key = image_key and remove_after > now() + interval '5 minutes';
+    return found;
+  end
+$$;

@@ -26,11 +26,26 @@ create function permission_record(target bigint) returns json language sql stabl
   from (select id, key, name, description, version from permissions where id = target) as record
 $$;
 
+-- A role with its users, and a permission with its roles.
+create function role_with_users(target bigint) returns jsonb language sql stable as $$
+  select jsonb_build_object(
+    'role', role_record(target),
+    'users', array(select user_id from user_roles where role_id = target order by user_id)
+  )
+$$;
+
+create function permission_with_roles(target bigint) returns jsonb language sql stable as $$
+  select jsonb_build_object(
+    'permission', permission_record(target),
+    'roles', array(select role_id from role_permissions where permission_id = target order by role_id)
+  )
+$$;
+
 create function contributor_record(target bigint) returns json language sql stable as $$
   select row_to_json(record)
   from (
     select
-      id, client_id, first_name, last_name, slug, gender, type, public, image, version,
+      id, client_id, first_name, last_name, slug, gender, type, public, image, random_key, version,
       array(select url from contributor_links where contributor_id = target order by position) as links,
       (
         select coalesce(json_agg(json_build_object('id', id, 'name', name) order by id), '[]')

@@ -1,17 +1,13 @@
 -- The second half of an image's update: the record gets its new image, which leaves the list, and the old one is listed
--- for removal. A listed image that is due in five minutes or earlier may be removed already, so the record does not get
--- it.
+-- for removal.
 create function replace_image(request request, caller caller) returns outcome language plpgsql as $$
   declare
     before json = image_record(request);
     error outcome = image_error(request, caller, before);
     image_key text = request.input ->> 'key';
   begin
-    if error.status is null then
-      delete from images_to_remove where key = image_key and remove_after > now() + interval '5 minutes';
-      if not found then
-        error = refused(500);
-      end if;
+    if error.status is null and not take_image(image_key) then
+      error = refused(500);
     end if;
     if error.status is not null then
       perform schedule_removal(json_build_object('image', image_key));

@@ -9,6 +9,7 @@ const changesMax = 1_000;
 
 const id = z.int().check(z.positive());
 const time = z.iso.datetime({ offset: true });
+const reason = shortText;
 const days = (max: number) => z.int().check(z.minimum(1), z.maximum(max));
 
 /** A record as the ledger names it: `contributor/5`. */
@@ -119,6 +120,27 @@ export const payloads = {
       .check(z.minLength(1)),
   }),
   "ops/tidy": z.looseObject({ days: z._default(days(tidyDaysMax), tidyDaysDefault) }),
+  /** Either a change, or those of a user in a time; the newest first. */
+  "ops/undo": z
+    .strictObject({
+      change: z.optional(id),
+      user: z.optional(z.union([id, name])),
+      from: z.optional(time),
+      to: z.optional(time),
+      force: z._default(z.boolean(), false),
+      dryRun: z._default(z.boolean(), false),
+      reason: z.optional(reason),
+      by: z.optional(name),
+    })
+    .check(
+      z.refine(
+        ({ change, user, from, to }) =>
+          change === undefined
+            ? user !== undefined && from !== undefined && to !== undefined
+            : user === undefined && from === undefined && to === undefined,
+        "either `change`, or `user`, `from` and `to`",
+      ),
+    ),
   "ops/verify-release": z.object({ DeploymentId: z.string(), LifecycleEventHookExecutionId: z.string() }),
 } as const satisfies Readonly<Record<`ops/${string}`, z.ZodMiniType>>;
 

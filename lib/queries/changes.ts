@@ -64,6 +64,30 @@ export const namesOf = (records: readonly string[]): Sql => sql`
     ) as named
 `;
 
+/** The users with this name, now or at the time of a change. */
+export const usersNamed = (username: string): Sql => sql`
+  select id from users where identity_key(username) = identity_key(${username}::text)
+  union
+  select caller_id from changes where identity_key(username) = identity_key(${username}::text)
+`;
+
+/** The ids of a user's changes in a time that are not undone, newest first, before an id. */
+export const toUndo = (
+  user: number,
+  { from, to, before, limit }: { from: string; to: string; before: number; limit: number },
+): Sql => sql`
+  select id
+  from changes
+  where
+    caller_id = ${user}::bigint
+    and at >= ${from}::timestamptz
+    and at < ${to}::timestamptz
+    and undone_by is null
+    and id < ${before}::bigint
+  order by id desc
+  limit ${limit}::bigint
+`;
+
 /**
  * About how many bytes the changes of the last day take in the database, as they are stored. Its own columns and the
  * entries in indexes make up half a kilobyte of a row.

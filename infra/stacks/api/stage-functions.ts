@@ -98,6 +98,17 @@ export class StageFunctions {
     });
   }
 
+  /** For operators, who invoke it. */
+  undoing(): ServiceFunction {
+    const packaged = this.find("ops-undo");
+    return new ServiceFunction(this.#stack, "Undoing", {
+      ...this.#common(packaged),
+      description: "Takes back what was changed by mistake",
+      resources: [databaseResource(this.#props.cluster, packaged)],
+      timeout: longTimeout,
+    });
+  }
+
   /** CodeDeploy's hook for the new versions of the endpoints' functions. */
   verification(resource: Resource): ServiceFunction {
     return new ServiceFunction(this.#stack, "Verification", {

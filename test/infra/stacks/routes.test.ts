@@ -49,10 +49,11 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
     expect(documentOf(template)).toEqual(JSON.parse(JSON.stringify(expected)));
   });
 
-  it("has a Lambda for each declaration, and no other but what is scheduled", () => {
+  it("has a Lambda for each declaration, and no other but what is scheduled, or invoked by operators", () => {
     const names = [
       ...served.map(functionName),
       "ops-tidy",
+      "ops-undo",
       ...(stage.edge ? ["ops-invalidate"] : []),
       ...(uploads ? ["ops-invalidate-images", "ops-remove-images"] : []),
       ...(stage.smoke ? ["ops-smoke"] : []),

@@ -1,0 +1,167 @@
+-- Ends the undoing of a change for a reason that `force` does not override.
+create function refuse_undo(reason text) returns void language plpgsql as $$
+  begin
+    raise sqlstate 'REFUS' using message = reason;
+  end
+$$;
+
+-- What an undone change lacks. Its cause is the record for want of which that is, if it could be brought back.
+create function left_out(record text, field text, reason text, cause text default null) returns jsonb
+  language sql immutable as $$
+  select jsonb_build_object('record', record, 'field', field, 'reason', reason, 'cause', cause)
+$$;
+
+-- What is left out if a record should get its former image again, and that has not been restored.
+create function left_out_image(record text, former jsonb, current text) returns jsonb language plpgsql as $$
+  declare
+    image_key text = former ->> 'image';
+  begin
+    if image_key is null or image_key = current or take_image(image_key) then
+      return null;
+    end if;
+    return left_out(record, 'image', 'The image could not be restored');
+  end
+$$;
+
+-- A record as it is now; null if there is none. To undo an addition or a deletion it has what leads to it as well.
+create function record_state(record text, target bigint, is_edit boolean) returns jsonb language plpgsql stable as $$
+  declare
+    state jsonb = case record
+      when 'contributor' then contributor_record(target)
+      when 'user' then user_record(target)
+      when 'role' then role_record(target)
+      when 'permission' then permission_record(target)
+    end;
+  begin
+    return case
+      when is_edit then state
+      when record = 'role' then state || (role_with_users(target) - 'role')
+      when record = 'permission' then state || (permission_with_roles(target) - 'permission')
+      else state
+    end;
+  end
+$$;
+
+create function record_name(state jsonb) returns text language sql immutable as $$
+  select coalesce(state ->> 'name', state ->> 'username', concat_ws(' ', state ->> 'first_name', state ->> 'last_name'))
+$$;
+
+-- The new values of what an edit changed, from the record as it is now.
+create function current_values(before jsonb, state jsonb) returns jsonb language sql stable as $$
+  select coalesce(jsonb_object_agg(key, latest), '{}')
+  from jsonb_each(before) as part cross join lateral (
+    select case
+      when key !~ '^(added|removed|modified)_' then state -> key
+      when starts_with(key, 'removed_') then null
+      else (
+        select jsonb_agg(
+          case
+            when starts_with(key, 'added_') then element - 'contributor_id'
+            else (select jsonb_object_agg(name, element -> name) from jsonb_object_keys(former) as name)
+          end
+          order by place
+        )
+        from
+          jsonb_array_elements(value) with ordinality as former (former, place)
+          cross join lateral value_at(
+            state, concat_ws('/', regexp_replace(key, '^[a-z]+_', ''), coalesce(former ->> 'id', former #>> '{}'))
+          ) as element
+        where jsonb_typeof(element) = 'object'
+      )
+    end
+  ) as field (latest)
+  where latest is not null
+$$;
+
+-- Takes an effect back, by the function of its kind of record.
+create function undo_record(effect jsonb, change_id bigint, excluded bigint[]) returns jsonb language plpgsql as $$
+  declare
+    target bigint = effect ->> 'id';
+  begin
+    return case effect ->> 'record'
+      when 'contributor' then undo_contributor(target, effect, change_id)
+      when 'permission' then undo_permission(target, effect, change_id)
+      when 'role' then undo_role(target, effect, change_id, excluded)
+      when 'user' then undo_user(target, effect)
+    end;
+  end
+$$;
+
+-- Takes an effect back, whatever stands in its way. Returns the effect of this, the conflicts, and what was left out.
+create function undo_effect(effect jsonb, change_id bigint, excluded bigint[]) returns jsonb language plpgsql as $$
+  declare
+    record text = effect ->> 'record';
+    target bigint = effect ->> 'id';
+    own text = concat_ws('/', record, target);
+    is_edit boolean = effect ->> 'did' = 'edit';
+    state jsonb = record_state(record, target, is_edit);
+    conflicts jsonb;
+    undone jsonb;
+    gone_by bigint;
+  begin
+    if effect ->> 'did' = 'delete' and state is not null then
+      perform refuse_undo(format('There is a %s %s again', record, target));
+    elsif effect ->> 'did' <> 'delete' and state is null and record = 'user' then
+      return jsonb_build_object('conflicts', jsonb_build_array(), 'left_out', jsonb_build_array(
+        left_out(own, '*', format('User %s was deleted, which is for good', target))
+      ));
+    elsif effect ->> 'did' <> 'delete' and state is null then
+      gone_by = (
+        select max(later.id)
+        from later_changes(change_id, excluded, array[own]) as later
+        where later.record = own and field = '*'
+      );
+      perform refuse_undo(coalesce(
+        format('%s %s was deleted by change %s, undo that first', initcap(record), target, gone_by),
+        format('%s %s is gone', initcap(record), target)
+      ));
+    end if;
+
+    conflicts = conflicts_of(change_id, excluded, effect, state);
+    undone = undo_record(effect, change_id, excluded);
+    select coalesce(jsonb_agg(conflict), '[]') into conflicts
+    from jsonb_array_elements(conflicts) as conflict
+    where not exists (
+      select
+      from jsonb_array_elements(undone -> 'left_out') as missing
+      where missing -> 'record' = conflict -> 'record' and missing -> 'field' = conflict -> 'field'
+    );
+    select conflicts || coalesce(jsonb_agg(jsonb_build_object(
+      'change', change_id,
+      'record', missing -> 'record',
+      'field', missing -> 'field',
+      'now', null,
+      'reason', missing -> 'reason',
+      'later', named_change((
+        select max(later.id)
+        from later_changes(change_id, excluded, array[missing ->> 'cause']) as later
+        where later.record = missing ->> 'cause' and later.field = '*'
+      ))
+    )), '[]')
+    into conflicts
+    from jsonb_array_elements(undone -> 'left_out') as missing
+    where missing ->> 'cause' is not null;
+    if is_edit and not exists (select from jsonb_object_keys(effect -> 'before') as key where key <> 'image')
+      and undone -> 'left_out' <> '[]'
+    then
+      perform refuse_undo(undone -> 'left_out' -> 0 ->> 'reason');
+    end if;
+
+    state = case effect ->> 'did' when 'add' then state else record_state(record, target, is_edit) end;
+    return jsonb_build_object(
+      'effect',
+      jsonb_build_object('record', record, 'id', target, 'name', record_name(state), 'undoes', change_id)
+      || case effect ->> 'did'
+        when 'add' then jsonb_build_object('did', 'delete', 'before', undone -> 'before')
+        when 'delete' then jsonb_build_object('did', 'add', 'after', undone -> 'after')
+        else jsonb_build_object(
+          'did', 'edit', 'before', undone -> 'before', 'after', current_values(undone -> 'before', state)
+        )
+      end,
+      'conflicts', conflicts,
+      'left_out', (
+        select coalesce(jsonb_agg(missing - 'cause'), '[]') from jsonb_array_elements(undone -> 'left_out') as missing
+      )
+    );
+  end
+$$;

@@ -1,0 +1,121 @@
+import * as z from "zod/mini";
+import { execute } from "../data-api/client.ts";
+import { integer, text } from "../data-api/read.ts";
+import * as changes from "../queries/changes.ts";
+
+/** A change of the ledger, as an answer names it. */
+const namedChange = z.object({
+  change: z.number(),
+  endpoint: z.string(),
+  at: z.string(),
+  userId: z.nullable(z.number()),
+});
+
+/** `contributor/5`, and its field, or `aliases/12` for an element. */
+const place = { record: z.string(), field: z.string() };
+
+const conflict = z.object({
+  change: z.number(),
+  ...place,
+  /** Its value, as far as it is short. */
+  now: z.unknown(),
+  /** Why an element cannot be brought back. */
+  reason: z.optional(z.string()),
+  /** The newest change that touched the same; null if that was another program. */
+  later: z.nullable(namedChange),
+});
+
+/** What lib/changes/undo-changes.sql answers. */
+const batchSchema = z.object({
+  change: z.optional(z.number()),
+  undone: z.array(
+    z.extend(namedChange, {
+      /** What was done to take it back (lib/changes/README.md, "Effects"); without values if they are long. */
+      effects: z.array(z.looseObject({ record: z.string(), id: z.number(), did: z.enum(["add", "edit", "delete"]) })),
+      /** The conflicts in spite of which that was done. */
+      overridden: z.array(conflict),
+      /** What could not be brought back. */
+      leftOut: z.array(z.object({ ...place, reason: z.string() })),
+    }),
+  ),
+  conflicts: z.array(conflict),
+  refused: z.array(z.object({ change: z.number(), endpoint: z.nullable(z.string()), reason: z.string() })),
+  handled: z.number(),
+});
+
+type Batch = z.output<typeof batchSchema>;
+type Named<Value> = Value & { readonly username: string | null };
+type Conflict = Omit<Batch["conflicts"][number], "later"> & {
+  readonly later: Named<z.output<typeof namedChange>> | null;
+};
+
+/** What was undone, and what was not. Users have their present names; null: an operator, or a deleted user. */
+export interface UndoAnswer {
+  /** The last row that was added to the ledger; without one nothing was undone, or this was a dry run. */
+  readonly change?: number | undefined;
+  /** The changes that were undone, newest first. `undoneBy` is the row that did it. */
+  readonly undone: readonly (Named<Omit<Batch["undone"][number], "overridden">> & {
+    readonly undoneBy?: number | undefined;
+    readonly overridden: readonly Conflict[];
+  })[];
+  /** What was changed again since. The changes with a conflict are left as they are. */
+  readonly conflicts: readonly Conflict[];
+  /** The changes that cannot be undone, even with `force`. */
+  readonly refused: Batch["refused"];
+  /** False if some changes are left: the same payload goes on. */
+  readonly isDone: boolean;
+}
+
+/** Puts the answers of several calls together, and names the users. */
+export async function undoAnswer(answers: readonly unknown[], isDone: boolean): Promise<UndoAnswer> {
+  const batches = answers.map((answer) => batchSchema.parse(answer));
+  const all = <Key extends "undone" | "conflicts" | "refused">(key: Key): Batch[Key][number][] =>
+    batches.flatMap((batch): Batch[Key][number][] => batch[key]);
+  const overridden = all("undone").flatMap((each) => each.overridden);
+  const later = [...all("conflicts"), ...overridden].map((each) => each.later);
+  const usernames = await namesOf([...all("undone"), ...later].map((each) => each?.userId));
+  const named = <Value extends { readonly userId: number | null }>(value: Value): Named<Value> => ({
+    ...value,
+    username: usernames[`user/${value.userId}`] ?? null,
+  });
+  const ofConflict = (each: Batch["conflicts"][number]): Conflict => ({
+    ...each,
+    later: each.later && named(each.later),
+  });
+  return {
+    change: batches.findLast((batch) => batch.change !== undefined)?.change,
+    undone: batches.flatMap((batch) =>
+      batch.undone.map((each) => ({
+        ...named(each),
+        undoneBy: batch.change,
+        overridden: each.overridden.map(ofConflict),
+      })),
+    ),
+    conflicts: all("conflicts").map(ofConflict),
+    refused: all("refused"),
+    isDone,
+  };
+}
+
+/** How many of the changes a call has looked at. */
+export const handledBy = (answer: unknown): number => batchSchema.parse(answer).handled;
+
+/** The names of users by `user/5`. */
+async function namesOf(users: readonly (number | null | undefined)[]): Promise<Readonly<Record<string, string>>> {
+  const records = [...new Set(users)].flatMap((id) => (typeof id === "number" ? [`user/${id}`] : []));
+  const [row] = records.length > 0 ? await execute(changes.namesOf(records)) : [];
+  return row ? z.parse(z.record(z.string(), z.string()), JSON.parse(text(row, 0))) : {};
+}
+
+/**
+ * The id of a user, who is given by it or by a name.
+ * @throws unless the name belongs to one user
+ */
+export async function userIdOf(user: string | number): Promise<number> {
+  if (typeof user === "number") return user;
+  const ids = (await execute(changes.usersNamed(user))).map((row) => integer(row, 0));
+  const [id] = ids;
+  if (id === undefined) throw new Error(`There is no user ${user}, nor was there one who changed something`);
+  if (ids.length > 1) throw new Error(`Several users have been called ${user}: give an id, ${ids.join(" or ")}`);
+  return id;
+}

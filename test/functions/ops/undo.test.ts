@@ -1,0 +1,695 @@
+import { describe, expect, it } from "vitest";
+import { useAdministrator } from "../../support/callers.ts";
+import { aContributor, aSeries } from "../../support/catalogue.ts";
+import { aUser } from "../../support/people.ts";
+import { aPermission, aRole, defaultRoleId, give, permissionId, roleIdsOf } from "../../support/records.ts";
+import { type Request, useStack } from "../../support/stack.ts";
+import { contents, latestChange, undo, undone } from "../../support/undo.ts";
+
+const stack = useStack();
+const administrator = useAdministrator(stack);
+
+/** Makes a change, and returns its id. */
+async function change(name: string, request: Omit<Request, "as">, as = administrator.token): Promise<number> {
+  const { status, body } = await stack.call(name, { as, ...request });
+  expect({ name, status, body }).toMatchObject({ status: 200 });
+  return await latestChange(stack.sql);
+}
+
+const idsOf = async (table: "aliases" | "descriptions" | "relations", { id }: { id: number }): Promise<number[]> => {
+  const rows = await stack.sql.query<{ id: number }[]>(
+    `select id from contributor_${table} where contributor_id = $1 order by id`,
+    [id],
+  );
+  return rows.map((row) => row.id);
+};
+
+/** A contributor with elements of each kind, and somebody whom it is related to. */
+async function aWholeContributor() {
+  const contributor = await aContributor(stack.sql, { type: "author", gender: "female" });
+  const friend = await aContributor(stack.sql);
+  const series = await aSeries(stack.sql, { by: contributor });
+  const first_name = `First ${contributor.id}`;
+  await change("admin-contributors/edit", {
+    path: { id: contributor.id },
+    body: {
+      first_name,
+      public: true,
+      links: ["https://a.example", "https://b.example", "https://c.example"],
+      added_aliases: ["One", "Two", "Three"],
+      added_descriptions: ["Long", "Short"].map((description) => ({ description, language: "English" })),
+      added_relations: ["friend", "foe"].map((relation_type) => ({ relation_id: friend.id, relation_type })),
+    },
+  });
+  await change("admin-contributors/edit", {
+    path: { id: friend.id },
+    body: {
+      first_name: `Friend ${friend.id}`,
+      added_relations: [{ relation_id: contributor.id, relation_type: "friend" }],
+    },
+  });
+  const [aliases, descriptions, relations] = await Promise.all([
+    idsOf("aliases", contributor),
+    idsOf("descriptions", contributor),
+    idsOf("relations", contributor),
+  ]);
+  return { ...contributor, first_name, friend, series, aliases, descriptions, relations };
+}
+
+/** Undoes a change, and then that; the database is as before, and then as after it. */
+async function expectUndone(make: () => Promise<number>): Promise<void> {
+  const before = await contents(stack.sql);
+  const id = await make();
+  const after = await contents(stack.sql);
+  expect(after).not.toEqual(before);
+
+  const first = await undone(stack, id);
+  expect(await contents(stack.sql)).toEqual(before);
+  const second = await undone(stack, first);
+  expect(await contents(stack.sql)).toEqual(after);
+  const third = await undone(stack, second);
+  expect(await contents(stack.sql)).toEqual(before);
+
+  expect(
+    await stack.sql`select id, to_json(undoes) as undoes, undone_by from changes where id = any(${[id, first, second, third]}) order by id`,
+  ).toEqual([
+    { id, undoes: null, undone_by: first },
+    { id: first, undoes: [id], undone_by: null },
+    { id: second, undoes: [first], undone_by: third },
+    { id: third, undoes: [second], undone_by: null },
+  ]);
+}
+
+describe("ops-undo", () => {
+  it("takes back an edit of a contributor, field by field and element by element, and does it again", async () => {
+    const { id, friend, aliases, descriptions, relations } = await aWholeContributor();
+    const other = await aContributor(stack.sql);
+
+    await expectUndone(() =>
+      change("admin-contributors/edit", {
+        path: { id },
+        body: {
+          first_name: `Renamed ${id}`,
+          last_name: "Last",
+          public: false,
+          links: ["https://c.example", "https://d.example", "https://a.example"],
+          added_aliases: ["Four", "Five"],
+          removed_aliases: [aliases[0], aliases[2]],
+          added_descriptions: [{ description: "Another", language: "French", source: "S" }],
+          removed_descriptions: [descriptions[1]],
+          modified_descriptions: [{ id: descriptions[0], description: "Longer", language: "German" }],
+          added_relations: [{ relation_id: friend.id, relation_type: "colleague" }],
+          removed_relations: [relations[1]],
+          modified_relations: [{ id: relations[0], relation_id: other.id }],
+        },
+      }),
+    );
+  });
+
+  it("takes back a merge patch", async () => {
+    const { id } = await aWholeContributor();
+
+    await expectUndone(() =>
+      change("admin-contributors/edit", {
+        path: { id },
+        body: { gender: null, added_aliases: ["Patched"] },
+        headers: { "Content-Type": "application/merge-patch+json" },
+      }),
+    );
+  });
+
+  it("brings a deleted contributor back with all that belonged to it", async () => {
+    const { id } = await aWholeContributor();
+
+    await expectUndone(() => change("admin-contributors/delete", { path: { id } }));
+  });
+
+  it("takes back the addition of a contributor", async () => {
+    await expectUndone(() =>
+      change("admin-contributors/add", { query: { client: 1 }, body: { first_name: "Added", last_name: "Here" } }),
+    );
+  });
+
+  it("takes back the addition, the edit and the deletion of a role", async () => {
+    const role = await aRole(stack.sql, "view-roles", "view-users");
+    const [both, only] = [await aUser(stack.sql), await aUser(stack.sql)];
+    await give(stack.sql, both, role, { id: await defaultRoleId(stack.sql) });
+    await give(stack.sql, only, role);
+
+    await expectUndone(() => change("admin-roles/add", { body: { name: "Added", description: "d" } }));
+    await expectUndone(async () =>
+      change("admin-roles/edit", {
+        path: { id: role.id },
+        body: {
+          name: `${role.name} II`,
+          description: "Other",
+          added_permissions: [await permissionId(stack.sql, "edit-roles")],
+          removed_permissions: [await permissionId(stack.sql, "view-roles")],
+        },
+      }),
+    );
+    await expectUndone(() => change("admin-roles/delete", { path: { id: role.id } }));
+    expect(await roleIdsOf(stack.sql, only)).toEqual([role.id]);
+  });
+
+  it("takes back the addition, the edit and the deletion of a permission", async () => {
+    const permission = await aPermission(stack.sql);
+    const role = await aRole(stack.sql, "view-roles");
+    await stack.sql`insert into role_permissions values (${role.id}, ${permission.id})`;
+
+    await expectUndone(() => change("admin-permissions/add", { body: { name: "Added", description: "d" } }));
+    await expectUndone(() =>
+      change("admin-permissions/edit", {
+        path: { id: permission.id },
+        body: { name: `${permission.name} II`, description: "Other" },
+      }),
+    );
+    await expectUndone(() => change("admin-permissions/delete", { path: { id: permission.id } }));
+  });
+
+  it("takes back an edit of a user", async () => {
+    const [former, latter] = [await aRole(stack.sql), await aRole(stack.sql)];
+    const user = await aUser(stack.sql);
+    await give(stack.sql, user, former);
+    const path = { id: user.id };
+    const names = { username: `${user.username} II`, age_verified: true };
+
+    await expectUndone(() =>
+      change("admin-users/edit", { path, body: { ...names, added_roles: [latter.id], removed_roles: [former.id] } }),
+    );
+    await expectUndone(() =>
+      change("admin-users/edit", { path, body: { username: user.username, removed_roles: [former.id] } }),
+    );
+  });
+});
+
+describe("ops-undo refuses", () => {
+  it.each<[string, string, () => Promise<number>]>([
+    ["a change that does not exist", "There is no such change", async () => 987_654],
+    [
+      "the deletion of a user",
+      "A deleted user is deleted for good",
+      async () => change("admin-users/delete", { path: { id: (await aUser(stack.sql)).id } }),
+    ],
+    [
+      "a log-out",
+      "Sessions that were ended stay ended",
+      async () => change("admin-users/logout", { path: { id: (await aUser(stack.sql)).id } }),
+    ],
+    [
+      "the addition of a user",
+      "Delete the user in the panel instead, which is for good",
+      async () => {
+        await stack.lambda.invoke("ops-create-user", { username: "Grace", roles: [] });
+        return await latestChange(stack.sql);
+      },
+    ],
+    [
+      "a session for a user",
+      "Log the user out instead",
+      async () => {
+        const { username } = await aUser(stack.sql);
+        await stack.lambda.invoke("ops-issue-refresh-token", { username, days: 1 });
+        return await latestChange(stack.sql);
+      },
+    ],
+    ["a migration", "ops/migrate cannot be undone", async () => 1],
+    [
+      "an edit that changed nothing",
+      "It changed nothing",
+      async () => {
+        const role = await aRole(stack.sql);
+        return await change("admin-roles/edit", { path: { id: role.id }, body: { name: role.name } });
+      },
+    ],
+    [
+      "an edit of a user who was deleted since",
+      "What it did is forgotten, since its user was deleted",
+      async () => {
+        const path = { id: (await aUser(stack.sql)).id };
+        const id = await change("admin-users/edit", { path, body: { username: `Doomed ${path.id}` } });
+        await change("admin-users/delete", { path });
+        return id;
+      },
+    ],
+    [
+      "an edit of a contributor who was deleted since",
+      "was deleted by change",
+      async () => {
+        const path = { id: (await aContributor(stack.sql)).id };
+        const id = await change("admin-contributors/edit", { path, body: { first_name: `Gone ${path.id}` } });
+        await change("admin-contributors/delete", { path });
+        return id;
+      },
+    ],
+    [
+      "a name that another contributor has now",
+      "Another record has the name now",
+      async () => {
+        const { id } = await aContributor(stack.sql, { first_name: "Taken", last_name: "Name" });
+        const deletion = await change("admin-contributors/delete", { path: { id } });
+        await change("admin-contributors/add", { body: { first_name: "TAKEN", last_name: "name" } });
+        return deletion;
+      },
+    ],
+    [
+      "a slug that another contributor has now",
+      "Another contributor has the slug",
+      async () => {
+        const { id, slug } = await aContributor(stack.sql);
+        const deletion = await change("admin-contributors/delete", { path: { id } });
+        await aContributor(stack.sql, { slug });
+        return deletion;
+      },
+    ],
+    [
+      "a username that somebody else has now",
+      "Another record has the name now",
+      async () => {
+        const user = await aUser(stack.sql);
+        const edit = await change("admin-users/edit", {
+          path: { id: user.id },
+          body: { username: `Renamed ${user.id}` },
+        });
+        await aUser(stack.sql, user.username);
+        return edit;
+      },
+    ],
+    [
+      "a deletion whose permission of this service has been restored",
+      "It has been restored under another id",
+      async () => {
+        const id = await permissionId(stack.sql, "delete-roles");
+        const deletion = await change("admin-permissions/delete", { path: { id } });
+        await stack.sql`update permissions set name = name || '!' where id = ${id}`;
+        await change("admin-permissions/add", { body: { name: "delete-roles", description: "d" } });
+        return deletion;
+      },
+    ],
+    [
+      "what takes a permission of this service from the Administrator role",
+      "The Administrator role would lose a permission of this service",
+      async () => {
+        await change("admin-permissions/delete", { path: { id: await permissionId(stack.sql, "delete-users") } });
+        return await change("admin-permissions/add", { body: { name: "delete-users", description: "d" } });
+      },
+    ],
+    [
+      "what takes the last user from the Administrator role",
+      "The Administrator role would lose its last user",
+      async () => {
+        const { id, username } = await aUser(stack.sql);
+        const [role] = await stack.sql`select id from roles where key = 'administrator'`;
+        const edit = await change("admin-users/edit", { path: { id }, body: { username, added_roles: [role?.id] } });
+        await stack.sql`delete from user_roles where role_id = ${role?.id} and user_id <> ${id}`;
+        return edit;
+      },
+    ],
+    [
+      "what gives a contributor more than 200 aliases",
+      "would have 201 aliases",
+      async () => {
+        const { id, first_name, aliases } = await aWholeContributor();
+        const body = { first_name, public: true, removed_aliases: aliases.slice(0, 1) };
+        const edit = await change("admin-contributors/edit", { path: { id }, body });
+        await stack.sql`
+          insert into contributor_aliases (contributor_id, name) select ${id}, 'Many' from generate_series(1, 198)
+        `;
+        return edit;
+      },
+    ],
+    [
+      "what gives a contributor more than 100 relations, when somebody else comes back",
+      "would have 101 relations",
+      async () => {
+        const { id, friend } = await aWholeContributor();
+        const deletion = await change("admin-contributors/delete", { path: { id } });
+        await stack.sql`
+          insert into contributor_relations (contributor_id, relation_id, relation_type)
+          select ${friend.id}, ${(await aContributor(stack.sql)).id}, 'many' from generate_series(1, 100)
+        `;
+        return deletion;
+      },
+    ],
+    [
+      "what gives a user more than 200 roles",
+      "would have 201 roles",
+      async () => {
+        const [user, role] = [await aUser(stack.sql), await aRole(stack.sql)];
+        await give(stack.sql, user, role);
+        const deletion = await change("admin-roles/delete", { path: { id: role.id } });
+        await stack.sql`
+          with made as (insert into roles (name) select gen_random_uuid() from generate_series(1, 200) returning id)
+          insert into user_roles (user_id, role_id) select ${user.id}, id from made
+        `;
+        return deletion;
+      },
+    ],
+    [
+      "what gives a role more than 500 permissions",
+      "would have 501 permissions",
+      async () => {
+        const [role, permission] = [await aRole(stack.sql), await aPermission(stack.sql)];
+        await stack.sql`insert into role_permissions values (${role.id}, ${permission.id})`;
+        const deletion = await change("admin-permissions/delete", { path: { id: permission.id } });
+        await stack.sql`
+          with made as (insert into permissions (name) select gen_random_uuid() from generate_series(1, 500) returning id)
+          insert into role_permissions (role_id, permission_id) select ${role.id}, id from made
+        `;
+        return deletion;
+      },
+    ],
+    [
+      "a deletion of what is there again",
+      "There is a contributor",
+      async () => {
+        const { id } = await aContributor(stack.sql);
+        const deletion = await change("admin-contributors/delete", { path: { id } });
+        await stack.sql`
+          insert into contributors (id, first_name, slug) overriding system value values (${id}, 'Again', 'again')
+        `;
+        return deletion;
+      },
+    ],
+    [
+      "a deletion whose client is gone",
+      "Its client is gone",
+      async () => {
+        await stack.sql`insert into clients values (77, 'Gone')`;
+        const { id } = await aContributor(stack.sql, { client_id: 77 });
+        const deletion = await change("admin-contributors/delete", { path: { id } });
+        await stack.sql`delete from clients where id = 77`;
+        return deletion;
+      },
+    ],
+    [
+      "what it has undone",
+      "It was undone by change",
+      async () => {
+        const id = await change("admin-roles/add", { body: { name: "Undone", description: "d" } });
+        await undone(stack, id);
+        return id;
+      },
+    ],
+  ])("%s, also with force", async (_, reason, make) => {
+    const id = await make();
+    const before = await contents(stack.sql);
+    const ledger = await stack.sql`select * from changes order by id`;
+
+    for (const force of [false, true]) {
+      const answer = await undo(stack, { change: id, force });
+      expect(answer).toMatchObject({ undone: [], refused: [{ change: id, reason: expect.stringContaining(reason) }] });
+      expect(answer.change).toBeUndefined();
+    }
+
+    expect(await contents(stack.sql)).toEqual(before);
+    expect(await stack.sql`select * from changes order by id`).toEqual(ledger);
+    await anAdministratorAgain();
+  });
+
+  it("to make a role the default role while there is another one", async () => {
+    const role = await aRole(stack.sql);
+    const id = await change("admin-roles/delete", { path: { id: role.id } });
+    await stack.sql`
+      update changes set before = jsonb_set(before::jsonb, '{role,is_default}', '1')::json where id = ${id}
+    `;
+
+    expect((await undo(stack, { change: id })).refused).toMatchObject([
+      { reason: "Another role is the default role now" },
+    ]);
+  });
+
+  it.each([
+    {},
+    { change: 0 },
+    { change: 1, user: 1 },
+    { user: 1, from: "2026-01-01T00:00:00Z" },
+    { user: 1, from: "yesterday", to: "2026-01-01T00:00:00Z" },
+    { user: "Nobody", from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z" },
+    { change: 1, forse: true },
+  ])("%o", async (payload) => {
+    expect(await stack.lambda.invoke("ops-undo", payload)).toHaveProperty("error");
+  });
+});
+
+describe("ops-undo finds what was changed again since", () => {
+  const edit = (id: number, body: object) => change("admin-contributors/edit", { path: { id }, body });
+  const patch = (id: number, body: object) =>
+    change("admin-contributors/edit", {
+      path: { id },
+      body,
+      headers: { "Content-Type": "application/merge-patch+json" },
+    });
+  const byAdministrator = (id: number, endpoint = "admin-contributors/edit") => ({
+    change: id,
+    endpoint,
+    at: expect.any(String),
+    userId: administrator.id,
+    username: administrator.username,
+  });
+
+  it("a field, even if it has the same value again, and names the newest change of it", async () => {
+    const { id } = await aContributor(stack.sql, { gender: "a" });
+    const first = await patch(id, { gender: "b" });
+    await patch(id, { gender: "c" });
+    const last = await patch(id, { gender: "b", type: "other" });
+    const before = await contents(stack.sql);
+
+    expect(await undo(stack, { change: first })).toEqual({
+      undone: [],
+      conflicts: [
+        { change: first, record: `contributor/${id}`, field: "gender", now: "b", later: byAdministrator(last) },
+      ],
+      refused: [],
+      isDone: true,
+    });
+    expect(await contents(stack.sql)).toEqual(before);
+  });
+
+  it("by another program, which nobody can name", async () => {
+    const { id } = await aContributor(stack.sql, { gender: "a" });
+    const first = await patch(id, { gender: "b", public: false });
+    await stack.sql`update contributors set gender = 'c' where id = ${id}`;
+
+    expect((await undo(stack, { change: first })).conflicts).toEqual([
+      { change: first, record: `contributor/${id}`, field: "gender", now: "c", later: null },
+    ]);
+  });
+
+  it("each element and all links, but nothing else", async () => {
+    const { id, first_name, aliases, descriptions, relations, friend } = await aWholeContributor();
+    const first = await edit(id, {
+      first_name,
+      public: true,
+      type: "other",
+      links: ["https://b.example"],
+      added_aliases: ["Four", "Five"],
+      removed_aliases: [aliases[0]],
+      modified_descriptions: [{ id: descriptions[0], description: "Longer" }],
+      modified_relations: [{ id: relations[0], relation_type: "other" }],
+    });
+    const [, , four, five] = await idsOf("aliases", { id });
+    const second = await edit(id, {
+      first_name,
+      public: true,
+      type: "other",
+      links: [],
+      added_aliases: ["Six"],
+      removed_aliases: [four],
+      modified_descriptions: [{ id: descriptions[0], language: "German" }],
+      removed_relations: [relations[0]],
+    });
+    await stack.sql`update contributor_aliases set name = 'Renamed' where id = ${five}`;
+
+    const { conflicts } = await undo(stack, { change: first });
+
+    const later = byAdministrator(second);
+    const common = { change: first, record: `contributor/${id}` };
+    expect(conflicts).toEqual([
+      { ...common, field: `aliases/${four}`, now: null, later },
+      { ...common, field: `aliases/${five}`, now: { id: five, name: "Renamed" }, later: null },
+      {
+        ...common,
+        field: `descriptions/${descriptions[0]}`,
+        now: expect.objectContaining({ language: "German", description: "Longer" }),
+        later,
+      },
+      { ...common, field: "links", now: [], later },
+      { ...common, field: `relations/${relations[0]}`, now: null, later },
+    ]);
+    expect(friend.id).not.toBe(id);
+  });
+
+  it("a field of the same edit no more when the later change was undone", async () => {
+    const { id } = await aContributor(stack.sql, { gender: "a" });
+    const first = await patch(id, { gender: "b" });
+    const second = await patch(id, { gender: "c" });
+
+    const undoing = await undone(stack, second);
+    const first_ = await undone(stack, first);
+    await undone(stack, first_);
+    await undone(stack, undoing);
+
+    expect((await undo(stack, { change: first })).conflicts).toMatchObject([{ later: { change: second } }]);
+  });
+
+  it("of an addition all that was added to it, and all that leads to it", async () => {
+    const friend = await aContributor(stack.sql);
+    const added = await change("admin-contributors/add", { body: { first_name: "Since" } });
+    const [{ record_id: id } = {}] = await stack.sql`select record_id from changes where id = ${added}`;
+    await aSeries(stack.sql, { by: { id, slug: "" } }, { name: "Since" });
+    const related = await edit(friend.id, {
+      first_name: "Friend",
+      added_relations: [{ relation_id: id, relation_type: "friend" }],
+    });
+    const [relation] = await idsOf("relations", friend);
+    const edited = await edit(id, { first_name: "Since then", added_aliases: ["Alias"] });
+
+    expect((await undo(stack, { change: added })).conflicts).toMatchObject([
+      { record: `contributor/${friend.id}`, field: `relations/${relation}`, later: { change: related } },
+      { record: `contributor/${id}`, field: expect.stringMatching(/^aliases/), later: { change: edited } },
+      { record: `contributor/${id}`, field: "first_name", now: "Since then", later: { change: edited } },
+      { record: `contributor/${id}`, field: expect.stringMatching(/^series/), later: null },
+    ]);
+
+    const before = await contents(stack.sql);
+    const forced = await undo(stack, { change: added, force: true });
+    expect(forced.undone[0]?.overridden).toHaveLength(4);
+    expect(await stack.sql`select from contributors where id = ${id}`).toEqual([]);
+    await undone(stack, forced.change ?? 0);
+    expect(await contents(stack.sql)).toEqual(before);
+  });
+
+  it("of an added role its users, of an added permission its roles", async () => {
+    const role = await change("admin-roles/add", { body: { name: "With users", description: "d" } });
+    const permission = await change("admin-permissions/add", { body: { name: "With roles", description: "d" } });
+    const idOf = async (row: number) =>
+      (await stack.sql`select record_id from changes where id = ${row}`)[0]?.record_id;
+    const [roleId, permissionId] = [await idOf(role), await idOf(permission)];
+    const { id, username } = await aUser(stack.sql);
+    const given = await change("admin-users/edit", { path: { id }, body: { username, added_roles: [roleId] } });
+    const granted = await change("admin-roles/edit", {
+      path: { id: roleId },
+      body: { name: "With users", added_permissions: [permissionId] },
+    });
+
+    expect((await undo(stack, { change: role })).conflicts).toMatchObject([
+      { record: `role/${roleId}`, field: `permissions/${permissionId}`, later: { change: granted } },
+      { record: `user/${id}`, field: `roles/${roleId}`, later: { change: given } },
+    ]);
+    expect((await undo(stack, { change: permission })).conflicts).toMatchObject([
+      { record: `role/${roleId}`, field: `permissions/${permissionId}`, later: { change: granted } },
+    ]);
+  });
+
+  it("relations to a contributor who was deleted since, which force leaves out and names", async () => {
+    const { id, friend, relations } = await aWholeContributor();
+    const deletion = await change("admin-contributors/delete", { path: { id } });
+    const later = await change("admin-contributors/delete", { path: { id: friend.id } });
+
+    const { conflicts } = await undo(stack, { change: deletion });
+    expect(conflicts).toMatchObject([
+      ...relations.map((relation) => ({
+        record: `contributor/${id}`,
+        field: `relations/${relation}`,
+        later: { change: later },
+      })),
+      { record: `contributor/${friend.id}`, field: expect.stringMatching(/^relations/), later: { change: later } },
+    ]);
+
+    const forced = await undo(stack, { change: deletion, force: true });
+    expect(forced.undone[0]?.leftOut).toHaveLength(3);
+    expect(forced.undone[0]?.leftOut[0]).toEqual({
+      record: `contributor/${id}`,
+      field: `relations/${relations[0]}`,
+      reason: `Contributor ${friend.id} is gone`,
+    });
+    expect(await idsOf("aliases", { id })).toHaveLength(3);
+    expect(await idsOf("relations", { id })).toEqual([]);
+  });
+
+  it("a role that a user had, a permission that a role had, and that were deleted since", async () => {
+    const [role, permission] = [await aRole(stack.sql), await aPermission(stack.sql)];
+    const { id, username } = await aUser(stack.sql);
+    await give(stack.sql, { id }, role, { id: await defaultRoleId(stack.sql) });
+    await stack.sql`insert into role_permissions values (${role.id}, ${permission.id})`;
+    const taken = await change("admin-users/edit", { path: { id }, body: { username, removed_roles: [role.id] } });
+    const deletion = await change("admin-roles/delete", { path: { id: role.id } });
+    const later = await change("admin-permissions/delete", { path: { id: permission.id } });
+
+    expect((await undo(stack, { change: taken })).conflicts).toMatchObject([
+      {
+        record: `user/${id}`,
+        field: `roles/${role.id}`,
+        reason: `Role ${role.id} is gone`,
+        later: { change: deletion },
+      },
+    ]);
+    expect((await undo(stack, { change: deletion })).conflicts).toMatchObject([
+      { record: `role/${role.id}`, field: `permissions/${permission.id}`, later: { change: later } },
+    ]);
+    const forced = await undo(stack, { change: deletion, force: true });
+    expect(forced.undone).toMatchObject([{ leftOut: [{ reason: `Permission ${permission.id} is gone` }] }]);
+  });
+
+  it("no deleted users of a role, which are left out and named", async () => {
+    const role = await aRole(stack.sql);
+    const [gone, stays] = [await aUser(stack.sql), await aUser(stack.sql)];
+    await give(stack.sql, gone, role);
+    await give(stack.sql, stays, role);
+    const deletion = await change("admin-roles/delete", { path: { id: role.id } });
+    await change("admin-users/delete", { path: { id: gone.id } });
+
+    expect(await undo(stack, { change: deletion })).toMatchObject({
+      undone: [
+        { leftOut: [{ record: `user/${gone.id}`, field: `roles/${role.id}`, reason: `User ${gone.id} is gone` }] },
+      ],
+      conflicts: [],
+    });
+    expect(await roleIdsOf(stack.sql, stays)).toEqual([role.id]);
+  });
+
+  it("no default role that somebody has been given since", async () => {
+    const role = await aRole(stack.sql);
+    const basic = await defaultRoleId(stack.sql);
+    const { id, username } = await aUser(stack.sql);
+    await give(stack.sql, { id }, role);
+    const deletion = await change("admin-roles/delete", { path: { id: role.id } });
+    const other = await aRole(stack.sql);
+    const path = { id };
+    await change("admin-users/edit", {
+      path,
+      body: { username, added_roles: [other.id], removed_roles: [basic] },
+    });
+    await change("admin-users/edit", { path, body: { username, added_roles: [basic] } });
+
+    await undone(stack, deletion);
+
+    expect(await roleIdsOf(stack.sql, { id })).toEqual([basic, role.id, other.id].toSorted((one, two) => one - two));
+  });
+
+  it("and undoes it with force, which can be undone in its turn", async () => {
+    const { id } = await aContributor(stack.sql, { gender: "a", type: "a" });
+    const first = await patch(id, { gender: "b", type: "b" });
+    const second = await patch(id, { gender: "c" });
+    const before = await contents(stack.sql);
+
+    const forced = await undo(stack, { change: first, force: true });
+
+    expect(forced.undone).toMatchObject([
+      { change: first, overridden: [{ field: "gender", later: { change: second } }] },
+    ]);
+    expect(await stack.sql`select gender, type from contributors where id = ${id}`).toEqual([
+      { gender: "a", type: "a" },
+    ]);
+    await undone(stack, forced.change ?? 0);
+    expect(await contents(stack.sql)).toEqual(before);
+  });
+});
+
+/** The administrator of this file, if a test has taken the role. */
+const anAdministratorAgain = () => stack.sql`
+  insert into user_roles (user_id, role_id)
+  select ${administrator.id}, id from roles where key = 'administrator'
+  on conflict do nothing
+`;
