@@ -50,10 +50,10 @@ export const imageBucket = "images";
 /** The bucket of imports and exports. */
 export const transferBucket = "transfers";
 
-/** The buckets of S3 on this machine; that of images has versions, as on AWS. */
+/** The buckets of S3 on this machine. As on AWS, deleted images can be restored for a while. */
 export const bucketsOf = ({ uploads }: Pick<Stage, "uploads">): readonly BucketOptions[] => [
   { name: transferBucket },
-  ...(uploads ? [{ name: imageBucket, versioned: true }] : []),
+  ...(uploads ? [{ name: imageBucket, versioned: true, noncurrentDays: 30 }] : []),
 ];
 
 export interface Stage {

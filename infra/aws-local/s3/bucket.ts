@@ -6,6 +6,8 @@ export interface BucketOptions {
   readonly name: string;
   /** Keeps what is replaced or deleted as versions. Default: false. */
   readonly versioned?: boolean;
+  /** For how many days a version is kept that has a newer one; looked at at each start. Default: for ever. */
+  readonly noncurrentDays?: number;
 }
 
 export type ObjectHeaders = Readonly<Record<string, string>>;
@@ -50,7 +52,10 @@ const unfinished = ".unfinished";
 const none: readonly string[] = [];
 
 /** Opens the bucket of a folder, which is created if it does not exist. Parts of unfinished uploads are dropped. */
-export async function openBucket(folder: string, versioned = false) {
+export async function openBucket(
+  folder: string,
+  { versioned = false, noncurrentDays }: Omit<BucketOptions, "name"> = {},
+) {
   await mkdir(folder, { recursive: true });
   for (const name of await readdir(folder)) if (name.endsWith(unfinished)) await rm(join(folder, name));
   // An encoded key has no slash, so no key leads out of the folder.
@@ -94,6 +99,28 @@ export async function openBucket(folder: string, versioned = false) {
     return draft;
   };
 
+  const deleteVersion = (key: string, version: Version) => rm(fileOf(key, version), { force: true });
+
+  /** The keys of all objects that have a version, sorted. */
+  const keys = async (): Promise<string[]> => {
+    const names = (await readdir(folder)).filter((name) => name.endsWith(finished) || name.endsWith(versionsFolder));
+    return [...new Set(names.map((name) => decodeURIComponent(name.slice(0, name.lastIndexOf(".")))))].sort();
+  };
+
+  /** As a lifecycle does: a version expires so many days after it was replaced or deleted. */
+  const expire = async (days: number) => {
+    const oldestId = (Date.now() - days * day) * 1_000;
+    for (const key of await keys()) {
+      const versions = await versionsOf(key);
+      const expired = versions.filter((_, index) => Number(versions[index - 1]?.id) < oldestId);
+      for (const each of expired) await deleteVersion(key, each);
+      // A delete marker goes with the last version that it hid.
+      if (versions[0]?.isDeleteMarker && versions.length === expired.length + 1)
+        await rm(pathOf(key, versionsFolder), { recursive: true });
+    }
+  };
+  if (noncurrentDays !== undefined) await expire(noncurrentDays);
+
   return {
     versioned,
     versionsOf,
@@ -112,14 +139,12 @@ export async function openBucket(folder: string, versioned = false) {
       await rm(pathOf(key, finished), { force: true });
       return undefined;
     },
-    deleteVersion: (key: string, version: Version): Promise<void> => rm(fileOf(key, version), { force: true }),
-    /** The keys of all objects that have a version, sorted. */
-    async keys(): Promise<string[]> {
-      const names = (await readdir(folder)).filter((name) => name.endsWith(finished) || name.endsWith(versionsFolder));
-      return [...new Set(names.map((name) => decodeURIComponent(name.slice(0, name.lastIndexOf(".")))))].sort();
-    },
+    deleteVersion,
+    keys,
   };
 }
+
+const day = 24 * 60 * 60_000;
 
 const byAge = (one: Version, other: Version): number => Number(other.id) - Number(one.id);
 

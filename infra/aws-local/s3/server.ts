@@ -40,7 +40,7 @@ const bodyBytesMax = 16 * 1_048_576;
 /** Starts an S3 that puts, gets, copies, deletes and lists objects, and their versions, in the given buckets. */
 export async function startS3({ directory, buckets: options, key, port }: S3Options): Promise<S3> {
   const buckets = new Map<string, Bucket>();
-  for (const { name, versioned } of options) buckets.set(name, await openBucket(join(directory, name), versioned));
+  for (const { name, ...rest } of options) buckets.set(name, await openBucket(join(directory, name), rest));
   const signatureErrorOf = verifier("s3", key);
   const requests: string[] = [];
   let faultOf: Parameters<S3["intercept"]>[0];

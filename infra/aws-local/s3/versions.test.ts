@@ -89,6 +89,7 @@ describe("A bucket with versions", () => {
   it("marks what was never there as deleted", async () => {
     const { VersionId } = await remove("never");
 
+    await s3.restart();
     expect(await list({ Prefix: "never" })).toMatchObject({
       DeleteMarkers: [{ Key: "never", VersionId, IsLatest: true }],
     });
@@ -193,6 +194,36 @@ describe("A bucket with versions", () => {
     ["a page of no number", () => list({ MaxKeys: -1 }), 400, "InvalidArgument"],
   ])("refuses %s", async (_, ask, status, name) => {
     await expect(ask()).rejects.toMatchObject({ name, $metadata: { httpStatusCode: status } });
+  });
+});
+
+describe("A bucket that keeps versions for 30 days", () => {
+  const day = 24 * 60 * 60_000;
+  const expiring = useS3([{ name: Bucket, versioned: true, noncurrentDays: 30 }]);
+  const idOf = (ageInDays: number) => `${(Date.now() - ageInDays * day) * 1_000}`;
+  /** Stores versions of an object by their ages in days, and returns those that are left after a start. */
+  const left = async (name: string, versions: Readonly<Record<number, "object" | "marker">>) => {
+    const folder = join(expiring.folder(Bucket), `${name}.versions`);
+    const ages = new Map(Object.entries(versions).map(([age]) => [idOf(Number(age)), Number(age)]));
+    await mkdir(folder);
+    for (const [id, age] of ages) await writeFile(join(folder, `${id}.${versions[age]}`), "{}\n");
+    await expiring.restart();
+    const names = await readdir(folder).catch(() => []);
+    return names.map((each) => ages.get(each.slice(0, 16))).sort();
+  };
+
+  it("deletes a version when the one that replaced it is so old", async () => {
+    expect(await left("replaced", { 90: "object", 31: "object", 29: "object", 1: "object" })).toEqual([1, 29, 31]);
+  });
+
+  it("deletes neither an object that is there, nor a version whose delete marker is younger", async () => {
+    expect(await left("there", { 90: "object" })).toEqual([90]);
+    expect(await left("young", { 90: "object", 29: "marker" })).toEqual([29, 90]);
+  });
+
+  it("deletes a delete marker with what it hides", async () => {
+    expect(await left("hidden", { 90: "object", 32: "marker", 31: "marker" })).toEqual([]);
+    expect(await left("again", { 90: "object", 31: "marker", 3: "marker" })).toEqual([3, 31]);
   });
 });
 
