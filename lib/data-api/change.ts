@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import sql, { raw, type Sql } from "sql-template-tag";
 import type { ChangeName, ChangeNameWithoutPermission, OperatorChangeName } from "../changes/all.ts";
 import { abortAt, attemptTimeoutInMilliseconds, deadlineFromNow, retry, Unavailable } from "../retry.ts";
-import { isRefusal, isTransient, send } from "./client.ts";
+import { isRefusal, isTransient, type Row, send } from "./client.ts";
 import type { Guard } from "./guard.ts";
 import type { Outcome } from "./query.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
@@ -53,13 +53,16 @@ export const changeAsOperator = (
   name: OperatorChangeName,
   request: ChangeRequest & { readonly digest?: string },
 ): Promise<Outcome> =>
-  callOnce((input) => sql`${inReleaseSchema("make_operator_change")}(${raw(`'${name}'`)}, ${input})`, request);
+  callOnce(
+    (input) => inChunks(sql`${inReleaseSchema("make_operator_change")}(${raw(`'${name}'`)}, ${input})`),
+    request,
+  );
 
 /**
  * Checks the request and makes the change, in one statement. It is sent again until there is an answer: the change finds
  * its own row in the ledger, so it is done once. When the outcome of an attempt is not known and another one is refused,
  * the first one could still arrive and not be refused. So the refusal counts only if it was sent when that was too late.
- * @param toCall makes the call of the database function from its input
+ * @param toCall makes the call of the database function from its input; several rows have a chunk of the body each
  * @throws {Unavailable} when there is no answer before the deadline
  */
 export async function callOnce(
@@ -76,16 +79,17 @@ export async function callOnce(
     const waitUntil = sentAt + (3 * milliseconds) / 4;
     const times = { begin_by: databaseTime(beginBy), wait_until: databaseTime(waitUntil) };
     try {
-      const [row = []] = await send(
+      const rows = await send(
         sql`
           select status, caller_id, body, clock
           from ${toCall(sql`${JSON.stringify({ ...request, ...times })}::json`)}
         `,
         abortAt(deadline),
       );
+      const [row = []] = rows;
       clockDifference = integer(row, 3) - Date.now();
       if (integer(row, 0) === 503) throw new Late();
-      return { status: integer(row, 0), caller: integerOrNull(row, 1), body: textOrNull(row, 2), sentAt };
+      return { status: integer(row, 0), caller: integerOrNull(row, 1), body: bodyOf(rows), sentAt };
     } catch (error) {
       if (!isRefusal(error) && !(error instanceof Late)) unknownUntil = beginBy;
       throw error;
@@ -104,6 +108,24 @@ export async function callOnce(
   } catch (error) {
     throw error instanceof Unavailable ? new Unavailable(error.cause, unknownUntil > 0) : error;
   }
+}
+
+/** An operator's answer about many records may exceed a row of the Data API, 64 KB: so many characters always fit. */
+const chunkLength = raw("15000");
+
+const inChunks = (made: Sql): Sql => sql`
+  (
+    select status, caller_id, substr(body, 1 + ${chunkLength} * chunk, ${chunkLength}) as body, clock
+    from
+      ${made} as made
+      cross join lateral generate_series(0, coalesce(length(body), 0) / ${chunkLength}) as chunk
+    order by chunk
+  ) as chunk
+`;
+
+function bodyOf(rows: readonly Row[]): string | null {
+  const chunks = rows.map((row) => textOrNull(row, 2));
+  return chunks.includes(null) ? null : chunks.join("");
 }
 
 /** The last attempt has so much time to wait for locks and to say that it did not get them. */
