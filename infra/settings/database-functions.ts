@@ -7,5 +7,6 @@ export const databaseFunctions: ReadonlySet<string> = new Set([
   "ops-issue-refresh-token",
   "ops-link-identity",
   "ops-list-changes",
+  "ops-merge-contributors",
   "ops-check-copy",
 ]);

@@ -21,6 +21,7 @@ import linkIdentity from "./link-identity.sql";
 import logOutUser from "./log-out-user.sql";
 import makeChange from "./make-change.sql";
 import makeSignIn from "./make-sign-in.sql";
+import mergeContributors from "./merge-contributors.sql";
 import openRecord from "./open-record.sql";
 import openSession from "./open-session.sql";
 import prepareImage from "./prepare-image.sql";
@@ -104,6 +105,7 @@ const changesWithoutPermission = {
 const operatorChanges = {
   create_user: createUser,
   link_identity: linkIdentity,
+  merge_contributors: mergeContributors,
   open_session: openSession,
   restore_permissions: restorePermissions,
   tidy,

@@ -38,6 +38,7 @@ export const getContributor = declare({
   path: "/contributor/slug/{slug}",
   parameters: { slug },
   response: { record: "Contributor" },
+  followsSlugs: true,
   errors: { 404: "Contributor not found" },
 });
 

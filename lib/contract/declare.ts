@@ -45,6 +45,8 @@ export interface Declaration {
   /** The path of the record that it adds, for `Location`. */
   readonly creates?: `/${string}/{id}`;
   readonly response: ResponseKind;
+  /** Finds records by former slugs, too: then `Content-Location` is its path with the slug that the record has. */
+  readonly followsSlugs?: true;
   /** Messages by status, beside the common ones in errors.ts. */
   readonly errors: Readonly<Partial<Record<404 | 405 | 409 | 500 | 503, string>>>;
   /** When a caller with the permission gets 403, by the rules in README.md, "Who may do what". */

@@ -1,7 +1,7 @@
 import type { Declaration } from "./declare.ts";
 
 /** The headers that pages of other origins may read, beside those that browsers always permit (README.md, "CORS"). */
-export const exposedHeaders = "Age, ETag, Location, Retry-After, x-amzn-RequestId";
+export const exposedHeaders = "Age, Content-Location, ETag, Location, Retry-After, x-amzn-RequestId";
 
 /** The header by which shared caches learn the tags of an answer. */
 export const cacheTagHeader = "Cache-Tag";

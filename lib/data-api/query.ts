@@ -5,8 +5,9 @@ import { integer, integerOrNull, textOrNull } from "./read.ts";
 
 /**
  * The query of an endpoint that shows a record: a select of its JSON as `body`; no row if there is none. For caches it
- * also gives the `tags` of what it shows. Behind a guard it may use `caller`, and also gives the record's `version`, and
- * a `warning` if it takes an edit lock.
+ * also gives the `tags` of what it shows, and, where former slugs find records, the `current_slug` of one that was found
+ * by a former one. Behind a guard it may use `caller`, and also gives the record's `version`, and a `warning` if it takes
+ * an edit lock.
  */
 export type RecordQuery<Body> = Sql & {
   /** Only for the compiler: the type of the body. */
@@ -26,6 +27,8 @@ export interface Outcome {
   readonly warning?: string | null;
   /** The cache tags of what the record shows, with commas between them. */
   readonly tags?: string | null;
+  /** The slug that the record has, if it was found by a former one. */
+  readonly slug?: string | null;
 }
 
 interface Reading {
@@ -33,21 +36,30 @@ interface Reading {
   readonly takesLock: boolean;
   /** Whether the query gives `tags`: that of a public record that caches may keep. */
   readonly isTagged: boolean;
+  /** Whether the query gives `current_slug`: that of a public record. */
+  readonly followsSlugs: boolean;
   readonly deadline: number;
 }
 
 /** Reads a record by one statement. Only a body that exceeds a row of the Data API takes several. */
 export async function readRecord(
   query: RecordQuery<unknown>,
-  { guard, takesLock, isTagged, deadline }: Reading,
+  { guard, takesLock, isTagged, followsSlugs, deadline }: Reading,
 ): Promise<Outcome> {
-  const headers = sql`${isTagged ? sql`, tags` : empty}${guard ? sql`, version` : empty}${takesLock ? sql`, warning` : empty}`;
+  const publicHeaders = sql`${isTagged ? sql`, tags` : empty}${followsSlugs ? sql`, current_slug` : empty}`;
+  const headers = guard ? sql`, version${takesLock ? sql`, warning` : empty}` : publicHeaders;
   // `offset 0` makes PostgreSQL make the text once, and not wherever it is used.
   const select = sql`select cast(body as text) as text${headers} from (${query}) as record offset 0`;
   if (!guard) {
     const found = await readText(select, headers, deadline);
     if (found === undefined) return { status: 404, body: null };
-    return { status: 200, body: found.text, tags: isTagged ? textOrNull(found.row, 0) : null };
+    const { text: body, row } = found;
+    return {
+      status: 200,
+      body,
+      tags: isTagged ? textOrNull(row, 0) : null,
+      slug: followsSlugs ? textOrNull(row, isTagged ? 1 : 0) : null,
+    };
   }
   const found = await readText(guarded(guard, select), sql`, status, caller_id${headers}`, deadline);
   if (found === undefined) throw new TypeError("A guarded query has no row");

@@ -24,11 +24,12 @@ export function serve<const D extends RecordDeclaration>(
   const patience = patienceOf(declaration);
   const takesLock = declaration.takesEditLock === true;
   const isTagged = isCacheable(declaration);
+  const followsSlugs = declaration.followsSlugs === true;
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     const deadline = deadlineOf(context, patience);
     const guard = guardOf(declaration, event);
     const query = toQuery(parse(event));
-    const { status, body, ...found } = await readRecord(query, { guard, takesLock, isTagged, deadline });
+    const { status, body, ...found } = await readRecord(query, { guard, takesLock, isTagged, followsSlugs, deadline });
     rememberCaller(event, found.caller);
     if (found.warning) log(event, "warn", { message: found.warning });
     if (status !== 200 || body === null) throw new ContractError(status);
@@ -36,6 +37,7 @@ export function serve<const D extends RecordDeclaration>(
       ...json,
       ...(found.version ? { ETag: entityTagOf(found.version) } : {}),
       ...(found.tags ? { [cacheTagHeader]: found.tags } : {}),
+      ...(found.slug ? { "Content-Location": declaration.path.replace("{slug}", encodeURIComponent(found.slug)) } : {}),
     };
     return { statusCode: 200, headers, body };
   };

@@ -17,6 +17,7 @@ revoke all on
   contributor_locks,
   contributor_relations,
   contributors,
+  former_slugs,
   identities,
   images_to_remove,
   invalidations,
@@ -58,8 +59,9 @@ grant select on
   tallies
 to colophon_public, colophon_reader;
 
--- What only the website shows.
+-- What only the website shows, or finds others by.
 grant select on
+  former_slugs,
   publisher_aliases,
   publisher_descriptions,
   publisher_relations,

@@ -6,10 +6,13 @@ const tidyDaysMax = 3_650;
 const sessionDaysMax = 365;
 const changesDefault = 50;
 const changesMax = 1_000;
+const mergedMax = 100;
 
 const id = z.int().check(z.positive());
 const time = z.iso.datetime({ offset: true });
 const reason = shortText;
+/** What every repair takes: the operator's reason and name for the ledger, and whether it only says what it would do. */
+const repair = { reason: z.optional(reason), by: z.optional(name), dryRun: z.optional(z.boolean()) };
 const days = (max: number) => z.int().check(z.minimum(1), z.maximum(max));
 
 /** A record as the ledger names it: `contributor/5`. */
@@ -85,6 +88,12 @@ export const payloads = {
     /** Adds the rows as the ledger has them. */
     raw: z._default(z.boolean(), false),
   }),
+  "ops/merge-contributors": z
+    .strictObject({ keep: id, merge: z.array(id).check(z.minLength(1), z.maxLength(mergedMax)), ...repair })
+    .check(
+      z.refine(({ merge }) => new Set(merge).size === merge.length, { path: ["merge"], error: "An id is there twice" }),
+      z.refine(({ keep, merge }) => !merge.includes(keep), { path: ["merge"], error: "The kept one is there, too" }),
+    ),
   "ops/migrate": z.looseObject({
     setPasswords: z._default(z.boolean(), false),
     closeOtherDatabases: z._default(z.boolean(), false),

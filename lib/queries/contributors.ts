@@ -116,7 +116,10 @@ export const countFound = (search: string, client: number): Sql =>
       ) as scopes
     `;
 
-/** A published contributor, without relations to unpublished ones. A null slug finds none. */
+/**
+ * A published contributor, without relations to unpublished ones, by its slug or that of one that was merged into it. A
+ * null slug finds none.
+ */
 export const find = (slug: string | null): RecordQuery<ResponseBody<"Contributor">> => sql`
   select
     ${record(sql`
@@ -130,9 +133,15 @@ export const find = (slug: string | null): RecordQuery<ResponseBody<"Contributor
       "contributor",
       sql`contributors.id`,
       sql`select related.id, related.public from ${related} where relation.contributor_id = contributors.id`,
-    )} as tags
-  from contributors
-  where slug = ${slug}::text and public
+    )} as tags,
+    nullif(slug, wanted) as current_slug
+  from
+    (select ${slug}::text as wanted) as request
+    join contributors on id = coalesce(
+      (select id from contributors where slug = wanted),
+      (select contributor_id from former_slugs where slug = wanted)
+    )
+  where public
 `;
 
 export const random = (client: number): RecordQuery<ResponseBody<"Slug">> =>

@@ -138,6 +138,13 @@ describe("The OpenAPI document", () => {
     expect(document.components.headers.Location).toMatchObject({ "x-extension": true });
   });
 
+  it("has a Content-Location where former slugs find a record, an extension", () => {
+    const header = { $ref: "#/components/headers/ContentLocation" };
+    const found = operations.filter(({ responses }) => JSON.stringify(responses[200]).includes(JSON.stringify(header)));
+    expect(found.map(({ operationId }) => operationId)).toEqual(["getContributor"]);
+    expect(document.components.headers.ContentLocation).toMatchObject({ "x-extension": true });
+  });
+
   it("says which rules forbid a request to callers with the permission, and what the rules are", async () => {
     const readme = await readFile("lib/contract/README.md", "utf8");
     const [, section] = /\n(## Who may do what\n.+?)\n## /s.exec(readme) ?? [];

@@ -9,6 +9,8 @@ const publicly = {
   "Cache-Control": "public, max-age=60, s-maxage=600, stale-while-revalidate=60, stale-if-error=86400",
 };
 const cached = { ...publicly, "Cache-Tag": "publisher-7,series" };
+const found = { ...cached, ETag: 'W/"x"' };
+const current = "/contributor/slug/osamu-tezuka";
 const never = { "Cache-Control": "no-store" };
 const checking = (name: string, status: number, headers: Readonly<Record<string, string>>) => () =>
   expectHeaders(declarationOf(name), status, new Headers(headers), 50);
@@ -26,6 +28,7 @@ describe("The check of every test's answers", () => {
     checking("publisher/random", 200, { ...json, ...never })();
     checking("publisher/slug", 304, { ...cached, ETag: 'W/"x"' })();
     checking("admin-roles/add", 200, { ...json, ...never, Location: "/admin-roles/id/7" })();
+    checking("contributor/slug", 304, { ...found, "Content-Location": current })();
   });
 
   it.each([
@@ -71,6 +74,14 @@ describe("The check of every test's answers", () => {
     ["an addition without a Location", "admin-roles/add", 200, { ...json, ...never }],
     ["the Location of nothing", "admin-roles/add", 200, { ...json, ...never, Location: "/admin-roles/id/null" }],
     ["an error with a Location", "admin-roles/add", 409, { ...json, ...never, Location: "/admin-roles/id/7" }],
+    ["an error with a Content-Location", "contributor/slug", 404, { ...json, ...never, "Content-Location": current }],
+    [
+      "the Content-Location of another path",
+      "contributor/slug",
+      304,
+      { ...found, "Content-Location": "/contributor/7" },
+    ],
+    ["a Content-Location where slugs stay", "publisher/slug", 304, { ...found, "Content-Location": current }],
     ["an edit with a Location", "admin-roles/edit", 200, { ...json, ...never, Location: "/admin-roles/id/7" }],
   ])("refuses %s", (_, name, status, headers) => {
     expect(checking(name, status, headers)).toThrow();

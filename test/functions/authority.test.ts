@@ -188,7 +188,7 @@ describe.each(byRoute(guarded.filter(({ method }) => method !== "GET")))("%s", (
     expect(panel.headers.get("access-control-allow-origin")).toBe("https://panel.example.com");
     expect(panel.headers.get("access-control-allow-credentials")).toBe("true");
     expect(panel.headers.get("access-control-expose-headers")).toBe(
-      "Age, ETag, Location, Retry-After, x-amzn-RequestId",
+      "Age, Content-Location, ETag, Location, Retry-After, x-amzn-RequestId",
     );
   });
 });

@@ -42,7 +42,7 @@ const cacheTag = String.raw`(?:contributor|publisher)(?:s|-[1-9]\d*)|series`;
 const cacheTags = new RegExp(`^(?:${cacheTag})(?:,(?:${cacheTag})){0,49}$`);
 
 /**
- * Fails unless Content-Type, Cache-Control, Cache-Tag, ETag and Location are right, and 304 comes only from a cacheable
+ * Fails unless Content-Type, Content-Location, Cache-Control, Cache-Tag, ETag and Location are right, and 304 comes only from a cacheable
  * endpoint. Of lists only a page is cached, so its `limit` is needed.
  */
 export function expectHeaders(declaration: Declaration, status: number, headers: Headers, limit?: number): void {
@@ -63,6 +63,11 @@ export function expectHeaders(declaration: Declaration, status: number, headers:
   expect(headers.get("Location") ?? "none").toMatch(
     location ? new RegExp(`^${location.replace("{id}", "[1-9]\\d*")}$`) : /^none$/,
   );
+  const current = headers.get("Content-Location");
+  if (current !== null) {
+    const pattern = declaration.path.replace("{slug}", String.raw`[\w%-]+`);
+    expect(isGiven && declaration.followsSlugs ? current : "nothing").toMatch(new RegExp(`^${pattern}$`));
+  }
   if (status === 304) expect({ isCached, isRecord }).toEqual({ isCached: true, isRecord: true });
   else expect(headers.get("Content-Type")).toBe("application/json");
 }

@@ -20,6 +20,7 @@ const tables = [
   "contributor_descriptions",
   "contributor_relations",
   "contributor_locks",
+  "former_slugs",
   "images_to_remove",
   "tallies",
 ];

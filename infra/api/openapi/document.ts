@@ -72,6 +72,11 @@ export function openApiDocument() {
           schema: { type: "string" },
           "x-extension": true,
         },
+        ContentLocation: {
+          description: "Beyond the interface: the path with the record's slug, if a former one was asked for",
+          schema: { type: "string" },
+          "x-extension": true,
+        },
         RetryAfter: { description: "Seconds to wait", schema: { type: "string" } },
       },
       schemas: schemas(),

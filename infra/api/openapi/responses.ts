@@ -104,6 +104,7 @@ function success(declaration: Declaration) {
       ...(isRevalidated(declaration) ? { ETag: header("ETag") } : {}),
       ...(isVersioned(declaration) && declaration.method === "GET" ? { ETag: header("Version") } : {}),
       ...(declaration.creates ? { Location: header("Location") } : {}),
+      ...(declaration.followsSlugs ? { "Content-Location": header("ContentLocation") } : {}),
     },
     content: { "application/json": { schema, example } },
   };

@@ -25,6 +25,7 @@ import staleTags from "./0024-stale-tags.sql";
 import tagChanges from "./0025-tag-changes.sql";
 import invalidations from "./0026-invalidations.sql";
 import effects from "./0027-effects.sql";
+import formerSlugs from "./0028-former-slugs.sql";
 import signIn from "./0030-sign-in.sql";
 
 export interface Migration {
@@ -65,5 +66,6 @@ export const migrations: readonly Migration[] = [
   { name: "0025-tag-changes", text: tagChanges },
   { name: "0026-invalidations", text: invalidations },
   { name: "0027-effects", text: effects },
+  { name: "0028-former-slugs", text: formerSlugs },
   { name: "0030-sign-in", text: signIn },
 ];

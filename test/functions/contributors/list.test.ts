@@ -254,7 +254,9 @@ describe("GET /contributors", () => {
 
     expect(headers.get("access-control-allow-origin")).toBe("*");
     expect(headers.get("access-control-allow-credentials")).toBeNull();
-    expect(headers.get("access-control-expose-headers")).toBe("Age, ETag, Location, Retry-After, x-amzn-RequestId");
+    expect(headers.get("access-control-expose-headers")).toBe(
+      "Age, Content-Location, ETag, Location, Retry-After, x-amzn-RequestId",
+    );
     expect(headers.get("x-content-type-options")).toBe("nosniff");
   });
 

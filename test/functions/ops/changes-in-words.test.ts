@@ -249,6 +249,29 @@ const tales: Readonly<Record<string, () => Promise<void>>> = {
       what: ["session opened for 30 days"],
     });
   },
+  async "ops/merge-contributors"() {
+    const kept = await aContributor(stack.sql, { first_name: "Fujiko", last_name: "Fujio" });
+    const one = await aContributor(stack.sql, { first_name: "Fujiko F.", last_name: "Fujio", slug: "fujiko-f-fujio" });
+    const friend = await aContributor(stack.sql, { first_name: "Abiko" });
+    await stack.sql`
+      insert into contributor_relations (contributor_id, relation_id, relation_type)
+      values (${friend.id}, ${one.id}, 'friend')
+    `;
+    const series = await aSeries(stack.sql, { by: one }, { name: "Doraemon" });
+    expect(await operated("ops/merge-contributors", { keep: kept.id, merge: [one.id], by: "ada" })).toMatchObject({
+      by: "ada",
+      record: "3 records",
+      what: [
+        expect.stringMatching(
+          `^contributor ${friend.id} \\(Abiko\\): relation \\d+: contributor ${one.id} → contributor ${kept.id} `,
+        ),
+        `contributor ${one.id} (Fujiko F. Fujio): deleted; taken from 1 series`,
+        `contributor ${kept.id} (Fujiko Fujio): former slug added: "fujiko-f-fujio"`,
+        `contributor ${kept.id} (Fujiko Fujio): series added: Doraemon (${series.id})`,
+        `contributor ${kept.id} (Fujiko Fujio): alias added: "Fujiko F. Fujio"`,
+      ],
+    });
+  },
   async "ops/migrate"() {
     await stack.sql`delete from permissions where key = 'view-roles'`;
     expect(await operated("ops/migrate", {})).toMatchObject({

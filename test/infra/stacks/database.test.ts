@@ -9,6 +9,17 @@ import { type Properties, type Synthesis, synthesize, type Template, templateTex
 
 const synthesis = useSynthesis();
 
+/** The functions that operators invoke. */
+const operated = [
+  "ops-create-user",
+  "ops-issue-refresh-token",
+  "ops-link-identity",
+  "ops-list-changes",
+  "ops-merge-contributors",
+  "ops-migrate",
+  "ops-rotate-password",
+];
+
 const idsOf = (template: Template, type: string) => template.all(type).map(({ id }) => id);
 
 /** Everything that waits for a resource, directly or through others. */
@@ -223,16 +234,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     const recorded = selector.DataResources[0].Values.map(
       (each: unknown) => template.find(each).Properties.FunctionName,
     );
-    expect(recorded.sort()).toEqual(
-      [
-        "ops-create-user",
-        "ops-issue-refresh-token",
-        "ops-link-identity",
-        "ops-list-changes",
-        "ops-migrate",
-        "ops-rotate-password",
-      ].map((name) => `colophon-${given.name}-${name}`),
-    );
+    expect(recorded.sort()).toEqual(operated.map((name) => `colophon-${given.name}-${name}`));
     const { Rules } = template.find(trail?.Properties.S3BucketName).Properties.LifecycleConfiguration;
     expect(Rules).toEqual([
       {
@@ -336,14 +338,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     const operations = template.all("Lambda::Function").filter(({ id }) => waiting.has(id));
 
     expect(operations.map(({ Properties }) => Properties.FunctionName).sort()).toEqual(
-      [
-        "ops-create-user",
-        "ops-issue-refresh-token",
-        "ops-link-identity",
-        "ops-list-changes",
-        "ops-migrate",
-        "ops-rotate-password",
-      ].map((name) => `colophon-${given.name}-${name}`),
+      operated.map((name) => `colophon-${given.name}-${name}`),
     );
   });
 

@@ -16,8 +16,8 @@ const readable: Readonly<Record<DatabaseRole, readonly string[]>> = {
   public: [
     ...catalogue,
     ...namesIn(`
-      publisher_aliases publisher_descriptions publisher_relations publishers series series_aliases series_contributors
-      series_descriptions series_publishers series_tags tags volumes
+      former_slugs publisher_aliases publisher_descriptions publisher_relations publishers series series_aliases
+      series_contributors series_descriptions series_publishers series_tags tags volumes
     `),
   ],
   reader: [

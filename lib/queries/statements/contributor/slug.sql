@@ -4,12 +4,14 @@ select
   case
     when octet_length(text) <= 60000 then text
   end,
-  tags
+  tags,
+  current_slug
 from
   (
     select
       cast(body as text) as text,
-      tags
+      tags,
+      current_slug
     from
       (
         select
@@ -124,12 +126,33 @@ from
               ) as related
             where
               related.id <> contributors.id
-          ) as tags
+          ) as tags,
+          nullif(slug, wanted) as current_slug
         from
-          contributors
+          (
+            select
+              :2::text as wanted
+          ) as request
+          join contributors on id = coalesce(
+            (
+              select
+                id
+              from
+                contributors
+              where
+                slug = wanted
+            ),
+            (
+              select
+                contributor_id
+              from
+                former_slugs
+              where
+                slug = wanted
+            )
+          )
         where
-          slug = :2::text
-          and public
+          public
       ) as record
     offset
       0
