@@ -98,13 +98,17 @@ export class StageFunctions {
     });
   }
 
-  /** For operators, who invoke it. */
+  /** For operators, who invoke it. Where there are uploads, it restores deleted images, too. */
   undoing(): ServiceFunction {
+    const { cluster, images } = this.#props;
     const packaged = this.find("ops-undo");
     return new ServiceFunction(this.#stack, "Undoing", {
       ...this.#common(packaged),
       description: "Takes back what was changed by mistake",
-      resources: [databaseResource(this.#props.cluster, packaged)],
+      resources: [
+        databaseResource(cluster, packaged),
+        ...(images ? [images.restorationFor(["users", "contributors"])] : []),
+      ],
       timeout: longTimeout,
     });
   }

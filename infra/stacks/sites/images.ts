@@ -34,18 +34,47 @@ export class Images extends Construct {
 
   /** The images of these owners. A function may delete them, and write them if it processes images. */
   resourceFor(owners: readonly Owner[], { processesImages }: Pick<Packaged, "processesImages">): Resource {
-    const names = owners.map((owner) => folders[owner]);
     const statement = new PolicyStatement({
       actions: ["s3:DeleteObject", ...(processesImages ? ["s3:PutObject"] : [])],
-      resources: names.map((folder) => this.bucket.arnForObjects(`${folder}/*`)),
+      resources: this.objectsOf(owners),
     });
+    return this.resource(owners, { KeepImages: [statement] });
+  }
+
+  /**
+   * The deleted images of these owners. A function may copy earlier versions to the same folders, and neither write
+   * anything else there nor delete a version.
+   */
+  restorationFor(owners: readonly Owner[]): Resource {
+    const prefixes = owners.map((owner) => `${folders[owner]}/*`);
+    const list = new PolicyStatement({
+      actions: ["s3:ListBucketVersions"],
+      resources: [this.bucket.bucketArn],
+      conditions: { StringLike: { "s3:prefix": prefixes } },
+    });
+    const read = new PolicyStatement({ actions: ["s3:GetObjectVersion"], resources: this.objectsOf(owners) });
+    const copy = new PolicyStatement({
+      actions: ["s3:PutObject"],
+      resources: this.objectsOf(owners),
+      conditions: {
+        StringLike: { "s3:x-amz-copy-source": prefixes.map((each) => `${this.bucket.bucketName}/${each}`) },
+      },
+    });
+    return this.resource(owners, { RestoreImages: [list, read, copy] });
+  }
+
+  private resource(owners: readonly Owner[], policies: Resource["policies"]): Resource {
     const reason =
       "Images get random names inside a folder, so no narrower resource can be written down. The folder holds nothing but the images that this function is for.";
     return {
       variables: { IMAGE_BUCKET: this.bucket.bucketName },
-      policies: { KeepImages: [statement] },
-      reasons: Object.fromEntries(names.map((folder) => [this.finding(folder), reason])),
+      policies,
+      reasons: Object.fromEntries(owners.map((owner) => [this.finding(folders[owner]), reason])),
     };
+  }
+
+  private objectsOf(owners: readonly Owner[]): string[] {
+    return owners.map((owner) => this.bucket.arnForObjects(`${folders[owner]}/*`));
   }
 
   private finding(folder: string): string {

@@ -38,7 +38,11 @@ function rightsOf(template: Template, lambda: Resource): string[] {
   expect(attached).toEqual([]);
   expect(role.Properties.ManagedPolicyArns ?? []).toEqual([]);
   const { LogGroup } = lambda.Properties.LoggingConfig;
-  const { DATABASE_CLUSTER_ARN, DATABASE_SECRET_ARN, IMAGE_BUCKET, IMAGE_DISTRIBUTION, API_DISTRIBUTION, ...others } =
+  const IMAGE_BUCKET = template
+    .all("Lambda::Function")
+    .map(({ Properties }) => Properties.Environment.Variables.IMAGE_BUCKET)
+    .find((each) => each);
+  const { DATABASE_CLUSTER_ARN, DATABASE_SECRET_ARN, IMAGE_DISTRIBUTION, API_DISTRIBUTION, ...others } =
     lambda.Properties.Environment.Variables;
   const words = [
     [`\${${LogGroup.Ref}.Arn}`, "the log"],
@@ -147,6 +151,11 @@ const moreWithUploads: Readonly<Record<string, readonly string[]>> = {
   "admin-contributors-update-avatar": images("avatars", "DeleteObject", "PutObject"),
   "admin-contributors-delete-avatar": images("avatars", "DeleteObject"),
   "ops-remove-images": [...images("avatars", "DeleteObject"), ...images("profiles", "DeleteObject")],
+  "ops-undo": [
+    "s3:ListBucketVersions the bucket",
+    ...images("avatars", "GetObjectVersion", "PutObject"),
+    ...images("profiles", "GetObjectVersion", "PutObject"),
+  ],
 };
 
 /** And where there is an edge. */

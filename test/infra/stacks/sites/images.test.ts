@@ -86,6 +86,22 @@ describe.each(settings.stages.filter(({ uploads }) => uploads))("The images of s
     expect(kept?.DeletionPolicy).toBe(stage.isProtected ? "RetainExceptOnCreate" : "Delete");
   });
 
+  it("are restored by copies of their own versions, and by nothing else that could be written", () => {
+    const lambda = template.all("Lambda::Function").find(({ Properties }) => {
+      return Properties.FunctionName.endsWith("-ops-undo");
+    });
+    const policies: Properties[] = template.find(lambda?.Properties.Role).Properties.Policies;
+    const statements: Properties[] = policies.flatMap(({ PolicyDocument }) => PolicyDocument.Statement);
+    const conditionOf = (action: string) => statements.find(({ Action }) => Action === action)?.Condition;
+
+    expect(conditionOf("s3:ListBucketVersions")).toEqual({ StringLike: { "s3:prefix": ["profiles/*", "avatars/*"] } });
+    const { StringLike, ...others } = conditionOf("s3:PutObject");
+    expect(others).toEqual({});
+    expect(StringLike["s3:x-amz-copy-source"].map(templateText)).toEqual(
+      ["profiles", "avatars"].map((each) => `\${${bucket().id}}/${each}/*`),
+    );
+  });
+
   it("travel over TLS only, and are read by the CDN alone", () => {
     const policy = template.all("S3::BucketPolicy").find(({ Properties }) => Properties.Bucket.Ref === bucket().id);
     const statements: Properties[] = policy?.Properties.PolicyDocument.Statement;
