@@ -1,5 +1,15 @@
 import * as z from "zod/mini";
-import { table } from "./table.ts";
+import {
+  counted,
+  type Effect,
+  effectInWords,
+  effectSchema,
+  foundInWords,
+  placeInWords,
+  recordInWords,
+} from "../../lib/operators/effects-in-words.ts";
+import { mergeAnswer } from "../../lib/operators/merge-answer.ts";
+import { table, wrapped } from "./table.ts";
 
 const changes = z.object({
   changes: z.array(
@@ -38,6 +48,115 @@ function changesInWords(answer: z.output<typeof changes>, _: unknown, width: num
   return [...tableOf(["id", "at", "by", "record", "what"], rows, width), ...more];
 }
 
+const named = { change: z.number(), at: z.string(), userId: z.nullable(z.number()), username: z.nullable(z.string()) };
+const place = { record: z.string(), field: z.string() };
+const conflict = z.object({
+  change: z.number(),
+  ...place,
+  now: z.unknown(),
+  reason: z.optional(z.string()),
+  later: z.nullable(z.object(named)),
+});
+const undone = z.object({
+  ...named,
+  effects: z.array(effectSchema),
+  overridden: z.array(conflict),
+  leftOut: z.array(z.object({ ...place, reason: z.string() })),
+});
+const undo = z.object({
+  change: z.optional(z.number()),
+  undone: z.array(undone),
+  conflicts: z.array(conflict),
+  refused: z.array(z.object({ change: z.number(), reason: z.string() })),
+  isDone: z.boolean(),
+});
+
+function undoInWords(answer: z.output<typeof undo>, event: unknown, width: number): readonly string[] {
+  const [undid, left, done] = isDryRun(event)
+    ? ["Would undo", "Would leave", "would be done"]
+    : ["Undid", "Left", "done"];
+  const leftCount = new Set(answer.conflicts.map(({ change }) => change)).size;
+  const rows = answer.undone.map((each) => [
+    `${each.change}`,
+    timeOf(each.at),
+    userOf(each.username, each.userId),
+    cell([...new Set(each.effects.map(({ record, id, name }) => recordInWords(record, id, name)))]),
+    cell([
+      ...effectsInWords(each.effects),
+      ...each.overridden.map((other) => `overrides ${conflictInWords(other)}`),
+      ...each.leftOut.map(({ field, reason }) => `left out ${placeInWords(field)}: ${reason}`),
+    ]),
+  ]);
+  const conflicts = answer.conflicts.map((each) => [
+    `${each.change}`,
+    each.record.replace("/", " "),
+    conflictInWords(each),
+  ]);
+  return [
+    `${undid} ${changesOf(answer.undone.length)}${byChange(answer.change)}`,
+    ...tableOf(["id", "at", "by", "record", done], rows, width),
+    ...(leftCount > 0
+      ? ["", `${left} ${changesOf(leftCount)}, since something is different now (or add "force": true):`]
+      : []),
+    ...tableOf(["id", "record", "now"], conflicts, width),
+    ...(answer.refused.length > 0 ? ["", `Cannot undo ${changesOf(answer.refused.length)}:`] : []),
+    ...tableOf(
+      ["id", "why"],
+      answer.refused.map(({ change, reason }) => [`${change}`, reason]),
+      width,
+    ),
+    ...(answer.isDone ? [] : ["", "Some changes are left: invoke it again with the same payload."]),
+  ];
+}
+
+/** `first_name: "C", by change 812 of editor, 2026-11-23 07:30:12Z` */
+function conflictInWords({ field, now, reason, later }: z.output<typeof conflict>): string {
+  const what = reason === undefined ? foundInWords(field, now) : `${placeInWords(field)}: ${reason}`;
+  if (later === null) return `${what}, by another program`;
+  return `${what}, by change ${later.change} of ${userOf(later.username, later.userId)}, ${timeOf(later.at)}`;
+}
+
+function effectsInWords(effects: readonly Effect[]): string[] {
+  return effects.flatMap((effect) => {
+    const begin = effects.length === 1 ? "" : `${effect.record} ${effect.id}: `;
+    return effectInWords(effect, () => undefined).map((line) => `${begin}${line}`);
+  });
+}
+
+function mergeInWords(answer: z.output<typeof mergeAnswer>, event: unknown, width: number): readonly string[] {
+  const { kept, added, redirected, leftOut } = answer;
+  const merged = answer.merged.map(({ id, name }) => recordInWords("contributor", id, name)).join(", ");
+  const counts = [
+    [added.relations, "relations"],
+    [added.series, "series"],
+  ] as const;
+  const lines = [
+    ...Object.entries(added).flatMap(([list, elements]) =>
+      Array.isArray(elements) && elements.length > 0 ? [`${list} added: ${elements.join(", ")}`] : [],
+    ),
+    ...counts.flatMap(([count, list]) => (count > 0 ? [`${counted(count, list)} added`] : [])),
+    ...(added.roles > 0 ? [`role extended in ${counted(added.roles, "series")}`] : []),
+    ...Object.entries(answer.filled).map(([field, value]) => `${field} was empty, now "${value}"`),
+    ...answer.merged.map(({ slug }) => `slug ${slug} leads to contributor ${kept}`),
+    ...(redirected > 0 ? [`relations of ${counted(redirected, "contributors")} lead to contributor ${kept}`] : []),
+    ...leftOut.descriptions.map(
+      ({ record, language, description }) =>
+        `left out: contributor ${record}'s description (${language}): "${description}"`,
+    ),
+    ...leftOut.images.map((id) => `left out: contributor ${id}'s image`),
+  ];
+  return [
+    `${isDryRun(event) ? "Would merge" : "Merged"} ${merged} into contributor ${kept}${byChange(answer.change)}`,
+    ...lines.flatMap((line) => wrapped(line, width - 2)).map((line) => `  ${line}`),
+  ];
+}
+
+const dryRun = z.object({ dryRun: z.boolean() });
+const isDryRun = (event: unknown): boolean => dryRun.safeParse(event).data?.dryRun ?? false;
+
+const byChange = (id: number | undefined): string => (id === undefined ? "" : `, as change ${id}`);
+const changesOf = (count: number): string =>
+  count === 0 ? "nothing" : count === 1 ? "1 change" : `${count.toLocaleString("en")} changes`;
 const timeOf = (at: string): string => `${new Date(at).toISOString().slice(0, 19).replace("T", " ")}Z`;
 const userOf = (name: string | null, id: number | null): string => name ?? (id === null ? "an operator" : `user ${id}`);
 
@@ -73,8 +192,15 @@ const teller =
 
 const tellers: Readonly<Record<string, Teller>> = {
   "ops/list-changes": teller(changes, changesInWords),
+  "ops/merge-contributors": teller(mergeAnswer, mergeInWords),
+  "ops/undo": teller(undo, undoInWords),
 };
 
+const failure = z.object({ errorMessage: z.string() });
+
 /** An answer to an operator in words, for so many columns; undefined if it is to be shown as JSON. */
-export const answerInWords = (path: string, answer: unknown, event: unknown, width: number): string | undefined =>
-  tellers[path]?.(answer, event, width)?.join("\n");
+export function answerInWords(path: string, answer: unknown, event: unknown, width: number): string | undefined {
+  const teller = tellers[path];
+  if (!teller) return undefined;
+  return failure.safeParse(answer).data?.errorMessage ?? teller(answer, event, width)?.join("\n");
+}

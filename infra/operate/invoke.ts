@@ -180,7 +180,7 @@ if (import.meta.main) {
   await runCommand(syntax, async ({ "token-from": tokenSource, json, ...values }, [name = "", payload]) => {
     const { answer, hasFailed } = await invoke({ ...values, name, payload, tokenSource });
     const path = functionPathOf(name);
-    const text = json || hasFailed ? undefined : answerInWords(path, answer, await eventOf(path, payload), columns());
+    const text = json ? undefined : answerInWords(path, answer, await eventOf(path, payload), columns());
     console.log(text ?? JSON.stringify(answer, null, 2));
     process.exitCode = hasFailed ? 1 : 0;
   });

@@ -83,18 +83,25 @@ function deletedInWords(record: string, before: Fields): string {
   const whole = { ...before, ...fields.safeParse(before[record]).data };
   const { [losers[record] ?? ""]: lost, defaulted, ...own } = whole;
   const loss = countsOf({ [losers[record] ?? ""]: lost }).map((each) => `; taken from ${each}`);
-  const last = listOf(defaulted).length > 0 ? `, ${listOf(defaulted).length} of them got the default role` : "";
+  const last = listOf(defaulted).length > 0 ? `, of whom ${listOf(defaulted).length} got the default role` : "";
   return `${partsOf(own)}${loss.join("")}${last}`;
 }
 
-/** In the order of the new values, which is mostly that of the form. */
-function editInWords(before: Fields, after: Fields, nameOf: NameOf): string[] {
-  const order = Object.keys(after);
-  const placeOf = (field: string) => (order.includes(field) ? order.indexOf(field) : order.length);
-  return Object.entries(before)
+/** The order of what an edit changed: fields as forms have them, links, and then lists. */
+const fieldOrder = ["first_name", "last_name", "name", "username", "description", "gender", "type", "public", "image"];
+const listOrder = Object.keys(nouns);
+
+function placeOf(field: string): number {
+  const list = listOrder.indexOf(field.replace(/^(added|removed|modified)_/, ""));
+  if (list >= 0) return fieldOrder.length + 1 + list;
+  const place = fieldOrder.indexOf(field);
+  return place < 0 ? fieldOrder.length : place;
+}
+
+const editInWords = (before: Fields, after: Fields, nameOf: NameOf): string[] =>
+  Object.entries(before)
     .toSorted(([one], [other]) => placeOf(one) - placeOf(other))
     .flatMap(([field, former]) => fieldInWords(field, former, after, nameOf));
-}
 
 function fieldInWords(field: string, former: unknown, after: Fields, nameOf: NameOf): string[] {
   const [, did, list = ""] = /^(added|removed|modified)_(\w+)$/.exec(field) ?? [];
@@ -194,6 +201,22 @@ const elementOf = (value: unknown): z.infer<typeof element> => element.safeParse
 /** An id, or an object that has it. */
 const idOf = (value: unknown): number | undefined => (typeof value === "number" ? value : elementOf(value).id);
 
+/** A place that a conflict names: a field, `aliases/12` for an element, or `*` for all of the record. */
+export function placeInWords(place: string): string {
+  const [list = "", id] = place.split("/");
+  if (place === "*") return "the record";
+  return id === undefined ? place : `${nounsOf(list)[0]} ${id}`;
+}
+
+/** What is there now: `alias 12: "God of Manga"`. */
+export function foundInWords(place: string, value: unknown): string {
+  const begin = placeInWords(place);
+  if (place.includes("/") && (value === null || value === undefined)) return `${begin}: gone`;
+  return typeof value === "object" && value !== null
+    ? elementInWords(begin, value, () => undefined)
+    : `${begin}: ${valueInWords(value)}`;
+}
+
 function elementInWords(begin: string, value: unknown, nameOf: NameOf): string {
   if (typeof value === "string") return `${begin}: ${excerpt(value)}`;
   const {
@@ -230,19 +253,24 @@ function modifiedInWords(
   latest: readonly unknown[],
   nameOf: NameOf,
 ): string[] {
+  const [one] = nounsOf(list);
   return former.flatMap((value) => {
-    const { id, ...old } = elementOf(value);
+    const { id = 0, ...old } = elementOf(value);
     const now = elementOf(latest.find((each) => idOf(each) === id));
     const language = old.language === undefined ? now.language : undefined;
-    const what = `${recordInWords(nounsOf(list)[0], id ?? 0, isReference(list) ? nameOf(`${references[list]}/${id}`) : language)}`;
+    const name = isReference(list) ? nameOf(`${references[list]}/${id}`) : language;
     return Object.entries(old).map(([field, was]) => {
-      if (field !== "relation_id" || typeof was !== "number")
-        return `${what}: ${field} ${valuesInWords(was, now[field], field in now)}`;
-      const is = now.relation_id;
-      return `${what}: ${relationInWords(was, nameOf)}${is === undefined ? "" : ` → ${relationInWords(is, nameOf)}`}`;
+      const text =
+        field === "relation_id" ? otherInWords(was, now[field], nameOf) : valuesInWords(was, now[field], field in now);
+      const isItself = field === "relation_id" || field === one;
+      return `${recordInWords(one, id, name)}: ${isItself ? "" : `${field} `}${text}`;
     });
   });
 }
+
+/** Whom a relation led to, and whom it leads to now. */
+const otherInWords = (former: unknown, latest: unknown, nameOf: NameOf): string =>
+  [former, latest].flatMap((id) => (typeof id === "number" ? [relationInWords(id, nameOf)] : [])).join(" → ");
 
 /** A list that is kept whole: its elements are known by their ids, or else by what they are. */
 function listInWords(list: string, former: readonly unknown[], latest: readonly unknown[], nameOf: NameOf): string[] {

@@ -1,4 +1,6 @@
 const charactersMax = 120;
+/** Of longer texts that differ only the part that does is shown. */
+const wholeCharactersMax = 60;
 /** What is shown of a text around the place where it differs from another. */
 const contextCharacters = 20;
 
@@ -12,7 +14,7 @@ export function excerpt(text: string): string {
 /** A text and what it became, in quotes; of long ones the part that differs. */
 export function excerpts(former: string, latest: string): string {
   const [old, now] = [[...former], [...latest]];
-  if (Math.max(old.length, now.length) <= charactersMax) return `${quoted(former)} → ${quoted(latest)}`;
+  if (Math.max(old.length, now.length) <= wholeCharactersMax) return `${quoted(former)} → ${quoted(latest)}`;
   const differsAt = old.findIndex((character, at) => character !== now[at]);
   const begin = differsAt < 0 ? old.length : differsAt;
   const endMax = Math.min(old.length, now.length) - begin;

@@ -111,7 +111,14 @@ function byUser(user: Filters["user"]): readonly Sql[] {
 
 /** The kinds of records, and which endpoints change one of them by its id. Other endpoints name what they changed. */
 const endpointsByKind: Readonly<Record<string, Sql>> = {
-  user: sql`(endpoint like 'admin-users/%' or endpoint in ('ops/create-user', 'ops/issue-refresh-token'))`,
+  user: sql`
+    (
+      endpoint like 'admin-users/%'
+      or endpoint in (
+        'ops/create-user', 'ops/issue-refresh-token', 'ops/link-identity', 'sign-in/callback', 'sign-out'
+      )
+    )
+  `,
   role: sql`endpoint like 'admin-roles/%'`,
   permission: sql`endpoint like 'admin-permissions/%'`,
   contributor: sql`endpoint like 'admin-contributors/%'`,

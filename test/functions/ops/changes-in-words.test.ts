@@ -119,7 +119,7 @@ const tales: Readonly<Record<string, () => Promise<void>>> = {
     expect(await told("admin-roles/delete", { path: { id: role.id } })).toMatchObject({
       record: `role ${role.id}`,
       name: role.name,
-      what: ["deleted, with 2 permissions; taken from 1 user"],
+      what: ["deleted, with 2 permissions; taken from 1 user, of whom 1 got the default role"],
     });
   },
   async "admin-permissions/add"() {
@@ -169,12 +169,12 @@ const tales: Readonly<Record<string, () => Promise<void>>> = {
       'first_name: "Osam" → "Osamu"',
       'last_name: none → "Dazai"',
       'gender: none → "male"',
-      "link added: https://a.example",
-      "link added: https://b.example",
       "public: no → yes",
       'alias added: "God of Manga"',
       'alias added: "Manga no Kamisama"',
       'description added (German): "Er zeichnete."',
+      "link added: https://a.example",
+      "link added: https://b.example",
       `relation added: contributor ${other.id} (Riyoko Ikeda), "friend"`,
     ]);
   },
@@ -266,9 +266,9 @@ const tales: Readonly<Record<string, () => Promise<void>>> = {
           `^contributor ${friend.id} \\(Abiko\\): relation \\d+: contributor ${one.id} → contributor ${kept.id} `,
         ),
         `contributor ${one.id} (Fujiko F. Fujio): deleted; taken from 1 series`,
-        `contributor ${kept.id} (Fujiko Fujio): former slug added: "fujiko-f-fujio"`,
-        `contributor ${kept.id} (Fujiko Fujio): series added: Doraemon (${series.id})`,
         `contributor ${kept.id} (Fujiko Fujio): alias added: "Fujiko F. Fujio"`,
+        `contributor ${kept.id} (Fujiko Fujio): series added: Doraemon (${series.id})`,
+        `contributor ${kept.id} (Fujiko Fujio): former slug added: "fujiko-f-fujio"`,
       ],
     });
   },
@@ -292,6 +292,19 @@ const tales: Readonly<Record<string, () => Promise<void>>> = {
     expect((await operated("ops/tidy", { days: 400 }))?.what).toEqual([
       expect.stringMatching(/^deleted what was too old: 1 changes, \d+ sessions, \d+ tags, 0 releases$/),
     ]);
+  },
+  async "ops/undo"() {
+    const { id } = await aContributor(stack.sql, { first_name: "Gosho", public: true });
+    await edit(id, { first_name: "Goshu", public: true, added_aliases: ["Gosho"] });
+    const change = (await newest())?.id;
+    expect(await operated("ops/undo", { change, by: "ada" })).toMatchObject({
+      by: "ada",
+      record: `contributor ${id}`,
+      name: "Gosho",
+      what: ['first_name: "Goshu" → "Gosho"', 'alias removed: "Gosho"'],
+      undoes: [change],
+    });
+    expect(await list({ id: change })).toMatchObject([{ undoneBy: (await newest())?.id }]);
   },
 };
 
@@ -318,7 +331,13 @@ describe("A change in words", () => {
     );
   });
 
-  it.each(Object.entries(tales))("of %s", (_, tale) => tale());
+  it.each(Object.entries(tales))("of %s, which is found by its record", async (_, tale) => {
+    await tale();
+
+    const change = await newest();
+    const [, kind, id] = /^(\w+) (\d+)$/.exec(change?.record ?? "") ?? [];
+    if (kind !== undefined) expect(await list({ record: `${kind}/${id}`, limit: 1 })).toEqual([change]);
+  });
 });
 
 describe("The words of an edit", () => {
@@ -394,9 +413,21 @@ describe("The words of an edit", () => {
     const [description] = (await elements("descriptions")).slice(-1);
     const modified = [{ id: description?.id, description: long.replace("word250", "WORD250") }];
     expect(await edit(id, { first_name, modified_descriptions: modified })).toEqual([
-      `description ${description?.id}: description ` +
+      `description ${description?.id}: ` +
         '"…247 word248 word249 word250 word251 word252 …" → ' +
         '"…247 word248 word249 WORD250 word251 word252 …" (3,889 characters)',
+    ]);
+  });
+
+  it("show only what differs of texts that fill more than a line", async () => {
+    const [former, latest] = ["born in 1928", "born in Toyonaka in 1928"].map((born) => `${"a".repeat(50)} ${born}.`);
+    await edit(id, { first_name, added_descriptions: [{ language: "English", description: former }] });
+    const [description] = (await elements("descriptions")).slice(-1);
+
+    expect(
+      await edit(id, { first_name, modified_descriptions: [{ id: description?.id, description: latest }] }),
+    ).toEqual([
+      `description ${description?.id}: "…aaaaaaaaaaa born in 1928." → "…aaaaaaaaaaa born in Toyonaka in 1928." (64 → 76 characters)`,
     ]);
   });
 

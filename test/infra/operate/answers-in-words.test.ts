@@ -8,7 +8,7 @@ import { writeCredentials } from "../../../infra/local/credentials.ts";
 import { answerInWords } from "../../../infra/operate/answers-in-words.ts";
 import { invoke } from "../../../infra/operate/invoke.ts";
 import { useAdministrator } from "../../support/callers.ts";
-import { aContributor } from "../../support/catalogue.ts";
+import { aContributor, aSeries } from "../../support/catalogue.ts";
 import { key } from "../../support/environment.ts";
 import { useStack } from "../../support/stack.ts";
 
@@ -19,6 +19,7 @@ let data: string;
 beforeAll(async () => {
   data = await mkdtemp(join(tmpdir(), "colophon-answers-"));
   await writeCredentials(data, key);
+  await stack.sql`update users set username = 'ada' where id = ${administrator.id}`;
 });
 
 afterAll(() => rm(data, { recursive: true }));
@@ -38,7 +39,6 @@ const time = String.raw`\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}Z`;
 describe("npm run invoke -- ops/list-changes", () => {
   it("prints a table, and how to go on", async () => {
     const { id } = await aContributor(stack.sql, { first_name: "Osam", public: false });
-    await stack.sql`update users set username = 'ada' where id = ${administrator.id}`;
     await edit(id, { first_name: "Osamu", added_aliases: ["God of Manga"] });
     await edit(id, { first_name: "Osamu", public: true });
     const record = `contributor/${id}`;
@@ -101,6 +101,106 @@ describe("npm run invoke -- ops/list-changes", () => {
     expect(head).toMatch(/^id +at {10}by /);
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
     expect(lines[1]).toMatch(/^ +\d{2}:\d{2}:\d{2}Z/);
+  });
+});
+
+/** The id of the newest change. */
+const newest = async () => (await stack.sql<{ id: number }[]>`select max(id) as id from changes`)[0]?.id ?? 0;
+
+describe("npm run invoke -- ops/undo", () => {
+  it("tells what would be undone, and what was", async () => {
+    const { id } = await aContributor(stack.sql, { first_name: "Rumiko", public: false });
+    await edit(id, { first_name: "Rumika", public: true });
+    const change = await newest();
+    const row = new RegExp(
+      `^${change} +${time}  ada  contributor ${id} \\(Rumiko\\) +first_name: "Rumika" → "Rumiko"$`,
+    );
+
+    const [would, head, ...lines] = await printed("ops/undo", { change, dryRun: true });
+    expect([would, head]).toEqual(["Would undo 1 change", expect.stringMatching(/^id.* would be done$/)]);
+    expect(lines).toEqual([expect.stringMatching(row), expect.stringMatching(/^ +public: yes → no$/)]);
+
+    const [did, , ...done] = await printed("ops/undo", { change });
+    expect(did).toBe(`Undid 1 change, as change ${await newest()}`);
+    expect(done).toEqual(lines);
+  });
+
+  it("tells what was changed again since, by whom, and what is undone in spite of that", async () => {
+    const { id } = await aContributor(stack.sql, { first_name: "Hiromu" });
+    await edit(id, { first_name: "A", public: true, added_aliases: ["B"] });
+    const change = await newest();
+    const [alias] = await stack.sql`select id from contributor_aliases where contributor_id = ${id}`;
+    await edit(id, { first_name: "C", public: true, removed_aliases: [alias?.id] });
+    const by = `by change ${await newest()} of ada, ${time}`;
+
+    const [nothing, blank, left, ...conflicts] = await printed("ops/undo", { change }, 160);
+    expect([nothing, blank, left]).toEqual([
+      "Undid nothing",
+      "",
+      'Left 1 change, since something is different now (or add "force": true):',
+    ]);
+    expect(conflicts).toEqual([
+      expect.stringMatching(/^id +record +now$/),
+      expect.stringMatching(new RegExp(`^${change} +contributor ${id}  alias ${alias?.id}: gone, ${by}$`)),
+      expect.stringMatching(new RegExp(`^${change} +contributor ${id}  first_name: "C", ${by}$`)),
+    ]);
+
+    const [did, , ...lines] = await printed("ops/undo", { change, force: true }, 160);
+    expect(did).toMatch(/^Undid 1 change, as change \d+$/);
+    expect(lines).toEqual([
+      expect.stringMatching(/first_name: "C" → "Hiromu"$/),
+      expect.stringMatching(new RegExp(`overrides alias ${alias?.id}: gone, ${by}$`)),
+      expect.stringMatching(new RegExp(`overrides first_name: "C", ${by}$`)),
+    ]);
+  });
+
+  it("tells what cannot be undone, and why", async () => {
+    expect(await printed("ops/undo", { change: 987_654 })).toEqual([
+      "Undid nothing",
+      "",
+      "Cannot undo 1 change:",
+      "id      why",
+      "987654  There is no such change",
+    ]);
+    expect(
+      await printed("ops/undo", { user: "nobody", from: "2026-11-23T00:00:00Z", to: "2026-11-24T00:00:00Z" }),
+    ).toEqual(["There is no user nobody, nor was there one who changed something"]);
+  });
+});
+
+describe("npm run invoke -- ops/merge-contributors", () => {
+  it("tells what the kept one would get, and gets, and why it is refused", async () => {
+    const kept = await aContributor(stack.sql, { first_name: "Keiko", last_name: "Takemiya" });
+    const merged = await aContributor(stack.sql, { first_name: "K.", last_name: "Takemiya", gender: "female" });
+    const friend = await aContributor(stack.sql);
+    await aSeries(stack.sql, { by: merged });
+    await stack.sql`
+      insert into contributor_descriptions (contributor_id, language, description)
+      values (${kept.id}, 'English', 'Kept'), (${merged.id}, 'English', 'Lost'), (${merged.id}, 'German', 'Neu')
+    `;
+    await stack.sql`
+      insert into contributor_relations (contributor_id, relation_id, relation_type)
+      values (${friend.id}, ${merged.id}, 'friend')
+    `;
+    const payload = { keep: kept.id, merge: [merged.id] };
+    const what = `contributor ${merged.id} (K. Takemiya) into contributor ${kept.id}`;
+    const lines = [
+      "  aliases added: K. Takemiya",
+      "  descriptions added: German",
+      "  1 series added",
+      '  gender was empty, now "female"',
+      `  slug ${merged.slug} leads to contributor ${kept.id}`,
+      `  relations of 1 contributor lead to contributor ${kept.id}`,
+      `  left out: contributor ${merged.id}'s description (English): "Lost"`,
+    ];
+
+    expect(await printed("ops/merge-contributors", { ...payload, dryRun: true })).toEqual([
+      `Would merge ${what}`,
+      ...lines,
+    ]);
+    const done = await printed("ops/merge-contributors", payload);
+    expect(done).toEqual([`Merged ${what}, as change ${await newest()}`, ...lines]);
+    expect(await printed("ops/merge-contributors", payload)).toEqual([`Contributor ${merged.id} does not exist`]);
   });
 });
 
