@@ -13,20 +13,52 @@ function entriesMaxOf(query: URLSearchParams): number {
   return Math.min(Number(text), entriesPerCallMax);
 }
 
+/** Keys as the answer has them. @throws {S3Error} for an encoding that there is not */
+function encodingOf(query: URLSearchParams): (key: string) => string {
+  const type = query.get("encoding-type");
+  if (type === null) return (key) => key;
+  if (type === "url") return (key) => encodeURIComponent(key).replaceAll("%2F", "/");
+  throw new S3Error(400, "InvalidArgument", "Invalid Encoding Method specified in Request");
+}
+
+/** With a delimiter all keys that are alike up to it count as one, a common prefix. */
 export async function listObjectsV2({ bucket, query }: Call): Promise<Response> {
   const prefix = query.get("prefix") ?? "";
+  const delimiter = query.get("delimiter") ?? "";
+  const encode = encodingOf(query);
   const after = Buffer.from(query.get("continuation-token") ?? "", "base64url").toString();
-  const keys = (await bucket.keys()).filter((key) => key.startsWith(prefix) && key > after);
+  const keys = (await bucket.keys()).filter((key) => key.startsWith(prefix));
   const all = (await entriesOf(bucket, keys)).filter(({ isLatest, version }) => isLatest && !version.isDeleteMarker);
-  const page = all.slice(0, entriesMaxOf(query));
-  const isTruncated = page.length < all.length;
-  const token = Buffer.from(page.at(-1)?.key ?? "").toString("base64url");
-  const contents = await Promise.all(page.map((each) => describe(bucket, each, "Contents", {})));
-  const body = `<ListBucketResult>
+  const byName = new Map<string, Entry | undefined>(
+    all.map((each) => {
+      const common = commonPrefixOf(each.key, prefix, delimiter);
+      return common === undefined ? [each.key, each] : [common, undefined];
+    }),
+  );
+  const names = [...byName.keys()].filter((name) => name > after);
+  const page = names.slice(0, entriesMaxOf(query));
+  const isTruncated = page.length < names.length;
+  const token = Buffer.from(page.at(-1) ?? "").toString("base64url");
+  const contents = await Promise.all(
+    page.map(async (name) => {
+      const entry = byName.get(name);
+      if (entry) return await describe(bucket, entry, "Contents", { Key: encode(name) });
+      return `<CommonPrefixes>${element("Prefix", encode(name))}</CommonPrefixes>`;
+    }),
+  );
+  const body = `<ListBucketResult>${encodingElement(query)}
     <KeyCount>${page.length}</KeyCount><IsTruncated>${isTruncated}</IsTruncated>
     ${isTruncated ? `<NextContinuationToken>${token}</NextContinuationToken>` : ""}${contents.join("")}
   </ListBucketResult>`;
   return { status: 200, body };
+}
+
+const encodingElement = (query: URLSearchParams) => (query.has("encoding-type") ? element("EncodingType", "url") : "");
+
+/** Up to the delimiter, that included; undefined for a key that has none behind the prefix. */
+function commonPrefixOf(key: string, prefix: string, delimiter: string): string | undefined {
+  const at = delimiter === "" ? -1 : key.indexOf(delimiter, prefix.length);
+  return at < 0 ? undefined : key.slice(0, at + delimiter.length);
 }
 
 /** All versions, by key and the newest first, behind the markers that the last page named. */
@@ -43,10 +75,12 @@ export async function listObjectVersions({ bucket, query }: Call): Promise<Respo
   );
   const page = all.slice(0, entriesMaxOf(query));
   const last = page.length < all.length ? page.at(-1) : undefined;
-  const next = last && { NextKeyMarker: last.key, NextVersionIdMarker: last.version.id };
+  const encode = encodingOf(query);
+  const next = last && { NextKeyMarker: encode(last.key), NextVersionIdMarker: last.version.id };
   const entries = await Promise.all(
     page.map((each) =>
       describe(bucket, each, each.version.isDeleteMarker ? "DeleteMarker" : "Version", {
+        Key: encode(each.key),
         VersionId: each.version.id,
         IsLatest: each.isLatest,
       }),
@@ -55,7 +89,8 @@ export async function listObjectVersions({ bucket, query }: Call): Promise<Respo
   const head = Object.entries({ IsTruncated: last !== undefined, ...next }).map(([name, value]) =>
     element(name, value),
   );
-  return { status: 200, body: `<ListVersionsResult>${head.join("")}${entries.join("")}</ListVersionsResult>` };
+  const parts = [encodingElement(query), ...head, ...entries];
+  return { status: 200, body: `<ListVersionsResult>${parts.join("")}</ListVersionsResult>` };
 }
 
 /** Grows from the newest version to that without an id. */
@@ -82,9 +117,8 @@ async function describe(bucket: Bucket, { key, version }: Entry, name: string, m
   if (!found) return "";
   const { etag, "last-modified": modified = "" } = found.headers;
   return element(name, {
-    Key: key,
-    LastModified: new Date(modified).toISOString(),
     ...more,
+    LastModified: new Date(modified).toISOString(),
     ...(!version.isDeleteMarker && { ETag: etag, Size: found.size, StorageClass: "STANDARD" }),
   });
 }

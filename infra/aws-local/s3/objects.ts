@@ -73,10 +73,12 @@ export async function getObject({ bucket, key, query, headers }: Call): Promise<
 /** The answer without the body, and where that is in the object. */
 function headOf(
   { headers: own, size }: OpenObject,
-  { range, "if-none-match": known }: Call["headers"],
+  { range, "if-match": expected, "if-none-match": known }: Call["headers"],
   more: ObjectHeaders,
 ) {
   const headers = { ...own, ...more, "accept-ranges": "bytes" };
+  if (expected !== undefined && !expected.includes(`${own.etag}`))
+    throw new S3Error(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
   if (known?.includes(`${own.etag}`)) return { status: 304, headers, start: 0, end: 0 };
   const part = rangeOf(range, size);
   const [start, end] = part ?? [0, size];

@@ -18,6 +18,7 @@ const operations: Readonly<Record<string, (call: Call) => Promise<Response>>> = 
   "DELETE object versionId": deleteObject,
   "POST bucket delete": deleteObjects,
   "GET bucket list-type": listObjectsV2,
+  "GET bucket delimiter list-type": listObjectsV2,
   "GET bucket versions": listObjectVersions,
   "POST object uploads": createMultipartUpload,
   "PUT object partNumber uploadId": uploadPart,
@@ -26,11 +27,19 @@ const operations: Readonly<Record<string, (call: Call) => Promise<Response>>> = 
 };
 
 /** The query parameters that do not choose the operation. The SDK tells its name in `x-id`. */
-const options = ["x-id", "prefix", "max-keys", "continuation-token", "key-marker", "version-id-marker"];
+const options = [
+  "x-id",
+  "prefix",
+  "encoding-type",
+  "max-keys",
+  "continuation-token",
+  "key-marker",
+  "version-id-marker",
+];
 /** Headers that change nothing here, or that an operation looks at. */
 const implemented = /^x-amz-(content-sha256|date|user-agent|sdk-checksum-algorithm|checksum-.+|meta-.+|copy-source)$/;
-/** Conditions. Reads look at the one that is left out. */
-const unimplemented = /^if-(?!none-match$)/;
+/** Conditions. Reads look at those that are left out. */
+const unimplemented = /^if-(?!match$|none-match$)/;
 
 /**
  * The work that a request asks for.

@@ -118,6 +118,30 @@ describe("S3", () => {
     expect(pages[0]?.Contents?.[0]).toMatchObject({ Key: "a/0", Size: 8, ETag: expect.stringMatching(/^"\w{32}"$/) });
   });
 
+  it("lists folders as common prefixes", async () => {
+    for (const each of ["a/1", "a/2", "b", "c/", "d/e/1", "d/f"]) await put(each);
+    const foldersIn = async (Prefix: string, MaxKeys?: number) => {
+      const found: (string | undefined)[] = [];
+      const pages = paginateListObjectsV2({ client: s3.client }, { Bucket, Prefix, Delimiter: "/", MaxKeys });
+      for await (const { Contents = [], CommonPrefixes = [] } of pages)
+        found.push(...Contents.map(({ Key }) => Key), ...CommonPrefixes.map((each) => each.Prefix));
+      return found;
+    };
+
+    expect(await foldersIn("")).toEqual(["b", "a/", "c/", "d/"]);
+    expect(await foldersIn("", 1)).toEqual(["a/", "b", "c/", "d/"]);
+    expect(await foldersIn("d/")).toEqual(["d/f", "d/e/"]);
+    expect(await foldersIn("c/")).toEqual(["c/"]);
+  });
+
+  it("answers a read only with the ETag that it names", async () => {
+    const { ETag } = await put("one");
+    const read = (IfMatch: string | undefined) => s3.client.send(new GetObjectCommand({ Bucket, Key: "one", IfMatch }));
+
+    expect(await (await read(ETag)).Body?.transformToString()).toBe("an image");
+    await expect(read('"0"')).rejects.toMatchObject({ name: "PreconditionFailed", $metadata: { httpStatusCode: 412 } });
+  });
+
   it("ignores what a killed process or another program has left in its folder", async () => {
     const folder = s3.folder(Bucket);
     await put("one");

@@ -146,6 +146,16 @@ describe("A bucket with versions", () => {
     expect([...(behind.Versions ?? []), ...(behind.DeleteMarkers ?? [])].map(({ Key }) => Key)).toEqual(["list/b"]);
   });
 
+  it("lists keys encoded as in URLs, as the AWS CLI wants them", async () => {
+    await put("coded/a b&c");
+    await put("coded/\u0001");
+
+    const { Versions, EncodingType, NextKeyMarker } = await list({ Prefix: "coded/", EncodingType: "url", MaxKeys: 1 });
+
+    expect(Versions?.map(({ Key }) => Key)).toEqual(["coded/%01"]);
+    expect([EncodingType, NextKeyMarker]).toEqual(["url", "coded/%01"]);
+  });
+
   it("keeps what was stored before it had versions as the oldest version, null", async () => {
     await writeFile(
       join(s3.folder(Bucket), "old.object"),
@@ -191,6 +201,7 @@ describe("A bucket with versions", () => {
     ["an id that no version can have", () => get("one", "first"), 400, "InvalidArgument"],
     ["an empty id", () => remove("one", ""), 400, "InvalidArgument"],
     ["a version's marker without a key", () => list({ VersionIdMarker: "null" }), 400, "InvalidArgument"],
+    ["an encoding that there is not", () => list({ EncodingType: "none" as "url" }), 400, "InvalidArgument"],
     ["a page of no number", () => list({ MaxKeys: -1 }), 400, "InvalidArgument"],
   ])("refuses %s", async (_, ask, status, name) => {
     await expect(ask()).rejects.toMatchObject({ name, $metadata: { httpStatusCode: status } });
