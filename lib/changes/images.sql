@@ -41,11 +41,12 @@ create function set_image(request request, image_key text) returns void language
   end
 $$;
 
--- Lists the former image of a record for removal, if it had one. Returns its key.
-create function schedule_removal(before json) returns json language plpgsql as $$
+-- Lists the former image of a record for removal, if it had one. Returns its key. With a delay another record can still
+-- take it in the same transaction.
+create function schedule_removal(before json, delay interval default '0') returns json language plpgsql as $$
   begin
-    insert into images_to_remove as listed (key)
-    select before ->> 'image'
+    insert into images_to_remove as listed (key, remove_after)
+    select before ->> 'image', now() + delay
     where before ->> 'image' is not null
     on conflict (key) do update
     set remove_after = excluded.remove_after;

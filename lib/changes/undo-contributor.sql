@@ -120,6 +120,54 @@ create function restore_series(target bigint, elements jsonb) returns jsonb lang
   end
 $$;
 
+-- Gives former slugs back that nobody has now. Returns those that it did not have.
+create function restore_slugs(target bigint, slugs jsonb) returns jsonb language plpgsql as $$
+  declare
+    taken text;
+    restored jsonb;
+  begin
+    if slugs is null or slugs = '[]' then
+      return null;
+    end if;
+    select slug into taken
+    from jsonb_array_elements_text(slugs) as slug
+    where
+      slug_exists('contributors', slug)
+      and slug not in (select former.slug from former_slugs as former where contributor_id = target);
+    if taken is not null then
+      perform refuse_undo(format('Another contributor has the slug %s now', taken));
+    end if;
+    with inserted as (
+      insert into former_slugs (slug, contributor_id)
+      select slug, target
+      from jsonb_array_elements_text(slugs) as slug
+      on conflict (slug) do nothing
+      returning slug
+    )
+    select jsonb_agg(slug order by slug) into restored from inserted;
+    return restored;
+  end
+$$;
+
+-- Takes a contributor's former slugs back to what they were before an edit.
+create function undo_slugs(target bigint, former jsonb) returns jsonb language plpgsql as $$
+  declare
+    removed jsonb;
+  begin
+    with deleted as (
+      delete from former_slugs
+      where
+        contributor_id = target
+        and slug in (select added from jsonb_array_elements_text(former -> 'added_slugs') as added)
+      returning slug
+    )
+    select jsonb_agg(slug order by slug) into removed from deleted;
+    return jsonb_strip_nulls(jsonb_build_object(
+      'removed_slugs', removed, 'added_slugs', restore_slugs(target, former -> 'removed_slugs')
+    ));
+  end
+$$;
+
 -- Takes a contributor's series back to what they were before an edit.
 create function undo_series(target bigint, former jsonb) returns jsonb language plpgsql as $$
   declare
@@ -254,7 +302,8 @@ create function undo_contributor_edit(target bigint, effect jsonb) returns jsonb
         'added_descriptions', restore_descriptions(target, former -> 'removed_descriptions'),
         'added_relations', restore_relations(target, former -> 'removed_relations')
       ))
-      || undo_series(target, former);
+      || undo_series(target, former)
+      || undo_slugs(target, former);
     if changed -> 'added_aliases' is not null
       or changed -> 'added_descriptions' is not null
       or changed -> 'added_relations' is not null
@@ -262,7 +311,7 @@ create function undo_contributor_edit(target bigint, effect jsonb) returns jsonb
       perform check_limits(array[target]);
     end if;
     if changed -> 'image' is not null then
-      perform schedule_removal(before);
+      perform schedule_removal(before, '1 hour');
     end if;
     update contributors
     set
@@ -300,6 +349,7 @@ create function undo_contributor_deletion(target bigint, former jsonb, change_id
     if assigned <> fields.slug then
       perform refuse_undo(format('Another contributor has the slug %s now', fields.slug));
     end if;
+    perform restore_slugs(target, former -> 'former_slugs');
     perform restore_aliases(target, former -> 'aliases');
     perform restore_descriptions(target, former -> 'descriptions');
     perform restore_relations(null, former -> 'relations');
@@ -327,7 +377,7 @@ create function undo_contributor(target bigint, effect jsonb, change_id bigint) 
     end if;
     before = contributor_record(target);
     delete from contributors where id = target;
-    perform schedule_removal(before);
+    perform schedule_removal(before, '1 hour');
     return jsonb_build_object('before', before, 'left_out', jsonb_build_array());
   end
 $$;

@@ -28,6 +28,7 @@ const tables: Readonly<Record<string, readonly string[]>> = {
   contributor_descriptions: [],
   contributor_links: [],
   contributor_relations: [],
+  former_slugs: [],
   series_contributors: [],
   roles: ["version"],
   permissions: ["version"],

@@ -6,6 +6,7 @@ import { openDatabase } from "../../support/database.ts";
 import { differenceBy } from "../../support/difference.ts";
 import { aUser } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
+import { contents, undo, undone } from "../../support/undo.ts";
 
 const stack = useStack();
 const administrator = useAdministrator(stack);
@@ -549,6 +550,72 @@ describe("ops-merge-contributors: the ledger", () => {
   });
 });
 
+describe("ops-merge-contributors: undone", () => {
+  it("leaves the database as it was, and undone again as the merge did", async () => {
+    const [kept, friend] = (await some(2)) as [Entry, Entry];
+    const one = await aContributor(stack.sql, { gender: "male", image: `avatars/${randomUUID()}.webp` });
+    const other = await aContributor(stack.sql, { type: "author" });
+    const former = await aContributor(stack.sql);
+    await merge(one, [former]);
+    const [both, theirs] = [await aSeries(stack.sql), await aSeries(stack.sql)];
+    await addAliases(one, "Alias");
+    await addLinks(kept, "https://b.example", "https://a.example");
+    await addLinks(one, "https://a.example", "https://c.example");
+    await describe_(kept, "English", "kept");
+    await describe_(one, "English", "left out");
+    await describe_(other, "German", "gained");
+    await relate(one, other, "first");
+    await relate(other, one, "second");
+    await relate(kept, other, "third");
+    await relate(other, kept, "fourth");
+    await relate(one, friend);
+    await relate(friend, one);
+    await relate(friend, other);
+    await work(kept, both, null);
+    await work(other, both, "art");
+    await work(other, theirs, "story");
+    const before = await contents(stack.sql);
+    const { change } = await merge(kept, [one, other]);
+    const after = await contents(stack.sql);
+
+    const undoing = await undone(stack, change);
+    expect(await contents(stack.sql)).toEqual(before);
+    const redo = await undone(stack, undoing);
+    expect(await contents(stack.sql)).toEqual(after);
+    await undone(stack, redo);
+    expect(await contents(stack.sql)).toEqual(before);
+    const rows = await stack.sql`
+      select key from images_to_remove where key = (select image from contributors where id = ${one.id})
+    `;
+    expect(rows).toEqual([]);
+  });
+
+  it("gives a deleted contributor the slugs back that found it", async () => {
+    const [kept, one] = (await some(2)) as [Entry, Entry];
+    await merge(kept, [one]);
+    const before = await contents(stack.sql);
+    await stack.call("admin-contributors/delete", { as: administrator.token, path: { id: kept.id } });
+    const [{ id } = { id: 0 }] = await stack.sql<{ id: number }[]>`select max(id) as id from changes`;
+
+    await undone(stack, id);
+
+    expect(await contents(stack.sql)).toEqual(before);
+    expect((await lookUp(one.slug)).body.id).toBe(kept.id);
+  });
+
+  it("is refused when somebody has one of the slugs since", async () => {
+    const [kept, one] = (await some(2)) as [Entry, Entry];
+    await merge(kept, [one]);
+    await stack.call("admin-contributors/delete", { as: administrator.token, path: { id: kept.id } });
+    const [{ id } = { id: 0 }] = await stack.sql<{ id: number }[]>`select max(id) as id from changes`;
+    await aContributor(stack.sql, { slug: one.slug });
+
+    const { refused } = await undo(stack, { change: id });
+
+    expect(refused).toMatchObject([{ change: id, reason: `Another contributor has the slug ${one.slug} now` }]);
+  });
+});
+
 describe("ops-merge-contributors: all or nothing", () => {
   it("when its connection is killed in the middle", async () => {
     const [kept, one, friend] = (await some(3)) as [Entry, Entry, Entry];
@@ -633,4 +700,34 @@ describe("ops-merge-contributors: caches", () => {
 
     expect(await tags()).toEqual(tagsOf(kept));
   });
+});
+
+describe("ops-merge-contributors: a hundred contributors with a thousand series each", () => {
+  it("become one within one call of the Data API, also if they are in the same series with other roles", async () => {
+    const kept = (await some(1))[0] as Entry;
+    const merged = await stack.sql<Entry[]>`
+      insert into contributors (first_name, slug, public)
+      select 'Series ' || n, 'in-series-' || n, true from generate_series(1, 100) as n
+      returning id, slug
+    `;
+    const ids = merged.map(({ id }) => id);
+    await stack.sql`
+      insert into series (name, slug) select 'Series ' || n, 'series-' || n from generate_series(1, 50000) as n
+    `;
+    // Each series has two of them, with different roles.
+    await stack.sql`
+      insert into series_contributors (contributor_id, series_id, role)
+      select contributor, series.id, case when place <= 50 then 'story' else 'art' end
+      from
+        unnest(${ids}::bigint[]) with ordinality as merged (contributor, place)
+        cross join generate_series(1, 1000) as n
+        join series on series.slug = 'series-' || place % 50 * 1000 + n
+    `;
+
+    const { added } = await merge(kept, merged);
+
+    expect(added).toMatchObject({ aliases: { length: 100 }, series: 50_000 });
+    const roles = await stack.sql`select distinct role from series_contributors where contributor_id = ${kept.id}`;
+    expect(roles).toEqual([{ role: expect.stringMatching(/^(story, art|art, story)$/) }]);
+  }, 120_000);
 });

@@ -78,6 +78,7 @@ const action = fc.oneof(
     ),
   },
   { weight: 5, arbitrary: kind("undo", fc.boolean()) },
+  { weight: 4, arbitrary: kind("merge", fc.array(fc.nat(1_000), { minLength: 1, maxLength: 3 })) },
 );
 type Action = typeof action extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -125,7 +126,10 @@ const picked = (values: readonly number[], numbers: readonly number[]) => [
 ];
 
 /** The request for an action in this world; undefined if there is nothing that it could change. */
-function requestFor({ name, target, input }: Exclude<Action, { name: "undo" }>, now: World): Request | undefined {
+function requestFor(
+  { name, target, input }: Exclude<Action, { name: "undo" | "merge" }>,
+  now: World,
+): Request | undefined {
   if (name.endsWith("/add")) return { body: input };
   const owner = /contributors|patch/.test(name) ? "contributors" : /-(\w+)\//.exec(name)?.[1];
   const id = pick(now[owner as "contributors" | "roles" | "permissions" | "users"], target);
@@ -167,6 +171,12 @@ async function perform(each: Action): Promise<void> {
   if (each.name === "undo") {
     const change = pick(now.changes, each.target);
     if (change !== undefined) await undo(stack, { change, force: each.input });
+    return;
+  }
+  if (each.name === "merge") {
+    const keep = pick(now.contributors, each.target);
+    const merge = picked(now.contributors, each.input).filter((id) => id !== keep);
+    await stack.lambda.invoke("ops-merge-contributors", { keep, merge });
     return;
   }
   const request = requestFor(each, now);
