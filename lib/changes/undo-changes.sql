@@ -22,9 +22,10 @@ create function undo_error(change changes) returns text language plpgsql stable 
       when change.id is null then 'There is no such change'
       when change.undone_by is not null then format('It was undone by change %s', change.undone_by)
       when change.endpoint = 'admin-users/delete' then 'A deleted user is deleted for good'
-      when change.endpoint = 'admin-users/logout' then 'Sessions that were ended stay ended'
+      when change.endpoint in ('admin-users/logout', 'sign-out') then 'Sessions that were ended stay ended'
       when change.endpoint = 'ops/create-user' then 'Delete the user in the panel instead, which is for good'
-      when change.endpoint = 'ops/issue-refresh-token' then 'Log the user out instead'
+      when change.endpoint in ('ops/issue-refresh-token', 'sign-in/callback') then 'Log the user out instead'
+      when change.endpoint = 'ops/link-identity' then 'Give or take the link by ops/link-identity instead'
       when effects_of(change) <> '[]' then null
       when not starts_with(change.endpoint, 'admin-') then format('%s cannot be undone', change.endpoint)
       when starts_with(change.endpoint, 'admin-users/')

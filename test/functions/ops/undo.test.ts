@@ -213,6 +213,15 @@ describe("ops-undo refuses", () => {
         return await latestChange(stack.sql);
       },
     ],
+    [
+      "a link to an identity",
+      "Give or take the link by ops/link-identity instead",
+      async () => {
+        const { username } = await aUser(stack.sql);
+        await stack.lambda.invoke("ops-link-identity", { username, issuer: "https://a.example", subject: username });
+        return await latestChange(stack.sql);
+      },
+    ],
     ["a migration", "ops/migrate cannot be undone", async () => 1],
     [
       "an edit that changed nothing",

@@ -8,6 +8,7 @@ import { aSession, aUser, type Person } from "../../support/people.ts";
 import { rounds } from "../../support/rounds.ts";
 import { useStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
+import { latestChange, undo } from "../../support/undo.ts";
 
 /* What the callback of a sign-in does to the database, as the role that only it logs in as. */
 
@@ -82,6 +83,13 @@ const identitiesOf = ({ id }: Person) => stack.sql`select issuer, subject from i
 const changesOf = ({ id }: Person) => stack.sql`
   select endpoint, caller_id, username, record_id, asked, before, answer from changes where record_id = ${id} order by id
 `;
+/** What ops-list-changes tells about a user, the oldest first. */
+async function inWords({ id }: Person): Promise<string[]> {
+  const invocation = await stack.lambda.invoke("ops-list-changes", { record: `user/${id}` });
+  const { changes } = (invocation as { result: { changes: { what: string[] }[] } }).result;
+  return changes.toReversed().flatMap(({ what }) => what);
+}
+
 const logOut = ({ id }: Person) =>
   stack.call("admin-users/logout", { as: administrator.token, path: { id } }).then(({ status }) => status);
 
@@ -97,8 +105,15 @@ async function whileLocked<Result>(work: (release: () => void) => Promise<Result
   return await (result as Promise<Result>);
 }
 
-const waiting = async () =>
-  (await stack.sql`select from pg_locks where relation = 'change_lock'::regclass and not granted`).length;
+/** Calls that begin together: all wait for the lock of all changes before one gets it. */
+const together = <Result>(calls: readonly (() => Promise<Result>)[]): Promise<Result[]> =>
+  whileLocked(async (release) => {
+    const outcomes = Promise.all(calls.map((call) => call()));
+    const waiting = () => stack.sql`select from pg_locks where relation = 'change_lock'::regclass and not granted`;
+    await vi.waitUntil(async () => (await waiting()).length === calls.length, { timeout: 5_000 });
+    release();
+    return await outcomes;
+  });
 
 describe("An identity that belongs to a user", () => {
   it("opens a session that lasts so many days, and tells the ledger who signed in by which identity", async () => {
@@ -153,6 +168,7 @@ describe("An identity that belongs to a user", () => {
     expect(rows.map(({ endpoint }) => endpoint)).toEqual(["sign-in/callback", "sign-out", "admin-users/delete"]);
     for (const row of rows.slice(0, 2))
       expect(row).toMatchObject({ username: null, asked: null, before: null, answer: null });
+    expect((await inWords(person)).slice(0, 2)).toEqual(["signed in", "signed out"]);
   });
 
   it.each([
@@ -211,6 +227,9 @@ describe("An awaited e-mail address", () => {
     expect(await identitiesOf(person)).toEqual([{ issuer, subject }]);
     expect(await stack.sql`select from awaited_emails where email = ${email}`).toEqual([]);
     expect((await changesOf(person))[0]?.asked).toEqual({ issuer, subject, days: 30, linked: true });
+    expect(await inWords(person)).toEqual([
+      `signed in as "${subject}" of ${issuer}, linked by an awaited e-mail address`,
+    ]);
     expect((await unchanged(stack, () => signInWith({ email }))).status).toBe(403);
     expect((await signInWith({ subject })).status).toBe(200);
   });
@@ -238,7 +257,7 @@ describe("An awaited e-mail address", () => {
       const user = await aUser(stack.sql);
       const email = await awaitEmail(user);
 
-      const outcomes = await Promise.all(Array.from({ length: 8 }, () => signInWith({ email })));
+      const outcomes = await together(Array.from({ length: 8 }, () => () => signInWith({ email })));
 
       expect(outcomes.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(403)]);
       expect(await identitiesOf(user)).toHaveLength(1);
@@ -251,7 +270,7 @@ describe("An awaited e-mail address", () => {
       const user = await aUser(stack.sql);
       const [email, subject] = [await awaitEmail(user), randomUUID()];
 
-      const outcomes = await Promise.all([signInWith({ email, subject }), signInWith({ email, subject })]);
+      const outcomes = await together([1, 2].map(() => () => signInWith({ email, subject })));
 
       expect(outcomes.map(({ status }) => status)).toEqual([200, 200]);
       expect(await identitiesOf(user)).toEqual([{ issuer, subject }]);
@@ -377,15 +396,10 @@ describe("A logout by an administrator", () => {
       const subject = await link(user);
       const startedAt = await databaseTime();
 
-      const [status, ...outcomes] = await whileLocked(async (release) => {
-        const calls = [
-          logOut(user),
-          ...Array.from({ length: 4 }, () => signInWith({ subject, startedAt }).then((outcome) => outcome.status)),
-        ];
-        await vi.waitUntil(async () => (await waiting()) === calls.length, { timeout: 5_000 });
-        release();
-        return await Promise.all(calls);
-      });
+      const [status, ...outcomes] = await together([
+        () => logOut(user),
+        ...Array.from({ length: 4 }, () => () => signInWith({ subject, startedAt }).then((outcome) => outcome.status)),
+      ]);
 
       expect(status).toBe(200);
       for (const outcome of outcomes) expect([200, 401]).toContain(outcome);
@@ -398,17 +412,21 @@ describe("A logout by an administrator", () => {
       const user = await aUser(stack.sql);
       const [subject, email] = [await link(user), await awaitEmail(user)];
 
-      const [{ status }, ...outcomes] = await Promise.all([
-        stack.call("admin-users/delete", { as: administrator.token, path: { id: user.id } }),
-        signInWith({ subject }),
-        signInWith({ email }),
+      const tokens = [randomUUID(), randomUUID()];
+      const [status, ...outcomes] = await together([
+        () =>
+          stack
+            .call("admin-users/delete", { as: administrator.token, path: { id: user.id } })
+            .then(({ status }) => status),
+        ...[{ subject }, { email }].map(
+          (given, index) => () =>
+            signInWith({ ...given, token: tokens[index] ?? "" }).then((outcome) => outcome.status),
+        ),
       ]);
 
       expect(status).toBe(200);
-      for (const outcome of outcomes) {
-        expect([200, 403]).toContain(outcome.status);
-        expect(await session(outcome.token)).toBe(401);
-      }
+      for (const outcome of outcomes) expect([200, 403]).toContain(outcome);
+      for (const token of tokens) expect(await session(token)).toBe(401);
       expect(await identitiesOf(user)).toEqual([]);
       for (const { username, asked } of await changesOf(user))
         expect({ username, asked }).not.toMatchObject({ username: user.username });
@@ -440,6 +458,20 @@ describe("A sign-out", () => {
       before: null,
       answer: null,
     });
+    const signedIn = `signed in as "${subject}" of ${issuer}`;
+    expect(await inWords(person)).toEqual([signedIn, signedIn, "signed out"]);
+  });
+
+  it("and a sign-in cannot be undone", async () => {
+    const { token } = await signInWith({ subject: await link(person) });
+    const reasons: string[] = [];
+    for (const call of [async () => {}, () => signOut(token)]) {
+      await call();
+      const { refused } = await undo(stack, { change: await latestChange(stack.sql) });
+      reasons.push(...refused.map(({ reason }) => reason));
+    }
+
+    expect(reasons).toEqual(["Log the user out instead", "Sessions that were ended stay ended"]);
   });
 
   it("ends a session that an operator opened, and needs no permission", async () => {
