@@ -145,7 +145,8 @@ function whatOf(row: LedgerRow, effects: readonly Effect[], nameOf: NameOf, isWh
     const name = effect.name ?? nameOf(`${effect.record}/${effect.id}`);
     const begin = ofOne ? "" : `${recordInWords(effect.record, effect.id, name)}: `;
     const isEmptied = effect.did === "edit" && !effect.before;
-    return (isEmptied ? ["edited; emptied since"] : effectInWords(effect, nameOf)).map((line) => `${begin}${line}`);
+    const own = ofOne ? effect : { ...effect, name: undefined };
+    return (isEmptied ? ["edited; emptied since"] : effectInWords(own, nameOf)).map((line) => `${begin}${line}`);
   });
   return row.endpoint === "ops/create-user" ? [...lines, rolesOf(row), ...linksOf(row)] : lines;
 }

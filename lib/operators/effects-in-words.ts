@@ -12,6 +12,8 @@ export const effectSchema = z.object({
   did: z.enum(["add", "edit", "delete"]),
   before: z.nullish(fields),
   after: z.nullish(fields),
+  /** The change that was taken back by it. */
+  undoes: z.optional(z.number()),
 });
 export type Effect = z.infer<typeof effectSchema>;
 
@@ -24,9 +26,12 @@ export function recordInWords(record: string, id: number, name: string | null | 
 }
 
 /** What an effect did to its record: a line for each field and each element of a list. */
-export function effectInWords({ record, did, name, before, after }: Effect, nameOf: NameOf): string[] {
-  if (did === "add") return [`added${name ? `: ${name}` : ""}${partsOf(after ?? {})}`];
-  if (did === "delete") return [`deleted${deletedInWords(record, before ?? {})}`];
+export function effectInWords({ record, did, name, before, after, undoes }: Effect, nameOf: NameOf): string[] {
+  if (did === "add") {
+    const added = undoes === undefined ? "added" : "brought back";
+    return [`${added}${name ? `: ${name}` : ""}${wholeInWords(record, after ?? {}, "given to")}`];
+  }
+  if (did === "delete") return [`deleted${wholeInWords(record, before ?? {}, "taken from")}`];
   if (!before) return ["edited"];
   const lines = editInWords(before, after ?? {}, nameOf);
   return lines.length > 0 ? lines : ["changed nothing"];
@@ -70,21 +75,21 @@ const countsOf = (record: Fields): string[] =>
     Array.isArray(elements) && elements.length > 0 ? [counted(elements.length, list)] : [],
   );
 
-/** What loses a deleted record, and stays. */
-const losers: Readonly<Record<string, string>> = {
+/** What has a record without belonging to it. */
+const owners: Readonly<Record<string, string>> = {
   role: "users",
   permission: "roles",
   contributor: "series",
   publisher: "series",
 };
 
-/** `, with 12 aliases; taken from 40 series`. That of a role or a permission has the record and who lost it. */
-function deletedInWords(record: string, before: Fields): string {
-  const whole = { ...before, ...fields.safeParse(before[record]).data };
-  const { [losers[record] ?? ""]: lost, defaulted, ...own } = whole;
-  const loss = countsOf({ [losers[record] ?? ""]: lost }).map((each) => `; taken from ${each}`);
+/** `, with 12 aliases; taken from 40 series`. That of a role or a permission has the record beside its owners. */
+function wholeInWords(record: string, effect: Fields, verb: string): string {
+  const list = owners[record] ?? "";
+  const { [list]: all, defaulted, ...own } = { ...effect, ...fields.safeParse(effect[record]).data };
+  const owned = countsOf({ [list]: all }).map((count) => `; ${verb} ${count}`);
   const last = listOf(defaulted).length > 0 ? `, of whom ${listOf(defaulted).length} got the default role` : "";
-  return `${partsOf(own)}${loss.join("")}${last}`;
+  return `${partsOf(own)}${owned.join("")}${last}`;
 }
 
 /** The order of what an edit changed: fields as forms have them, links, and then lists. */

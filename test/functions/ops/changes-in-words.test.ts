@@ -305,6 +305,13 @@ const tales: Readonly<Record<string, () => Promise<void>>> = {
       undoes: [change],
     });
     expect(await list({ id: change })).toMatchObject([{ undoneBy: (await newest())?.id }]);
+
+    const role = await aRole(stack.sql, "view-users");
+    await give(stack.sql, administrator, role);
+    const deletion = await told("admin-roles/delete", { path: { id: role.id } });
+    expect((await operated("ops/undo", { change: deletion?.id }))?.what).toEqual([
+      `brought back: ${role.name}, with 1 permission; given to 1 user`,
+    ]);
   },
 };
 
