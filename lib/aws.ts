@@ -1,0 +1,55 @@
+import { text } from "node:stream/consumers";
+import { fromEnv } from "@aws-sdk/credential-provider-env";
+import { Sha256 } from "@smithy/core/checksum";
+import { HttpRequest } from "@smithy/core/protocols";
+import { NodeHttpHandler } from "@smithy/node-http-handler";
+import { SignatureV4 } from "@smithy/signature-v4";
+
+/* APIs of AWS by parts of the SDK that are in every bundle. A client of the SDK would add 70 kB to each. */
+
+const region = process.env.AWS_REGION ?? "";
+const timeoutInMilliseconds = 2_000;
+const connection = new NodeHttpHandler({
+  connectionTimeout: timeoutInMilliseconds,
+  requestTimeout: timeoutInMilliseconds,
+  throwOnRequestTimeout: true,
+});
+
+export interface AwsResponse {
+  readonly statusCode: number;
+  readonly body: string;
+}
+
+export interface AwsApi {
+  /** Opens a connection, to have it when something is to be sent. It never fails. */
+  connect(): void;
+  post(path: string, headers: Readonly<Record<string, string>>, body: object): Promise<AwsResponse>;
+}
+
+/** @param service its name in signatures and addresses: `lambda` */
+export function awsApi(service: string, address = `https://${service}.${region}.amazonaws.com`): AwsApi {
+  const { protocol, hostname, port, host } = new URL(address);
+  const signer = new SignatureV4({ service, region, credentials: fromEnv(), sha256: Sha256 });
+  const endpoint = { protocol, hostname, ...(port ? { port: Number(port) } : {}) };
+  return {
+    connect() {
+      send(new HttpRequest({ ...endpoint, path: "/", method: "HEAD" })).catch(() => {});
+    },
+    async post(path, headers, body) {
+      const request = new HttpRequest({
+        ...endpoint,
+        path,
+        method: "POST",
+        headers: { host, ...headers },
+        body: JSON.stringify(body),
+      });
+      return await send(new HttpRequest(await signer.sign(request)));
+    },
+  };
+}
+
+async function send(request: HttpRequest): Promise<AwsResponse> {
+  const { response } = await connection.handle(request);
+  // To its end, so that the connection can be used again.
+  return { statusCode: response.statusCode, body: await text(response.body) };
+}
