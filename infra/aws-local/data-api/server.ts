@@ -5,7 +5,13 @@ import { isFromPage } from "../http/loopback.ts";
 import { read } from "../http/request-body.ts";
 import { ServiceError } from "../http/service-error.ts";
 import { type Key, signatureErrors, verifier } from "../http/signature.ts";
-import { masterSecret, openSecrets, type Secrets, secretsOperationOf } from "../secrets-manager/secrets-manager.ts";
+import {
+  masterSecret,
+  openSecrets,
+  type Secrets,
+  type SecretTexts,
+  secretsOperationOf,
+} from "../secrets-manager/secrets-manager.ts";
 import { translate } from "./errors.ts";
 import { type Call, type Intercept, idleConnectionsOf, recordCalls, runWith } from "./faults.ts";
 import { type Limits, serviceLimits } from "./limits.ts";
@@ -19,6 +25,8 @@ export interface DataApiOptions {
   databaseUrl: string;
   /** Default: the secret of the URL's user. */
   secrets?: Secrets;
+  /** Secrets that are no logins. */
+  texts?: SecretTexts;
   /** The key that requests must be signed with. */
   key: Key;
   /** Default: a free port, on 127.0.0.1. */
@@ -67,7 +75,7 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   const limits = { ...serviceLimits, ...options.limits };
   const sessions = openSessions(options.databaseUrl);
   const secrets = options.secrets ?? masterSecret(options.databaseUrl);
-  const secretsManager = openSecrets(secrets);
+  const secretsManager = openSecrets(secrets, options.texts);
   const service: Service = {
     sessions,
     transactions: openTransactions(sessions, limits),

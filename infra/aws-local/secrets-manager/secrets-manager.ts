@@ -18,6 +18,9 @@ export interface Credentials {
 /** By ARN. */
 export type Secrets = Readonly<Record<string, Credentials>>;
 
+/** Other secrets, by ARN. */
+export type SecretTexts = Readonly<Record<string, string>>;
+
 /** The secret of the user in a server's URL. */
 export function masterSecret(serverUrl: string): Secrets {
   const { username, password } = new URL(serverUrl);
@@ -45,9 +48,9 @@ interface Secret {
 
 const current = "AWSCURRENT";
 
-function secretOf(credentials: Credentials): Secret {
+function secretOf(text: string): Secret {
   const id = randomUUID();
-  return { texts: new Map([[id, JSON.stringify(credentials)]]), stages: new Map([[current, id]]) };
+  return { texts: new Map([[id, text]]), stages: new Map([[current, id]]) };
 }
 
 const request = z.object({
@@ -107,8 +110,11 @@ function move(stages: Secret["stages"], stage: string, id: string): void {
 const notFound = (what: string) =>
   new ServiceError(400, "ResourceNotFoundException", `Secrets Manager can't find the specified ${what}.`);
 
-export function openSecrets(given: Secrets): SecretsManager {
-  const secrets = new Map(Object.entries(given).map(([arn, credentials]) => [arn, secretOf(credentials)]));
+export function openSecrets(logins: Secrets, texts: SecretTexts = {}): SecretsManager {
+  const secrets = new Map([
+    ...Object.entries(logins).map(([arn, credentials]) => [arn, secretOf(JSON.stringify(credentials))] as const),
+    ...Object.entries(texts).map(([arn, text]) => [arn, secretOf(text)] as const),
+  ]);
 
   return {
     credentialsOf(arn) {
