@@ -1,12 +1,22 @@
-import { byRoute, type Declaration, functionName, methodsOf } from "../../lib/contract/declare.ts";
+import { byRoute, type Declaration, functionName, isNavigation, methodsOf } from "../../lib/contract/declare.ts";
 import type { StageSettings } from "../settings/schema.ts";
-import { envelopeOf, gatewayResponseDefinitions, noFileServiceResponse } from "./gateway-responses.ts";
+import {
+  envelopeOf,
+  type GatewayResponse,
+  gatewayResponseDefinitions,
+  noFileServiceResponse,
+  noSignInResponse,
+} from "./gateway-responses.ts";
 import { errorMock, preflightMock } from "./mock.ts";
+
+type ServedSettings = Pick<ApiDocumentProps["settings"], "uploads" | "signIn">;
 
 export interface ApiDocumentProps {
   readonly title: string;
   readonly endpoints: readonly Declaration[];
   readonly settings: Pick<StageSettings, "allowedOrigins" | "uploads"> & {
+    /** Without it the stage answers sign-in 503. */
+    readonly signIn?: unknown;
     readonly streams: Pick<StageSettings["streams"], "secondsMax">;
   };
   readonly partition: string;
@@ -34,17 +44,30 @@ export const apiDocument = (props: ApiDocumentProps) => ({
 });
 
 function operations(declarations: readonly Declaration[], props: ApiDocumentProps) {
-  const { allowedOrigins, uploads } = props.settings;
-  const operation = (each: Declaration) =>
-    each.needsFileService && !uploads
-      ? errorMock(each, noFileServiceResponse.status, envelopeOf(noFileServiceResponse), allowedOrigins)
-      : proxy(each, props);
+  const { allowedOrigins } = props.settings;
+  const operation = (each: Declaration) => {
+    const refusal = refusalOf(each, props.settings);
+    return refusal ? errorMock(each, refusal.status, envelopeOf(refusal), allowedOrigins) : proxy(each, props);
+  };
   return {
     ...Object.fromEntries(
       declarations.flatMap((each) => methodsOf(each).map((method) => [method.toLowerCase(), operation(each)])),
     ),
-    options: preflightMock(declarations, allowedOrigins),
+    ...(declarations.every(isNavigation) ? {} : { options: preflightMock(declarations, allowedOrigins) }),
   };
+}
+
+/** Whether a stage with these settings has the endpoint's function. */
+export const isServed = (declaration: Declaration, settings: ServedSettings): boolean =>
+  refusalOf(declaration, settings) === undefined;
+
+/** What a stage without files or sign-in answers by itself. */
+function refusalOf(
+  { needsFileService, needsSignIn }: Declaration,
+  { uploads, signIn }: ServedSettings,
+): GatewayResponse | undefined {
+  if (needsFileService && !uploads) return noFileServiceResponse;
+  return needsSignIn && !signIn ? noSignInResponse : undefined;
 }
 
 /** Lists can have any length, so they are streamed. A stream may take as long as the timeout of its function. */

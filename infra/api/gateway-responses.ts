@@ -1,4 +1,4 @@
-import { commonErrors, noFileService } from "../../lib/contract/errors.ts";
+import { commonErrors, noFileService, noSignIn } from "../../lib/contract/errors.ts";
 import { exposedHeaders } from "../../lib/contract/headers.ts";
 import { constants } from "./mock.ts";
 
@@ -43,6 +43,9 @@ export const gatewayResponses = {
 
 /** The response of the file service's routes on a stage without uploads. */
 export const noFileServiceResponse: GatewayResponse = { status: 503, message: noFileService };
+
+/** The response of the routes of sign-in and sign-out on a stage without `signIn`. */
+export const noSignInResponse: GatewayResponse = { status: 503, message: noSignIn };
 
 export const envelopeOf = ({ status, message }: GatewayResponse): string =>
   JSON.stringify({ data: message, code: status });

@@ -1,4 +1,4 @@
-import { type Declaration, isPublic, methodsOf } from "../../lib/contract/declare.ts";
+import { type Declaration, isNavigation, isPublic, methodsOf } from "../../lib/contract/declare.ts";
 import { exposedHeaders } from "../../lib/contract/headers.ts";
 
 type Headers = Readonly<Record<string, string>>;
@@ -39,8 +39,16 @@ export function preflightMock(declarations: readonly Declaration[], allowedOrigi
   return mock(204, "", headers, ["application/json"]);
 }
 
+/** No page of another origin may read the response, and no cache keeps it. */
+const forNavigations: CorsHeaders = {
+  always: { "Cache-Control": "no-store", "Referrer-Policy": "no-referrer" },
+  ofAllowedOrigins: {},
+  allowedOrigins: [],
+};
+
 /** An operation that answers every request to an endpoint with the same error. */
 export function errorMock(declaration: Declaration, status: number, body: string, allowedOrigins: readonly string[]) {
+  if (isNavigation(declaration)) return mock(status, body, forNavigations, contentTypes);
   const headers = corsHeaders(isPublic(declaration), allowedOrigins, {
     "Access-Control-Expose-Headers": exposedHeaders,
   });

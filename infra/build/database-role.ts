@@ -1,4 +1,4 @@
-import { type Declaration, functionName, isPublic } from "../../lib/contract/declare.ts";
+import { type Declaration, functionName, isNavigation, isPublic } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 
 /** The roles as which functions log in to PostgreSQL, without `colophon_` (lib/migrations/roles.sql). */
@@ -25,7 +25,8 @@ const signer = "sign-in-callback";
 const roles = new Map(endpoints.map((each) => [functionName(each), roleOf(each)]));
 
 function roleOf(declaration: Declaration): LimitedRole {
-  if (isPublic(declaration)) return "public";
+  // To begin to sign in needs no database.
+  if (isPublic(declaration) || isNavigation(declaration)) return "public";
   return declaration.method === "GET" ? "reader" : "editor";
 }
 

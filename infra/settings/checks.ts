@@ -155,4 +155,35 @@ export const checkSharedDatabases = ({ stages }: Settings): Issue[] => [
   ),
 ];
 
+/** What concerns the panel, the session's cookie, and the secret of the client that signs people in. */
+export const checkSignIn = ({ account, stages }: Settings): Issue[] =>
+  stages.flatMap((stage, index) => {
+    if (!stage.signIn) return [];
+    const { panel, clientSecretArn, sameSite, cookieDomain } = stage.signIn;
+    const issue = (setting: string, message: string) => ({ path: ["stages", index, "signIn", setting], message });
+    const [, , , region, owner] = clientSecretArn.split(":");
+    const apiDomain = stage.edge?.domain ?? stage.domain?.name;
+    const isOneSite = apiDomain !== undefined && siteOf(apiDomain) === siteOf(new URL(panel).hostname);
+    return [
+      ...(stage.allowedOrigins.includes(new URL(panel).origin)
+        ? []
+        : [issue("panel", "its origin is none of allowedOrigins")]),
+      ...(region === account.region && owner === account.id
+        ? []
+        : [issue("clientSecretArn", `a secret of account ${owner} in ${region}, not of the account and region above`)]),
+      ...(sameSite !== "none" && !isOneSite
+        ? [issue("sameSite", "browsers would not send the cookie, as panel and API are on different sites: none")]
+        : []),
+      ...(sameSite === "none" && isOneSite
+        ? [issue("sameSite", "panel and API are on one site, where none protects less, and does not help")]
+        : []),
+      ...(cookieDomain !== undefined && !`.${apiDomain}`.endsWith(`.${cookieDomain}`)
+        ? [issue("cookieDomain", `the API's domain, ${apiDomain ?? "which is API Gateway's"}, is not within it`)]
+        : []),
+    ];
+  });
+
+/** The domain to which browsers give cookies of one site, if it has two parts. */
+const siteOf = (host: string) => host.split(".").slice(-2).join(".");
+
 const areUnique = (names: readonly string[]) => new Set(names).size === names.length;

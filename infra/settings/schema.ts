@@ -10,6 +10,7 @@ import {
   checkQualifiers,
   checkRegions,
   checkSharedDatabases,
+  checkSignIn,
 } from "./checks.ts";
 import { copyCollides, copyHour, windowsCollide } from "./windows.ts";
 
@@ -213,6 +214,31 @@ const firewallSettings = z
 /** The reserved concurrency of each function of a kind; null for none, in an account that has too little. */
 const reserved = z.int().positive().nullable();
 
+/** An https URL without credentials, query and fragment. */
+const page = z
+  .url({ protocol: /^https$/ })
+  .refine((text) => !/[?#@]/.test(text), "an https URL without user, query and fragment");
+
+/** Signing in by OpenID Connect (lib/sign-in/README.md). */
+const signInSettings = z.strictObject({
+  /** The provider, exactly as it names itself in `issuer` of its discovery document, with or without a slash at the end. */
+  issuer: page,
+  /** By which the provider knows this stage. */
+  clientId: z.string().min(1).max(255),
+  /** The secret with the client's secret, as plain text. */
+  clientSecretArn: z
+    .string()
+    .regex(/^arn:aws:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+$/, "a secret's ARN in Secrets Manager"),
+  /** Where browsers are sent when somebody has signed in. Its origin is one of `allowedOrigins`. */
+  panel: page,
+  /** How long a session lasts. */
+  sessionDays: z.int().min(1).max(365),
+  /** When browsers send the session's cookie; `none` is for a panel on another site than the API. */
+  sameSite: z.enum(["lax", "strict", "none"]).default("lax"),
+  /** Gives the session's cookie to all hosts of this domain, for a panel whose server needs it, too. */
+  cookieDomain: domain.optional(),
+});
+
 const stageSettings = z
   .strictObject({
     name,
@@ -267,6 +293,8 @@ const stageSettings = z
       .prefault({}),
     /** How many reads of each kind of public record may run at once; each ends within 8 s. */
     publicRecords: z.strictObject({ concurrent: reserved.default(20) }).prefault({}),
+    /** How people sign in. Without it the stage answers `/sign-in` and `/sign-out` 503, and has no such functions. */
+    signIn: signInSettings.optional(),
     /** Sends public requests to the stage's API regularly; an alarm fires when an answer is wrong. */
     smoke: z.strictObject({ everyMinutes: z.int().min(1).max(60) }).optional(),
     /** AWS WAF in front of CloudFront, or else of the API. Without it only the throttles protect the API. */
@@ -308,6 +336,7 @@ export const settingsSchema = z
       checkDomains,
       checkEdges,
       checkSharedDatabases,
+      checkSignIn,
     ];
     for (const { path = [], message } of checks.flatMap((check) => check(settings))) {
       addIssue({ code: "custom", path: [...path], message });

@@ -280,6 +280,15 @@ export interface Calls {
   /** Shows who is signed in, what they may do, and until when. Needs a session, and no permission. */
   GET(path: "/session", options?: Options): Call<Session, PublicErrors | Failure<401, "Unauthorized">>;
 
+  /** Ends the session, and forgets the cookie. Needs no permission. */
+  POST(
+    path: "/sign-out",
+    options?: Options,
+  ): Call<
+    Done<"Signed out">,
+    PublicErrors | Failure<403, "Forbidden"> | Failure<503, "This service is not handling sign-in.">
+  >;
+
   /** Gives the caller's edit lock on a contributor back. Needs `view-contributors`. */
   DELETE(
     path: "/admin-contributors/lock/{id}",
@@ -851,6 +860,7 @@ export interface Posts {
   "/admin-contributors/add": [Options<{ query?: AddContributorQuery; body: AddContributor }>];
   "/admin-contributors/edit/{id}": [ById<BodyOrPatch<EditContributor>>];
   "/admin-contributors/update-avatar/{id}": [ById<{ body: UpdateAvatar }>];
+  "/sign-out": [Options?];
 }
 
 /** Every DELETE, by its path. */

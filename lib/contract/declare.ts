@@ -19,7 +19,9 @@ export type ResponseKind =
   /** `{[field]: [item, …], max, from, to}`; an array if there is no field; `count` after `to` if it is true */
   | { readonly list: ResponseName; readonly field?: string; readonly count?: true }
   /** the response envelope with this message */
-  | { readonly message: string };
+  | { readonly message: string }
+  /** status 302: a browser is sent on to what this names. Its errors are pages, since people see them */
+  | { readonly redirect: string };
 
 /**
  * What the interface says about one endpoint. Everything else follows from it: the route, the function, the operation
@@ -48,13 +50,15 @@ export interface Declaration {
   /** Finds records by former slugs, too: then `Content-Location` is its path with the slug that the record has. */
   readonly followsSlugs?: true;
   /** Messages by status, beside the common ones in errors.ts. */
-  readonly errors: Readonly<Partial<Record<404 | 405 | 409 | 500 | 503, string>>>;
+  readonly errors: Readonly<Partial<Record<403 | 404 | 405 | 409 | 500 | 503, string>>>;
   /** When a caller with the permission gets 403, by the rules in README.md, "Who may do what". */
   readonly forbids?: Readonly<Partial<Record<1 | 2 | 3, string>>>;
   /** The GET takes an edit lock, so it changes something. */
   readonly takesEditLock?: true;
   /** Works only on instances with a file service. */
   readonly needsFileService?: true;
+  /** Works only on instances that handle sign-in (lib/sign-in). It needs no session, and knows one by the cookie. */
+  readonly needsSignIn?: true;
   /** Deletes a record that may have an image: an instance with a file service deletes its objects, too. */
   readonly deletesImage?: true;
   /** The cache tags of a public list. Those of a record come from its statement. */
@@ -70,10 +74,17 @@ export function declare<const D extends Declaration>(declaration: D): D {
   return declaration;
 }
 
-type Access = Pick<Declaration, "permission" | "needsSession">;
+type Access = Pick<Declaration, "permission" | "needsSession" | "needsSignIn">;
 
-/** Whether everybody may call the endpoint, without a session. */
-export const isPublic = ({ permission, needsSession }: Access): boolean => !permission && !needsSession;
+/** Whether only callers with a session may call the endpoint. */
+export const needsCaller = ({ permission, needsSession }: Access): boolean =>
+  permission !== undefined || needsSession === true;
+
+/** Whether pages of all sites may call the endpoint, and everybody gets the same. */
+export const isPublic = (declaration: Access): boolean => !needsCaller(declaration) && !declaration.needsSignIn;
+
+/** Whether browsers go there, and no script calls it: there are no CORS headers, and errors are pages. */
+export const isNavigation = ({ response }: Pick<Declaration, "response">): boolean => "redirect" in response;
 
 /** Whether caches may keep its answers. */
 export const isCacheable = (declaration: Access & Pick<Declaration, "method" | "notCacheable">): boolean =>
@@ -113,11 +124,12 @@ type Named = Pick<Declaration, "path"> & { readonly response: object };
 
 /**
  * The path of an endpoint's files in `functions/`, `events/` and `test/functions/`, without extension:
- * `admin-roles/edit`, `admin-roles/list`, `session`.
+ * `admin-roles/edit`, `admin-roles/list`, `sign-in/begin`, `session`.
  */
 export function endpointPath({ path, response }: Named): string {
   const segments = path.split("/").filter((segment) => segment !== "" && !segment.startsWith("{"));
-  return segments.length === 1 && "list" in response ? `${segments[0]}/list` : segments.join("/");
+  if (segments.length > 1) return segments.join("/");
+  return `${segments[0]}${"list" in response ? "/list" : "redirect" in response ? "/begin" : ""}`;
 }
 
 /** The name of the endpoint's Lambda function, without a stack's prefix: `admin-roles-edit`. */

@@ -6,6 +6,7 @@ import * as contributors from "./contributors.ts";
 import { type Declaration, endpointPath } from "./declare.ts";
 import * as extensions from "./extensions.ts";
 import * as publishers from "./publishers.ts";
+import * as signIn from "./sign-in.ts";
 
 /** Every endpoint, by its resource in the interface, or beyond it, and by the name of its declaration. */
 export const resources: Readonly<Record<string, Readonly<Record<string, Declaration>>>> = {
@@ -15,7 +16,7 @@ export const resources: Readonly<Record<string, Readonly<Record<string, Declarat
   "Administrative contributors": adminContributors,
   "Public contributors": contributors,
   "Public publishers": publishers,
-  "Beyond the interface": extensions,
+  "Beyond the interface": { ...extensions, ...signIn },
 };
 
 /** Every endpoint. Routes, functions, documents and checks iterate over this list. */

@@ -20,3 +20,6 @@ export const invalidParameter = (name: string) => `Invalid parameter: ${name}`;
 
 /** The message of status 503 if the endpoint needs a file service and there is none. */
 export const noFileService = "This service is not handling file uploads.";
+
+/** The message of status 503 of sign-in and sign-out on an instance without them. */
+export const noSignIn = "This service is not handling sign-in.";

@@ -5,6 +5,8 @@ import * as responses from "./responses.ts";
 /** The schema of this endpoint's answer with status 200. */
 export function responseSchema({ response: declared }: Declaration): z.ZodMiniType {
   if ("message" in declared) return z.strictObject({ data: z.literal(declared.message), code: z.literal(200) });
+  // Nothing answers 200 there.
+  if ("redirect" in declared) return z.never();
   if ("record" in declared) return responses[declared.record];
   const items = z.array(responses[declared.list]);
   if (!declared.field) return items;

@@ -34,7 +34,7 @@ const cacheable = {
   "Cache-Control": `public, max-age=60, s-maxage=${sharedSeconds}, stale-while-revalidate=60, stale-if-error=86400`,
   Vary: "Accept-Encoding",
 };
-const uncacheable = { ...security, "Cache-Control": "no-store" };
+export const uncacheable = { ...security, "Cache-Control": "no-store" };
 
 /**
  * Sets security and cache headers: an answer is cached if its handler has given it cache tags, since without them nobody

@@ -6,6 +6,8 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 export interface Response {
   statusCode: number;
   headers: Record<string, string>;
+  /** Headers that come more than once: cookies. */
+  multiValueHeaders?: Record<string, string[]>;
   body: string | Readable;
 }
 

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { parseCookie } from "cookie";
-import { type Declaration, isPublic } from "../contract/declare.ts";
+import { type Declaration, needsCaller } from "../contract/declare.ts";
 import type { Permission } from "../contract/permissions.ts";
 import type { Guard } from "../data-api/guard.ts";
 import { digestOf } from "../token.ts";
@@ -8,14 +8,14 @@ import { ContractError } from "./errors.ts";
 import { headerOf } from "./headers.ts";
 import { allowedOrigins, isAmong } from "./origins.ts";
 
-/** What the statements of an endpoint check; undefined for a public endpoint. */
+/** What the statements of an endpoint check; undefined if it needs no caller. */
 export function guardOf(
   declaration: Declaration & { readonly permission: Permission },
   event: APIGatewayProxyEvent,
 ): Required<Guard>;
 export function guardOf(declaration: Declaration, event: APIGatewayProxyEvent): Guard | undefined;
 export function guardOf(declaration: Declaration, event: APIGatewayProxyEvent): Guard | undefined {
-  if (isPublic(declaration)) return undefined;
+  if (!needsCaller(declaration)) return undefined;
   const { permission, path } = declaration;
   // Under /admin-users/ a deleted caller gets 404, like a missing user.
   const userMissing = path.startsWith("/admin-users/") ? 404 : 401;
@@ -30,11 +30,20 @@ const tokenLengthMax = 512;
  * @throws {ContractError} 401 without the cookie; 403 if a page of a foreign origin sends the request
  */
 function sessionDigest(event: APIGatewayProxyEvent, { method, takesEditLock }: Declaration): string {
-  const token = parseCookie(cookiesOf(event)).refreshToken;
-  if (!token || token.length > tokenLengthMax) throw new ContractError(401);
+  const digest = digestIn(event);
+  if (digest === undefined) throw new ContractError(401);
   if ((method !== "GET" || takesEditLock) && isForeign(event)) throw new ContractError(403);
-  return digestOf(token);
+  return digest;
 }
+
+/** The SHA-256 of the token in the cookie; undefined without the cookie, or if it is too long to be a token. */
+export function digestIn(event: APIGatewayProxyEvent): string | undefined {
+  const token = cookieOf(event, "refreshToken");
+  return token && token.length <= tokenLengthMax ? digestOf(token) : undefined;
+}
+
+export const cookieOf = (event: APIGatewayProxyEvent, name: string): string | undefined =>
+  parseCookie(cookiesOf(event))[name];
 
 /** API Gateway may pass several Cookie headers; `headers` has only the last of them. */
 function cookiesOf(event: APIGatewayProxyEvent): string {
@@ -44,7 +53,7 @@ function cookiesOf(event: APIGatewayProxyEvent): string {
 }
 
 /** Browsers send the origin of the page with every POST and DELETE; other clients send none. */
-function isForeign(event: APIGatewayProxyEvent): boolean {
+export function isForeign(event: APIGatewayProxyEvent): boolean {
   const origin = headerOf(event, "origin");
   if (origin !== undefined) return !isAmong(allowedOrigins, origin);
   return ["cross-site", "same-site"].includes(headerOf(event, "sec-fetch-site") ?? "");

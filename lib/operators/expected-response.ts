@@ -1,11 +1,13 @@
 import * as z from "zod/mini";
-import { type Declaration, isPublic } from "../contract/declare.ts";
+import { type Declaration, isNavigation, needsCaller } from "../contract/declare.ts";
 import { responseSchema } from "../contract/response-schema.ts";
 import { messageOf } from "../http/errors.ts";
 
 /** The statuses with which an endpoint may answer its sample. A stage may not have the requested record. */
 export function expectedStatuses(declaration: Declaration, hasSession: boolean): readonly number[] {
-  if (!isPublic(declaration) && !hasSession) return [401];
+  // No provider has to be there for a release, and nobody comes back from one without a cookie.
+  if (isNavigation(declaration)) return declaration.query ? [302, 503] : [400];
+  if (needsCaller(declaration) && !hasSession) return [401];
   return 404 in declaration.errors ? [200, 404] : [200];
 }
 
@@ -31,6 +33,7 @@ export function problemOf(
   expected: readonly number[],
 ): string | undefined {
   if (!expected.includes(status)) return `${status} ${text.slice(0, shownMax)}`;
+  if (isNavigation(declaration)) return undefined;
   const schema =
     status === 200
       ? responseSchema(declaration)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isPublic } from "../contract/declare.ts";
+import { needsCaller } from "../contract/declare.ts";
 import { endpointAt } from "../contract/endpoints.ts";
 import { expectedStatuses, pauseBeforeRetry, problemOf } from "./expected-response.ts";
 
@@ -40,7 +40,7 @@ export async function smoke(url: string, requests: readonly SmokeRequest[], toke
 async function check(url: string, request: SmokeRequest, token: string | undefined): Promise<SmokeResult> {
   const declaration = endpointAt(request.endpoint);
   if (declaration?.method !== "GET") throw new TypeError(`There is no GET ${request.endpoint}`);
-  const cookie = !isPublic(declaration) && token !== undefined ? { Cookie: `refreshToken=${token}` } : undefined;
+  const cookie = needsCaller(declaration) && token !== undefined ? { Cookie: `refreshToken=${token}` } : undefined;
   const expected = request.mustExist ? [200] : expectedStatuses(declaration, cookie !== undefined);
   const { status, text, milliseconds, headers } = await get(url + request.target, {
     Accept: "application/json",

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
-import { type Declaration, endpointPath, functionName, isPublic } from "../contract/declare.ts";
+import { type Declaration, endpointPath, functionName, needsCaller } from "../contract/declare.ts";
 import { endpoints } from "../contract/endpoints.ts";
 import { expectedStatuses, pauseBeforeRetry, problemOf } from "./expected-response.ts";
 import { type LambdaResponse, lambdaResponse } from "./lambda-response.ts";
@@ -48,7 +48,7 @@ async function eventFor(declaration: Declaration): Promise<Sample> {
     with: { type: "json" },
   });
   const { Cookie: _, ...headers } = sample.default.headers;
-  const unknown = declaration.method === "GET" && !isPublic(declaration);
+  const unknown = declaration.method === "GET" && needsCaller(declaration);
   return { ...sample.default, headers: { ...headers, ...(unknown && { Cookie: `refreshToken=${randomUUID()}` }) } };
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { callsFile, clientTypes } from "../../infra/api/client/calls.ts";
 import { openApiDocument, openApiText } from "../../infra/api/openapi/document.ts";
 import { documentFile } from "../../infra/api/openapi/file.ts";
-import { type Declaration, endpointPath, isPublic } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, isNavigation, needsCaller } from "../../lib/contract/declare.ts";
 import { endpoints, resources } from "../../lib/contract/endpoints.ts";
 import { nothingChanged } from "../../lib/contract/errors.ts";
 import { errorsOf } from "../support/contract.ts";
@@ -41,9 +41,23 @@ describe("The OpenAPI document", () => {
     for (const [name, declaration] of declarations) {
       const operation = operations.find(({ operationId }) => operationId === name);
       expect(operation?.["x-permission"]).toBe(declaration.permission);
-      expect(operation?.security).toEqual(isPublic(declaration) ? [] : [{ refreshToken: [] }]);
+      if (name !== "signOut")
+        expect(operation?.security).toEqual(needsCaller(declaration) ? [{ refreshToken: [] }] : []);
       if (declaration.permission) expect(operation?.description).toContain(`\`${declaration.permission}\``);
     }
+  });
+
+  it("has redirects and pages where browsers go, and the cookie of sign-out as one that may be missing", () => {
+    const navigations = operations.filter(({ responses }) => responses[302]);
+
+    expect(navigations.map(({ operationId }) => operationId)).toEqual(["startSignIn", "finishSignIn"]);
+    for (const { responses, operationId } of navigations) {
+      const pages = Object.entries(responses).filter(([, { content = {} }]) => "text/html" in content);
+      const statuses = operationId === "startSignIn" ? ["400", "500", "503"] : ["400", "403", "500", "503"];
+      expect(pages.map(([status]) => status)).toEqual(statuses);
+    }
+    const signOut = operations.find(({ operationId }) => operationId === "signOut");
+    expect(signOut?.security).toEqual([{ refreshToken: [] }, {}]);
   });
 
   it("marks what is beyond the interface, and nothing else, and has a section about it", () => {
@@ -67,7 +81,7 @@ describe("The OpenAPI document", () => {
     const headerOf = (name: string) =>
       operations.filter(({ parameters }) => parameters.some((each) => each.in === "header" && each.name === name));
     const versioned = operations.filter(({ responses }) =>
-      JSON.stringify(responses[200]).includes("#/components/headers/Version"),
+      JSON.stringify(responses[200] ?? "").includes("#/components/headers/Version"),
     );
 
     expect(
@@ -94,7 +108,7 @@ describe("The OpenAPI document", () => {
     for (const { responses } of headerOf("If-Match"))
       expect(responses[412]).toEqual({ $ref: "#/components/responses/PreconditionFailed" });
     expect(headerOf("Idempotency-Key")).toEqual(
-      operations.filter(({ method, security }) => method !== "GET" && security.length > 0),
+      operations.filter((each) => each.method !== "GET" && each["x-permission"]),
     );
     expect(versioned.map(({ operationId }) => operationId).sort()).toEqual([
       "getAdminContributor",
@@ -126,7 +140,7 @@ describe("The OpenAPI document", () => {
   it("has a Location of every addition, an extension, which is the path of a detail", () => {
     const header = { $ref: "#/components/headers/Location" };
     const additions = operations.filter(({ responses }) =>
-      JSON.stringify(responses[200]).includes(JSON.stringify(header)),
+      JSON.stringify(responses[200] ?? "").includes(JSON.stringify(header)),
     );
     expect(additions.map(({ operationId }) => operationId).sort()).toEqual([
       "addContributor",
@@ -172,7 +186,9 @@ describe("The OpenAPI document", () => {
 
   it("says of every change that a 503 may come although it was made, and what to do then", () => {
     const unavailable = document.components.responses as Readonly<Record<string, { description: string }>>;
-    for (const { operationId, responses, parameters } of operations.filter(({ method }) => method !== "GET")) {
+    for (const { operationId, responses, parameters } of operations.filter(
+      (each) => each.method !== "GET" && each["x-permission"],
+    )) {
       const { $ref, description = unavailable[$ref?.split("/").at(-1) ?? ""]?.description } = responses[503] ?? {};
 
       expect([operationId, description]).toEqual([operationId, expect.stringContaining(nothingChanged)]);
@@ -182,7 +198,7 @@ describe("The OpenAPI document", () => {
   });
 
   it("has every error that a test lets pass", () => {
-    for (const [name, declaration] of declarations) {
+    for (const [name, declaration] of declarations.filter(([, each]) => !isNavigation(each))) {
       const operation = operations.find(({ operationId }) => operationId === name);
       const text = JSON.stringify({ operation, common: document.components.responses });
       for (const error of errorsOf(declaration)) {

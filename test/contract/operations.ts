@@ -49,9 +49,11 @@ const everything: readonly Operation[] = Object.entries(document.paths).flatMap(
   })),
 );
 
-export const operations = everything.filter(({ responses }) => "200" in responses);
+const succeeds = ({ responses }: Operation) => "200" in responses || "302" in responses;
+
+export const operations = everything.filter(succeeds);
 /** The operations of paths that end before their parameter. */
-export const refusingOperations = everything.filter(({ responses }) => !("200" in responses));
+export const refusingOperations = everything.filter((each) => !succeeds(each));
 
 /** The problems of an answer by the document; undefined if there are none. */
 export function mismatchOf({ responses }: Operation, { status, body }: { status: number; body: unknown }): unknown {

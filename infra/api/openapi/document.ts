@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Declaration, isPublic, routesOf } from "../../../lib/contract/declare.ts";
+import { type Declaration, isNavigation, needsCaller, routesOf } from "../../../lib/contract/declare.ts";
 import { resources } from "../../../lib/contract/endpoints.ts";
 import { permissions } from "../../../lib/contract/permissions.ts";
 import manifest from "../../../package.json" with { type: "json" };
@@ -125,7 +125,7 @@ function operationWithoutParameter({ tag, name, declaration }: NamedDeclaration)
     ...markOf(tag),
     // The reference page does not show operations that do nothing.
     "x-scalar-ignore": true,
-    security: isPublic(declaration) ? [] : [{ refreshToken: [] }],
+    security: securityOf(declaration),
     responses: errorResponsesOf(declaration),
   };
 }
@@ -144,11 +144,17 @@ function operation({ tag, name, declaration }: NamedDeclaration) {
         : "Needs no permission.",
     ...(permission ? { "x-permission": permission } : {}),
     ...markOf(tag),
-    security: isPublic(declaration) ? [] : [{ refreshToken: [] }],
+    security: securityOf(declaration),
     parameters: parametersOf(declaration),
     ...(requestBody ? { requestBody } : {}),
     responses: responsesOf(declaration),
   };
+}
+
+/** The cookie, which sign-out takes and does not need. */
+function securityOf(declaration: Declaration) {
+  if (needsCaller(declaration)) return [{ refreshToken: [] }];
+  return declaration.needsSignIn && !isNavigation(declaration) ? [{ refreshToken: [] }, {}] : [];
 }
 
 /** Marks the endpoints that the interface does not have. */

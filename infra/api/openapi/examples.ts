@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Declaration, endpointPath } from "../../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, isNavigation } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 
 /** A record of the demo data for each kind of answer. */
@@ -20,7 +20,7 @@ const imageBaseUrl = "https://images.example.com";
  */
 export async function collectExamples(url: string): Promise<Examples> {
   const found: Record<string, unknown> = {};
-  const asked = endpoints.filter(({ method, notCacheable }) => method === "GET" && !notCacheable);
+  const asked = endpoints.filter((each) => each.method === "GET" && !each.notCacheable && !isNavigation(each));
   for (const declaration of asked.sort((one, other) => Number(isList(one)) - Number(isList(other)))) {
     const { response } = declaration;
     const body = await ask(url, declaration);

@@ -28,6 +28,7 @@ const meanings: Readonly<Record<string, string>> = {
   include: "further fields to show, separated by commas.",
   lock: "`none` shows the record without taking its edit lock, or renewing it.",
   role: "Only users with the role of this id.",
+  to: "The page of the panel to come back to: a path on its origin, such as `/users?page=2`.",
   gender: "Any text, such as `female`.",
   type: "Any text, such as `author and artist`.",
   public: "Whether public endpoints show the contributor.",

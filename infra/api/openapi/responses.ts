@@ -1,7 +1,8 @@
 import {
   type Declaration,
   isCacheable,
-  isPublic,
+  isNavigation,
+  needsCaller,
   queryOf,
   type ResponseKind,
   type ResponseName,
@@ -43,12 +44,43 @@ export const commonResponses = () =>
   );
 
 /** All responses of an endpoint by status: its result, its own errors, and those of API Gateway. */
-export const responsesOf = (declaration: Declaration): Readonly<Record<string, unknown>> => ({
-  200: success(declaration),
-  ...(isRevalidated(declaration) ? { 304: { description: "Not modified since the `ETag` in `If-None-Match`" } } : {}),
-  ...failures(messagesOf(declaration)),
-  ...(declaration.forbids ? { 403: forbidden(declaration) } : {}),
-});
+export function responsesOf(declaration: Declaration): Readonly<Record<string, unknown>> {
+  const { response, forbids } = declaration;
+  if ("redirect" in response) return navigationResponses(declaration, response.redirect);
+  return {
+    200: success(declaration, content(response)),
+    ...(isRevalidated(declaration) ? { 304: { description: "Not modified since the `ETag` in `If-None-Match`" } } : {}),
+    ...failures(messagesOf(declaration)),
+    ...(forbids ? { 403: forbidden(declaration) } : {}),
+  };
+}
+
+/** The responses to a browser that is sent on: errors of the function are pages, those of API Gateway the envelope. */
+function navigationResponses({ errors }: Declaration, target: string) {
+  const page = { "text/html": { schema: { type: "string" } } };
+  const statuses = [400, ...(errors[403] ? [403] : []), 500];
+  const pages = statuses.map((status) => [status, { description: `A page: ${pageMeanings[status]}`, content: page }]);
+  const refused = failure(503, [errors[503] ?? ""]);
+  return {
+    302: {
+      description: `${target}. Beside \`Location\` there is \`Set-Cookie\`.`,
+      headers: { "Cache-Control": header("CacheControl") },
+    },
+    ...Object.fromEntries(pages),
+    503: {
+      description: `${errors[503]} Or a page: the provider or this service is unavailable.`,
+      headers: { "Retry-After": header("RetryAfter") },
+      content: { ...refused.content, ...page },
+    },
+    ...failures(gatewayFailures(undefined)),
+  };
+}
+
+const pageMeanings: Readonly<Record<number, string>> = {
+  400: "signing in failed, and can be begun again",
+  403: "the provider refused, or the account is not known here",
+  500: "something unexpected failed",
+};
 
 /** The response of an endpoint that not every caller with its permission may call. */
 const forbidden = ({ permission, forbids = {} }: Declaration) => ({
@@ -66,7 +98,7 @@ export function errorResponsesOf(declaration: Declaration): Readonly<Record<stri
   const { method, permission, takesEditLock, needsFileService, body } = declaration;
   return failures([
     [400, commonErrors[400]],
-    ...(isPublic(declaration) ? [] : [[401, commonErrors[401]] satisfies Failure]),
+    ...(needsCaller(declaration) ? [[401, commonErrors[401]] satisfies Failure] : []),
     // What changes something is 403 for pages of other origins, with and without the parameter.
     ...(permission && (method !== "GET" || takesEditLock) ? [[403, commonErrors[403]] satisfies Failure] : []),
     [500, commonErrors[500]],
@@ -95,8 +127,7 @@ function common(status: number, messages: readonly string[]) {
 /** Whether clients may cache the answer and revalidate it. */
 const isRevalidated = (declaration: Declaration) => isCacheable(declaration) && "record" in declaration.response;
 
-function success(declaration: Declaration) {
-  const { schema, example } = content(declaration.response);
+function success(declaration: Declaration, { schema, example }: ReturnType<typeof content>) {
   return {
     description: "message" in declaration.response ? declaration.response.message : "What was asked for",
     headers: {
@@ -112,7 +143,10 @@ function success(declaration: Declaration) {
 
 const header = (name: string) => ({ $ref: `#/components/headers/${name}` });
 
-function content(response: ResponseKind): { schema: JsonSchema; example: unknown } {
+function content(response: Exclude<ResponseKind, { readonly redirect: string }>): {
+  schema: JsonSchema;
+  example: unknown;
+} {
   if ("message" in response) return envelope(200, [response.message]);
   if ("record" in response) return { schema: reference(response.record), example: exampleOf(response.record) };
   const items = { type: "array", items: reference(response.list) };
@@ -190,6 +224,9 @@ function gatewayFailures(body: Declaration["body"]): Failure[] {
   return all.map(({ status, message }) => [status, message]);
 }
 
+/** Whether it needs no session, and a page of another origin may not end one. */
+const isSignOut = (declaration: Declaration) => declaration.needsSignIn === true && !isNavigation(declaration);
+
 /** All error messages of an endpoint. */
 function messagesOf(declaration: Declaration): Failure[] {
   const { errors, permission, body } = declaration;
@@ -199,8 +236,8 @@ function messagesOf(declaration: Declaration): Failure[] {
   return [
     [400, commonErrors[400]],
     ...names.map((name): Failure => [400, invalidParameter(name)]),
-    ...(isPublic(declaration) ? [] : [[401, commonErrors[401]] satisfies Failure]),
-    ...(permission ? [[403, commonErrors[403]] satisfies Failure] : []),
+    ...(needsCaller(declaration) ? [[401, commonErrors[401]] satisfies Failure] : []),
+    ...(permission || isSignOut(declaration) ? [[403, commonErrors[403]] satisfies Failure] : []),
     ...own,
     ...(headers.includes("If-Match") ? [[412, commonErrors[412]] satisfies Failure] : []),
     // When a function crashes, API Gateway answers with its own message.

@@ -2,6 +2,7 @@ import { Annotations, CfnRule, Duration, Fn, type Stack } from "aws-cdk-lib";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { type Declaration, functionName, isCacheable, isPublicRecord } from "../../../lib/contract/declare.ts";
 import type { Owner } from "../../../lib/images/keys.ts";
+import { isServed } from "../../api/document.ts";
 import type { Packaged } from "../../build/package.ts";
 import type { StageSettings } from "../../settings/schema.ts";
 import { smokeRequests } from "../../smoke/requests.ts";
@@ -44,10 +45,9 @@ export class StageFunctions {
     this.#props = props;
   }
 
-  /** The functions of these endpoints by name, without those that need the file service on a stage without uploads. */
+  /** The functions of these endpoints by name, without those of the file service and of sign-in on a stage without. */
   endpoints(declarations: readonly Declaration[]): ReadonlyMap<string, ServiceFunction> {
-    const { uploads } = this.#props.settings;
-    const deployed = declarations.filter(({ needsFileService }) => uploads || !needsFileService);
+    const deployed = declarations.filter((each) => isServed(each, this.#props.settings));
     return new Map(deployed.map((each) => [functionName(each), this.#endpoint(each)]));
   }
 

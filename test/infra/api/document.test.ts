@@ -1,11 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { apiDocument } from "../../../infra/api/document.ts";
+import { apiDocument, isServed } from "../../../infra/api/document.ts";
 import { envelopeOf, gatewayResponses } from "../../../infra/api/gateway-responses.ts";
 import { type ApiGateway, startApiGateway } from "../../../infra/aws-local/api-gateway/server.ts";
 import { lambdaOf } from "../../../infra/aws-local/test/rest-api.ts";
 import { send } from "../../../infra/aws-local/test/send.ts";
 import { settings } from "../../../infra/stages.ts";
-import { type Declaration, functionName, isPublic, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
+import {
+  type Declaration,
+  functionName,
+  isNavigation,
+  isPublic,
+  methodsOf,
+  routesOf,
+} from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { exposedHeaders } from "../../../lib/contract/headers.ts";
 
@@ -75,9 +82,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
   }
 
   it("has a route for each declaration, also without its parameter, to its function", async () => {
-    for (const { method, path, declaration } of routes.filter(
-      (each) => uploads || !each.declaration.needsFileService,
-    )) {
+    for (const { method, path, declaration } of routes.filter((each) => isServed(each.declaration, stage))) {
       const { status, headers } = await ask(method, sample(path));
       expect([method, path, status, headers.etag]).toEqual([method, path, 200, functionName(declaration)]);
     }
@@ -93,7 +98,8 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
   });
 
   it("answers preflights: of public paths to all, of administrative paths to the listed origins, with cookies", async () => {
-    for (const [path, all] of Map.groupBy(routes, (each) => each.path)) {
+    const called = routes.filter(({ declaration }) => !isNavigation(declaration));
+    for (const [path, all] of Map.groupBy(called, (each) => each.path)) {
       const arePublic = all.every(({ declaration }) => isPublic(declaration));
       const allowed = {
         "access-control-allow-methods": all.map(({ method }) => method).join(","),
@@ -117,6 +123,28 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
     }
     expect(await ask("OPTIONS", "/contributors")).toMatchObject({ status: 204, body: "" });
     expect((await ask("OPTIONS", "/nowhere")).status).toBe(404);
+  });
+
+  it("answers no preflight where only browsers go", async () => {
+    const paths = routes.filter(({ declaration }) => isNavigation(declaration)).map(({ path }) => path);
+
+    expect(paths).toEqual(["/sign-in", "/sign-in/callback"]);
+    for (const path of paths) expect((await ask("OPTIONS", path, allowedOrigins[0])).status).toBe(404);
+  });
+
+  it("answers 503 on routes of sign-in where there is none: to the panel's pages, and to no page where browsers go", async () => {
+    const body = '{"data":"This service is not handling sign-in.","code":503}';
+    expect(stage.signIn).toBeUndefined();
+    for (const origin of origins) {
+      for (const path of ["/sign-in", "/sign-in/callback?code=a&state=b"]) {
+        const answer = await ask("GET", path, origin);
+        const headers = { "cache-control": "no-store", "referrer-policy": "no-referrer" };
+        expect(answer).toEqual({ status: 503, body, headers: { "content-type": "application/json", ...headers } });
+      }
+      const { status, headers, ...signOut } = await ask("POST", "/sign-out", origin);
+      expect([status, signOut.body]).toEqual([503, body]);
+      expect(headers["access-control-allow-origin"]).toBe(allowedOrigins.find((each) => each === origin));
+    }
   });
 
   it("answers 503 on routes of the file service where there is none, which listed origins may read", async () => {

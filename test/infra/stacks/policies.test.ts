@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { isServed } from "../../../infra/api/document.ts";
 import { type LimitedRole, limitedRoles } from "../../../infra/build/database-role.ts";
 import { parameterNames } from "../../../infra/stacks/database/database.ts";
 import { settings } from "../../../infra/stages.ts";
@@ -104,10 +105,10 @@ const more: Readonly<Record<string, readonly string[]>> = {
 /** The functions behind aliases, whose versions are tried and deleted. */
 const released = settings.stages
   .filter(({ releasesGradually }) => releasesGradually)
-  .flatMap(({ name, uploads }) =>
+  .flatMap((stage) =>
     endpoints
-      .filter(({ needsFileService }) => uploads || !needsFileService)
-      .map((each) => `function:colophon-${name}-${functionName(each)}:*`),
+      .filter((each) => isServed(each, stage))
+      .map((each) => `function:colophon-${stage.name}-${functionName(each)}:*`),
   );
 
 /** What has no use for the database, and what it may do instead. */

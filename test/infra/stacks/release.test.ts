@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { App } from "aws-cdk-lib";
 import { CfnDeploymentGroup } from "aws-cdk-lib/aws-codedeploy";
 import { beforeAll, describe, expect, inject, it } from "vitest";
+import { isServed } from "../../../infra/api/document.ts";
 import type { StageSettings } from "../../../infra/settings/schema.ts";
 import { ApiStack } from "../../../infra/stacks/api-stack.ts";
 import { makeApp } from "../../../infra/stacks/app.ts";
@@ -12,6 +13,8 @@ import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { type Properties, parse, type Template, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
+const prod = settings.stages.find(({ name }) => name === "prod");
+const served = endpoints.filter((each) => prod && isServed(each, prod));
 const { alarmsOf, descriptionsOf, groupOf } = helpers();
 let template: Template;
 
@@ -23,7 +26,7 @@ describe("A stage with gradual releases", () => {
   it("calls functions by aliases, whose traffic goes back when answers fail", () => {
     const aliases = template.all("Lambda::Alias");
 
-    expect(aliases).toHaveLength(endpoints.length);
+    expect(aliases).toHaveLength(served.length);
     for (const alias of aliases) {
       const group = groupOf(template, alias).Properties;
       expect(template.find(alias.Properties.FunctionVersion).Type).toBe("AWS::Lambda::Version");
@@ -60,7 +63,7 @@ describe("A stage with gradual releases", () => {
   it("keeps the versions that it replaces, and none whose release fails", () => {
     const policies = template.all("Lambda::Version").map((each) => [each.UpdateReplacePolicy, each.DeletionPolicy]);
 
-    expect(policies).toEqual(endpoints.map(() => ["Retain", "RetainExceptOnCreate"]));
+    expect(policies).toEqual(served.map(() => ["Retain", "RetainExceptOnCreate"]));
   });
 
   it("names its release in the descriptions of all functions that it releases", () => {
@@ -70,7 +73,7 @@ describe("A stage with gradual releases", () => {
 
     expect(new Set(releases).size).toBe(1);
     expect(releases).not.toContain(undefined);
-    expect(releases).toHaveLength(endpoints.length);
+    expect(releases).toHaveLength(served.length);
   });
 });
 
@@ -88,7 +91,7 @@ describe("A release", () => {
     // Reserved concurrency is no part of a version.
     const same = descriptionsOf(await synthesizeStage({ settings: { publicRecords: { concurrent: 41 } } }));
 
-    expect(new Set([...different, ...descriptionsOf(usual)]).size).toBe(2 * endpoints.length);
+    expect(new Set([...different, ...descriptionsOf(usual)]).size).toBe(2 * served.length);
     expect(same).toEqual(descriptionsOf(usual));
   });
 
@@ -131,7 +134,6 @@ describe("A release", () => {
 
 /** Synthesises prod's stack alone, without cdk-nag. */
 async function synthesizeStage(changes: { settings?: Partial<StageSettings>; isUrgent?: boolean }): Promise<Template> {
-  const prod = settings.stages.find(({ name }) => name === "prod");
   if (!prod) throw new Error("There is no stage prod");
   const outdir = await mkdtemp(join(inject("cache"), "release-"));
   const features = { "@aws-cdk/core:suppressTemplateIndentation": true };
@@ -149,7 +151,7 @@ async function synthesizeStage(changes: { settings?: Partial<StageSettings>; isU
 }
 
 function helpers() {
-  const released = new Set(endpoints.map((each) => `colophon-prod-${functionName(each)}`));
+  const released = new Set(served.map((each) => `colophon-prod-${functionName(each)}`));
   return {
     groupOf: (of: Template, alias: Template["resources"][number] | undefined) =>
       of.find(alias?.UpdatePolicy?.CodeDeployLambdaAliasUpdate.DeploymentGroupName),

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { apiDocument } from "../../../infra/api/document.ts";
+import { apiDocument, isServed } from "../../../infra/api/document.ts";
 import { settings } from "../../../infra/stages.ts";
 import { functionName, isPublicRecord, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
@@ -26,7 +26,7 @@ const documentOf = (template: Template): Properties =>
 
 describe.each(settings.stages)("The API of stage $name", (stage) => {
   const { name, uploads, throttles, logRetentionDays } = stage;
-  const served = endpoints.filter(({ needsFileService }) => uploads || !needsFileService);
+  const served = endpoints.filter((each) => isServed(each, stage));
   let template: Template;
 
   beforeAll(() => {
