@@ -1,15 +1,12 @@
-import { randomBytes } from "node:crypto";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
-import { digestOf } from "../../lib/token.ts";
-
-const tokenBytes = 32;
+import { digestOf, newToken } from "../../lib/token.ts";
 
 /**
  * Opens a session for a user. The token is returned once; the database keeps only its hash. Lambda does not say who
  * invokes a function: the ledger has the name that the operator gives in `by`, and CloudTrail the real caller.
  */
 export const handler = operatorFunction("ops/issue-refresh-token", async ({ username, days, by }, { change }) => {
-  const refreshToken = randomBytes(tokenBytes).toString("base64url");
+  const refreshToken = newToken();
   const { status, answer } = await change("open_session", { username, days, by }, digestOf(refreshToken));
   if (status === 404) throw new Error("There is no such user");
   return { refreshToken, expires: new Date(String(answer)).toISOString() };

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { type Declaration, endpointPath, isPublic } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, isPublic, needsCaller } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { commonErrors } from "../../lib/contract/errors.ts";
 import { type Permission, permissions } from "../../lib/contract/permissions.ts";
@@ -14,7 +14,7 @@ import { type Reply, type Request, useStack } from "../support/stack.ts";
 import { unchanged, whileDatabaseFails } from "../support/unchanged.ts";
 
 const keys = Object.keys(permissions) as Permission[];
-const withSession = endpoints.filter((each) => !isPublic(each));
+const withSession = endpoints.filter(needsCaller);
 const guarded = withSession.filter(({ permission }) => permission);
 
 const stack = useStack({ uploads: true });
@@ -116,7 +116,7 @@ describe.each(byRoute(guarded))("%s", (_, declaration) => {
   });
 });
 
-describe.each(byRoute(endpoints))("%s", (_, declaration) => {
+describe.each(byRoute(endpoints.filter(({ needsSignIn }) => !needsSignIn)))("%s", (_, declaration) => {
   it("answers 500 with its own message when the database fails, and changes nothing", async () => {
     const as = isPublic(declaration) ? undefined : holders.get(declaration.permission ?? "view-users");
     const request = { ...(await requestFor(declaration)), as };

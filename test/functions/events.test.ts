@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { gaps } from "../../infra/endpoint/complete.ts";
-import { type Declaration, endpointPath, functionName } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, functionName, isNavigation } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { expectDeclared } from "../support/contract.ts";
 import { useStack } from "../support/stack.ts";
@@ -24,7 +24,10 @@ it("Every endpoint has its function, its event and its test, and nothing waits t
 const last = ({ method, needsFileService }: Declaration) => (method === "DELETE" ? (needsFileService ? 1 : 2) : 0);
 
 describe.each(
-  endpoints.toSorted((one, other) => last(one) - last(other)).map((each) => [endpointPath(each), each] as const),
+  endpoints
+    .filter((each) => !isNavigation(each))
+    .toSorted((one, other) => last(one) - last(other))
+    .map((each) => [endpointPath(each), each] as const),
 )("events/%s.json", (name, declaration) => {
   it("succeeds unchanged on the demo data", async () => {
     const event = JSON.parse(await readFile(join(root, `events/${name}.json`), "utf8"));

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from "vitest";
-import { type Declaration, endpointPath, functionName } from "../../lib/contract/declare.ts";
+import { type Declaration, endpointPath, functionName, isNavigation } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { useAdministrator } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
@@ -80,7 +80,7 @@ describe("A detail is shown without an edit lock, and the log warns", () => {
   });
 });
 
-const reads = endpoints.filter(({ method }) => method === "GET");
+const reads = endpoints.filter((each) => each.method === "GET" && !isNavigation(each));
 
 async function read(declaration: Declaration): Promise<{ status: number; requestId: string | null }> {
   const response = await fetch(stack.url + (await sampleOf(declaration)), {

@@ -19,9 +19,13 @@ beforeAll(async () => {
   administrator = (await anAdministrator(stack.sql)).token;
 });
 
-const parameters = endpoints.flatMap((declaration) =>
-  Object.entries(queryOf(declaration)).map(([name, schema]) => [declaration.path, name, declaration, schema] as const),
-);
+const parameters = endpoints
+  .filter(({ needsSignIn }) => !needsSignIn)
+  .flatMap((declaration) =>
+    Object.entries(queryOf(declaration)).map(
+      ([name, schema]) => [declaration.path, name, declaration, schema] as const,
+    ),
+  );
 
 describe("A query parameter that comes twice", () => {
   it.each(parameters)("cannot be read: %s, %s", async (_, name, declaration, schema) => {

@@ -1,6 +1,13 @@
 import { expect } from "vitest";
 import * as z from "zod/mini";
-import { type Declaration, isCacheable, isPublic, queryOf } from "../../lib/contract/declare.ts";
+import {
+  type Declaration,
+  isCacheable,
+  isNavigation,
+  isPublic,
+  needsCaller,
+  queryOf,
+} from "../../lib/contract/declare.ts";
 import { endpointAt } from "../../lib/contract/endpoints.ts";
 import { commonErrors, invalidParameter, nothingChanged } from "../../lib/contract/errors.ts";
 import { headersOf, isRepeatable, isVersioned } from "../../lib/contract/headers.ts";
@@ -53,7 +60,7 @@ export function expectHeaders(declaration: Declaration, status: number, headers:
   const isPage = isRecord || (limit !== undefined && limit <= pageLimitMax);
   const isGiven = status === 200 || status === 304;
   // Where there is no file service, API Gateway itself answers these POSTs and DELETEs, which no cache keeps.
-  if (!(declaration.needsFileService && status === 503))
+  if (!((declaration.needsFileService || declaration.needsSignIn) && status === 503))
     expect(headers.get("Cache-Control")).toBe(isCached && isGiven && isPage ? publicCaching : "no-store");
   expect(headers.get("Cache-Tag") ?? "none").toMatch(isCached && isGiven && isPage ? cacheTags : /^none$/);
   expect(headers.get("ETag") ?? "none").toMatch(
@@ -74,7 +81,11 @@ export function expectHeaders(declaration: Declaration, status: number, headers:
 
 /** Every error envelope that an endpoint may answer. */
 export function errorsOf(declaration: Declaration): readonly { data: string; code: number }[] {
-  const guardErrors = [...(isPublic(declaration) ? [] : [401]), ...(declaration.permission ? [403] : [])];
+  const isSignOut = declaration.needsSignIn && !isNavigation(declaration);
+  const guardErrors = [
+    ...(needsCaller(declaration) ? [401] : []),
+    ...(declaration.permission || isSignOut ? [403] : []),
+  ];
   const bodyErrors = declaration.body && !declaration.needsFileService ? [413] : [];
   const messages: Readonly<Record<number, string>> = { ...commonErrors, ...declaration.errors };
   const headers = headersOf(declaration);

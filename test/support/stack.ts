@@ -3,15 +3,19 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, inject } from "vitest";
-import { startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
+import { type PageHandler, startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
 import { type DataApi, type DataApiOptions, startDataApi } from "../../infra/aws-local/data-api/server.ts";
+import { freePort } from "../../infra/aws-local/http/free-port.ts";
 import { invokeApi } from "../../infra/aws-local/lambda/invoke-api.ts";
 import { type Lambda, type LambdaLimits, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { type S3, startS3 } from "../../infra/aws-local/s3/server.ts";
 import { defaultName as owner } from "../../infra/local/database.ts";
 import { localDocument } from "../../infra/local/document.ts";
-import { bucketsOf, settingsOf, type Timeouts } from "../../infra/local/functions.ts";
+import { bucketsOf, settingsOf, signInClientId, signInVariables, type Timeouts } from "../../infra/local/functions.ts";
 import { imagePages } from "../../infra/local/images.ts";
+import { type ProviderUser, providerPages, providerPath } from "../../infra/local/provider.ts";
+import { newSignInSecrets, signInArns } from "../../infra/local/secrets.ts";
+import { finishSignIn } from "../../lib/contract/sign-in.ts";
 import { addClients } from "./catalogue.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
 import { identifier, openDatabase, type Sql } from "./database.ts";
@@ -55,9 +59,13 @@ export interface StackOptions {
   readonly allowedOrigins?: readonly string[];
   /** Whether there are the file service, S3 with its buckets, and its images under `/images/`. */
   readonly uploads?: boolean;
+  /** Whether people can sign in: whom the provider of `npm start` knows, or where another provider is. */
+  readonly signIn?: readonly ProviderUser[] | string;
   readonly limits?: Partial<LambdaLimits>;
   /** With a shorter timeout functions stop retrying earlier. */
   readonly timeouts?: Partial<Timeouts>;
+  /** Other pages of the server. */
+  readonly pages?: readonly PageHandler[];
   /** Further variables of functions, such as those of a stage with an edge. They are asked for when a function is loaded. */
   readonly variables?: (name: string) => Readonly<Record<string, string>>;
 }
@@ -70,14 +78,19 @@ export function useStack(options?: StackOptions): Stack {
   return stack;
 }
 
+/** Where people arrive who have signed in. */
+export const signInPanel = `${panelOrigin}/start`;
+
 /** Starts a stack for some of the tests of a file, which close it. */
 export async function startStack({
   from = "blank",
   dataApi: options = {},
   allowedOrigins = [panelOrigin],
   uploads = false,
+  signIn,
   limits = {},
   timeouts = {},
+  pages = [],
   variables = () => ({}),
 }: StackOptions = {}): Promise<Stack> {
   const ownerUrl = inject("ownerUrl");
@@ -86,22 +99,43 @@ export async function startStack({
   await admin`create database ${identifier(database)} template ${identifier(from)} owner ${identifier(owner)}`;
   const sql = openDatabase(`${ownerUrl}/${database}`);
   if (from === "blank") await addClients(sql);
-  const dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets: inject("secrets"), key, ...options });
+  const texts = newSignInSecrets();
+  const dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets: inject("secrets"), texts, key, ...options });
   useDatabase(database, dataApi.url, allowedOrigins);
   delete process.env.IMAGE_BUCKET;
   const files = uploads ? await startFileService() : undefined;
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const issuer = typeof signIn === "string" ? signIn : url + providerPath;
+  const ofSignIn = signIn ? signInVariables({ issuer, panel: signInPanel }) : {};
   const lambda = await startLambda({
     outdir: inject("outdir"),
     limits,
     settingsOf: (name) => {
       const settings = settingsOf(name, timeouts);
-      return { ...settings, variables: { ...settings.variables, ...variables(name) } };
+      return { ...settings, variables: { ...settings.variables, ...ofSignIn, ...variables(name) } };
     },
   });
   const gateway = await startApiGateway({
+    port,
     lambda,
-    document: localDocument({ allowedOrigins, uploads }),
-    pages: [invokeApi(lambda, key), ...(files ? [imagePages(files.s3.url, key)] : [])],
+    document: localDocument({ allowedOrigins, uploads, signIn: signIn !== undefined }),
+    pages: [
+      ...pages,
+      invokeApi(lambda, key),
+      ...(files ? [imagePages(files.s3.url, key)] : []),
+      ...(typeof signIn === "object"
+        ? [
+            providerPages({
+              issuer,
+              clientId: signInClientId,
+              clientSecret: texts[signInArns.client] ?? "",
+              redirectUris: [url + finishSignIn.path],
+              users: signIn,
+            }),
+          ]
+        : []),
+    ],
   });
   process.env.API_URL = gateway.url;
   return {

@@ -34,7 +34,7 @@ const sources = {
   "ops/tidy": answering(200, {}),
 };
 
-const stack = useStack({ from: "demo" });
+const stack = useStack({ from: "demo", signIn: [] });
 const lambdaApi = makeLambdaApi();
 const codeDeploy = makeCodeDeploy();
 let broken: Awaited<ReturnType<typeof writeFunctions>>;

@@ -1,0 +1,70 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import * as z from "zod/mini";
+import { clientId, issuer } from "./provider.ts";
+import { readSecret } from "./secrets.ts";
+
+/** The secret that signs attempts. */
+const keyArn = process.env.SIGN_IN_KEY_ARN ?? "";
+
+/** How long an attempt may take, the provider's part included. */
+export const attemptSeconds = 600;
+
+/** An attempt to sign in, between `/sign-in` and the callback. Only the browser that began it has it, in a cookie. */
+export interface Attempt {
+  /** The cookie's value: who the attempt is, when it began, where it leads, and a signature. */
+  readonly cookie: string;
+  /** By `Date.now()`. */
+  readonly startedAt: number;
+  /** The page of the panel to come back to; empty for the panel itself. */
+  readonly to: string;
+  /** What the provider has to send back, in the address and in the ID token, and what proves that the code is ours. */
+  readonly state: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+}
+
+const content = z.strictObject({ id: z.string(), startedAt: z.int(), to: z.string() });
+
+export async function newAttempt(to: string, deadline: number): Promise<Attempt> {
+  const id = randomBytes(16).toString("base64url");
+  const startedAt = Date.now();
+  const text = Buffer.from(JSON.stringify({ id, startedAt, to })).toString("base64url");
+  return attemptOf(text, { startedAt, to }, await signer(deadline));
+}
+
+/** The attempt in a cookie; undefined if this service has not signed it for this provider, or if it took too long. */
+export async function attemptIn(cookie: string, deadline: number): Promise<Attempt | undefined> {
+  const [text, signature] = cookie.split(".");
+  if (!text || !signature) return undefined;
+  const sign = await signer(deadline);
+  if (!isEqual(signature, sign("cookie", text))) return undefined;
+  const { startedAt, to } = z.parse(content, JSON.parse(Buffer.from(text, "base64url").toString()));
+  const age = Date.now() - startedAt;
+  return age < 1_000 * attemptSeconds ? attemptOf(text, { startedAt, to }, sign) : undefined;
+}
+
+type Sign = (purpose: string, text: string) => string;
+
+/** The provider's values are derived from the signed text, so that the cookie does not give them away. */
+const attemptOf = (text: string, { startedAt, to }: { startedAt: number; to: string }, sign: Sign): Attempt => ({
+  cookie: `${text}.${sign("cookie", text)}`,
+  startedAt,
+  to,
+  state: sign("state", text),
+  nonce: sign("nonce", text),
+  codeVerifier: sign("code verifier", text),
+});
+
+/** Signs for this provider and this client: what is signed for others is worth nothing here. */
+async function signer(deadline: number): Promise<Sign> {
+  const key = await readSecret(keyArn, deadline);
+  return (purpose, text) =>
+    createHmac("sha256", key)
+      .update(JSON.stringify([purpose, issuer, clientId, text]))
+      .digest("base64url");
+}
+
+function isEqual(one: string, other: string): boolean {
+  const [given, right] = [Buffer.from(one), Buffer.from(other)];
+  return given.length === right.length && timingSafeEqual(given, right);
+}

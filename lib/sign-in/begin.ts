@@ -1,0 +1,26 @@
+import * as openid from "openid-client";
+import type { startSignIn } from "../contract/sign-in.ts";
+import type { Input } from "../http/input.ts";
+import { callbackOf } from "./addresses.ts";
+import { attemptSeconds, newAttempt } from "./attempt.ts";
+import { attemptCookie } from "./cookies.ts";
+import type { NavigationContext, Redirection } from "./navigation.ts";
+import { configurationOf, findProvider } from "./provider.ts";
+
+/** Begins an attempt to sign in: the browser keeps it, and goes to the provider. */
+export async function begin({
+  query,
+  event,
+  deadline,
+}: Input<typeof startSignIn> & NavigationContext): Promise<Redirection> {
+  const [provider, attempt] = await Promise.all([findProvider(), newAttempt(query.to ?? "", deadline)]);
+  const address = openid.buildAuthorizationUrl(configurationOf(provider), {
+    redirect_uri: callbackOf(event),
+    scope: "openid email",
+    state: attempt.state,
+    nonce: attempt.nonce,
+    code_challenge: await openid.calculatePKCECodeChallenge(attempt.codeVerifier),
+    code_challenge_method: "S256",
+  });
+  return { location: address.href, cookies: [attemptCookie(event, attempt.cookie, attemptSeconds)] };
+}

@@ -1,0 +1,105 @@
+import * as openid from "openid-client";
+import { SignInFailure } from "./failure.ts";
+
+/** The provider, as it names itself. */
+export const issuer = process.env.SIGN_IN_ISSUER ?? "";
+/** By which it knows this stage. */
+export const clientId = process.env.SIGN_IN_CLIENT_ID ?? "";
+
+/** How long an answer of the provider may take. A sign-in waits for three at most. */
+const timeoutInSeconds = 4;
+const answerBytesMax = 1_000_000;
+
+/** Only on one machine the provider has no https; the settings of a stage demand it. */
+const isInsecure = issuer.startsWith("http:");
+
+let found: openid.ServerMetadata | undefined;
+
+/**
+ * What the provider says about itself. It is asked once an environment, and again after a failure.
+ * @throws {SignInFailure} when it does not answer, or talks nonsense
+ */
+export async function findProvider(): Promise<openid.ServerMetadata> {
+  found ??= await discover();
+  return found;
+}
+
+/** Has the provider asked again: it may have changed. */
+export function forgetProvider(): void {
+  found = undefined;
+}
+
+async function discover(): Promise<openid.ServerMetadata> {
+  try {
+    const metadata = (
+      await openid.discovery(new URL(issuer), clientId, undefined, openid.None(), {
+        timeout: timeoutInSeconds,
+        [openid.customFetch]: boundedFetch,
+        execute: isInsecure ? [openid.allowInsecureRequests] : [],
+      })
+    ).serverMetadata();
+    const { authorization_endpoint, token_endpoint, jwks_uri } = metadata;
+    const addresses = [authorization_endpoint, token_endpoint, jwks_uri];
+    if (metadata.issuer !== issuer)
+      throw new SignInFailure("unavailable", "the provider writes its issuer in another way than the settings");
+    if (!addresses.every(isAllowed)) throw new SignInFailure("unavailable", "an address is missing, or has no https");
+    return metadata;
+  } catch (error) {
+    throw new SignInFailure("unavailable", `discovery failed: ${reasonOf(error)}`);
+  }
+}
+
+const isAllowed = (address: string | undefined) =>
+  isInsecure ? URL.canParse(address ?? "") : URL.parse(address ?? "")?.protocol === "https:";
+
+/** The provider for one sign-in, with the client's authentication; its keys are fetched anew each time. */
+export function configurationOf(metadata: openid.ServerMetadata, clientSecret?: string): openid.Configuration {
+  const methods = metadata.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+  const authentication = methods.includes("client_secret_basic") ? openid.ClientSecretBasic : openid.ClientSecretPost;
+  const client = { [openid.clockTolerance]: clockToleranceInSeconds };
+  const configuration = new openid.Configuration(
+    metadata,
+    clientId,
+    client,
+    clientSecret === undefined ? openid.None() : authentication(clientSecret),
+  );
+  configuration.timeout = timeoutInSeconds;
+  configuration[openid.customFetch] = boundedFetch;
+  if (isInsecure) openid.allowInsecureRequests(configuration);
+  openid.enableNonRepudiationChecks(configuration);
+  return configuration;
+}
+
+/** Clocks may differ by two minutes, and a sign-in takes a while. */
+const clockToleranceInSeconds = 150;
+
+/**
+ * `fetch` for answers that are not endless. Each request has a connection of its own, since one that a frozen environment
+ * kept would be dead, and the request for a token must not be sent twice.
+ */
+const boundedFetch: openid.CustomFetch = async (url, { headers, ...options }) => {
+  const response = await fetch(url, { ...options, headers: { ...headers, connection: "close" } } as RequestInit);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > answerBytesMax) throw new SignInFailure("unavailable", "the answer is too long");
+    chunks.push(chunk);
+  }
+  const { status, statusText } = response;
+  return new Response(bytes > 0 ? Buffer.concat(chunks) : null, { status, statusText, headers: response.headers });
+};
+
+/**
+ * Why the provider's part failed: what openid-client says, whose messages are constant, or the code of a broken
+ * connection. Nothing of it comes from a request, or from an answer.
+ */
+export function reasonOf(error: unknown): string {
+  let reason = "something unexpected";
+  for (let each = error; each instanceof Error; each = each.cause) {
+    const code = "code" in each ? String(each.code) : "";
+    if (code.startsWith("OAUTH_") || each instanceof SignInFailure) reason = each.message;
+    else if (/^[A-Z][A-Z_\d]{2,60}$/.test(code)) reason = code;
+  }
+  return reason;
+}

@@ -1,0 +1,63 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { envelope, forbidden, unauthorized } from "../support/envelope.ts";
+import { panelOrigin } from "../support/environment.ts";
+import { aSession, aUser, type Person } from "../support/people.ts";
+import { useStack } from "../support/stack.ts";
+import { unchanged, whileDatabaseFails } from "../support/unchanged.ts";
+
+const stack = useStack({ signIn: [] });
+let user: Person;
+
+beforeEach(async () => {
+  user = await aUser(stack.sql);
+});
+
+const signedOut = envelope(200, "Signed out");
+const forgetting = ["refreshToken=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax"];
+
+describe("POST /sign-out", () => {
+  it("answers 200, ends this session and no other one, and has the cookie forgotten", async () => {
+    const other = await aSession(stack.sql, user.id);
+
+    const { body, headers } = await stack.call("sign-out", { as: user.token });
+
+    expect(body).toEqual(signedOut);
+    expect(headers.getSetCookie()).toEqual(forgetting);
+    expect((await stack.call("session", { as: user.token })).body).toEqual(unauthorized);
+    expect((await stack.call("session", { as: other })).status).toBe(200);
+  });
+
+  it("answers 200 to who has no session, or none any more", async () => {
+    for (const as of [undefined, "junk", "x".repeat(513), user.token, user.token]) {
+      const { body, headers } = await stack.call("sign-out", { as });
+
+      expect([body, headers.getSetCookie()]).toEqual([signedOut, forgetting]);
+    }
+  });
+
+  it("answers 200 to a page of the panel, which may read it", async () => {
+    const { status, headers } = await stack.call("sign-out", { as: user.token, headers: { Origin: panelOrigin } });
+
+    expect([status, headers.get("access-control-allow-origin")]).toEqual([200, panelOrigin]);
+    expect(headers.get("access-control-allow-credentials")).toBe("true");
+  });
+
+  it("answers 403 to a page of a foreign origin, and ends nothing", async () => {
+    for (const headers of [
+      { Origin: "https://evil.example" },
+      { Origin: "null" },
+      { "Sec-Fetch-Site": "cross-site" },
+    ] as const) {
+      const reply = await unchanged(stack, () => stack.call("sign-out", { as: user.token, headers: { ...headers } }));
+
+      expect([reply.body, reply.headers.getSetCookie()]).toEqual([forbidden, []]);
+    }
+    expect((await stack.call("session", { as: user.token })).status).toBe(200);
+  });
+
+  it("answers 500 when the database fails, and leaves the cookie", async () => {
+    const { status, headers } = await whileDatabaseFails(stack, () => stack.call("sign-out", { as: user.token }));
+
+    expect([status, headers.getSetCookie()]).toEqual([500, []]);
+  });
+});
