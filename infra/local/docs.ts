@@ -2,13 +2,13 @@ import { createReadStream } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { documentFile } from "../api/openapi/file.ts";
-import { referencePage, scalarFile } from "../reference/page.ts";
+import { type ReferenceOptions, referencePage, scalarFile } from "../reference/page.ts";
 
-/** Serves the reference of the interface, where requests can be tried with these tokens. */
+/** Serves the reference of the interface, where people can sign in and try requests. */
 export function docs(
-  tokens: readonly string[],
+  signIn: ReferenceOptions["signIn"],
 ): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
-  const html = referencePage({ base: "/docs/", tokens, api: "'self'" });
+  const html = referencePage({ base: "/docs/", signIn, api: "'self'" });
   const answers: Readonly<Record<string, (response: ServerResponse) => Promise<unknown>>> = {
     "/docs": async (response) => {
       const policy = "frame-ancestors 'none'";

@@ -7,16 +7,23 @@ interface LocalStage {
   readonly allowedOrigins?: readonly string[];
   /** Without uploads the routes of the file service answer 503. */
   readonly uploads?: boolean;
+  /** Without sign-in its routes answer 503. */
+  readonly signIn?: boolean;
   readonly endpoints?: readonly Declaration[];
 }
 
 /** The API document of a stage on this machine, where a function's name has no prefix. */
-export const localDocument = ({ allowedOrigins = [], uploads = false, endpoints = allEndpoints }: LocalStage = {}) =>
+export const localDocument = ({
+  allowedOrigins = [],
+  uploads = false,
+  signIn = false,
+  endpoints = allEndpoints,
+}: LocalStage = {}) =>
   apiDocument({
     title: "colophon-local",
     endpoints,
     // As long as the functions that stream (functions.ts).
-    settings: { allowedOrigins: [...allowedOrigins], uploads, streams: { secondsMax: 900 } },
+    settings: { allowedOrigins: [...allowedOrigins], uploads, signIn, streams: { secondsMax: 900 } },
     partition: "aws",
     region: "eu-central-1",
     functionArnOf: (name) => `arn:aws:lambda:eu-central-1:123456789012:function:${name}`,

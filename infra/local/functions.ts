@@ -4,7 +4,7 @@ import type { FunctionSettings } from "../aws-local/lambda/settings.ts";
 import type { BucketOptions } from "../aws-local/s3/bucket.ts";
 import { clusterArn } from "../aws-local/secrets-manager/arns.ts";
 import { databaseRoleOf, secretVariables } from "../build/database-role.ts";
-import { secretArns, trialSecretArn } from "./secrets.ts";
+import { secretArns, signInArns, trialSecretArn } from "./secrets.ts";
 
 const named = (isRight: (endpoint: (typeof endpoints)[number]) => unknown) =>
   new Set(endpoints.filter(isRight).map(functionName));
@@ -38,7 +38,11 @@ export function settingsOf(name: string, given: Partial<Timeouts> = {}): Functio
     ? Math.min(publicRecordInMilliseconds, bufferedInMilliseconds)
     : bufferedInMilliseconds;
   return {
-    variables: { DATABASE_SECRET_ARN: secretArns[databaseRoleOf(name)] },
+    variables: {
+      DATABASE_SECRET_ARN: secretArns[databaseRoleOf(name)],
+      ...(name.startsWith("sign-in-") && { SIGN_IN_KEY_ARN: signInArns.key }),
+      ...(name === "sign-in-callback" && { SIGN_IN_CLIENT_SECRET_ARN: signInArns.client }),
+    },
     timeoutInMilliseconds: isLong ? longInMilliseconds : answeringInMilliseconds,
     imports: imaging.has(name) ? [import.meta.resolve("./shared-sharp.ts")] : [],
   };
@@ -62,7 +66,25 @@ export interface Stage {
   readonly allowedOrigins: readonly string[];
   readonly imageBaseUrl: string;
   readonly uploads: boolean;
+  /** Without it nobody signs in. */
+  readonly signIn?: SignIn;
 }
+
+export interface SignIn {
+  readonly issuer: string;
+  readonly panel: string;
+}
+
+/** By which the provider of this machine knows the service. */
+export const signInClientId = "colophon";
+
+/** The variables of sign-in, beside the secrets of its functions. */
+export const signInVariables = ({ issuer, panel }: SignIn): Readonly<Record<string, string>> => ({
+  SIGN_IN_ISSUER: issuer,
+  SIGN_IN_CLIENT_ID: signInClientId,
+  SIGN_IN_PANEL: panel,
+  SIGN_IN_SESSION_DAYS: "30",
+});
 
 /** The environment variables of all functions, beside those of the SDK; all but migrations get another secret. */
 export const variablesOf = (stage: Stage): Readonly<Record<string, string>> => ({
@@ -75,4 +97,5 @@ export const variablesOf = (stage: Stage): Readonly<Record<string, string>> => (
   IMAGE_BASE_URL: stage.imageBaseUrl,
   TRANSFER_BUCKET: transferBucket,
   ...(stage.uploads && { IMAGE_BUCKET: imageBucket }),
+  ...(stage.signIn && signInVariables(stage.signIn)),
 });

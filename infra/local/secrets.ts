@@ -1,12 +1,15 @@
 import { randomBytes, scryptSync } from "node:crypto";
 import { masterSecretArn, secretArn } from "../aws-local/secrets-manager/arns.ts";
-import { masterSecret, type Secrets } from "../aws-local/secrets-manager/secrets-manager.ts";
+import { masterSecret, type Secrets, type SecretTexts } from "../aws-local/secrets-manager/secrets-manager.ts";
 import { type DatabaseRole, forEachRole, limitedRoles } from "../build/database-role.ts";
 
 export const secretArns: Readonly<Record<DatabaseRole, string>> = {
   master: masterSecretArn,
   ...forEachRole((role) => secretArn(`colophon-${role}`)),
 };
+
+/** Of sign-in: the client's secret, which the provider knows, and the key that signs attempts. */
+export const signInArns = { client: secretArn("colophon-sign-in-client"), key: secretArn("colophon-sign-in-key") };
 
 /** By which a rotation tries a login. */
 export const trialSecretArn = secretArn("colophon-trial");
@@ -29,3 +32,7 @@ export function newSecrets(databaseUrl: string, known = decodeURIComponent(new U
 }
 
 const passwordBytes = 24;
+
+/** The secrets of sign-in. Attempts that began before them cannot be finished. */
+export const newSignInSecrets = (): SecretTexts =>
+  Object.fromEntries(Object.values(signInArns).map((arn) => [arn, randomBytes(32).toString("base64url")]));

@@ -1,7 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { isPublic } from "../../lib/contract/declare.ts";
+import { isNavigation, isPublic } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { finishSignIn } from "../../lib/contract/sign-in.ts";
 import { isAmong, isOrigin } from "../../lib/http/origins.ts";
 import type { PageHandler } from "../aws-local/api-gateway/server.ts";
 import { isFree } from "../aws-local/http/free-port.ts";
@@ -13,23 +14,27 @@ import { type DatabaseOptions, findDatabase, isEmpty, isLoopback } from "./datab
 import { avatars } from "./demo/avatars.ts";
 import { covers } from "./demo/covers.ts";
 import { drawingPages } from "./demo/drawings.ts";
+import { linkDemoUsers } from "./demo/identities.ts";
 import { loadDemo, readDemo } from "./demo/load.ts";
 import { scale } from "./demo/scale.ts";
 import { validTokens } from "./demo/tokens.ts";
 import type { Contributor, Series } from "./demo/types.ts";
 import { docs } from "./docs.ts";
 import { localDocument } from "./document.ts";
-import { bucketsOf, settingsOf, variablesOf } from "./functions.ts";
+import { bucketsOf, settingsOf, signInClientId, variablesOf } from "./functions.ts";
 import { imagePages } from "./images.ts";
 import { printLog } from "./log.ts";
 import { loopbackOrigins } from "./origins.ts";
+import { providerPages, providerPath } from "./provider.ts";
 import { openEdits } from "./rebuild-on-edit.ts";
-import { newSecrets } from "./secrets.ts";
+import { newSecrets, newSignInSecrets, signInArns } from "./secrets.ts";
 
 export interface ServiceOptions extends DatabaseOptions {
   readonly port: number;
   /** Origins of pages that may call administrative endpoints, beside those on this machine. */
   readonly origins: readonly string[];
+  /** Where people arrive who have signed in; default: the reference. */
+  readonly panel?: string | undefined;
   readonly uploads: boolean;
   /** Without the demo data. */
   readonly empty: boolean;
@@ -63,7 +68,9 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const database = await findDatabase(options);
   const url = `http://localhost:${port}`;
   const allowedOrigins = [...loopbackOrigins, ...options.origins];
-  const stage = { database: database.name, allowedOrigins, imageBaseUrl: `${url}/images`, uploads };
+  const signIn = { issuer: url + providerPath, panel: options.panel ?? `${url}/docs` };
+  const texts = newSignInSecrets();
+  const stage = { database: database.name, allowedOrigins, imageBaseUrl: `${url}/images`, uploads, signIn };
   const edits = openEdits({
     outdir,
     endpointPaths: new Map(built.map(({ name, endpointPath }) => [name, endpointPath])),
@@ -73,7 +80,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
 
   const aws = await startAwsLocal({
     port,
-    document: localDocument({ allowedOrigins, uploads }),
+    document: localDocument({ allowedOrigins, uploads, signIn: true }),
     // `ops-smoke` asks the API.
     functions: {
       outdir,
@@ -85,6 +92,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     database,
     // The owner has a new password at each start, the superuser always the same.
     secrets: ({ serverUrl, adminUrl }) => newSecrets(serverUrl, decodeURIComponent(new URL(adminUrl).password)),
+    texts,
     s3: { directory: join(directory, "s3"), buckets: bucketsOf({ uploads }) },
     report,
     onExit: options.onExit,
@@ -95,9 +103,18 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       const databaseUrl = `${serverUrl}/${encodeURIComponent(name)}`;
       await loadData(databaseUrl, options);
       tokens = await validTokens(databaseUrl);
+      // Whoever chooses one of them is that user, so a database on another machine knows nobody.
+      const users = isLoopback(databaseUrl) ? await linkDemoUsers(databaseUrl, signIn.issuer) : [];
       return [
         reportForeignOrigins(allowedOrigins, report),
-        docs(tokens),
+        docs(options.panel === undefined ? "here" : "at the panel"),
+        providerPages({
+          issuer: signIn.issuer,
+          clientId: signInClientId,
+          clientSecret: texts[signInArns.client] ?? "",
+          redirectUris: [url, url.replace("localhost", "127.0.0.1")].map((each) => each + finishSignIn.path),
+          users,
+        }),
         drawingPages(options.empty ? [] : await drawings()),
         ...(uploads && s3Url ? [imagePages(s3Url, key)] : []),
       ];
@@ -143,7 +160,7 @@ function reportForeignOrigins(allowedOrigins: readonly string[], report: (line: 
 
 const resourceOf = (path: string) => path.split(/[/?]/)[1];
 const administrativeResources = new Set(
-  endpoints.filter((each) => !isPublic(each)).map(({ path }) => resourceOf(path)),
+  endpoints.filter((each) => !isPublic(each) && !isNavigation(each)).map(({ path }) => resourceOf(path)),
 );
 const isAdministrative = (url: string) => administrativeResources.has(resourceOf(url));
 

@@ -10,13 +10,14 @@ import type { LocalService } from "./service.ts";
 
 const usage =
   "npm start -- [--port N] [--data DIR] [--database postgres://… [--create]] [--origin URL …]\n" +
-  "             [--no-uploads] [--empty] [--scale N] [--inspect[=PORT]] [--set-passwords]\n" +
+  "             [--panel URL] [--no-uploads] [--empty] [--scale N] [--inspect[=PORT]] [--set-passwords]\n" +
   "  --port        the port; default 3000\n" +
   "  --data        the directory of all data; default .local\n" +
   "  --database    a PostgreSQL 18 to use instead of the embedded one; a URL with a password goes into\n" +
   "                COLOPHON_DATABASE_URL, which lists of processes do not show\n" +
   "  --create      creates that database if it does not exist, without asking\n" +
   "  --origin      allows pages of this origin, too, to call administrative endpoints; can come several times\n" +
+  "  --panel       the page of a panel where people arrive who have signed in; default /docs\n" +
   "  --no-uploads  without a file service\n" +
   "  --empty       without the demo data\n" +
   "  --scale       adds so many made-up contributors, with series and publishers\n" +
@@ -28,6 +29,11 @@ function originsOf(origins: readonly string[]): readonly string[] {
   const other = origins.find((each) => !isOrigin(each));
   if (other === undefined) return origins;
   throw new UsageError(`--origin takes an origin as browsers write it, like http://localhost:4200, not ${other}`);
+}
+
+function panelOf(panel: string | undefined): string | undefined {
+  if (panel === undefined || /^https?:$/.test(URL.parse(panel)?.protocol ?? "")) return panel;
+  throw new UsageError(`--panel takes the URL of a page, like http://localhost:5173/, not ${panel}`);
 }
 
 function numberOf(name: string, text: string, min: number, max: number): number {
@@ -60,8 +66,6 @@ function stopOnSignals(service: LocalService): void {
   process.once("SIGINT", stop).once("SIGTERM", stop);
 }
 
-const choice = "In a browser, choose one on /docs; panels on other ports have it, too";
-
 function welcome({ url, tokens }: LocalService, directory: string): string {
   const shown = tokens.map((token) => `    ${token.padEnd(22)}${demoTokens[token]}`);
   const requests = [
@@ -77,8 +81,10 @@ function welcome({ url, tokens }: LocalService, directory: string): string {
 Colophon answers on ${url}
 and shows its interface on ${url}/docs
 
+  Sign in: ${url}/sign-in
+
   Tokens, for this machine only:
-${shown.length > 0 ? `${shown.join("\n")}\n    ${choice}` : "    none yet; npm run invoke -- ops/create-user, then ops/issue-refresh-token, makes one"}
+${shown.length > 0 ? shown.join("\n") : "    none yet; npm run invoke -- ops/create-user, then ops/issue-refresh-token, makes one"}
 
   Functions are invoked by npm run invoke, or by the AWS CLI with
     AWS_SHARED_CREDENTIALS_FILE=${join(directory, "credentials")}
@@ -94,6 +100,7 @@ const flags = {
   database: { type: "string" },
   create: { type: "boolean", default: false },
   origin: { type: "string", multiple: true },
+  panel: { type: "string" },
   "no-uploads": { type: "boolean", default: false },
   empty: { type: "boolean", default: false },
   scale: { type: "string", default: "0" },
@@ -114,6 +121,7 @@ if (import.meta.main) {
       mayCreate: async (name: string) =>
         values.create || (await confirm(`There is no database ${name} yet. Create it?`)),
       origins: originsOf(values.origin ?? []),
+      panel: panelOf(values.panel),
       uploads: !values["no-uploads"],
       empty: values.empty,
       scale: numberOf("scale", values.scale, 0, 10_000_000),

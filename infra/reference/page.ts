@@ -14,8 +14,11 @@ export const scalarFile = join(
 export interface ReferenceOptions {
   /** The path of `openapi.json` and `scalar.js`, with a slash at its end. Empty if they are beside the page. */
   readonly base: string;
-  /** The tokens to choose from. Without any, the browser sends the cookie that it has. */
-  readonly tokens: readonly string[];
+  /**
+   * Whether people sign in and out by this page, which is on the API's origin then. Who signs in comes back to it, unless
+   * there is another panel.
+   */
+  readonly signIn?: "here" | "at the panel" | undefined;
   /** The origin of the API, as in a Content Security Policy. */
   readonly api: string;
 }
@@ -24,8 +27,8 @@ export interface ReferenceOptions {
  * The page that documents the whole interface, and from which requests can be sent. It states its Content Security
  * Policy itself, so that it holds on any host: nothing is loaded from other hosts, and requests go to the API alone.
  */
-export function referencePage({ base, tokens, api }: ReferenceOptions): string {
-  const script = `${showing(base)}${tokens.length > 0 ? choosing : ""}`;
+export function referencePage({ base, signIn, api }: ReferenceOptions): string {
+  const script = `${showing(base)}${signIn ? signing(signIn) : ""}`;
   const policy = [
     "default-src 'none'",
     `script-src 'self' ${hash(script)}`,
@@ -35,7 +38,7 @@ export function referencePage({ base, tokens, api }: ReferenceOptions): string {
     `connect-src ${[...new Set(["'self'", api])].join(" ")}`,
     "base-uri 'none'",
   ].join("; ");
-  return page({ base, tokens, script, policy });
+  return page({ base, hasControl: signIn !== undefined, script, policy });
 }
 
 const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
@@ -55,26 +58,28 @@ const configuration = {
 const reference = Scalar.createApiReference("#reference", configuration);
 `;
 
-/** Sets the chosen token as cookie, which stays for later visits, and shows it in the commands. */
-const choosing = `
-const choice = document.querySelector("select");
-const known = document.cookie.match(/(?:^|; )refreshToken=([^;]*)/);
-if (known) choice.value = known[1];
-const show = () => reference.updateConfiguration({
-  ...configuration,
-  authentication: { securitySchemes: { refreshToken: { value: choice.value } } },
-});
-if (choice.value) show();
-choice.addEventListener("change", () => {
-  const age = choice.value ? 31536000 : 0;
-  document.cookie = "refreshToken=" + choice.value + "; path=/; SameSite=Strict; max-age=" + age;
-  show();
-});
+/** Shows who is signed in, and signs in and out. Scripts cannot read the cookie, so the API is asked. */
+const signing = (where: "here" | "at the panel") => `
+const name = document.querySelector("#name");
+const button = document.querySelector("button");
+const showCaller = async () => {
+  const response = await fetch("/session");
+  const isSignedIn = response.ok;
+  name.textContent = isSignedIn ? (await response.json()).user.username : "nobody";
+  button.textContent = isSignedIn ? "Sign out" : "Sign in";
+  button.onclick = async () => {
+    if (!isSignedIn) return ${where === "here" ? 'location.assign("/sign-in?to=/docs")' : 'open("/sign-in")'};
+    await fetch("/sign-out", { method: "POST" });
+    await showCaller();
+  };
+};
+showCaller();
+addEventListener("focus", showCaller);
 `;
 
 /**
  * Scalar's own fields for a token are hidden: a browser sends the cookie that it has, and scripts cannot send another.
- * The page's choice stays in reach while a request is being tried.
+ * Who is signed in stays in sight while a request is being tried.
  */
 const style = (hasHeader: boolean) => `
 body { margin: 0 }
@@ -86,23 +91,19 @@ body { margin: 0 }
   display: flex; gap: 10px; align-items: center; font: 14px system-ui, sans-serif;
   color: var(--scalar-color-1, #1b1b1b); background: var(--scalar-background-1, #fff);
 }
-.caller select { font: inherit; padding: 3px 6px }
+.caller button { font: inherit; padding: 3px 6px }
 `;
 
-const chooser = (tokens: readonly string[]) => `
-<label class="caller">Requests are sent as
-<select>
-<option value="">nobody</option>
-${tokens.map((token) => `<option value="${token}">${token.replace("local-", "")}</option>`).join("\n")}
-</select>
-</label>`;
+const control = `
+<div class="caller">Requests are sent as <b id="name">…</b> <button></button></div>`;
 
 interface Page {
+  readonly hasControl: boolean;
   readonly script: string;
   readonly policy: string;
 }
 
-const page = ({ base, tokens, script, policy }: Pick<ReferenceOptions, "base" | "tokens"> & Page) => `<!doctype html>
+const page = ({ base, hasControl, script, policy }: Pick<ReferenceOptions, "base"> & Page) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -110,9 +111,9 @@ const page = ({ base, tokens, script, policy }: Pick<ReferenceOptions, "base" | 
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Colophon: the interface</title>
 <link rel="icon" href="data:,">
-<style>${style(tokens.length > 0)}</style>
+<style>${style(hasControl)}</style>
 </head>
-<body>${tokens.length > 0 ? chooser(tokens) : ""}
+<body>${hasControl ? control : ""}
 <div id="reference"></div>
 <script src="${base}scalar.js"></script>
 <script>${script}</script>

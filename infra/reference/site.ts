@@ -12,7 +12,7 @@ export async function writeReferenceSite(directory: string, api: URL): Promise<v
   const servers = [{ url: api.href.replace(/\/$/, "") }];
   await mkdir(directory, { recursive: true });
   await Promise.all([
-    writeFile(join(directory, "index.html"), referencePage({ base: "", tokens: [], api: api.origin })),
+    writeFile(join(directory, "index.html"), referencePage({ base: "", api: api.origin })),
     writeFile(join(directory, "openapi.json"), JSON.stringify({ ...openApiDocument(), servers })),
     copyFile(scalarFile, join(directory, "scalar.js")),
   ]);

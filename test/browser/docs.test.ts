@@ -1,32 +1,33 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type ApiGateway, startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
-import { demoTokens } from "../../infra/local/demo/tokens.ts";
 import { docs } from "../../infra/local/docs.ts";
-import { localDocument } from "../../infra/local/document.ts";
+import { loopbackOrigins } from "../../infra/local/origins.ts";
 import { hasBrowser, startBrowser } from "../support/browser.ts";
+import { linkDemoUsers } from "../support/sign-in.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 
 let stack: Stack;
-let gateway: ApiGateway;
 let browser: Browser;
 let page: Page;
 let requested: string[];
 let errors: string[];
 
 beforeAll(async () => {
-  stack = await startStack({ from: "demo" });
-  gateway = await startApiGateway({
-    lambda: stack.lambda,
-    document: localDocument(),
-    pages: [docs(Object.keys(demoTokens))],
+  const users = ["administrator", "reader"].map((name) => ({ name, email: `${name}@example.com`, description: "" }));
+  const variables = () => ({ SIGN_IN_PANEL: `${stack.url}/docs` });
+  stack = await startStack({
+    from: "demo",
+    signIn: users,
+    pages: [docs("here")],
+    variables,
+    allowedOrigins: loopbackOrigins,
   });
+  await linkDemoUsers(stack, ...users.map(({ name }) => name));
   if (hasBrowser) browser = await startBrowser();
 });
 
 afterAll(async () => {
   await browser?.close();
-  await gateway.close();
   await stack.close();
 });
 
@@ -41,7 +42,7 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
   });
 
   it("shows every resource, and sends no request to other servers", async () => {
-    await page.goto(`${gateway.url}/docs`);
+    await page.goto(`${stack.url}/docs`);
     await page.getByRole("heading", { name: "Colophon" }).waitFor();
 
     for (const resource of [
@@ -54,53 +55,60 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
     ])
       await page.getByRole("button", { name: resource }).first().waitFor();
 
-    expect(requested.filter((url) => !url.startsWith(gateway.url) && !url.startsWith("data:"))).toEqual([]);
-    expect(errors).toEqual([]);
+    expect(requested.filter((url) => !url.startsWith(stack.url) && !url.startsWith("data:"))).toEqual([]);
+    // Nobody is signed in.
+    expect(errors).toEqual([expect.stringContaining("401 (Unauthorized)")]);
   });
 
-  it("sends a request as the chosen user", async () => {
-    await page.goto(`${gateway.url}/docs`);
-    await page.getByRole("button", { name: "Shows a user" }).first().click();
-    await page.getByRole("button", { name: /Test Request.*get \/admin-users\/id/ }).click();
-
-    for (const [user, status, text] of [
-      ["administrator", "200 OK", '"Marginalia"'],
-      ["reader", "403 Forbidden", '"Forbidden"'],
-      ["nobody", "401 Unauthorized", '"Unauthorized"'],
-    ] as const) {
-      await page.getByLabel("Requests are sent as").selectOption({ label: user });
+  it("sends requests as who is signed in, and as nobody after a sign-out", async () => {
+    const signInAs = async (name: string) => {
+      await page.getByRole("button", { name: "Sign in", exact: true }).click();
+      await page.getByRole("heading", { name: "Who are you?" }).waitFor();
+      await page.getByRole("button", { name }).click();
+      await page.locator("#name").getByText(name).waitFor();
+    };
+    const answers = async (status: string, text: string) => {
+      await page.getByRole("button", { name: "Shows a user" }).first().click();
+      await page.getByRole("button", { name: /Test Request.*get \/admin-users\/id/ }).click();
       await page.getByRole("button", { name: /^Send/ }).first().click();
-
       await page.getByText(status).first().waitFor();
       await page.getByText(text).first().waitFor();
-      expect(requested.at(-1)).toBe(`${gateway.url}/admin-users/id/4`);
-    }
+      expect(requested.at(-1)).toBe(`${stack.url}/admin-users/id/4`);
+      await page.locator(".app-exit-button").click();
+    };
+    await page.goto(`${stack.url}/docs`);
+    await page.locator("#name").getByText("nobody").waitFor();
+
+    await signInAs("administrator");
+    expect(new URL(page.url()).pathname).toBe("/docs");
+    await answers("200 OK", '"Marginalia"');
+
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.locator("#name").getByText("nobody").waitFor();
+    await signInAs("reader");
+    await answers("403 Forbidden", '"Forbidden"');
+    // Neither scripts nor the page itself know the token.
+    expect(await page.evaluate("document.cookie")).not.toContain("refreshToken");
   });
 
-  it("has one place where one chooses who one is, which commands follow", async () => {
-    await page.goto(`${gateway.url}/docs`);
+  it("has one place that says who one is, which an open request does not cover", async () => {
+    await page.goto(`${stack.url}/docs`);
+    await page.locator("#name").getByText("nobody").waitFor();
     await page.getByRole("button", { name: "Shows a user" }).first().click();
-    await page.getByText("refreshToken=YOUR_SECRET_TOKEN").first().waitFor();
-    await page.getByLabel("Requests are sent as").selectOption({ label: "editor" });
-    await page.getByText("refreshToken=local-editor").first().waitFor();
-    await page.reload();
-    await page.getByText("refreshToken=local-editor").first().waitFor();
-
     const ofScalar = page.getByText("Authentication", { exact: true }).filter({ visible: true });
     expect(await ofScalar.count()).toBe(0);
     await page.getByRole("button", { name: /Test Request.*get \/admin-users\/id/ }).click();
     await page.getByText("Query Parameters", { exact: true }).filter({ visible: true }).last().waitFor();
 
     expect(await ofScalar.count()).toBe(0);
-    // Neither does the open request cover it.
-    await page.getByLabel("Requests are sent as").click({ trial: true });
+    await page.getByRole("button", { name: "Sign in", exact: true }).click({ trial: true });
     await page.locator(".app-exit-button").click({ trial: true });
   });
 });
 
 describe("GET /docs", () => {
   it("has a policy that lets the page load nothing from other hosts, and no page frame it", async () => {
-    const response = await fetch(`${gateway.url}/docs`);
+    const response = await fetch(`${stack.url}/docs`);
     const html = await response.text();
 
     expect(response.headers.get("Content-Security-Policy")).toBe("frame-ancestors 'none'");
@@ -109,7 +117,7 @@ describe("GET /docs", () => {
   });
 
   it("leaves everything else to the gateway", async () => {
-    expect((await fetch(`${gateway.url}/docs/elsewhere`)).status).toBe(404);
-    expect((await fetch(`${gateway.url}/docs`, { method: "POST" })).status).toBe(404);
+    expect((await fetch(`${stack.url}/docs/elsewhere`)).status).toBe(404);
+    expect((await fetch(`${stack.url}/docs`, { method: "POST" })).status).toBe(404);
   });
 });

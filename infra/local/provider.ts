@@ -1,0 +1,152 @@
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import type { ServerResponse } from "node:http";
+import type { Adapter, AdapterPayload, Configuration } from "oidc-provider";
+import type { PageHandler } from "../aws-local/api-gateway/server.ts";
+
+/** Somebody who can sign in by one click. */
+export interface ProviderUser {
+  /** The subject of the ID token. */
+  readonly name: string;
+  readonly email: string;
+  /** What they may do. */
+  readonly description: string;
+}
+
+export interface ProviderOptions {
+  /** Where the provider is: on this very server, under a path. */
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** The only addresses to which it sends browsers back. */
+  readonly redirectUris: readonly string[];
+  readonly users: readonly ProviderUser[];
+}
+
+/** Where pages are among those of the local server. */
+export const providerPath = "/provider";
+
+/**
+ * A provider of OpenID Connect for this machine (oidc-provider), which asks for no password: people choose who they are.
+ * It is loaded when somebody first comes, so that nobody waits for it at the start.
+ */
+export function providerPages(options: ProviderOptions): PageHandler {
+  let opened: Promise<PageHandler> | undefined;
+  return async (request, response) => {
+    if (!request.url?.startsWith(`${providerPath}/`)) return false;
+    opened ??= open(options);
+    return await (await opened)(request, response);
+  };
+}
+
+async function open(options: ProviderOptions): Promise<PageHandler> {
+  const { Provider, interactionPolicy } = await import("oidc-provider");
+  const { issuer, clientId, clientSecret, redirectUris, users } = options;
+  const policy = interactionPolicy.base();
+  policy.remove("consent");
+  // Whoever is signed in here may want to be somebody else.
+  const login = policy.get("login");
+  login?.checks.add(
+    new interactionPolicy.Check("again", "People choose each time who they are", ({ oidc }) => !oidc.result?.login),
+  );
+  const configuration: Configuration = {
+    adapter: memoryAdapter(),
+    clients: [
+      {
+        client_id: clientId,
+        client_secret: clientSecret,
+        redirect_uris: [...redirectUris],
+        id_token_signed_response_alg: "ES256",
+      },
+    ],
+    jwks: { keys: [{ ...newKey(), use: "sig" }] },
+    cookies: { keys: [randomBytes(32).toString("base64url")] },
+    claims: { openid: ["sub"], email: ["email", "email_verified"] },
+    conformIdTokenClaims: false,
+    ttl: { AccessToken: 60, AuthorizationCode: 60, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
+    features: { devInteractions: { enabled: false } },
+    interactions: { policy, url: (_, { uid }) => `${providerPath}/choose/${uid}` },
+    findAccount: (_, id) => accountOf(users, id),
+    async loadExistingGrant({ oidc }) {
+      const grant = new oidc.provider.Grant({ clientId, accountId: oidc.session?.accountId ?? "" });
+      grant.addOIDCScope("openid email");
+      await grant.save();
+      return grant;
+    },
+  };
+  const provider = new Provider(issuer, configuration);
+  const answer = provider.callback();
+  return async (request, response) => {
+    const { url = "" } = request;
+    const [, name] = /^\/provider\/choose\/[\w-]+\/(\w+)$/.exec(url) ?? [];
+    if (request.method === "POST" && name !== undefined) {
+      await provider.interactionFinished(request, response, { login: { accountId: name, remember: false } });
+    } else if (url.startsWith(`${providerPath}/choose/`)) {
+      await provider.interactionDetails(request, response);
+      sendChoice(response, url, users);
+    } else {
+      // As express does for what is mounted, so that the provider knows its own addresses.
+      Object.assign(request, { originalUrl: url, url: url.slice(providerPath.length) });
+      await answer(request, response);
+    }
+    return true;
+  };
+}
+
+const newKey = () => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" });
+
+function accountOf(users: readonly ProviderUser[], id: string) {
+  const user = users.find(({ name }) => name === id);
+  return user && { accountId: id, claims: () => ({ sub: id, email: user.email, email_verified: true }) };
+}
+
+function sendChoice(response: ServerResponse, url: string, users: readonly ProviderUser[]): void {
+  const choices = users.map(
+    ({ name, description }) =>
+      `<form method="post" action="${url}/${name}"><button><b>${name}</b><br>${description}</button></form>`,
+  );
+  response.writeHead(200, {
+    "Content-Type": "text/html; charset=utf-8",
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+  });
+  response.end(`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Sign in on this machine</title>
+<style>
+:root { color-scheme: light dark }
+body { font: 1.1rem/1.5 system-ui, sans-serif; max-width: 24rem; margin: 15vh auto; padding: 0 1rem }
+button { font: inherit; text-align: left; width: 100%; padding: .5rem 1rem; margin: .3rem 0; cursor: pointer }
+</style>
+<h1>Who are you?</h1>
+${choices.join("\n")}
+<p>This stands for the provider of a deployed stage, and asks for no password.</p>
+</html>
+`);
+}
+
+/** What the provider knows, until this process ends. */
+function memoryAdapter(): (model: string) => Adapter {
+  const all = new Map<string, AdapterPayload>();
+  const removeWhere = (isRight: (payload: AdapterPayload) => boolean) => {
+    for (const [key, payload] of all) if (isRight(payload)) all.delete(key);
+  };
+  return (model) => ({
+    async upsert(id, payload) {
+      all.set(`${model}:${id}`, payload);
+    },
+    find: async (id) => all.get(`${model}:${id}`),
+    findByUid: async (uid) => [...all.values()].find((payload) => payload.kind === model && payload.uid === uid),
+    findByUserCode: async () => undefined,
+    async consume(id) {
+      Object.assign(all.get(`${model}:${id}`) ?? {}, { consumed: Math.floor(Date.now() / 1000) });
+    },
+    async destroy(id) {
+      all.delete(`${model}:${id}`);
+    },
+    async revokeByGrantId(grantId) {
+      removeWhere((payload) => payload.grantId === grantId);
+    },
+  });
+}
