@@ -151,6 +151,32 @@ function mergeInWords(answer: z.output<typeof mergeAnswer>, event: unknown, widt
   ];
 }
 
+const importReport = z.object({
+  lines: z.number(),
+  added: z.number(),
+  changed: z.number(),
+  unchanged: z.number(),
+  refusedCount: z.number(),
+  refused: z.array(z.object({ line: z.number(), field: z.nullable(z.string()), reason: z.string() })),
+  isDone: z.boolean(),
+});
+
+function importInWords(report: z.output<typeof importReport>, event: unknown, width: number): readonly string[] {
+  const { lines, added, changed, unchanged, refusedCount, refused, isDone } = report;
+  const counts = Object.entries({ added, changed, unchanged, refused: refusedCount })
+    .map(([what, count]) => `${count.toLocaleString("en")} ${what}`)
+    .join(", ");
+  const rows = refused.map(({ line, field, reason }) => [`${line}`, field ?? "", reason]);
+  const rest = refusedCount - refused.length;
+  return [
+    `${isDryRun(event) ? "Would import" : "Imported"} ${lines.toLocaleString("en")} lines: ${counts}`,
+    ...(rows.length > 0 ? ["", "Refused lines, which change nothing:"] : []),
+    ...tableOf(["line", "field", "why"], rows, width),
+    ...(rest > 0 ? [`and ${rest.toLocaleString("en")} more, which the log has`] : []),
+    ...(isDone ? [] : ["", "Some lines are left: invoke it again with the same payload."]),
+  ];
+}
+
 const dryRun = z.object({ dryRun: z.boolean() });
 const isDryRun = (event: unknown): boolean => dryRun.safeParse(event).data?.dryRun ?? false;
 
@@ -191,6 +217,7 @@ const teller =
   };
 
 const tellers: Readonly<Record<string, Teller>> = {
+  "ops/import": teller(importReport, importInWords),
   "ops/list-changes": teller(changes, changesInWords),
   "ops/merge-contributors": teller(mergeAnswer, mergeInWords),
   "ops/undo": teller(undo, undoInWords),

@@ -204,6 +204,35 @@ describe("npm run invoke -- ops/merge-contributors", () => {
   });
 });
 
+describe("The report of an import", () => {
+  const report = { lines: 1_300, added: 1_200, changed: 3, unchanged: 95, refusedCount: 0, refused: [], isDone: true };
+  const told = (answer: object, event: object = {}) =>
+    stripVTControlCharacters(answerInWords("ops/import", answer, event, 80) ?? "").split("\n");
+
+  it("has counts", () => {
+    expect(told(report)).toEqual(["Imported 1,300 lines: 1,200 added, 3 changed, 95 unchanged, 0 refused"]);
+    expect(told(report, { dryRun: true })[0]).toMatch(/^Would import 1,300 lines: /);
+  });
+
+  it("has a table of the first refused lines, and says what is left", () => {
+    const refused = [
+      { line: 7, field: "first_name", reason: "another contributor has this name" },
+      { line: 1_200, field: null, reason: "no JSON" },
+    ];
+
+    expect(told({ ...report, refused, refusedCount: 1_002, isDone: false }).slice(1)).toEqual([
+      "",
+      "Refused lines, which change nothing:",
+      "line  field       why",
+      "7     first_name  another contributor has this name",
+      "1200              no JSON",
+      "and 1,000 more, which the log has",
+      "",
+      "Some lines are left: invoke it again with the same payload.",
+    ]);
+  });
+});
+
 describe("An answer of another release", () => {
   it("is not told", () => {
     expect(answerInWords("ops/list-changes", { changes: [{ id: 1 }], next: null }, {}, 80)).toBeUndefined();
