@@ -4,6 +4,7 @@ import addPermission from "./add-permission.sql";
 import addRole from "./add-role.sql";
 import authority from "./authority.sql";
 import beginRequest from "./begin-request.sql";
+import claimImages from "./claim-images.sql";
 import contributorElements from "./contributor-elements.sql";
 import createUser from "./create-user.sql";
 import deleteContributor from "./delete-contributor.sql";
@@ -15,9 +16,11 @@ import editPermission from "./edit-permission.sql";
 import editRole from "./edit-role.sql";
 import editUser from "./edit-user.sql";
 import effects from "./effects.sql";
+import formerImages from "./former-images.sql";
 import identities from "./identities.sql";
 import images from "./images.sql";
 import linkIdentity from "./link-identity.sql";
+import listFormerImages from "./list-former-images.sql";
 import logOutUser from "./log-out-user.sql";
 import makeChange from "./make-change.sql";
 import makeSignIn from "./make-sign-in.sql";
@@ -60,6 +63,7 @@ const sharedFunctions = {
   sessions,
   identities,
   effects,
+  former_images: formerImages,
   undo_conflicts: undoConflicts,
   undo_effect: undoEffect,
   undo_contributor: undoContributor,
@@ -103,6 +107,8 @@ const changesWithoutPermission = {
 
 /** Changes that an operator makes; each runs alone. */
 const operatorChanges = {
+  claim_images: claimImages,
+  list_former_images: listFormerImages,
   create_user: createUser,
   link_identity: linkIdentity,
   merge_contributors: mergeContributors,
