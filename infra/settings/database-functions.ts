@@ -6,6 +6,7 @@ export const databaseFunctions: ReadonlySet<string> = new Set([
   "ops-create-user",
   "ops-issue-refresh-token",
   "ops-link-identity",
+  "ops-import",
   "ops-list-changes",
   "ops-merge-contributors",
   "ops-check-copy",

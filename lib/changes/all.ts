@@ -4,7 +4,7 @@ import addPermission from "./add-permission.sql";
 import addRole from "./add-role.sql";
 import authority from "./authority.sql";
 import beginRequest from "./begin-request.sql";
-import claimImages from "./claim-images.sql";
+import catalogueRecords from "./catalogue-records.sql";
 import contributorElements from "./contributor-elements.sql";
 import createUser from "./create-user.sql";
 import deleteContributor from "./delete-contributor.sql";
@@ -16,11 +16,16 @@ import editPermission from "./edit-permission.sql";
 import editRole from "./edit-role.sql";
 import editUser from "./edit-user.sql";
 import effects from "./effects.sql";
-import formerImages from "./former-images.sql";
 import identities from "./identities.sql";
 import images from "./images.sql";
+import importClients from "./import-clients.sql";
+import importContributors from "./import-contributors.sql";
+import importLines from "./import-lines.sql";
+import importPublishers from "./import-publishers.sql";
+import importRecords from "./import-records.sql";
+import importRelations from "./import-relations.sql";
+import importSeries from "./import-series.sql";
 import linkIdentity from "./link-identity.sql";
-import listFormerImages from "./list-former-images.sql";
 import logOutUser from "./log-out-user.sql";
 import makeChange from "./make-change.sql";
 import makeSignIn from "./make-sign-in.sql";
@@ -57,19 +62,25 @@ const sharedFunctions = {
   authority,
   begin_request: beginRequest,
   records,
+  catalogue_records: catalogueRecords,
   contributor_elements: contributorElements,
   images,
   open_record: openRecord,
   sessions,
   identities,
   effects,
-  former_images: formerImages,
   undo_conflicts: undoConflicts,
   undo_effect: undoEffect,
   undo_contributor: undoContributor,
   undo_role: undoRole,
   undo_permission: undoPermission,
   undo_user: undoUser,
+  import_lines: importLines,
+  import_clients: importClients,
+  import_contributors: importContributors,
+  import_publishers: importPublishers,
+  import_relations: importRelations,
+  import_series: importSeries,
   make_change: makeChange,
   sign_in: signIn,
   make_sign_in: makeSignIn,
@@ -105,10 +116,13 @@ const changesWithoutPermission = {
   sign_out: signOut,
 };
 
-/** Changes that an operator makes; each runs alone. */
-const operatorChanges = {
-  claim_images: claimImages,
-  list_former_images: listFormerImages,
+/** Changes that an operator makes beside others. */
+const operatorChangesBesideOthers = {
+  import_records: importRecords,
+};
+
+/** Changes that an operator makes, and that run alone. */
+const operatorChangesAlone = {
   create_user: createUser,
   link_identity: linkIdentity,
   merge_contributors: mergeContributors,
@@ -121,13 +135,14 @@ const operatorChanges = {
 
 export type ChangeName = keyof typeof changesBesideOthers | keyof typeof changesAlone;
 export type ChangeNameWithoutPermission = keyof typeof changesWithoutPermission;
-export type OperatorChangeName = keyof typeof operatorChanges;
+export type OperatorChangeName = keyof typeof operatorChangesBesideOthers | keyof typeof operatorChangesAlone;
 
 /** A line of make-change.sql that names one of these stands for such a line of each of its changes. */
 const placeholders = {
   each_change_beside_others: changesBesideOthers,
   each_change: { ...changesBesideOthers, ...changesAlone, ...changesWithoutPermission },
-  each_operator_change: operatorChanges,
+  each_operator_change_beside_others: operatorChangesBesideOthers,
+  each_operator_change: { ...operatorChangesBesideOthers, ...operatorChangesAlone },
 };
 
 const filled = (text: string): string =>

@@ -71,7 +71,11 @@ create function make_operator_change(
 ) language plpgsql as $$
   declare
     request request = json_populate_record(cast(null as request), input);
-    outcome outcome = take_locks(request, is_shared => false);
+    is_shared boolean = case change
+      when 'each_operator_change_beside_others' then true
+      else false
+    end;
+    outcome outcome = take_locks(request, is_shared);
   begin
     if outcome.status is null then
       select 200, answer into outcome

@@ -45,7 +45,7 @@ create function contributor_record(target bigint) returns json language sql stab
   select row_to_json(record)
   from (
     select
-      id, client_id, first_name, last_name, slug, gender, type, public, image, random_key, version,
+      id, external_id, client_id, first_name, last_name, slug, gender, type, public, image, random_key, version,
       array(select slug from former_slugs where contributor_id = target order by slug) as former_slugs,
       array(select url from contributor_links where contributor_id = target order by position) as links,
       (

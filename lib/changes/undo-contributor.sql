@@ -233,7 +233,7 @@ $$;
 create function contributor_fields(fields contributors) returns json language sql immutable as $$
   select json_build_object(
     'first_name', fields.first_name, 'last_name', fields.last_name, 'gender', fields.gender, 'type', fields.type,
-    'public', fields.public, 'image', fields.image
+    'public', fields.public, 'image', fields.image, 'client_id', fields.client_id
   )
 $$;
 
@@ -321,6 +321,7 @@ create function undo_contributor_edit(target bigint, effect jsonb) returns jsonb
       type = fields.type,
       public = fields.public,
       image = fields.image,
+      client_id = fields.client_id,
       version = version + 1
     where id = target and changed <> '{}';
     return jsonb_build_object('before', changed, 'left_out', missing || coalesce(image_missing, '[]'));
@@ -336,13 +337,13 @@ create function undo_contributor_deletion(target bigint, former jsonb, change_id
     assigned text;
   begin
     insert into contributors (
-      id, client_id, first_name, last_name, slug, gender, type, public, image, random_key, version
+      id, external_id, client_id, first_name, last_name, slug, gender, type, public, image, random_key, version
     )
     overriding system value
     values (
-      target, fields.client_id, fields.first_name, fields.last_name, fields.slug, fields.gender, fields.type,
-      fields.public, case when image_missing is null then fields.image end, coalesce(fields.random_key, random()),
-      next_version('contributor', target, change_id, fields.version)
+      target, fields.external_id, fields.client_id, fields.first_name, fields.last_name, fields.slug, fields.gender,
+      fields.type, fields.public, case when image_missing is null then fields.image end,
+      coalesce(fields.random_key, random()), next_version('contributor', target, change_id, fields.version)
     )
     returning slug into assigned;
     -- The trigger would give it another one.

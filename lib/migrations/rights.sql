@@ -20,6 +20,7 @@ revoke all on
   former_slugs,
   identities,
   images_to_remove,
+  imports,
   invalidations,
   lock_secret,
   migrations,
@@ -90,7 +91,7 @@ to colophon_reader;
 grant select (user_id, expires_at, revoked_at) on refresh_tokens to colophon_reader;
 
 -- What operators' functions select.
-grant select on changes, images_to_remove to colophon_operator;
+grant select on changes, images_to_remove, imports to colophon_operator;
 
 -- What records of the ledger are called.
 grant select (id, username) on users to colophon_operator;

@@ -52,6 +52,12 @@ export const payloads = {
       by: z.optional(name),
     })
     .check(z.refine(({ identity, email }) => !identity || !email, "either `identity` or `email`")),
+  "ops/import": z.strictObject({
+    /** A file as s3://BUCKET/KEY, or lines of JSON (README.md, "Lines of a catalogue"). */
+    source: z.string().check(z.minLength(1)),
+    format: z._default(z.literal("jsonl", 'expected "jsonl"'), "jsonl"),
+    ...repair,
+  }),
   "ops/invalidate": z.strictObject({
     tags: z.optional(z.array(tag).check(z.minLength(1))),
     everything: z.optional(z.literal(true)),

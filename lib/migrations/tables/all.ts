@@ -26,7 +26,17 @@ import tagChanges from "./0025-tag-changes.sql";
 import invalidations from "./0026-invalidations.sql";
 import effects from "./0027-effects.sql";
 import formerSlugs from "./0028-former-slugs.sql";
+import imports from "./0029-imports.sql";
 import signIn from "./0030-sign-in.sql";
+import publishersExternalId from "./0032-publishers-external-id.sql";
+import seriesExternalId from "./0033-series-external-id.sql";
+import contributorsByExternalId from "./0034-contributors-by-external-id.sql";
+import publishersByExternalId from "./0035-publishers-by-external-id.sql";
+import seriesByExternalId from "./0036-series-by-external-id.sql";
+import contributorsByImage from "./0037-contributors-by-image.sql";
+import publishersByImage from "./0038-publishers-by-image.sql";
+import usersByImage from "./0039-users-by-image.sql";
+import volumesByCover from "./0040-volumes-by-cover.sql";
 
 export interface Migration {
   readonly name: string;
@@ -67,5 +77,15 @@ export const migrations: readonly Migration[] = [
   { name: "0026-invalidations", text: invalidations },
   { name: "0027-effects", text: effects },
   { name: "0028-former-slugs", text: formerSlugs },
+  { name: "0029-imports", text: imports },
   { name: "0030-sign-in", text: signIn },
+  { name: "0032-publishers-external-id", text: publishersExternalId },
+  { name: "0033-series-external-id", text: seriesExternalId },
+  { name: "0034-contributors-by-external-id", text: contributorsByExternalId },
+  { name: "0035-publishers-by-external-id", text: publishersByExternalId },
+  { name: "0036-series-by-external-id", text: seriesByExternalId },
+  { name: "0037-contributors-by-image", text: contributorsByImage },
+  { name: "0038-publishers-by-image", text: publishersByImage },
+  { name: "0039-users-by-image", text: usersByImage },
+  { name: "0040-volumes-by-cover", text: volumesByCover },
 ];

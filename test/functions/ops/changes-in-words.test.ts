@@ -4,7 +4,7 @@ import { endpointPath } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { payloads } from "../../../lib/operators/payloads.ts";
 import { useAdministrator } from "../../support/callers.ts";
-import { aContributor, aSeries } from "../../support/catalogue.ts";
+import { aContributor, aPublisher, aSeries } from "../../support/catalogue.ts";
 import { aUser } from "../../support/people.ts";
 import { tinyImage as image } from "../../support/pictures.ts";
 import { aPermission, aRole, give, permissionId } from "../../support/records.ts";
@@ -247,6 +247,22 @@ const tales: Readonly<Record<string, () => Promise<void>>> = {
       by: null,
       name: username,
       what: ["session opened for 30 days"],
+    });
+  },
+  async "ops/import"() {
+    const publisher = await aPublisher(stack.sql, { name: "Kodansha", slug: "kodansha-of-old" });
+    const source =
+      '{"kind":"publisher","externalId":"slug:kodansha-of-old","country":"Japan"}\n' +
+      '{"kind":"contributor","externalId":"gosho","first_name":"Gosho"}\n';
+
+    expect(await operated("ops/import", { source, reason: "A file", by: "ada" })).toMatchObject({
+      by: "ada",
+      reason: "A file",
+      record: "2 records",
+      what: [
+        `publisher ${publisher.id} (Kodansha): country: none → "Japan"`,
+        expect.stringMatching(/^contributor \d+ \(Gosho\): added/),
+      ],
     });
   },
   async "ops/merge-contributors"() {

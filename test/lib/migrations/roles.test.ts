@@ -26,7 +26,7 @@ const readable: Readonly<Record<DatabaseRole, readonly string[]>> = {
   ],
   editor: [],
   operator: namesIn(`
-    changes contributors images_to_remove invalidations permissions roles series stale_tags users
+    changes contributors images_to_remove imports invalidations permissions roles series stale_tags users
   `),
   signer: [],
   master: [],

@@ -1,0 +1,303 @@
+-- The lines with what the database has of them, for contributors that exist.
+create function contributor_lines(items jsonb) returns import_line[] language sql stable as $$
+  select array(
+    select jsonb_populate_record(
+      cast(null as import_line),
+      item || jsonb_build_object(
+        'first_key', identity_key(item ->> 'first_name'),
+        'last_key', identity_key(item ->> 'last_name'),
+        'is_renamed',
+        id is null
+        or identity_key(first_name) <> identity_key(item ->> 'first_name')
+        or identity_key(last_name) <> identity_key(item ->> 'last_name')
+      )
+    )
+    from (
+      select
+        id, first_name, last_name, place,
+        case
+          when id is null then jsonb_build_object('is_new', true, 'public', false)
+          else jsonb_build_object(
+            'id', id, 'is_new', false, 'own_slug', slug, 'client', client_id, 'public', public,
+            'first_name', first_name, 'last_name', last_name, 'gender', gender, 'type', type,
+            'image', image, 'former_image', image
+          )
+        end || given as item
+      from
+        jsonb_array_elements(items) with ordinality as listed (given, place)
+        left join contributors on contributors.id = imported_id('contributor', given ->> 'external_id')
+    ) as merged
+    order by place
+  )
+$$;
+
+-- What is wrong with a line in itself: its field, and why.
+create function contributor_problem(line import_line, fresh jsonb) returns text[] language plpgsql stable as $$
+  begin
+    return case
+      when line.first_name is null then array['first_name', 'needed']
+      when not line.is_new and line.slug <> line.own_slug then array['slug', 'differs']
+      when line.is_new and line.slug is not null and slug_exists('contributors', line.slug) then array['slug', 'taken']
+      when line.client is not null and not is_client(line.client, line.number, fresh) then array['client', 'unknown']
+      when line.image is distinct from line.former_image and image_refusal(line.image) is not null
+        then array['image', image_refusal(line.image)]
+    end;
+  end
+$$;
+
+-- The effect of an edit, from the record before and after it (README.md, "Effects").
+create function contributor_effect(name text, before jsonb, after jsonb) returns jsonb language sql immutable as $$
+  with list as (
+    select key, former.value as former, latter.value as latter
+    from jsonb_each(before) as former join jsonb_each(after) as latter using (key)
+    where former.value <> latter.value and key in ('aliases', 'descriptions', 'relations')
+  ), part (key, former, latter) as (
+    select key, former.value, latter.value
+    from jsonb_each(before) as former join jsonb_each(after) as latter using (key)
+    where former.value <> latter.value and jsonb_typeof(latter.value) <> 'array' and key <> 'version'
+    union all
+    select
+      'links',
+      (
+        select coalesce(
+          jsonb_agg(coalesce(to_jsonb(array_position(latest, url) - 1), to_jsonb(url)) order by place), '[]'
+        )
+        from jsonb_array_elements_text(before -> 'links') with ordinality as link (url, place)
+      ),
+      after -> 'links'
+    from (select array(select jsonb_array_elements_text(after -> 'links'))) as links (latest)
+    where before -> 'links' <> after -> 'links'
+    union all
+    select
+      'added_' || key, jsonb_agg(element -> 'id' order by element -> 'id'),
+      jsonb_agg(element order by element -> 'id')
+    from list cross join lateral jsonb_array_elements(latter) as element
+    where not former @> jsonb_build_array(element)
+    group by key
+    union all
+    select 'removed_' || key, jsonb_agg(element - 'contributor_id' order by element -> 'id'), null
+    from list cross join lateral jsonb_array_elements(former) as element
+    where not latter @> jsonb_build_array(element)
+    group by key
+  )
+  select jsonb_build_object(
+    'record', 'contributor',
+    'id', before -> 'id',
+    'name', name,
+    'did', 'edit',
+    'before', jsonb_object_agg(key, former),
+    'after', coalesce(jsonb_object_agg(key, latter) filter (where latter is not null), '{}')
+  )
+  from part
+$$;
+
+-- Adds and edits contributors. The caller has locked those that exist.
+create function import_contributors(items jsonb, fresh jsonb) returns import_result language plpgsql as $$
+  declare
+    lines import_line[] = contributor_lines(items);
+    refusals jsonb;
+    stored import_element[];
+    removed_aliases import_element[];
+    added_aliases import_element[];
+    removed_descriptions import_element[];
+    added_descriptions import_element[];
+    linked bigint[];
+    edited bigint[];
+    before jsonb[];
+    effects jsonb;
+  begin
+    perform lock_name(name)
+    from (
+      select distinct 'contributor ' || line.first_key || chr(10) || line.last_key as name
+      from unnest(lines) as line
+      where line.is_renamed and line.first_name is not null
+      order by name
+    ) as named;
+    perform lock_name(name)
+    from (
+      select distinct 'contributors/' || regexp_replace(coalesce(line.slug, line.made), '(-[0-9]+)+$', '') as name
+      from unnest(lines) as line
+      where line.is_new
+      order by name
+    ) as named;
+
+    refusals = (
+      select coalesce(jsonb_agg(refusal(line.number, problem[1], problem[2])), '[]')
+      from unnest(lines) as line cross join lateral contributor_problem(line, fresh) as problem
+      where problem is not null
+    );
+    lines = accepted_lines(lines, refusals);
+    -- A name is free if an earlier line takes it from its owner. If that line is refused in its turn, the unique index
+    -- fails the batch, and its halves follow.
+    refusals = refusals || (
+      select coalesce(jsonb_agg(refusal(line.number, 'first_name', 'taken')), '[]')
+      from
+        unnest(lines) as line
+        join contributors as other
+          on identity_key(other.first_name) = line.first_key and identity_key(other.last_name) = line.last_key
+      where
+        line.is_renamed
+        and not exists (
+          select from unnest(lines) as earlier
+          where earlier.id = other.id and earlier.is_renamed and earlier.number < line.number
+        )
+    );
+    lines = accepted_lines(lines, refusals);
+    refusals = refusals || refused_twins(array(
+      select cast(row(line.number, claim.field, claim.field || ' ' || claim.value) as import_claim)
+      from
+        unnest(lines) as line
+        cross join lateral (
+          values
+            ('first_name', case when line.is_renamed then line.first_key || chr(10) || line.last_key end),
+            ('slug', case when line.is_new then line.slug end),
+            ('image', case when line.image is distinct from line.former_image then line.image end)
+        ) as claim (field, value)
+      where claim.value is not null
+    ));
+    lines = accepted_lines(lines, refusals);
+
+    -- Whoever reads what others write to these waits now (tag_contributors), before anybody waits for the tallies.
+    perform
+    from contributors
+    where not public and id in (select line.id from unnest(lines) as line where line.public)
+    order by id
+    for update;
+    with inserted as (
+      insert into contributors (
+        external_id, slug, client_id, public, first_name, last_name, gender, type, image, alias_keys, short_alias_keys
+      )
+      select
+        line.external_id, coalesce(line.slug, line.made), line.client, line.public, line.first_name, line.last_name,
+        line.gender, line.type, line.image, keys, case when octet_length(keys) <= 200 then keys end
+      from
+        unnest(lines) as line
+        cross join lateral (
+          select coalesce(string_agg(name_key(alias ->> 'name'), chr(10) order by place), '')
+          from jsonb_array_elements(line.aliases) with ordinality as element (alias, place)
+        ) as alias (keys)
+      where line.is_new
+      order by line.number
+      returning id, external_id, slug
+    )
+    select array_agg(jsonb_populate_record(
+      line, case when line.is_new then jsonb_build_object('id', inserted.id, 'own_slug', inserted.slug) else '{}' end
+    ) order by line.number)
+    into lines
+    from unnest(lines) as line left join inserted on line.is_new and inserted.external_id = line.external_id;
+    lines = coalesce(lines, '{}');
+    if exists (select from unnest(lines) as line where line.slug <> line.own_slug) then
+      raise unique_violation using message = 'A slug was made from a name before it was given';
+    end if;
+
+    stored = array(
+      select cast(row(contributor_id, id, id, jsonb_build_object('name', name)) as import_element)
+      from contributor_aliases
+      where contributor_id = any(owners_of(lines, 'aliases'))
+    );
+    removed_aliases = unequal(stored, elements_in(lines, 'aliases'));
+    added_aliases = unequal(elements_in(lines, 'aliases'), stored);
+    stored = array(
+      select cast(row(contributor_id, id, id, to_jsonb(element) - array['id', 'contributor_id']) as import_element)
+      from contributor_descriptions as element
+      where contributor_id = any(owners_of(lines, 'descriptions'))
+    );
+    removed_descriptions = unequal(stored, elements_in(lines, 'descriptions'));
+    added_descriptions = unequal(elements_in(lines, 'descriptions'), stored);
+    linked = array(
+      select line.id
+      from unnest(lines) as line
+      where
+        line.links is not null
+        and array(select distinct jsonb_array_elements_text(line.links) as url order by url)
+          <> array(select url from contributor_links where contributor_id = line.id order by url)
+    );
+    edited = array(
+      select line.id
+      from unnest(lines) as line join contributors on contributors.id = line.id
+      where
+        not line.is_new
+        and (
+          (line.client, line.public, line.first_name, line.last_name, line.gender, line.type, line.image)
+          is distinct from (
+            contributors.client_id, contributors.public, contributors.first_name, contributors.last_name,
+            contributors.gender, contributors.type, contributors.image
+          )
+          or line.id = any(linked)
+          or line.is_touched
+          or line.id in (
+            select owner
+            from unnest(removed_aliases || added_aliases || removed_descriptions || added_descriptions)
+          )
+        )
+    );
+    before = array(select cast(contributor_record(id) as jsonb) from unnest(edited) as id);
+
+    if edited <> '{}' then
+      insert into images_to_remove as listed (key)
+      select line.former_image
+      from unnest(lines) as line
+      where line.former_image is not null and line.former_image is distinct from line.image
+      on conflict (key) do update
+      set remove_after = excluded.remove_after;
+      update contributors
+      set
+        client_id = line.client,
+        public = line.public,
+        first_name = line.first_name,
+        last_name = line.last_name,
+        gender = line.gender,
+        type = line.type,
+        image = line.image,
+        version = version + 1
+      from unnest(lines) as line
+      where contributors.id = line.id and contributors.id = any(edited);
+    end if;
+    if removed_aliases <> '{}' then
+      delete from contributor_aliases where id = any(ids_of(removed_aliases));
+    end if;
+    if added_aliases <> '{}' then
+      insert into contributor_aliases (contributor_id, name)
+      select owner, value ->> 'name' from unnest(added_aliases) order by owner, place;
+    end if;
+    if removed_descriptions <> '{}' then
+      delete from contributor_descriptions where id = any(ids_of(removed_descriptions));
+    end if;
+    if added_descriptions <> '{}' then
+      insert into contributor_descriptions (contributor_id, language, description, source)
+      select owner, value ->> 'language', value ->> 'description', value ->> 'source'
+      from unnest(added_descriptions)
+      order by owner, place;
+    end if;
+    if linked && edited then
+      delete from contributor_links where contributor_id = any(linked);
+    end if;
+    if linked <> '{}' then
+      insert into contributor_links (contributor_id, position, url)
+      select line.id, row_number() over (partition by line.id order by min(place)) - 1, url
+      from
+        unnest(lines) as line
+        cross join lateral jsonb_array_elements_text(line.links) with ordinality as link (url, place)
+      where line.id = any(linked)
+      group by line.id, url;
+    end if;
+
+    effects = (
+      select jsonb_agg(
+        case
+          when line.is_new then add_effect('contributor', full_name, after)
+          else contributor_effect(full_name, former, after)
+        end
+        order by line.number
+      )
+      from
+        unnest(lines) as line
+        left join unnest(before) as former on former -> 'id' = to_jsonb(line.id)
+        cross join lateral (select concat_ws(' ', line.first_name, line.last_name)) as named (full_name)
+        cross join lateral (
+          select cast(contributor_record(line.id) as jsonb) where line.is_new or former is not null
+        ) as latter (after)
+    );
+    return import_result('contributor', effects, lines, cardinality(edited), refusals);
+  end
+$$;

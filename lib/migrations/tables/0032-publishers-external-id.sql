@@ -1,0 +1,1 @@
+alter table publishers add column external_id text;

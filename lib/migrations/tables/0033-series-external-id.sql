@@ -1,0 +1,1 @@
+alter table series add column external_id text;

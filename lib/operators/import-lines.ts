@@ -1,0 +1,191 @@
+import { slugOf } from "../slug.ts";
+import { type CatalogueLine, parseLine, type Refusal } from "./catalogue-lines.ts";
+
+/** A line of a file: what it says, or why it is refused. */
+export interface FileLine {
+  readonly number: number;
+  /** Where it begins and ends, with its line break, in bytes. */
+  readonly start: number;
+  readonly end: number;
+  readonly content: CatalogueLine | Refusal;
+}
+
+export const isRefusal = (content: CatalogueLine | Refusal): content is Refusal => "reason" in content;
+
+const lineBytesMax = 1_048_576;
+const newline = 0x0a;
+
+/** A line break ends a line; the last line may do without. */
+export async function* linesIn(
+  pieces: AsyncIterable<Buffer>,
+  start: { readonly position: number; readonly lines: number },
+): AsyncGenerator<FileLine> {
+  let number = start.lines;
+  let { position } = start;
+  let rest: Buffer = Buffer.alloc(0);
+  /** Bytes of a line that is too long, which are not stored. */
+  let dropped = 0;
+  const line = (bytes: Buffer, breakBytes: number): FileLine => {
+    const begin = position;
+    position += dropped + bytes.length + breakBytes;
+    number += 1;
+    const content = dropped + bytes.length > lineBytesMax ? tooLong : contentOf(bytes, begin === 0);
+    dropped = 0;
+    return { number, start: begin, end: position, content };
+  };
+  for await (const piece of pieces) {
+    let from = 0;
+    for (let at = piece.indexOf(newline); at >= 0; at = piece.indexOf(newline, from)) {
+      const tail = piece.subarray(from, at);
+      yield line(rest.length > 0 ? Buffer.concat([rest, tail]) : tail, 1);
+      rest = Buffer.alloc(0);
+      from = at + 1;
+    }
+    rest = Buffer.concat([rest, piece.subarray(from)]);
+    if (dropped + rest.length > lineBytesMax) {
+      dropped += rest.length;
+      rest = Buffer.alloc(0);
+    }
+  }
+  if (dropped + rest.length > 0) yield line(rest, 0);
+}
+
+const refused = (reason: string): Refusal => ({ field: null, reason: `expected ${reason}` });
+const tooLong = refused(`at most ${lineBytesMax} bytes`);
+
+function contentOf(bytes: Buffer, isFirst: boolean): CatalogueLine | Refusal {
+  if (isFirst && bytes.subarray(0, 3).equals(byteOrderMark)) return refused("no byte order mark at the beginning");
+  if (bytes.at(-1) === 0x0d) return refused("lines that end with LF, not with CR LF");
+  const text = textOf(bytes);
+  if (text === undefined) return refused("UTF-8");
+  if (text.trim() === "") return refused("a JSON object, not an empty line");
+  return parseLine(text);
+}
+
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function textOf(bytes: Buffer): string | undefined {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Lines that are done at once. */
+export interface Batch {
+  readonly lines: readonly FileLine[];
+  /** Whether they are the last ones of the file. */
+  readonly isLast: boolean;
+}
+
+const batchLines = 500;
+const batchBytes = 512 * 1024;
+
+/** The lines in batches; of an empty file one that is empty. */
+export async function* batchesOf(lines: AsyncIterable<FileLine>): AsyncGenerator<Batch> {
+  let batch: FileLine[] = [];
+  let bytes = 0;
+  for await (const line of lines) {
+    const length = line.end - line.start;
+    if (batch.length >= batchLines || (batch.length > 0 && bytes + length > batchBytes)) {
+      yield { lines: withoutTwins(batch), isLast: false };
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(line);
+    bytes += isRefusal(line.content) ? 0 : length;
+  }
+  yield { lines: withoutTwins(batch), isLast: true };
+}
+
+/** In a batch a record has one line. */
+function withoutTwins(lines: readonly FileLine[]): readonly FileLine[] {
+  const first = new Map<string, number>();
+  return lines.map((line) => {
+    const key = recordOf(line.content);
+    const earlier = key === undefined ? undefined : first.get(key);
+    if (key !== undefined && earlier === undefined) first.set(key, line.number);
+    if (earlier === undefined) return line;
+    const field = "id" in line.content ? "id" : "externalId";
+    return { ...line, content: { field, reason: `is that of line ${earlier}, too` } };
+  });
+}
+
+/** The record that a line is about; undefined if it is refused, or about a relation. */
+export function recordOf(content: CatalogueLine | Refusal): string | undefined {
+  if (isRefusal(content)) return undefined;
+  if (content.kind === "client") return `client ${content.id}`;
+  return "externalId" in content ? `${content.kind} ${content.externalId}` : undefined;
+}
+
+/** A line as the database function takes it (lib/changes/import-lines.sql). */
+export function itemOf(number: number, content: CatalogueLine): object {
+  const line = { number, kind: content.kind };
+  switch (content.kind) {
+    case "client":
+      return { ...content, ...line };
+    case "publisher-relation":
+      return { ...line, from: content.from, to: content.to, type: content.type };
+    case "contributor-relation":
+      return { ...line, from: content.from, to: content.to, type: content.relation_type };
+    default: {
+      const { externalId: external_id, ...fields } = content;
+      return { ...fields, ...line, external_id, made: slugOf(nameOf(content), content.kind), ...elementsOf(content) };
+    }
+  }
+}
+
+type RecordLine = Extract<CatalogueLine, { readonly externalId: string }>;
+
+const nameOf = (line: RecordLine): string =>
+  line.kind === "contributor" ? `${line.first_name ?? ""} ${line.last_name ?? ""}` : (line.name ?? "");
+
+/** The aliases of contributors as objects, like those of others. */
+const elementsOf = (line: RecordLine): object =>
+  line.kind === "contributor" && line.aliases ? { aliases: line.aliases.map((name) => ({ name })) } : {};
+
+/**
+ * A line of a dry run as it is sent: without what leads to records that earlier lines would have added, which are not
+ * there. A line about such a record is not sent.
+ */
+export function itemWithout(added: ReadonlySet<string>, number: number, line: CatalogueLine): object | undefined {
+  const item = itemOf(number, line);
+  if ("to" in line) {
+    const kind = line.kind === "publisher-relation" ? "publisher" : "contributor";
+    const known = (name: string) => (added.has(`${kind} ${name}`) ? undefined : name);
+    return { ...item, from: known(line.from), to: known(line.to) };
+  }
+  if (added.has(recordOf(line) ?? "")) return undefined;
+  const without = {
+    ...("client" in line && added.has(`client ${line.client}`) && { client: undefined }),
+    ...(line.kind === "series" && {
+      contributors: line.contributors?.filter(({ contributor }) => !added.has(`contributor ${contributor}`)),
+      publishers: line.publishers?.filter((publisher) => !added.has(`publisher ${publisher}`)),
+    }),
+  };
+  const isTouched = JSON.stringify({ ...line, ...without }) !== JSON.stringify(line);
+  return { ...item, ...without, is_touched: isTouched };
+}
+
+/** Has the next one made while one is used. */
+export async function* readAhead<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item> {
+  const iterator = items[Symbol.asyncIterator]();
+  const next = () => {
+    const result = iterator.next();
+    // An error is thrown when the item would be used.
+    result.catch(() => {});
+    return result;
+  };
+  try {
+    for (let result = next(); ; ) {
+      const { value, done } = await result;
+      if (done) return;
+      result = next();
+      yield value;
+    }
+  } finally {
+    await iterator.return?.();
+  }
+}

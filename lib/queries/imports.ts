@@ -1,0 +1,11 @@
+import sql, { type Sql } from "sql-template-tag";
+
+/** How far an import has come, as JSON; no row if it has not begun. */
+export const find = (source: string): Sql => sql`
+  select row_to_json(import)
+  from (
+    select position, lines, added, changed, unchanged, refused, refusals, is_done
+    from imports
+    where source = ${source}::text
+  ) as import
+`;

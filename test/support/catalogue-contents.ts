@@ -1,0 +1,39 @@
+import { identifier, type Sql } from "./database.ts";
+
+/** The tables of the catalogue, and what a change of it leaves elsewhere. */
+const tables = [
+  "clients",
+  "contributors",
+  "contributor_aliases",
+  "contributor_descriptions",
+  "contributor_links",
+  "contributor_relations",
+  "images_to_remove",
+  "publishers",
+  "publisher_aliases",
+  "publisher_descriptions",
+  "publisher_relations",
+  "series",
+  "series_aliases",
+  "series_contributors",
+  "series_descriptions",
+  "series_publishers",
+  "series_tags",
+  "tags",
+  "tallies",
+  "volumes",
+];
+
+/** All rows of the catalogue, as text, without the columns that are left out. */
+export async function catalogueContents(sql: Sql, ...without: readonly string[]): Promise<Record<string, string[]>> {
+  const entries = tables.map(async (table) => {
+    const rows = await sql<{ row: string }[]>`
+      select (to_jsonb(${identifier(table)}) - ${[...without]}::text[])::text as row
+      from ${identifier(table)}
+      where ${table} <> 'tallies' or to_jsonb(${identifier(table)}) ->> 'tally' <> '0'
+      order by 1
+    `;
+    return [table, rows.map(({ row }) => row)] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
