@@ -122,7 +122,7 @@ export function checkEvent(path: string, event: unknown): void {
 
 const eventSchema = z.object({ resource: z.string(), httpMethod: z.string() });
 
-const readingOperators = new Set(["ops/check-copy", "ops/list-changes", "ops/smoke"]);
+const readingOperators = new Set(["ops/check-copy", "ops/export", "ops/list-changes", "ops/smoke"]);
 
 function changesSomething(path: string): boolean {
   if (isOperatorEndpoint(path)) return !readingOperators.has(path);

@@ -9,5 +9,6 @@ export const databaseFunctions: ReadonlySet<string> = new Set([
   "ops-import",
   "ops-list-changes",
   "ops-merge-contributors",
+  "ops-export",
   "ops-check-copy",
 ]);

@@ -2,7 +2,7 @@ import sql, { raw, type Sql } from "sql-template-tag";
 import { abortAt, retry } from "../retry.ts";
 import { execute, isTransient, type Row } from "./client.ts";
 import { integer, integerOrNull, text, textOrNull } from "./read.ts";
-import { transaction } from "./transaction.ts";
+import { type Send, transaction } from "./transaction.ts";
 
 /*
  * The Data API limits a row to 64 KB and a result to 1 MiB ("Limits"). Nearly every text fits into a row. A longer text
@@ -53,10 +53,20 @@ export async function readShortText(
 /** Reads a text that probably exceeds a row: by one statement, and by a cursor if it exceeds a result, too. */
 export async function readLongText(select: Sql, columns: Sql, deadline: number): Promise<TextRow | undefined> {
   const rows = await execute(selectChunks(select, columns, lastChunkOfResult), deadline);
-  const [first] = rows;
-  const isComplete = first === undefined || (integerOrNull(first, 0) ?? 0) <= resultBytesMax;
-  return joinChunks(isComplete ? rows : await readByCursor(select, columns, deadline));
+  return joinChunks(isComplete(rows) ? rows : await readByCursor(select, columns, deadline));
 }
+
+/** The same within a transaction. */
+export async function readTextWithin(send: Send, select: Sql, columns: Sql): Promise<TextRow | undefined> {
+  const rows = await send(selectChunks(select, columns, lastChunkOfResult));
+  if (isComplete(rows)) return joinChunks(rows);
+  const all = await fetchChunks(send, select, columns);
+  await send(sql`close chunks`);
+  return joinChunks(all);
+}
+
+const isComplete = ([first]: readonly Row[]): boolean =>
+  first === undefined || (integerOrNull(first, 0) ?? 0) <= resultBytesMax;
 
 /** A row for each chunk: the length of the text, the index of the chunk, the chunk in Base64, and the other columns. */
 const selectChunks = (select: Sql, columns: Sql, lastIndex: Sql): Sql => sql`
@@ -73,16 +83,17 @@ const lastChunkOfResult = sql`least(${lastChunk}, ${raw(`${chunksPerResult - 1}`
 
 /** After an error it reads all chunks again: nothing was written, and nothing has been sent to the client yet. */
 function readByCursor(select: Sql, columns: Sql, deadline: number): Promise<readonly Row[]> {
-  const read = () =>
-    transaction(async (send) => {
-      await send(sql`declare chunks no scroll cursor for ${selectChunks(select, columns, lastChunk)}`);
-      const rows: Row[] = [];
-      for (let batch: readonly Row[]; ; rows.push(...batch)) {
-        batch = await send(sql`fetch ${raw(`${chunksPerResult}`)} from chunks`);
-        if (batch.length === 0) return rows;
-      }
-    }, abortAt(deadline));
+  const read = () => transaction((send) => fetchChunks(send, select, columns), abortAt(deadline));
   return retry(read, isTransient, deadline);
+}
+
+async function fetchChunks(send: Send, select: Sql, columns: Sql): Promise<readonly Row[]> {
+  await send(sql`declare chunks no scroll cursor for ${selectChunks(select, columns, lastChunk)}`);
+  const rows: Row[] = [];
+  for (let batch: readonly Row[]; ; rows.push(...batch)) {
+    batch = await send(sql`fetch ${raw(`${chunksPerResult}`)} from chunks`);
+    if (batch.length === 0) return rows;
+  }
 }
 
 function joinChunks(rows: readonly Row[]): TextRow | undefined {

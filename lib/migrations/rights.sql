@@ -96,9 +96,29 @@ grant select on changes, images_to_remove, imports to colophon_operator;
 -- What records of the ledger are called.
 grant select (id, username) on users to colophon_operator;
 
-grant select (id, name) on permissions, roles, series to colophon_operator;
+grant select (id, name) on permissions, roles to colophon_operator;
 
-grant select (id, first_name, last_name) on contributors to colophon_operator;
+-- What an export has; the ledger's records are called by it, too.
+grant select on
+  clients,
+  contributor_aliases,
+  contributor_descriptions,
+  contributor_links,
+  contributor_relations,
+  contributors,
+  publisher_aliases,
+  publisher_descriptions,
+  publisher_relations,
+  publishers,
+  series,
+  series_aliases,
+  series_contributors,
+  series_descriptions,
+  series_publishers,
+  series_tags,
+  tags,
+  volumes
+to colophon_operator;
 
 -- The tags that the edge was told to forget are marked, and then deleted.
 grant select, delete, update (invalidated_at) on stale_tags to colophon_operator;

@@ -20,6 +20,9 @@ const record = z
   .string()
   .check(z.regex(/^(?:user|role|permission|contributor|publisher|series|tag|client)\/[1-9]\d{0,15}$/));
 
+/** An object in S3. */
+const s3Url = z.string().check(z.regex(/^s3:\/\/[a-z0-9.-]+\/./));
+
 /** A tag as public answers have them (lib/contract/README.md). */
 const tag = z.string().check(z.regex(/^(?:contributors|publishers|series|(?:contributor|publisher)-[1-9]\d{0,18})$/));
 
@@ -52,6 +55,11 @@ export const payloads = {
       by: z.optional(name),
     })
     .check(z.refine(({ identity, email }) => !identity || !email, "either `identity` or `email`")),
+  "ops/export": z.strictObject({
+    /** A client's id. Default: all clients. */
+    client: z.optional(id),
+    target: z.optional(s3Url),
+  }),
   "ops/import": z.strictObject({
     /** A file as s3://BUCKET/KEY, or lines of JSON (README.md, "Lines of a catalogue"). */
     source: z.string().check(z.minLength(1)),

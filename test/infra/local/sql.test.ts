@@ -13,10 +13,10 @@ const functions = readdirSync(join(root, "functions"), { recursive: true, encodi
   .filter((file) => file.endsWith(".ts"))
   .map((file) => file.slice(0, -".ts".length).replaceAll("\\", "/"));
 /**
- * With their sample events: a rotation's first step makes a password, of a deleted stack there is nothing to migrate, and
- * an operator's invalidation needs no database.
+ * With their sample events: a rotation's first step makes a password, of a deleted stack there is nothing to migrate, an
+ * operator's invalidation needs no database, and an export first sets how its transaction reads.
  */
-const asksNothing = ["ops/rotate-password", "ops/migrate-on-deploy", "ops/invalidate"];
+const asksNothing = ["ops/rotate-password", "ops/migrate-on-deploy", "ops/invalidate", "ops/export"];
 const asksDatabase = (name: string) =>
   !asksNothing.includes(name) &&
   readFileSync(join(inject("outdir"), name, "index.mjs"), "utf8").includes("DATABASE_CLUSTER_ARN");

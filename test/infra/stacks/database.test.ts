@@ -12,6 +12,7 @@ const synthesis = useSynthesis();
 /** The functions that operators invoke. */
 const operated = [
   "ops-create-user",
+  "ops-export",
   "ops-import",
   "ops-issue-refresh-token",
   "ops-link-identity",

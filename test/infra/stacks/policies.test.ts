@@ -57,6 +57,10 @@ function rightsOf(template: Template, lambda: Resource): string[] {
     }),
     ...(others.DATABASE_TRIAL_SECRET_ARN ? [[templateText(others.DATABASE_TRIAL_SECRET_ARN), "the trial secret"]] : []),
     ...(IMAGE_BUCKET ? [[templateText(IMAGE_BUCKET).replace("}", ".Arn}"), "the bucket"]] : []),
+    ...template
+      .all("S3::Bucket")
+      .filter(({ Properties }) => /-transfers-/.test(Properties.BucketName))
+      .map(({ id }) => [`\${${id}.Arn}`, "the transfers"]),
     ...(IMAGE_DISTRIBUTION ? [[templateText(IMAGE_DISTRIBUTION), "the CDN"]] : []),
     ...(API_DISTRIBUTION ? [[templateText(API_DISTRIBUTION), "the edge"]] : []),
     ...template.all("SQS::Queue").map(({ id }) => [`\${${id}.Arn}`, "the queue"]),
@@ -94,6 +98,8 @@ const withoutArn = new Set(["backup:ListRestoreJobs", "backup:PutRestoreValidati
 
 /** All that functions may do beyond writing their log and asking the database. */
 const more: Readonly<Record<string, readonly string[]>> = {
+  "ops-export": ["AbortMultipartUpload", "PutObject"].map((each) => `s3:${each} the transfers/exports/*`),
+  "ops-import": ["s3:GetObject the transfers/imports/*"],
   "ops-migrate": onSecrets("GetSecretValue"),
   "ops-migrate-on-deploy": [...onSecrets("GetSecretValue"), "lambda:InvokeFunction itself"],
   "ops-rotate-password": [
@@ -139,7 +145,7 @@ const without: Readonly<Record<string, readonly string[]>> = {
 
 /** What reads records or lists, which may exceed a result, and what migrates. */
 const mayTransact = (name: string) =>
-  !/^admin-.*-(add|edit|delete|lock|logout|update-\w+|delete-\w+)$|^ops-(create|invalidate|issue|link|tidy|remove|undo|merge)/.test(
+  !/^admin-.*-(add|edit|delete|lock|logout|update-\w+|delete-\w+)$|^ops-(create|import|invalidate|issue|link|tidy|remove|undo|merge)/.test(
     name,
   );
 
@@ -273,8 +279,8 @@ describe("Every function that needs a variable", () => {
     for (const stack of stacks) {
       // Without it whoever deletes a record leaves its image to the stage that has the bucket.
       const ours = uploadStacks.has(stack)
-        ? /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|FUNCTION_PREFIX|IMAGE_\w+)$/
-        : /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|FUNCTION_PREFIX|IMAGE_BASE_URL)$/;
+        ? /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|FUNCTION_PREFIX|IMAGE_\w+|TRANSFER_BUCKET)$/
+        : /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|FUNCTION_PREFIX|IMAGE_BASE_URL|TRANSFER_BUCKET)$/;
       for (const { Properties } of synthesis.template(stack).all("Lambda::Function")) {
         const packaged = synthesis.functions.find(({ name }) => {
           return Properties.FunctionName.endsWith(`-${name}`);

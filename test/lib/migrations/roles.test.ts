@@ -9,38 +9,38 @@ import { type Stack, startStack } from "../../support/stack.ts";
 const namesIn = (text: string): readonly string[] => text.match(/\w+/g) ?? [];
 
 /** The tables of which each role may read at least a column: a new table belongs to one of them, or to nobody. */
-const catalogue = namesIn(`
-  contributor_aliases contributor_descriptions contributor_links contributor_relations contributors tallies
+const people = namesIn(`
+  contributor_aliases contributor_descriptions contributor_links contributor_relations contributors
+`);
+const works = namesIn(`
+  publisher_aliases publisher_descriptions publisher_relations publishers series series_aliases series_contributors
+  series_descriptions series_publishers series_tags tags volumes
 `);
 const readable: Readonly<Record<DatabaseRole, readonly string[]>> = {
-  public: [
-    ...catalogue,
-    ...namesIn(`
-      former_slugs publisher_aliases publisher_descriptions publisher_relations publishers series series_aliases
-      series_contributors series_descriptions series_publishers series_tags tags volumes
-    `),
-  ],
+  public: [...people, ...works, "former_slugs", "tallies"],
   reader: [
-    ...catalogue,
-    ...namesIn("contributor_locks permissions refresh_tokens role_permissions roles user_locks user_roles users"),
+    ...people,
+    ...namesIn(
+      "contributor_locks permissions refresh_tokens role_permissions roles tallies user_locks user_roles users",
+    ),
   ],
   editor: [],
-  operator: namesIn(`
-    changes contributors images_to_remove imports invalidations permissions roles series stale_tags users
-  `),
+  operator: [
+    ...people,
+    ...works,
+    ...namesIn("changes clients images_to_remove imports invalidations permissions roles stale_tags users"),
+  ],
   signer: [],
   master: [],
 };
-const unread = namesIn("awaited_emails change_lock clients identities lock_secret migrations releases");
+const unread = namesIn("awaited_emails change_lock identities lock_secret migrations releases");
 const tables = [...new Set([...Object.values(readable).flat(), ...unread])].sort();
 
 /** The columns of tables that a role may not read as a whole. */
 const columns: Readonly<Record<string, readonly string[]>> = {
   "reader refresh_tokens": ["expires_at", "revoked_at", "user_id"],
-  "operator contributors": ["first_name", "id", "last_name"],
   "operator permissions": ["id", "name"],
   "operator roles": ["id", "name"],
-  "operator series": ["id", "name"],
   "operator users": ["id", "username"],
 };
 

@@ -1,0 +1,93 @@
+import { createWriteStream } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { Readable, type Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { GetObjectCommand } from "@aws-sdk/client-s3";
+import * as z from "zod/mini";
+import { runCommand, UsageError } from "../command.ts";
+import { settings } from "../stages.ts";
+import { invoke } from "./invoke.ts";
+import { transferClient } from "./transfer-client.ts";
+
+const usage =
+  "npm run export -- [--client ID] [--stage NAME] [--out FILE] [--url URL] [--data DIR]\n" +
+  "  --client  exports what belongs to this client's website, by its id; default: everything\n" +
+  "  --stage   a deployed stage; default: the service that npm start runs\n" +
+  "  --out     writes to this file, which is there when it is complete; default: standard output\n" +
+  "  --url     where the local service runs; default http://localhost:3000\n" +
+  "  --data    the directory of its data; default .local";
+
+interface Export {
+  readonly client?: number | undefined;
+  readonly stage?: string | undefined;
+  /** Default: standard output. */
+  readonly out?: string | undefined;
+  readonly url?: string | undefined;
+  readonly data?: string | undefined;
+  readonly report: (line: string) => void;
+}
+
+/** Lets a stage, or the local service, export its catalogue, and downloads the file. */
+async function exportCatalogue({ client, out, report, ...where }: Export): Promise<void> {
+  report("ops-export reads the catalogue");
+  const { answer, hasFailed } = await invoke({ name: "ops/export", payload: JSON.stringify({ client }), ...where });
+  if (hasFailed) throw new Error(z.parse(failureSchema, answer).errorMessage);
+  const { target, bytes, lines, leftOut } = z.parse(answerSchema, answer);
+  const count = Object.values(lines).reduce((sum, each) => sum + each, 0);
+  report(`${target} has ${count} lines, ${bytes} bytes`);
+  if (leftOut > 0) report(leftOutOf(leftOut));
+  const { hostname: Bucket, pathname } = new URL(target);
+  const s3 = await transferClient(where.stage, where.data);
+  const ExpectedBucketOwner = where.stage === undefined ? undefined : settings.account.id;
+  const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key: pathname.slice(1), ExpectedBucketOwner }));
+  if (!(Body instanceof Readable)) throw new TypeError("S3 gave no stream");
+  await (out === undefined ? pipeline(Body, process.stdout) : writeFile(Body, out));
+  report(out === undefined ? "Done" : `${out} is written`);
+}
+
+const leftOutOf = (count: number) =>
+  count === 1
+    ? "1 reference to another client's records is left out"
+    : `${count} references to other clients' records are left out`;
+
+const failureSchema = z.object({ errorMessage: z.string() });
+const answerSchema = z.object({
+  target: z.string(),
+  bytes: z.number(),
+  lines: z.record(z.string(), z.number()),
+  leftOut: z.number(),
+});
+
+/** A file that is there is whole: until then it has another name. */
+async function writeFile(body: Readable, file: string): Promise<void> {
+  const draft = `${file}.${process.pid}`;
+  try {
+    await pipeline(body, createWriteStream(draft, { flags: "wx" }) as Writable);
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+function idOf(text: string): number {
+  if (/^[1-9]\d{0,15}$/.test(text)) return Number(text);
+  throw new UsageError(`--client takes a client's id, not ${text}`);
+}
+
+const flags = {
+  client: { type: "string" },
+  stage: { type: "string" },
+  out: { type: "string" },
+  url: { type: "string" },
+  data: { type: "string" },
+} as const;
+
+export const syntax = { usage, flags };
+
+if (import.meta.main) {
+  await runCommand(syntax, async ({ client, ...values }) => {
+    const id = client === undefined ? undefined : idOf(client);
+    await exportCatalogue({ ...values, client: id, report: (line) => console.error(line) });
+  });
+}

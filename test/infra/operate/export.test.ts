@@ -1,0 +1,85 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { writeCredentials } from "../../../infra/local/credentials.ts";
+import { aContributor } from "../../support/catalogue.ts";
+import { key } from "../../support/environment.ts";
+import { useStack } from "../../support/stack.ts";
+
+const stack = useStack({ uploads: true });
+const script = join(import.meta.dirname, "../../../infra/operate/export.ts");
+let data: string;
+let folder: string;
+
+beforeAll(async () => {
+  data = await mkdtemp(join(tmpdir(), "colophon-data-"));
+  await writeCredentials(data, key, stack.s3?.url);
+  await aContributor(stack.sql, { slug: "shared", first_name: "Shared" });
+  await aContributor(stack.sql, { slug: "other", first_name: "Other", client_id: 2 });
+  await stack.sql`insert into contributor_relations (contributor_id, relation_id, relation_type) values (1, 2, 'pupil')`;
+});
+
+afterAll(() => rm(data, { recursive: true }));
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(data, "out-"));
+});
+
+/** `npm run export --` with these words. */
+const run = (...words: string[]) =>
+  new Promise<{ code: number; output: string; complaint: string }>((resolve) => {
+    const all = [script, "--url", stack.url, "--data", data, ...words];
+    execFile(process.execPath, all, { cwd: folder }, (error, output, complaint) => {
+      resolve({ code: Number(error?.code ?? 0), output, complaint });
+    });
+  });
+
+const clients = '{"kind":"client","id":1,"name":"First"}\n{"kind":"client","id":2,"name":"Second"}\n';
+const shared =
+  '{"kind":"contributor","externalId":"slug:shared","slug":"shared","public":true,"first_name":"Shared"}\n';
+const other =
+  '{"kind":"contributor","externalId":"slug:other","slug":"other","client":2,"public":true,"first_name":"Other"}\n' +
+  '{"kind":"contributor-relation","from":"slug:shared","to":"slug:other","relation_type":"pupil"}\n';
+
+describe("npm run export", () => {
+  it("prints the catalogue, and what it does apart from it", async () => {
+    const { code, output, complaint } = await run();
+
+    expect({ code, output }).toEqual({ code: 0, output: clients + shared + other });
+    expect(complaint).toMatch(/^s3:\/\/transfers\/exports\/all-.* has 5 lines, \d+ bytes$/m);
+    expect(complaint).not.toContain("left out");
+  });
+
+  it("writes what belongs to a client to a file, and says that it is not all", async () => {
+    const { code, output, complaint } = await run("--client", "1", "--out", "first.jsonl");
+
+    expect({ code, output }).toEqual({ code: 0, output: "" });
+    expect(complaint).toContain("1 reference to another client's records is left out");
+    expect(await readdir(folder)).toEqual(["first.jsonl"]);
+    expect(await readFile(join(folder, "first.jsonl"), "utf8")).toBe(`${clients.split("\n")[0]}\n${shared}`);
+  });
+
+  it.each([
+    [["--client", "9"], "There is no client 9"],
+    [["--client", "first"], "--client takes a client's id, not first"],
+    [["--stage", "prod", "--url", "http://localhost"], "--url and --data are for the local service"],
+  ])("fails with %j, and writes nothing", async (words, message) => {
+    const { code, output, complaint } = await run(...words, "--out", "all.jsonl");
+
+    expect({ code, output }).toEqual({ code: 1, output: "" });
+    expect(complaint).toContain(message);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("leaves no part of a file when the download breaks off", async () => {
+    stack.s3?.intercept((request) => (request.startsWith("GET") ? "refuse-before" : undefined));
+
+    const { code } = await run("--out", "all.jsonl");
+
+    stack.s3?.intercept(undefined);
+    expect(code).toBe(1);
+    expect(await readdir(folder)).toEqual([]);
+  });
+});

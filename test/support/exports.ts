@@ -1,0 +1,65 @@
+import { GetObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
+import { transferBucket } from "../../infra/local/functions.ts";
+import { type CatalogueLine, parseLine } from "../../lib/operators/catalogue-lines.ts";
+import { key } from "./environment.ts";
+import type { Stack } from "./stack.ts";
+
+export interface Exported {
+  readonly target: string;
+  readonly lines: Readonly<Record<string, number>>;
+  readonly leftOut: number;
+  readonly bytes: number;
+}
+
+/** S3 of a stack with uploads. */
+export const s3Of = ({ s3 }: Pick<Stack, "s3">): S3Client =>
+  new S3Client({ endpoint: s3?.url ?? "", credentials: key, forcePathStyle: true });
+
+/** @throws with the function's message if it fails */
+export async function exportFrom({ lambda }: Pick<Stack, "lambda">, payload: object = {}): Promise<Exported> {
+  const invocation = await lambda.invoke("ops-export", payload);
+  if ("error" in invocation) throw new Error(invocation.error.errorMessage);
+  return invocation.result as Exported;
+}
+
+export async function exportedText(stack: Stack, { target }: Exported): Promise<string> {
+  const Key = target.split("/").slice(3).join("/");
+  const { Body } = await s3Of(stack).send(new GetObjectCommand({ Bucket: transferBucket, Key }));
+  return (await Body?.transformToString()) ?? "";
+}
+
+/** The keys of all files. */
+export async function transferKeys(stack: Stack): Promise<readonly (string | undefined)[]> {
+  const { Contents = [] } = await s3Of(stack).send(new ListObjectsV2Command({ Bucket: transferBucket }));
+  return Contents.map(({ Key }) => Key);
+}
+
+/**
+ * The lines of a file.
+ * @throws if an import would refuse one
+ */
+export const linesOf = (text: string): readonly CatalogueLine[] =>
+  text.split(/(?<=\n)/).map((each) => {
+    const line = parseLine(each.slice(0, -1));
+    if ("reason" in line) throw new Error(`${line.field} ${line.reason} in ${each}`);
+    return line;
+  });
+
+/** What a line calls its record; nothing calls a relation. */
+export function recordOf(line: CatalogueLine): string | undefined {
+  if (line.kind === "client") return `client ${line.id}`;
+  return "externalId" in line ? `${line.kind} ${line.externalId}` : undefined;
+}
+
+/** The records to which a line refers. */
+export function referencesOf(line: CatalogueLine): readonly string[] {
+  if ("to" in line) return [line.from, line.to].map((each) => `${line.kind.replace("-relation", "")} ${each}`);
+  const scope = "client" in line && line.client ? [`client ${line.client}`] : [];
+  if (line.kind !== "series") return scope;
+  const { contributors = [], publishers = [] } = line;
+  return [
+    ...scope,
+    ...contributors.map(({ contributor }) => `contributor ${contributor}`),
+    ...publishers.map((each) => `publisher ${each}`),
+  ];
+}
