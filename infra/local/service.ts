@@ -1,4 +1,5 @@
-import { mkdir } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isNavigation, isPublic } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
@@ -15,10 +16,9 @@ import { avatars } from "./demo/avatars.ts";
 import { covers } from "./demo/covers.ts";
 import { drawingPages } from "./demo/drawings.ts";
 import { linkDemoUsers } from "./demo/identities.ts";
-import { loadDemo, readDemo } from "./demo/load.ts";
+import { loadDemo, readCatalogue } from "./demo/load.ts";
 import { scale } from "./demo/scale.ts";
 import { validTokens } from "./demo/tokens.ts";
-import type { Contributor, Series } from "./demo/types.ts";
 import { docs } from "./docs.ts";
 import { localDocument } from "./document.ts";
 import { bucketsOf, settingsOf, signInClientId, variablesOf } from "./functions.ts";
@@ -101,7 +101,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       await migrate(lambda, options.databaseUrl === undefined || options.setPasswords);
       report("The database is up to date");
       const databaseUrl = `${serverUrl}/${encodeURIComponent(name)}`;
-      await loadData(databaseUrl, options);
+      await loadData(lambda, databaseUrl, options);
       tokens = await validTokens(databaseUrl);
       // Whoever chooses one of them is that user, so a database on another machine knows nobody.
       const users = isLoopback(databaseUrl) ? await linkDemoUsers(databaseUrl, signIn.issuer) : [];
@@ -135,10 +135,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   };
 }
 
-const drawings = async () => [
-  ...covers(await readDemo<Series>("series")),
-  ...avatars(await readDemo<Contributor>("contributors")),
-];
+const drawings = async () => [...covers(await readCatalogue()), ...avatars];
 
 /**
  * Says once of each origin that its pages are refused on administrative paths, and what would allow them. It never
@@ -183,11 +180,16 @@ async function migrate(lambda: Lambda, setPasswords: boolean): Promise<void> {
   if ("error" in migrated) throw new Error(migrated.error.errorMessage);
 }
 
-async function loadData(databaseUrl: string, { empty, scale: contributors, report }: ServiceOptions): Promise<void> {
-  if (!empty && (await isEmpty(databaseUrl))) {
+async function loadData(lambda: Lambda, databaseUrl: string, options: ServiceOptions): Promise<void> {
+  const { directory, empty, scale: contributors, report } = options;
+  // Is there while the demo data are loaded, so a start that was killed meanwhile does not leave half of them for good.
+  const mark = join(directory, "loading-demo-data");
+  if (!empty && (existsSync(mark) || (await isEmpty(databaseUrl)))) {
     // The tokens of the demo users are public, so a database on another machine does not get these users.
     const users = isLoopback(databaseUrl);
-    await loadDemo(databaseUrl, { users });
+    await writeFile(mark, "");
+    await loadDemo(lambda, databaseUrl, { users });
+    await rm(mark);
     report(users ? "Demo data are loaded" : "Demo data are loaded, without users: the database is on another machine");
   }
   if (contributors > 0) {

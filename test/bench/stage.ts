@@ -60,10 +60,11 @@ export async function setTheStage(): Promise<Stage> {
     await build({ outdir });
     await execute(server, `create database ${database}`);
     useDatabase(database, dataApi.url);
-    const migrated = await (await startLambda({ outdir, settingsOf })).invoke("ops-migrate", {});
+    const lambda = await startLambda({ outdir, settingsOf });
+    const migrated = await lambda.invoke("ops-migrate", {});
     if ("error" in migrated) throw new Error(migrated.error.errorMessage);
     const url = `${server.url}/${database}`;
-    await loadDemo(url);
+    await loadDemo(lambda, url);
     console.log(`A catalogue of ${contributors} contributors and ${users} users`);
     const start = performance.now();
     await scale(url, contributors, console.log);

@@ -2,12 +2,14 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { startDataApi } from "../../infra/aws-local/data-api/server.ts";
+import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { createOwnedDatabase } from "../../infra/aws-local/postgres/database-owner.ts";
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
 import type { Secrets } from "../../infra/aws-local/secrets-manager/secrets-manager.ts";
 import { cachedFolder } from "../../infra/build/cached-folder.ts";
 import { defaultName as owner } from "../../infra/local/database.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
+import { settingsOf } from "../../infra/local/functions.ts";
 import { newSecrets } from "../../infra/local/secrets.ts";
 import { identifier, openDatabase } from "./database.ts";
 import { copyCluster } from "./empty-cluster.ts";
@@ -23,6 +25,7 @@ export interface Templates {
 
 /** Everything that the databases are made from. */
 const inputs = [
+  "functions/ops/import.ts",
   "functions/ops/migrate.ts",
   "infra/local/secrets.ts",
   "infra/local/demo",
@@ -67,7 +70,16 @@ async function makeTemplates(templates: Templates, outdir: string): Promise<void
   const sql = openDatabase(`${templates.server.url}/postgres`, { max: 1 });
   await sql`create database demo template blank owner ${identifier(owner)}`;
   await sql.end();
-  await loadDemo(`${templates.ownerUrl}/demo`);
+  await loadTemplate("demo", templates, outdir);
+}
+
+async function loadTemplate(database: string, { ownerUrl, secrets }: Templates, outdir: string): Promise<void> {
+  const dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets, key });
+  useDatabase(database, dataApi.url);
+  const lambda = await startLambda({ outdir, settingsOf });
+  await loadDemo(lambda, `${ownerUrl}/${database}`);
+  await lambda.close();
+  await dataApi.close();
 }
 
 /** Runs the migrations of the built functions. */

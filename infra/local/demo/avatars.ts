@@ -1,13 +1,14 @@
 import { type Drawing, pickFor } from "./drawings.ts";
-import { avatarKey } from "./load.ts";
-import type { Contributor, Feature } from "./types.ts";
+import portraits from "./portraits.json" with { type: "json" };
 
-/** The avatars of the contributors who have a `portrait`. */
-export const avatars = (contributors: readonly Contributor[]): Drawing[] =>
-  contributors.flatMap(({ key, portrait }) => (portrait ? [[avatarKey(key), () => draw(key, portrait)] as const] : []));
+/** The avatars of the demo data's contributors. */
+export const avatars: readonly Drawing[] = Object.entries(portraits).map(([key, features]) => [
+  `avatars/${key}.svg`,
+  () => draw(key, features),
+]);
 
 /** Draws head and shoulders in tones of two hues, which are derived from the key. */
-function draw(key: string, features: readonly Feature[]): string {
+function draw(key: string, features: readonly string[]): string {
   const pick = pickFor(key);
   const hue = pick(0, 24) * 15;
   const tones: Tones = {
@@ -55,7 +56,7 @@ const shape =
 const crown = "M58 84c-4-40 18-58 42-58s46 18 42 58c-6-18-16-28-24-30-20 8-44 6-52 4-4 6-6 14-8 26z";
 
 /** How each feature is drawn; `grey` is a tone. */
-const looks: Readonly<Partial<Record<Feature, Layers>>> = {
+const looks: Readonly<Record<string, Layers>> = {
   short: { front: shape(crown) },
   quiff: {
     front: shape(

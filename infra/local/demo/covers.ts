@@ -1,6 +1,5 @@
+import type { CatalogueLine } from "../../../lib/operators/catalogue-lines.ts";
 import { type Drawing, pickFor } from "./drawings.ts";
-import { coverKey, defaultAspectRatio } from "./load.ts";
-import type { Series } from "./types.ts";
 
 interface Cover {
   readonly key: string;
@@ -9,18 +8,16 @@ interface Cover {
   readonly aspectRatio: number;
 }
 
-/** The covers of the volumes. */
-export const covers = (series: readonly Series[]): Drawing[] =>
-  coversOf(series).map((cover) => [cover.key, () => draw(cover)]);
+/** The covers of a catalogue's volumes. */
+export const covers = (lines: readonly CatalogueLine[]): Drawing[] =>
+  lines.flatMap(coversOf).map((cover) => [cover.key, () => draw(cover)]);
 
-const coversOf = (series: readonly Series[]): Cover[] =>
-  series.flatMap(({ key, name, volumes }) =>
-    volumes
-      .filter(({ cover = true }) => cover)
-      .map(({ number, aspect_ratio: aspectRatio = defaultAspectRatio }) => {
-        return { key: coverKey(key, number), title: name, number, aspectRatio };
-      }),
-  );
+const coversOf = (line: CatalogueLine): Cover[] =>
+  line.kind === "series"
+    ? (line.volumes ?? []).flatMap(({ cover, number, aspect_ratio: aspectRatio }) =>
+        cover ? { key: cover, title: line.name ?? "", number, aspectRatio } : [],
+      )
+    : [];
 
 const width = 300;
 /** Hues of backgrounds on which white letters can be read. */

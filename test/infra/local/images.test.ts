@@ -10,27 +10,25 @@ import { lambdaOf, restApi } from "../../../infra/aws-local/test/rest-api.ts";
 import { avatars } from "../../../infra/local/demo/avatars.ts";
 import { covers } from "../../../infra/local/demo/covers.ts";
 import { drawingPages } from "../../../infra/local/demo/drawings.ts";
-import { readDemo } from "../../../infra/local/demo/load.ts";
-import type { Contributor, Series } from "../../../infra/local/demo/types.ts";
+import { readCatalogue } from "../../../infra/local/demo/load.ts";
 import { bucketsOf, imageBucket } from "../../../infra/local/functions.ts";
 import { imagePages } from "../../../infra/local/images.ts";
+import type { CatalogueLine } from "../../../lib/operators/catalogue-lines.ts";
 import { key } from "../../support/environment.ts";
 
 let directory: string;
 let s3: S3;
 let gateway: Awaited<ReturnType<typeof startApiGateway>>;
-let series: Series[];
-let contributors: Contributor[];
+let lines: readonly CatalogueLine[];
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "colophon-images-"));
   s3 = await startS3({ directory, buckets: bucketsOf({ uploads: true }), key });
-  series = await readDemo<Series>("series");
-  contributors = await readDemo<Contributor>("contributors");
+  lines = await readCatalogue();
   gateway = await startApiGateway({
     document: restApi({}),
     lambda: lambdaOf({}),
-    pages: [drawingPages([...covers(series), ...avatars(contributors)]), imagePages(s3.url, key)],
+    pages: [drawingPages([...covers(lines), ...avatars]), imagePages(s3.url, key)],
   });
   await put("avatars/one.webp", Buffer.from("an image"));
 });
@@ -102,14 +100,12 @@ describe("GET /images/{key}", () => {
 
 describe("The covers of the demo data", () => {
   it("are drawn in the shape of their volumes, small, and like the CDN's files", async () => {
-    const covers = series.flatMap(({ key, volumes }) =>
-      volumes
-        .filter(({ cover = true }) => cover)
-        .map(({ number, aspect_ratio = 0.7 }) => [`/images/covers/${key}-${number}.svg`, aspect_ratio] as const),
-    );
+    const volumes = lines.flatMap((line) => (line.kind === "series" ? (line.volumes ?? []) : []));
+    const covers = volumes.filter(({ cover }) => cover !== null);
     expect(covers.length).toBeGreaterThan(100);
 
-    for (const [path, aspectRatio] of covers.slice(0, 40)) {
+    for (const { cover, aspect_ratio: aspectRatio } of covers.slice(0, 40)) {
+      const path = `/images/${cover}`;
       const response = await get(path);
       const text = await response.text();
       const [, width, height] = /^<svg [^>]*width="(\d+)" height="(\d+)"/.exec(text) ?? [];
@@ -128,11 +124,11 @@ describe("The covers of the demo data", () => {
 
 describe("The avatars of the demo data", () => {
   it("are a dozen, square, each of its own look", async () => {
-    const drawn = contributors.filter(({ portrait }) => portrait);
-    const texts = await Promise.all(drawn.map(async ({ key }) => (await get(`/images/avatars/${key}.svg`)).text()));
+    const keys = lines.flatMap((line) => (line.kind === "contributor" ? (line.image ?? []) : []));
+    const texts = await Promise.all(keys.map(async (each) => (await get(`/images/${each}`)).text()));
 
-    expect(drawn.length).toBeGreaterThanOrEqual(12);
-    expect(new Set(texts).size).toBe(drawn.length);
+    expect(keys.length).toBeGreaterThanOrEqual(12);
+    expect(new Set(texts).size).toBe(keys.length);
     for (const text of texts) {
       expect(text).toMatch(/^<svg [^>]*width="400" height="400"/);
       expect(text).not.toMatch(/undefined|NaN/);

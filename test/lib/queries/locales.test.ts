@@ -34,7 +34,7 @@ async function startSwedish(): Promise<Lambda> {
   useDatabase("swedish", dataApi.url);
   const lambda = await startLambda({ outdir, settingsOf });
   await lambda.invoke("ops-migrate", {});
-  await loadDemo(`${server.url}/swedish`);
+  await loadDemo(lambda, `${server.url}/swedish`);
   return lambda;
 }
 
