@@ -1,0 +1,230 @@
+import { createHmac } from "node:crypto";
+import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { signInArns } from "../../../infra/local/secrets.ts";
+import { normalPathOf } from "../../../lib/contract/panel-path.ts";
+import { type HostileProvider, startHostileProvider } from "../../support/hostile-provider.ts";
+import { aLinkedUser, type Browser, begin, expectPage, openBrowser } from "../../support/sign-in.ts";
+import { type Stack, startStack } from "../../support/stack.ts";
+import { unchanged } from "../../support/unchanged.ts";
+
+/* What a browser brings back, right and wrong: the cookie of the attempt, and where it leads. */
+
+let provider: HostileProvider;
+let stack: Stack;
+let key: string;
+
+beforeAll(async () => {
+  provider = await startHostileProvider();
+  stack = await startStack({ signIn: provider.issuer });
+  await aLinkedUser(stack, provider.issuer, "ada");
+  const client = new SecretsManagerClient();
+  key = (await client.send(new GetSecretValueCommand({ SecretId: signInArns.key }))).SecretString ?? "";
+});
+
+afterAll(async () => {
+  await stack.close();
+  await provider.close();
+});
+
+/** Comes back from the provider, which has signed in Ada for the attempt with this nonce. */
+async function comeBack(browser: Browser, state: string, nonce: string): Promise<Response> {
+  const seconds = Math.floor(Date.now() / 1000);
+  provider.claims = { iss: provider.issuer, aud: "colophon", sub: "ada", nonce, iat: seconds, exp: seconds + 300 };
+  return await browser.get(`${stack.url}/sign-in/callback?${new URLSearchParams({ code: "c", state })}`);
+}
+
+interface Forgery {
+  readonly secondsAgo?: number;
+  readonly key?: string;
+  readonly issuer?: string;
+  readonly clientId?: string;
+}
+
+/** Comes back with a cookie that is made here; all that is derived from it is right. */
+async function comeBackWith(forgery: Forgery): Promise<Response> {
+  const { secondsAgo = 0, issuer = provider.issuer, clientId = "colophon" } = forgery;
+  const content = { id: crypto.randomUUID(), startedAt: Date.now() - 1_000 * secondsAgo, to: "" };
+  const text = Buffer.from(JSON.stringify(content)).toString("base64url");
+  const sign = (purpose: string) =>
+    createHmac("sha256", forgery.key ?? key)
+      .update(JSON.stringify([purpose, issuer, clientId, text]))
+      .digest("base64url");
+  const browser = openBrowser();
+  browser.cookies.set("signIn", `${text}.${sign("cookie")}`);
+  return await comeBack(browser, sign("state"), sign("nonce"));
+}
+
+describe("The cookie of an attempt", () => {
+  it("lasts ten minutes, whatever the browser does with it", async () => {
+    expect((await comeBackWith({ secondsAgo: 570 })).status).toBe(302);
+
+    await expectPage(await comeBackWith({ secondsAgo: 601 }), 400, "Signing in did not work");
+  });
+
+  it.each<[string, Forgery]>([
+    ["with another key", { key: "guessed" }],
+    ["for another provider", { issuer: "https://other.example" }],
+    ["for another client", { clientId: "other" }],
+  ])("is worth nothing if it was signed %s", async (_, forgery) => {
+    const response = await unchanged(stack, () => comeBackWith(forgery));
+
+    await expectPage(response, 400, "Signing in did not work");
+  });
+
+  it("is worth nothing if one character is another one", async () => {
+    const browser = openBrowser();
+    const { searchParams } = await begin(stack, browser, "/users");
+    const cookie = browser.cookies.get("signIn") ?? "";
+    const [state = "", nonce = ""] = ["state", "nonce"].map((name) => searchParams.get(name) ?? "");
+    const places = [0, 5, Math.floor(cookie.length / 2), cookie.indexOf(".") + 1, cookie.length - 2];
+
+    for (const place of places) {
+      const other = cookie[place] === "A" ? "B" : "A";
+      browser.cookies.set("signIn", cookie.slice(0, place) + other + cookie.slice(place + 1));
+      expect([place, (await comeBack(browser, state, nonce)).status]).toEqual([place, 400]);
+    }
+    for (const wrong of ["", ".", "a", "a.b", "a.b.c", cookie.split(".")[0] ?? "", `.${cookie.split(".")[1]}`]) {
+      browser.cookies.set("signIn", wrong);
+      expect([wrong, (await comeBack(browser, state, nonce)).status]).toEqual([wrong, 400]);
+    }
+    browser.cookies.set("signIn", cookie);
+    expect((await comeBack(browser, state, nonce)).status).toBe(302);
+  });
+
+  it("belongs to one browser: nobody is signed in by somebody else's attempt", async () => {
+    const attacker = openBrowser();
+    const { searchParams } = await begin(stack, attacker);
+    const victim = openBrowser();
+    await begin(stack, victim);
+
+    const response = await unchanged(stack, () =>
+      comeBack(victim, searchParams.get("state") ?? "", searchParams.get("nonce") ?? ""),
+    );
+
+    await expectPage(response, 400, "Signing in did not work");
+    expect(victim.cookies.has("refreshToken")).toBe(false);
+  });
+
+  it("leaves no row behind, however many come back that never began", async () => {
+    const recorded = () => stack.sql`select count(*) from changes union all select count(*) from refresh_tokens`;
+    const before = await recorded();
+
+    for (let count = 0; count < 500; count += 10) {
+      const all = Array.from({ length: 10 }, (_, index) =>
+        index % 2 ? comeBackWith({ key: "guessed" }) : comeBack(openBrowser(), "s", "n"),
+      );
+      for (const { status } of await Promise.all(all)) expect(status).toBe(400);
+    }
+
+    expect(await recorded()).toEqual(before);
+    expect(provider.requests.filter(({ path }) => path === "/token").length).toBeLessThan(10);
+  });
+});
+
+const elsewhere = [
+  "//evil.example",
+  "///evil.example",
+  "/\\evil.example",
+  "\\\\evil.example",
+  "\\/evil.example",
+  "/%2Fevil.example",
+  "/%2fevil.example",
+  "/%5Cevil.example",
+  "/%5cevil.example",
+  "%2F%2Fevil.example",
+  "/..//evil.example",
+  "/.//evil.example",
+  "/a/..//evil.example",
+  "/\t/evil.example",
+  "/\n/evil.example",
+  "/\r\nSet-Cookie: refreshToken=x",
+  "/ /evil.example",
+  "/\u0000",
+  "/\u202eevil",
+  "/\ufeff/evil.example",
+  "/\u2028/evil.example",
+  " /users",
+  "https://evil.example",
+  "https:evil.example",
+  "https:/evil.example",
+  "HTTPS://EVIL.EXAMPLE",
+  "https://panel.example.com@evil.example",
+  "https://panel.example.com.evil.example",
+  "https://panel.example.com/users",
+  "javascript:alert(1)",
+  "data:text/html,x",
+  "//panel.example.com",
+  "users",
+  "?page=2",
+  "#users",
+  ".",
+  "..",
+  `/${"a".repeat(1_500)}`,
+  `/${"é".repeat(300)}`,
+];
+
+describe("The page to come back to", () => {
+  it.each(elsewhere)("is none that could lead elsewhere: %j", async (to) => {
+    expect(normalPathOf(to)).toBeUndefined();
+  });
+
+  it("is refused over HTTP in the same way", async () => {
+    for (const to of elsewhere) {
+      const response = await openBrowser().get(`${stack.url}/sign-in?to=${encodeURIComponent(to)}`);
+      expect([to, response.status, response.headers.getSetCookie()]).toEqual([to, 400, []]);
+    }
+  });
+
+  it.each([
+    ["/", "/"],
+    ["/users?page=2&order=name-asc#last", "/users?page=2&order=name-asc#last"],
+    ["/users?next=https://evil.example", "/users?next=https://evil.example"],
+    ["/größe/日本", "/gr%C3%B6%C3%9Fe/%E6%97%A5%E6%9C%AC"],
+    ["/a//b", "/a//b"],
+    ["/a/../b", "/b"],
+    ["/@evil.example", "/@evil.example"],
+    ["/#/users", "/#/users"],
+  ])("may be %s", async (to, location) => {
+    const browser = openBrowser();
+    const { searchParams } = await begin(stack, browser, to);
+    const response = await comeBack(browser, searchParams.get("state") ?? "", searchParams.get("nonce") ?? "");
+
+    expect(response.headers.get("location")).toBe(`https://panel.example.com${location}`);
+  });
+
+  it("is on the panel's origin, whatever is asked for", () => {
+    const part = fc.oneof(
+      fc.constantFrom(
+        "/",
+        "\\",
+        "//",
+        "..",
+        ".",
+        ":",
+        "@",
+        "%2f",
+        "%5c",
+        "%00",
+        "\t",
+        "https:",
+        "evil.example",
+        "?",
+        "#",
+      ),
+      fc.string({ unit: "binary", maxLength: 3 }),
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 8 }), fc.boolean(), (parts, isPath) => {
+        const path = normalPathOf((isPath ? "/" : "") + parts.join(""));
+        if (path === undefined) return;
+        const address = `https://panel.example.com${path}`;
+        expect(new URL(address).origin).toBe("https://panel.example.com");
+        expect(new URL(path, "https://panel.example.com/deep/page").href).toBe(address);
+        expect(path).toMatch(/^\/(?![/\\])[\x21-\x7e]*$/);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});

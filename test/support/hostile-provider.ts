@@ -1,0 +1,97 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+
+/** How the provider answers a path, if not as it should. */
+type Answer = (response: ServerResponse, request: IncomingMessage) => unknown;
+
+/** A provider of OpenID Connect that signs whatever a test wants, and answers however it wants. */
+export interface HostileProvider {
+  readonly issuer: string;
+  /** By path: `/.well-known/openid-configuration`, `/keys`, `/token`, `/me`. */
+  readonly answers: Map<string, Answer>;
+  /** The paths that were asked for, and the bodies. */
+  readonly requests: { readonly path: string; readonly body: string; readonly authorization: string }[];
+  /** What its discovery document says beside the usual. */
+  metadata: object;
+  /** The claims of the next ID token. */
+  claims: JWTPayload;
+  /** Makes the next ID token. Default: signed with its key. */
+  sign: (claims: JWTPayload) => Promise<string>;
+  /** From now on it signs with a new key, and publishes that one alone. */
+  rotate(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startHostileProvider(): Promise<HostileProvider> {
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => response.destroy(error as Error));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  let key = await newSigner();
+
+  const json = (response: ServerResponse, body: unknown) =>
+    response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const path = request.url ?? "";
+    provider.requests.push({
+      path,
+      body: await text(request),
+      authorization: request.headers.authorization ?? "",
+    });
+    const other = provider.answers.get(path);
+    if (other) return other(response, request);
+    if (path === "/.well-known/openid-configuration")
+      return json(response, {
+        issuer,
+        authorization_endpoint: `${issuer}/auth`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/keys`,
+        response_types_supported: ["code"],
+        subject_types_supported: ["public"],
+        id_token_signing_alg_values_supported: ["ES256"],
+        ...provider.metadata,
+      });
+    if (path === "/keys") return json(response, { keys: [key.published] });
+    if (path === "/token")
+      return json(response, {
+        access_token: "an access token",
+        token_type: "bearer",
+        id_token: await provider.sign(provider.claims),
+      });
+    return response.writeHead(404).end();
+  };
+
+  const provider: HostileProvider = {
+    issuer,
+    answers: new Map(),
+    requests: [],
+    metadata: {},
+    claims: {},
+    sign: (claims) => key.sign(claims),
+    async rotate() {
+      key = await newSigner();
+    },
+    close: () => {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+  return provider;
+}
+
+/** A key with its id, which signs. */
+export async function newSigner() {
+  const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
+  const kid = crypto.randomUUID();
+  return {
+    published: { ...(await exportJWK(publicKey)), kid, alg: "ES256", use: "sig" },
+    sign: (claims: JWTPayload) => new SignJWT(claims).setProtectedHeader({ alg: "ES256", kid }).sign(privateKey),
+    /** Signs under the id of another key. */
+    signAs: (otherKid: string, claims: JWTPayload) =>
+      new SignJWT(claims).setProtectedHeader({ alg: "ES256", kid: otherKid }).sign(privateKey),
+  };
+}
