@@ -44,6 +44,7 @@ import sessions from "./sessions.sql";
 import signIn from "./sign-in.sql";
 import signOut from "./sign-out.sql";
 import tidy from "./tidy.sql";
+import undoCatalogue from "./undo-catalogue.sql";
 import undoChanges from "./undo-changes.sql";
 import undoConflicts from "./undo-conflicts.sql";
 import undoContributor from "./undo-contributor.sql";
@@ -72,6 +73,7 @@ const sharedFunctions = {
   undo_conflicts: undoConflicts,
   undo_effect: undoEffect,
   undo_contributor: undoContributor,
+  undo_catalogue: undoCatalogue,
   undo_role: undoRole,
   undo_permission: undoPermission,
   undo_user: undoUser,

@@ -31,12 +31,18 @@ create function record_state(record text, target bigint, is_edit boolean) return
       when 'user' then user_record(target)
       when 'role' then role_record(target)
       when 'permission' then permission_record(target)
+      when 'publisher' then cast(publisher_record(target) as json)
+      when 'series' then cast(series_record(target) as json)
+      when 'tag' then cast(tag_record(target) as json)
+      when 'client' then cast(client_record(target) as json)
     end;
   begin
     return case
       when is_edit then state
       when record = 'role' then state || (role_with_users(target) - 'role')
       when record = 'permission' then state || (permission_with_roles(target) - 'permission')
+      when record = 'publisher' then publisher_with_references(target)
+      when record = 'tag' then tag_with_series(target)
       else state
     end;
   end
@@ -81,6 +87,10 @@ create function undo_record(effect jsonb, change_id bigint, excluded bigint[]) r
     return case effect ->> 'record'
       when 'contributor' then undo_contributor(target, effect, change_id)
       when 'permission' then undo_permission(target, effect, change_id)
+      when 'publisher' then undo_publisher(target, effect)
+      when 'series' then undo_series_record(target, effect)
+      when 'tag' then undo_tag(target, effect)
+      when 'client' then undo_client(target, effect)
       when 'role' then undo_role(target, effect, change_id, excluded)
       when 'user' then undo_user(target, effect)
     end;

@@ -253,7 +253,7 @@ const tales: Readonly<Record<string, () => Promise<void>>> = {
     const publisher = await aPublisher(stack.sql, { name: "Kodansha", slug: "kodansha-of-old" });
     const source =
       '{"kind":"publisher","externalId":"slug:kodansha-of-old","country":"Japan"}\n' +
-      '{"kind":"contributor","externalId":"gosho","first_name":"Gosho"}\n';
+      '{"kind":"contributor","externalId":"naoki","first_name":"Naoki"}\n';
 
     expect(await operated("ops/import", { source, reason: "A file", by: "ada" })).toMatchObject({
       by: "ada",
@@ -261,7 +261,7 @@ const tales: Readonly<Record<string, () => Promise<void>>> = {
       record: "2 records",
       what: [
         `publisher ${publisher.id} (Kodansha): country: none → "Japan"`,
-        expect.stringMatching(/^contributor \d+ \(Gosho\): added/),
+        expect.stringMatching(/^contributor \d+ \(Naoki\): added/),
       ],
     });
   },

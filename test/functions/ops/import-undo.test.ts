@@ -1,0 +1,169 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { catalogueContents } from "../../support/catalogue-contents.ts";
+import { useStack } from "../../support/stack.ts";
+
+const stack = useStack();
+
+const textOf = (lines: readonly object[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+
+async function invoke<Result>(name: string, payload: object): Promise<Result> {
+  const invocation = await stack.lambda.invoke(name, payload);
+  if ("error" in invocation) throw new Error(invocation.error.errorMessage);
+  return invocation.result as Result;
+}
+
+const importing = (lines: readonly object[]) =>
+  invoke<{ readonly added: number; readonly refusedCount: number }>("ops-import", { source: textOf(lines) });
+
+const undone = (change: number) =>
+  invoke<{ readonly undone: object[]; readonly conflicts: object[]; readonly refused: object[] }>("ops-undo", {
+    change,
+  });
+
+const lastChanges = async () =>
+  (await stack.sql<{ id: number }[]>`select id from changes where endpoint = 'ops/import' order by id desc`).map(
+    ({ id }) => id,
+  );
+
+const pick = fc.constantFrom;
+const name = fc.stringMatching(/^[A-Z][a-z]{2,6}$/);
+const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
+const orNull = <Value>(value: fc.Arbitrary<Value>) => maybe(fc.option(value, { nil: null }));
+const few = <Value>(element: fc.Arbitrary<Value>, selector?: (value: Value) => unknown) =>
+  orNull(selector ? fc.uniqueArray(element, { maxLength: 4, selector }) : fc.array(element, { maxLength: 4 }));
+const language = pick("English", "German", "Japanese");
+const people = pick(...Array.from({ length: 8 }, (_, number) => `c${number}`));
+const houses = pick("p0", "p1", "p2", "p3");
+const client = orNull(pick(1, 2, 7));
+
+/** Lines about few records, so that they meet. */
+const line = fc.oneof(
+  fc.record({ kind: fc.constant("client"), id: pick(7, 8), name }),
+  fc.record({
+    kind: fc.constant("publisher"),
+    externalId: houses,
+    client,
+    name: maybe(name),
+    short_name: orNull(name),
+    website: orNull(pick("https://a.example", "https://b.example")),
+    founding_date: orNull(pick("1909-12-31", "2000-02-29")),
+    image_source: orNull(name),
+    aliases: few(fc.record({ title: name, language })),
+    descriptions: few(fc.record({ language, description: name, source: name })),
+  }),
+  fc.record({ kind: fc.constant("publisher-relation"), from: houses, to: houses, type: pick("imprint", "owner") }),
+  fc.record({
+    kind: fc.constant("contributor"),
+    externalId: people,
+    client,
+    public: maybe(fc.boolean()),
+    first_name: maybe(name),
+    last_name: orNull(name),
+    gender: orNull(pick("female", "male")),
+    type: orNull(name),
+    links: few(pick("https://a.example", "https://b.example", "https://c.example")),
+    aliases: few(pick("Ann", "Bob", "Cid")),
+    descriptions: few(fc.record({ language, description: pick("One", "Two"), source: pick("", "Us") })),
+  }),
+  fc.record({
+    kind: fc.constant("contributor-relation"),
+    from: people,
+    to: people,
+    relation_type: pick("friend", "spouse"),
+  }),
+  fc.record({
+    kind: fc.constant("series"),
+    externalId: pick("s0", "s1", "s2", "s3"),
+    client,
+    name: maybe(name),
+    type: orNull(pick("manga", "novel")),
+    origin: orNull(name),
+    tags: few(pick("robots", "classic", "drama", "Classic")),
+    aliases: few(fc.record({ name, language })),
+    descriptions: few(fc.record({ language, description: name })),
+    volumes: few(
+      fc.record({
+        number: fc.integer({ min: 1, max: 5 }),
+        aspect_ratio: pick(0.5, 0.66, 0.7),
+        nsfw: pick(0, 1),
+      }),
+      ({ number }) => number,
+    ),
+    contributors: few(
+      fc.record({ contributor: people, role: orNull(pick("author", "artist")) }),
+      ({ contributor }) => contributor,
+    ),
+    publishers: few(houses, (publisher) => publisher),
+  }),
+);
+const file = fc.array(line, { minLength: 5, maxLength: 30 });
+
+/** Enough that most lines are done. */
+const basis = [
+  ...["c0", "c1", "c2", "c3", "c4", "c5"].map((externalId) => ({
+    kind: "contributor",
+    externalId,
+    first_name: `First ${externalId}`,
+    aliases: ["Ann", "Ann", "Bob"],
+  })),
+  ...["p0", "p1", "p2"].map((externalId) => ({ kind: "publisher", externalId, name: `House ${externalId}` })),
+  { kind: "series", externalId: "s0", name: "Series", tags: ["drama"], contributors: [{ contributor: "c0" }] },
+];
+
+describe("An import over any catalogue", () => {
+  it("is taken back batch by batch, and leaves every row as it was", async () => {
+    let done = 0;
+    await fc.assert(
+      fc.asyncProperty(file, fc.array(file, { minLength: 1, maxLength: 4 }), async (first, files) => {
+        await stack.sql`truncate contributors, publishers, series, tags, imports, changes, tallies cascade`;
+        await stack.sql`delete from clients where id > 2`;
+        await importing([...basis, ...first]);
+        const states = [await catalogueContents(stack.sql, "version")];
+        await stack.sql`delete from changes`;
+        for (const lines of files) {
+          const changes = (await lastChanges()).length;
+          await importing(lines);
+          if ((await lastChanges()).length > changes) states.push(await catalogueContents(stack.sql, "version"));
+        }
+
+        const last = states.at(-1);
+        const changes = await lastChanges();
+        expect(changes).toHaveLength(states.length - 1);
+        for (const change of changes) {
+          expect(await catalogueContents(stack.sql, "version")).toEqual(states.pop());
+          expect(await undone(change)).toMatchObject({ undone: [{}], conflicts: [], refused: [] });
+          done += 1;
+        }
+        expect(await catalogueContents(stack.sql, "version")).toEqual(states.pop());
+
+        // What was taken back is done again by taking that back.
+        for (const change of changes.toReversed()) {
+          const [{ id } = { id: 0 }] = await stack.sql<{ id: number }[]>`
+            select id from changes where undoes = ${[change]}::bigint[] and undone_by is null
+          `;
+          expect(await undone(id)).toMatchObject({ undone: [{}], conflicts: [], refused: [] });
+        }
+        expect(await catalogueContents(stack.sql, "version")).toEqual(last);
+      }),
+      { numRuns: 12 },
+    );
+    expect(done).toBeGreaterThan(12);
+  }, 300_000);
+
+  it("is not taken back where somebody has built on it since, unless that is forced", async () => {
+    await stack.sql`truncate contributors, publishers, series, tags, imports, changes, tallies cascade`;
+    await importing(basis);
+    const [change = 0] = await lastChanges();
+    await importing([{ kind: "series", externalId: "s9", name: "Later", tags: ["drama"], publishers: ["p1"] }]);
+
+    const refused = await undone(change);
+
+    expect(refused).toMatchObject({ undone: [] });
+    expect(refused.conflicts).toEqual(
+      expect.arrayContaining([expect.objectContaining({ field: expect.stringMatching(/^series\//) })]),
+    );
+    expect(await invoke("ops-undo", { change, force: true })).toMatchObject({ undone: [{}] });
+    expect(await stack.sql`select external_id from series`).toEqual([{ external_id: "s9" }]);
+  });
+});
