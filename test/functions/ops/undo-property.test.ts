@@ -3,11 +3,13 @@ import { expect, it } from "vitest";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor, aSeries } from "../../support/catalogue.ts";
 import { aUser } from "../../support/people.ts";
+import { tinyImage as image } from "../../support/pictures.ts";
 import { aPermission, aRole, give } from "../../support/records.ts";
-import { type Request, useStack } from "../../support/stack.ts";
-import { contents, latestChange, undo, undone, versions } from "../../support/undo.ts";
+import type { Request } from "../../support/stack.ts";
+import { contents, latestChange, settleImages, undo, undone, versions } from "../../support/undo.ts";
+import { expectAgreement, useUploads } from "../../support/uploads.ts";
 
-const stack = useStack();
+const stack = useUploads();
 const administrator = useAdministrator(stack);
 
 /** `COLOPHON_UNDO_SEED=7` for the same changes again, `COLOPHON_UNDO_CHANGES=2000` for more of them. */
@@ -77,6 +79,10 @@ const action = fc.oneof(
       fc.record({ username: word, age_verified: fc.boolean(), added_roles: numbers(), removed_roles: numbers(2) }),
     ),
   },
+  { weight: 2, arbitrary: kind("admin-contributors/update-avatar", fc.constant({ image })) },
+  { weight: 2, arbitrary: kind("admin-users/update-image", fc.constant({ image })) },
+  { weight: 1, arbitrary: kind("admin-contributors/delete-avatar", fc.constant({})) },
+  { weight: 1, arbitrary: kind("admin-users/delete-image", fc.constant({})) },
   { weight: 5, arbitrary: kind("undo", fc.boolean()) },
   { weight: 4, arbitrary: kind("merge", fc.array(fc.nat(1_000), { minLength: 1, maxLength: 3 })) },
 );
@@ -134,7 +140,7 @@ function requestFor(
   const owner = /contributors|patch/.test(name) ? "contributors" : /-(\w+)\//.exec(name)?.[1];
   const id = pick(now[owner as "contributors" | "roles" | "permissions" | "users"], target);
   if (id === undefined) return undefined;
-  if (name.endsWith("/delete")) return { path: { id } };
+  if (Object.keys(input).length === 0) return { path: { id } };
   const body = Object.fromEntries(
     Object.entries(input).map(([field, value]) => [field, withIds(field, value, id, now)]),
   );
@@ -170,6 +176,7 @@ async function perform(each: Action): Promise<void> {
   const now = await world();
   if (each.name === "undo") {
     const change = pick(now.changes, each.target);
+    await settleImages(stack.sql);
     if (change !== undefined) await undo(stack, { change, force: each.input });
     return;
   }
@@ -216,10 +223,12 @@ it(
   `;
     expect(made.length).toBeGreaterThan(count / 2);
     for (const { id } of made) {
+      await settleImages(stack.sql);
       await undone(stack, id);
       await expectGrown(highest);
     }
     expect(await contents(stack.sql)).toEqual(before);
+    await expectAgreement(stack);
   },
   60_000 + 1_000 * count,
 );
