@@ -56,7 +56,7 @@ const kind = <const Name extends string, Input>(name: Name, input: fc.Arbitrary<
   fc.record({ name: fc.constant(name), target, input });
 
 const action = fc.oneof(
-  { weight: 3, arbitrary: kind("admin-contributors/add", fc.record({ first_name: word, last_name: optional })) },
+  { weight: 4, arbitrary: kind("admin-contributors/add", fc.record({ first_name: word, last_name: optional })) },
   { weight: 9, arbitrary: kind("admin-contributors/edit", contributorEdit) },
   { weight: 3, arbitrary: kind("patch", contributorEdit) },
   { weight: 2, arbitrary: kind("admin-contributors/delete", fc.constant({})) },
@@ -84,7 +84,7 @@ const action = fc.oneof(
   { weight: 1, arbitrary: kind("admin-contributors/delete-avatar", fc.constant({})) },
   { weight: 1, arbitrary: kind("admin-users/delete-image", fc.constant({})) },
   { weight: 5, arbitrary: kind("undo", fc.boolean()) },
-  { weight: 4, arbitrary: kind("merge", fc.array(fc.nat(1_000), { minLength: 1, maxLength: 3 })) },
+  { weight: 2, arbitrary: kind("merge", fc.array(fc.nat(1_000), { minLength: 1, maxLength: 3 })) },
 );
 type Action = typeof action extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -183,7 +183,7 @@ async function perform(each: Action): Promise<void> {
   if (each.name === "merge") {
     const keep = pick(now.contributors, each.target);
     const merge = picked(now.contributors, each.input).filter((id) => id !== keep);
-    await stack.lambda.invoke("ops-merge-contributors", { keep, merge });
+    if (merge.length > 0) await stack.lambda.invoke("ops-merge-contributors", { keep, merge });
     return;
   }
   const request = requestFor(each, now);
@@ -221,7 +221,7 @@ it(
     const made = await stack.sql<{ id: number }[]>`
     select id from changes where id > ${first} and (before is not null or asked is not null) order by id desc
   `;
-    expect(made.length).toBeGreaterThan(count / 2);
+    expect(made.length).toBeGreaterThan(count / 3);
     for (const { id } of made) {
       await settleImages(stack.sql);
       await undone(stack, id);
