@@ -43,11 +43,6 @@ async function open(options: ProviderOptions): Promise<PageHandler> {
   const { issuer, clientId, clientSecret, redirectUris, users } = options;
   const policy = interactionPolicy.base();
   policy.remove("consent");
-  // Whoever is signed in here may want to be somebody else.
-  const login = policy.get("login");
-  login?.checks.add(
-    new interactionPolicy.Check("again", "People choose each time who they are", ({ oidc }) => !oidc.result?.login),
-  );
   const configuration: Configuration = {
     adapter: memoryAdapter(),
     clients: [
@@ -76,7 +71,9 @@ async function open(options: ProviderOptions): Promise<PageHandler> {
   const provider = new Provider(issuer, configuration);
   const answer = provider.callback();
   return async (request, response) => {
-    const { url = "" } = request;
+    const { url = "", headers } = request;
+    // Whoever was here before may want to be somebody else now, so nobody stays signed in here.
+    headers.cookie = headers.cookie?.replace(/(?:^|; )_session(?:\.sig)?=[^;]*/g, "");
     const [, name] = /^\/provider\/choose\/[\w-]+\/(\w+)$/.exec(url) ?? [];
     if (request.method === "POST" && name !== undefined) {
       await provider.interactionFinished(request, response, { login: { accountId: name, remember: false } });

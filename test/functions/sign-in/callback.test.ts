@@ -4,12 +4,14 @@ import { aLinkedUser, begin, choose, expectPage, openBrowser, signIn } from "../
 import { signInPanel, useStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
-const users = ["ada", "stranger"].map((name) => ({ name, email: `${name}@example.com`, description: "" }));
+const users = ["ada", "grace", "stranger"].map((name) => ({ name, email: `${name}@example.com`, description: "" }));
 const stack = useStack({ signIn: users });
 let ada: Person;
+let grace: Person;
 
 beforeAll(async () => {
   ada = await aLinkedUser(stack, `${stack.url}/provider`, "ada");
+  grace = await aLinkedUser(stack, `${stack.url}/provider`, "grace");
 });
 
 describe("GET /sign-in/callback", () => {
@@ -45,6 +47,16 @@ describe("GET /sign-in/callback", () => {
     await signIn(stack, browser, "ada");
 
     expect(new Set(["given-by-somebody-else", first, browser.cookies.get("refreshToken")]).size).toBe(3);
+  });
+
+  it("signs in somebody else in the same browser, who chooses anew at the provider of this machine", async () => {
+    const browser = openBrowser();
+    await signIn(stack, browser, "ada");
+
+    expect((await signIn(stack, browser, "grace")).status).toBe(302);
+
+    const { body } = await stack.call("session", { as: browser.cookies.get("refreshToken") });
+    expect(body).toMatchObject({ user: { id: grace.id } });
   });
 
   it("answers 400 without the cookie of an attempt, and leaves nothing behind", async () => {
