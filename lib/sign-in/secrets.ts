@@ -3,16 +3,21 @@ import { isFault, retry } from "../retry.ts";
 
 const secretsManager = awsApi("secretsmanager", process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER);
 
-/** Secrets by their ARNs, as this environment has read them. */
-const known = new Map<string, string>();
+/** Operators may change a secret, and a busy environment lives for hours. */
+const keptMilliseconds = 5 * 60_000;
+
+/** Secrets by their ARNs, as this environment has read them, and until when it believes that. */
+const known = new Map<string, { readonly text: string; readonly until: number }>();
 
 /**
- * The text of a secret, read once an environment.
+ * The text of a secret, read every five minutes at most.
  * @throws {Unavailable} when Secrets Manager does not answer before the deadline
  */
 export async function readSecret(arn: string, deadline: number): Promise<string> {
-  const text = known.get(arn) ?? (await fetchSecret(arn, deadline));
-  known.set(arn, text);
+  const read = known.get(arn);
+  if (read && Date.now() < read.until) return read.text;
+  const text = await fetchSecret(arn, deadline);
+  known.set(arn, { text, until: Date.now() + keptMilliseconds });
   return text;
 }
 
