@@ -78,6 +78,13 @@ export const settings: Settings = settingsSchema.parse({
         changes: { rate: 50, burst: 100 },
         images: { rate: 5, burst: 10 },
       },
+      signIn: {
+        issuer: "https://accounts.example.com",
+        clientId: "colophon-prod",
+        clientSecretArn: "arn:aws:secretsmanager:eu-central-1:123456789012:secret:colophon-prod-sign-in-Ab12Cd",
+        panel: "https://admin.example.com/",
+        sessionDays: 7,
+      },
       streams: { concurrent: 25, secondsMax: 120 },
       publicRecords: { concurrent: 40 },
       smoke: { everyMinutes: 5 },

@@ -1,4 +1,4 @@
-import { isPublicRecord } from "../../lib/contract/declare.ts";
+import { isNavigation, isPublicRecord } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import type { Settings, StageSettings } from "./schema.ts";
 
@@ -65,12 +65,14 @@ export const checkRegions = ({ account, databases, stages }: Settings): Issue[] 
 
 const lists = endpoints.filter(({ response }) => "list" in response).length;
 const publicRecords = endpoints.filter(isPublicRecord).length;
+const navigations = endpoints.filter(isNavigation).length;
 /** Lambda keeps this much for functions without reserved concurrency ("Configuring reserved concurrency"). */
 const unreservedMin = 100;
 
 const reservedBy = (stage: StageSettings): number =>
   lists * (stage.streams.concurrent ?? 0) +
   publicRecords * (stage.publicRecords.concurrent ?? 0) +
+  navigations * (stage.signIn?.concurrent ?? 0) +
   (invalidationsAtOnce(stage) ?? 0);
 
 /**

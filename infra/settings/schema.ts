@@ -200,6 +200,8 @@ const firewallSettings = z
     requestsPerAddressIn5Minutes: requestsIn5Minutes,
     /** For requests for lists without a `limit`, or with one above 999: such a list can take minutes. */
     unlimitedListsPerAddressIn5Minutes: requestsIn5Minutes,
+    /** For requests to sign in; each time that somebody signs in makes two. Only on a stage with `signIn`. */
+    signInsPerAddressIn5Minutes: requestsIn5Minutes.default(100),
     /** Addresses whose requests are not counted, for example of a website's server or of an office. */
     trustedAddresses: z.array(addresses).min(1).max(10_000).optional(),
     /** How many requests CloudFront's firewall may block in five minutes before an alarm fires, twice in a row. */
@@ -225,10 +227,13 @@ const signInSettings = z.strictObject({
   issuer: page,
   /** By which the provider knows this stage. */
   clientId: z.string().min(1).max(255),
-  /** The secret with the client's secret, as plain text. */
+  /** The secret with the client's secret, as plain text. Secrets Manager adds six characters to its name. */
   clientSecretArn: z
     .string()
-    .regex(/^arn:aws:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+$/, "a secret's ARN in Secrets Manager"),
+    .regex(
+      /^arn:aws:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+-[A-Za-z0-9]{6}$/,
+      "a secret's whole ARN in Secrets Manager",
+    ),
   /** Where browsers are sent when somebody has signed in. Its origin is one of `allowedOrigins`. */
   panel: page,
   /** How long a session lasts. */
@@ -237,6 +242,8 @@ const signInSettings = z.strictObject({
   sameSite: z.enum(["lax", "strict", "none"]).default("lax"),
   /** Gives the session's cookie to all hosts of this domain, for a panel whose server needs it, too. */
   cookieDomain: domain.optional(),
+  /** How often people may begin to sign in, and come back, at once: each waits for the provider, which may be slow. */
+  concurrent: reserved.default(10),
 });
 
 const stageSettings = z
@@ -286,6 +293,8 @@ const stageSettings = z
       records: throttle,
       changes: throttle,
       images: throttle,
+      /** Signing in, which everybody may begin, and signing out. */
+      signIn: throttle.default({ rate: 5, burst: 20 }),
     }),
     /** How many lists of each kind may run at once, and how long one may take. */
     streams: z
@@ -353,4 +362,5 @@ export type DatabaseSettings = z.infer<typeof databaseSettings>;
 export type BackupLock = z.infer<typeof backupLock>;
 export type StageSettings = z.infer<typeof stageSettings>;
 export type FirewallSettings = z.infer<typeof firewallSettings>;
+export type SignInSettings = z.infer<typeof signInSettings>;
 export type Throttle = z.infer<typeof throttle>;

@@ -2,12 +2,14 @@ import { CfnOutput, Stack, type StackProps } from "aws-cdk-lib";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 import type { Declaration } from "../../lib/contract/declare.ts";
+import { isServed } from "../api/document.ts";
 import { publicReads } from "../api/public-reads.ts";
 import type { Packaged } from "../build/package.ts";
 import { invalidationsAtOnce } from "../settings/checks.ts";
 import type { StageSettings } from "../settings/schema.ts";
 import { GradualRelease } from "./api/release.ts";
 import { ColophonApi } from "./api/rest-api.ts";
+import { SignIn } from "./api/sign-in.ts";
 import { StageFunctions } from "./api/stage-functions.ts";
 import { databaseResource, findCluster } from "./database/database.ts";
 import { Edge } from "./edge/edge.ts";
@@ -78,7 +80,10 @@ export class ApiStack extends Stack {
           ...logging(settings),
         })
       : undefined;
-    const functions = new StageFunctions(this, { settings, packages, cluster, prefix, log, images });
+    const signIn = settings.signIn
+      ? new SignIn(this, "SignIn", { settings: settings.signIn, edgeDomain: settings.edge?.domain })
+      : undefined;
+    const functions = new StageFunctions(this, { settings, packages, cluster, prefix, log, images, signIn });
     const endpointFunctions = functions.endpoints(endpoints);
     const targets: ReadonlyMap<string, IFunction> = settings.releasesGradually
       ? new GradualRelease(this, "Release", {
@@ -120,7 +125,8 @@ export class ApiStack extends Stack {
       });
     }
     if (settings.firewall && !edge) {
-      new Firewall(this, "Firewall", { name: prefix, settings: settings.firewall, endpoints, stageArn });
+      const served = endpoints.filter((each) => isServed(each, settings));
+      new Firewall(this, "Firewall", { name: prefix, settings: settings.firewall, endpoints: served, stageArn });
     }
 
     const removal = images && functions.removal(images);
@@ -144,6 +150,7 @@ export class ApiStack extends Stack {
       removal,
       tidying,
       smoke,
+      hasSignIn: signIn !== undefined,
       distributions: distributionIds({ edge, images }),
       webAcls: webAclsOf(settings).map((each) => webAclName(unique, each)),
       ledgerGigabytesADay: settings.ledgerGigabytesADay,

@@ -2,6 +2,7 @@ import { ArnFormat, CfnOutput, Fn, Stack, type StackProps } from "aws-cdk-lib";
 import { CfnLoggingConfiguration } from "aws-cdk-lib/aws-wafv2";
 import { Construct } from "constructs";
 import type { Declaration } from "../../lib/contract/declare.ts";
+import { isServed } from "../api/document.ts";
 import type { FirewallSettings, StageSettings } from "../settings/schema.ts";
 import { type ManagedRules, makeWebAcl } from "./edge/web-acl.ts";
 import { type DistributionName, webAclName, webAclsOf } from "./monitoring/cdn-metrics.ts";
@@ -56,7 +57,7 @@ export class FirewallStack extends Stack {
       const arn = makeWebAcl(construct, {
         name: webAclName(prefix, before),
         settings: firewall,
-        endpoints,
+        endpoints: endpoints.filter((each) => isServed(each, settings)),
         scope: "CLOUDFRONT",
         managed: knownBadInputs,
       });

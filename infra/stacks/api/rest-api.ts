@@ -25,7 +25,7 @@ export interface RestApiProps {
   readonly prefix: string;
   readonly endpoints: readonly Declaration[];
   readonly settings: StageSettings;
-  /** The function of each endpoint, by name. Endpoints of the file service have none on a stage without uploads. */
+  /** The function of each endpoint, by name. Those of the file service and of sign-in have none on a stage without. */
   readonly targets: ReadonlyMap<string, IFunction>;
 }
 
@@ -169,10 +169,12 @@ function missing(name: string): never {
 
 function kindOf({
   needsFileService,
+  needsSignIn,
   method,
   response,
 }: Declaration): Exclude<keyof StageSettings["throttles"], "preflights"> {
   if (needsFileService) return "images";
+  if (needsSignIn) return "signIn";
   if (method !== "GET") return "changes";
   return "list" in response ? "lists" : "records";
 }

@@ -1,6 +1,12 @@
 import { Annotations, CfnRule, Duration, Fn, type Stack } from "aws-cdk-lib";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
-import { type Declaration, functionName, isCacheable, isPublicRecord } from "../../../lib/contract/declare.ts";
+import {
+  type Declaration,
+  functionName,
+  isCacheable,
+  isNavigation,
+  isPublicRecord,
+} from "../../../lib/contract/declare.ts";
 import type { Owner } from "../../../lib/images/keys.ts";
 import { isServed } from "../../api/document.ts";
 import type { Packaged } from "../../build/package.ts";
@@ -19,6 +25,7 @@ import {
   type ServiceFunctionProps,
 } from "../shared/service-function.ts";
 import type { Images } from "../sites/images.ts";
+import type { SignIn } from "./sign-in.ts";
 
 export interface StageFunctionsProps {
   readonly settings: StageSettings;
@@ -30,6 +37,8 @@ export interface StageFunctionsProps {
   readonly log: LogGroup;
   /** On a stage with uploads. */
   readonly images: Images | undefined;
+  /** On a stage where people sign in. */
+  readonly signIn: SignIn | undefined;
 }
 
 /** With this much memory a function has a whole vCPU, which image processing uses. */
@@ -52,7 +61,7 @@ export class StageFunctions {
   }
 
   #endpoint(declaration: Declaration): ServiceFunction {
-    const { settings, cluster, images, prefix } = this.#props;
+    const { settings, cluster, images, signIn, prefix } = this.#props;
     const name = functionName(declaration);
     const packaged = this.find(name);
     const hasImages = declaration.needsFileService || declaration.deletesImage;
@@ -62,8 +71,10 @@ export class StageFunctions {
       description: declaration.summary,
       resources: [
         this.#stageVariables,
-        databaseResource(cluster, packaged),
+        // To begin to sign in needs no database.
+        ...(packaged.variables.has("DATABASE_CLUSTER_ARN") ? [databaseResource(cluster, packaged)] : []),
         ...imageResource,
+        ...(declaration.needsSignIn && signIn ? [signIn.resourceFor(packaged)] : []),
         ...(settings.edge && isCacheable(declaration) ? [cachedForLong] : []),
         ...(settings.edge && declaration.changesPublic ? [nudging(this.#stack, prefix)] : []),
       ],
@@ -171,11 +182,13 @@ const cachedForLong: Resource = { variables: { SHARED_CACHE_SECONDS: `${sharedCa
 /** How long an endpoint's function may run, and how many may run at once: visitors leave room for the panel. */
 function boundsOf(
   declaration: Declaration,
-  { streams, publicRecords }: StageSettings,
+  { streams, publicRecords, signIn }: StageSettings,
 ): Pick<ServiceFunctionProps, "timeout" | "concurrent"> {
   if ("list" in declaration.response)
     return { timeout: Duration.seconds(streams.secondsMax), concurrent: streams.concurrent };
   if (isPublicRecord(declaration)) return { timeout: publicRecordTimeout, concurrent: publicRecords.concurrent };
+  // The provider decides how long it takes, and strangers how often it is asked.
+  if (isNavigation(declaration)) return { timeout: bufferedTimeout, concurrent: signIn?.concurrent ?? null };
   return { timeout: bufferedTimeout };
 }
 

@@ -3,7 +3,7 @@ import type { Construct } from "constructs";
 import type { Declaration } from "../../../lib/contract/declare.ts";
 import { envelopeOf, gatewayResponses } from "../../api/gateway-responses.ts";
 import type { FirewallSettings } from "../../settings/schema.ts";
-import { type Statement, unlimitedLists } from "./unlimited-lists.ts";
+import { type Statement, signIns, unlimitedLists } from "./counted-requests.ts";
 
 /** One of AWS's managed rule groups (AWS WAF, "AWS Managed Rules rule groups list"). */
 export interface ManagedRules {
@@ -20,6 +20,7 @@ export interface WebAclProps {
   /** Its name, and the prefix of the names of its rules' metrics. */
   readonly name: string;
   readonly settings: FirewallSettings;
+  /** Those that the stage has. */
   readonly endpoints: readonly Declaration[];
   readonly managed: ManagedRules;
 }
@@ -33,8 +34,8 @@ const withoutCookies: CfnWebACL.DataProtectProperty = {
 };
 
 /**
- * AWS WAF in a construct: a limit of requests per address, a lower one for whole lists, and a group of AWS's managed
- * rules. Returns the ARN of the web ACL.
+ * AWS WAF in a construct: a limit of requests per address, lower ones for whole lists and for sign-ins, and a group of
+ * AWS's managed rules. Returns the ARN of the web ACL.
  */
 export function makeWebAcl(scope: Construct, props: WebAclProps): string {
   const { name, settings, endpoints, managed } = props;
@@ -46,6 +47,7 @@ export function makeWebAcl(scope: Construct, props: WebAclProps): string {
   const untrusted = makeIpSets(scope, props).map(
     (arn): Statement => ({ notStatement: { statement: { ipSetReferenceStatement: { arn } } } }),
   );
+  const signIn = signIns(endpoints);
   const limits = [
     { name: "rate", limit: settings.requestsPerAddressIn5Minutes, counted: untrusted },
     {
@@ -53,6 +55,9 @@ export function makeWebAcl(scope: Construct, props: WebAclProps): string {
       limit: settings.unlimitedListsPerAddressIn5Minutes,
       counted: [...untrusted, unlimitedLists(endpoints)],
     },
+    ...(signIn
+      ? [{ name: "sign-ins", limit: settings.signInsPerAddressIn5Minutes, counted: [...untrusted, signIn] }]
+      : []),
   ];
   const rates = limits.map((each) => ({
     name: each.name,

@@ -20,12 +20,13 @@ interface DashboardProps {
   readonly webAcls: readonly string[];
   /** The log of all functions. */
   readonly functionLog: LogGroup;
+  readonly hasSignIn: boolean;
 }
 
 /** A dashboard of traffic, errors, latency, the database and what causes costs. */
 export function addDashboard(
   scope: Construct,
-  { name, metrics, distributions, webAcls, functionLog }: DashboardProps,
+  { name, metrics, distributions, webAcls, functionLog, hasSignIn }: DashboardProps,
 ): void {
   const half = (title: string, left: IMetric[], right: IMetric[] = []) =>
     new GraphWidget({ title, left, right, width: 12, height: 6 });
@@ -112,6 +113,16 @@ export function addDashboard(
           : []),
         ...(webAcls.length > 0
           ? [half("Firewall before CloudFront: blocked requests", webAcls.map(blockedByRule))]
+          : []),
+        ...(hasSignIn
+          ? [
+              half(
+                "Sign-ins that did not succeed",
+                (["failed", "refused", "unavailable"] as const).map((each) =>
+                  metrics.signIns(each).with({ label: each }),
+                ),
+              ),
+            ]
           : []),
       ],
     ],

@@ -4,7 +4,7 @@ import { CfnQueryDefinition, FilterPattern, type LogGroup } from "aws-cdk-lib/aw
 import { Construct } from "constructs";
 import { type Alarms, isAbsent } from "../shared/alarms.ts";
 import type { ScheduledFunction } from "../shared/scheduled-function.ts";
-import type { DistributionIds } from "./cdn-metrics.ts";
+import { type DistributionIds, sumOf } from "./cdn-metrics.ts";
 import { addDashboard } from "./dashboard.ts";
 import type { Metrics } from "./metrics.ts";
 import { savedQueries } from "./saved-queries.ts";
@@ -30,6 +30,7 @@ export interface MonitoringProps {
   readonly webAcls: readonly string[];
   /** The scheduled `ops-smoke`, if the stage has the setting `smoke`. */
   readonly smoke: ScheduledFunction | undefined;
+  readonly hasSignIn: boolean;
 }
 
 /**
@@ -40,6 +41,11 @@ const slowMilliseconds = 3_000;
 
 const bytesPerGigabyte = 1_000_000_000;
 
+/** People try once more before they ask. */
+const signInsUnavailableMin = 2;
+/** In five minutes; above it they are no mistakes of single people any more. */
+const signInsFailedMin = 20;
+
 /** The alarms, the dashboard and the saved queries of an API. */
 export class Monitoring extends Construct {
   readonly #props: MonitoringProps;
@@ -48,8 +54,8 @@ export class Monitoring extends Construct {
     super(scope, id);
     this.#props = props;
     this.addAlarms();
-    const { dashboardName: name, metrics, distributions, webAcls, functionLog } = props;
-    addDashboard(this, { name, metrics, distributions, webAcls, functionLog });
+    const { dashboardName: name, metrics, distributions, webAcls, functionLog, hasSignIn } = props;
+    addDashboard(this, { name, metrics, distributions, webAcls, functionLog, hasSignIn });
     this.addSavedQueries();
   }
 
@@ -71,6 +77,7 @@ export class Monitoring extends Construct {
     });
     this.addListAlarms();
     this.addLedgerAlarm();
+    if (this.#props.hasSignIn) this.addSignInAlarms();
     accessLog.addMetricFilter("Throttled", {
       ...metrics.customMetricName("throttled"),
       filterPattern: FilterPattern.stringValue("$.status", "=", "429"),
@@ -186,11 +193,37 @@ export class Monitoring extends Construct {
     });
   }
 
+  private addSignInAlarms(): void {
+    const { alarms, metrics, functionLog } = this.#props;
+    functionLog.addMetricFilter("SignIns", {
+      ...metrics.customMetricName("sign-ins"),
+      filterPattern: FilterPattern.exists("$.signIn"),
+      dimensions: { ending: "$.signIn" },
+    });
+    alarms.add("sign-in-unavailable", {
+      metric: metrics.signIns("unavailable"),
+      impact:
+        "People cannot sign in: the provider does not answer, or accepts this service no more. Whoever is signed in stays so. The saved query `sign-ins` says why.",
+      threshold: signInsUnavailableMin,
+      evaluationPeriods: 1,
+    });
+    alarms.add("sign-ins-failing", {
+      metric: sumOf(
+        "failed and refused",
+        { failed: metrics.signIns("failed"), refused: metrics.signIns("refused") },
+        Duration.minutes(5),
+      ),
+      impact: `In five minutes ${signInsFailedMin} sign-ins or more failed or were refused: somebody tries what they can, or nobody gets in, by a setting that is wrong here or at the provider. The saved query \`sign-ins\` says why.`,
+      threshold: signInsFailedMin,
+      evaluationPeriods: 1,
+    });
+  }
+
   private addSavedQueries(): void {
-    const { prefix, functionLog, accessLog } = this.#props;
+    const { prefix, functionLog, accessLog, hasSignIn } = this.#props;
     const functions = functionLog.logGroupName;
     const access = accessLog.logGroupName;
-    for (const { name, text, of } of savedQueries) {
+    for (const { name, text, of } of savedQueries.filter((each) => hasSignIn || !each.isOfSignIn)) {
       new CfnQueryDefinition(this, `Query-${name}`, {
         name: `${prefix}/${name}`,
         queryString: text,

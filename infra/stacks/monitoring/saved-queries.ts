@@ -3,6 +3,8 @@ interface SavedQuery {
   readonly text: string;
   /** The logs that it reads. */
   readonly of: "access" | "functions" | "both";
+  /** Only for stages where people sign in. */
+  readonly isOfSignIn?: true;
 }
 
 /** Logs Insights queries, which operators find in a folder with the stage's name. */
@@ -36,5 +38,11 @@ export const savedQueries: readonly SavedQuery[] = [
     name: "refused-by-the-gateway",
     text: "filter errorType != '-'\n| stats count(*) as requests by errorType, status, route\n| sort requests desc",
     of: "access",
+  },
+  {
+    name: "sign-ins",
+    text: "fields @timestamp, endpoint, requestId, callerId, status, signIn, reason, error.message\n| filter ispresent(signIn) or (endpoint = 'sign-in-callback' and status = 302)\n| sort @timestamp desc\n| limit 100",
+    of: "functions",
+    isOfSignIn: true,
   },
 ];

@@ -63,6 +63,8 @@ function rightsOf(template: Template, lambda: Resource): string[] {
       .map(({ id }) => [`\${${id}.Arn}`, "the transfers"]),
     ...(IMAGE_DISTRIBUTION ? [[templateText(IMAGE_DISTRIBUTION), "the CDN"]] : []),
     ...(API_DISTRIBUTION ? [[templateText(API_DISTRIBUTION), "the edge"]] : []),
+    ...(others.SIGN_IN_KEY_ARN ? [[templateText(others.SIGN_IN_KEY_ARN), "the key of attempts"]] : []),
+    ...(others.SIGN_IN_CLIENT_SECRET_ARN ? [[others.SIGN_IN_CLIENT_SECRET_ARN, "the client's secret"]] : []),
     ...template.all("SQS::Queue").map(({ id }) => [`\${${id}.Arn}`, "the queue"]),
     ...template.all("CodeDeploy::Application").map(({ id }) => [`\${${id}}`, "the application"]),
   ] as const;
@@ -89,6 +91,7 @@ const databaseOf = (stack: string) => [
 ];
 const transactionsOf = (stack: string) =>
   ["Begin", "Commit", "Rollback"].map((each) => `rds-data:${each}Transaction ${clusterOf(stack)}`);
+const readingSecret = (secret: string) => `secretsmanager:GetSecretValue ${secret}`;
 const onSecrets = (...actions: string[]) =>
   limitedRoles.flatMap((role) => actions.map((each) => `secretsmanager:${each} the ${role} secret`));
 const images = (folder: string, ...actions: string[]) => actions.map((each) => `s3:${each} the bucket/${folder}/*`);
@@ -100,6 +103,7 @@ const withoutArn = new Set(["backup:ListRestoreJobs", "backup:PutRestoreValidati
 const more: Readonly<Record<string, readonly string[]>> = {
   "ops-export": ["AbortMultipartUpload", "PutObject"].map((each) => `s3:${each} the transfers/exports/*`),
   "ops-import": ["s3:GetObject the transfers/imports/*"],
+  "sign-in-callback": ["the key of attempts", "the client's secret"].map(readingSecret),
   "ops-migrate": onSecrets("GetSecretValue"),
   "ops-migrate-on-deploy": [...onSecrets("GetSecretValue"), "lambda:InvokeFunction itself"],
   "ops-rotate-password": [
@@ -119,6 +123,7 @@ const released = settings.stages
 
 /** What has no use for the database, and what it may do instead. */
 const without: Readonly<Record<string, readonly string[]>> = {
+  "sign-in-begin": [readingSecret("the key of attempts")],
   "ops-smoke": [],
   "ops-check-copy": [
     "rds-data:ExecuteStatement the cluster",
@@ -145,7 +150,7 @@ const without: Readonly<Record<string, readonly string[]>> = {
 
 /** What reads records or lists, which may exceed a result, and what migrates. */
 const mayTransact = (name: string) =>
-  !/^admin-.*-(add|edit|delete|lock|logout|update-\w+|delete-\w+)$|^ops-(create|import|invalidate|issue|link|tidy|remove|undo|merge)/.test(
+  !/^admin-.*-(add|edit|delete|lock|logout|update-\w+|delete-\w+)$|^sign-|^ops-(create|import|invalidate|issue|link|tidy|remove|undo|merge)/.test(
     name,
   );
 
@@ -242,12 +247,13 @@ describe.each(stacks)("Of the stack %s", (stack) => {
 });
 
 describe("The secret of a function", () => {
-  const roleOf = new Map<string, LimitedRole>(
-    endpoints.map((each) => [
+  const roleOf = new Map<string, LimitedRole>([
+    ...endpoints.map((each): [string, LimitedRole] => [
       functionName(each),
       isPublic(each) ? "public" : each.method === "GET" ? "reader" : "editor",
     ]),
-  );
+    ["sign-in-callback", "signer"],
+  ]);
 
   it.each(settings.stages)("of stage $name is that of its role", ({ name, database }) => {
     const template = synthesis.template(`colophon-${name}`);
@@ -279,7 +285,7 @@ describe("Every function that needs a variable", () => {
     for (const stack of stacks) {
       // Without it whoever deletes a record leaves its image to the stage that has the bucket.
       const ours = uploadStacks.has(stack)
-        ? /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|FUNCTION_PREFIX|IMAGE_\w+|TRANSFER_BUCKET)$/
+        ? /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|FUNCTION_PREFIX|IMAGE_\w+|SIGN_IN_\w+(?<!_DOMAIN)|TRANSFER_BUCKET)$/
         : /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|FUNCTION_PREFIX|IMAGE_BASE_URL|TRANSFER_BUCKET)$/;
       for (const { Properties } of synthesis.template(stack).all("Lambda::Function")) {
         const packaged = synthesis.functions.find(({ name }) => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { apiDocument, isServed } from "../../../infra/api/document.ts";
 import { settings } from "../../../infra/stages.ts";
-import { functionName, isPublicRecord, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
+import { functionName, isNavigation, isPublicRecord, methodsOf, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { type Properties, type Resource, type Template, templateText, useSynthesis } from "./synthesis.ts";
 
@@ -65,6 +65,11 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
   });
 
   it("gives a list as long as its stream may take, a public record as long as the edge waits, and everything else as long as API Gateway does", () => {
+    const concurrencyOf = (declaration: (typeof served)[number]) => {
+      if ("list" in declaration.response) return stage.streams.concurrent;
+      if (isPublicRecord(declaration)) return stage.publicRecords.concurrent;
+      return isNavigation(declaration) ? stage.signIn?.concurrent : undefined;
+    };
     for (const declaration of served) {
       const isList = "list" in declaration.response;
       const lambda = template
@@ -77,7 +82,7 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
       ]).toEqual([
         functionName(declaration),
         isList ? stage.streams.secondsMax : isPublicRecord(declaration) ? 8 : 29,
-        isList ? stage.streams.concurrent : isPublicRecord(declaration) ? stage.publicRecords.concurrent : undefined,
+        concurrencyOf(declaration),
       ]);
     }
   });
@@ -140,6 +145,9 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
       "GET /contributor/slug": throttles.records,
       "POST /admin-roles/edit/{id}": throttles.changes,
       "DELETE /admin-users/delete-image/{id}": throttles.images,
+      "GET /sign-in": throttles.signIn,
+      "GET /sign-in/callback": throttles.signIn,
+      "POST /sign-out": throttles.signIn,
     });
   });
 

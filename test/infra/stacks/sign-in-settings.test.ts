@@ -58,7 +58,13 @@ describe("The setting signIn", () => {
     ],
     ["an issuer that is none", { issuer: "accounts.example.com" }, "issuer: "],
     ["no client", { clientId: "" }, "clientId: "],
-    ["the secret itself", { clientSecretArn: "s3cret" }, "clientSecretArn: a secret's ARN in Secrets Manager"],
+    ["the secret itself", { clientSecretArn: "s3cret" }, "clientSecretArn: a secret's whole ARN in Secrets Manager"],
+    [
+      "an ARN without its last six characters, which would be no right to the secret",
+      { clientSecretArn: own.slice(0, -7) },
+      "clientSecretArn: a secret's whole ARN",
+    ],
+    ["functions that may never run", { concurrent: 0 }, "concurrent: "],
     [
       "a secret of another account",
       { clientSecretArn: arn("eu-central-1", "999999999999") },

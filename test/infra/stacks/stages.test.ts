@@ -3,6 +3,7 @@ import {
   type BackupLock,
   type DatabaseSettings,
   type Settings,
+  type SignInSettings,
   type StageSettings,
   settingsSchema,
 } from "../../../infra/settings/schema.ts";
@@ -65,7 +66,7 @@ describe("Settings", () => {
 
   it("may let several stages share a database, one of them with uploads", () => {
     const shared = changed(({ stages, prod }) => {
-      const { imageCertificate: _, imageBackupRegion: __, edge: ___, ...website } = prod;
+      const { imageCertificate: _, imageBackupRegion: __, edge: ___, signIn: ____, ...website } = prod;
       stages.push({ ...website, name: "website", uploads: false });
     });
 
@@ -172,7 +173,7 @@ describe("Settings", () => {
           each.publicRecords.concurrent = 57;
         }
       },
-      /account\.concurrency: stages reserve 861, and 100 are for the rest/,
+      /account\.concurrency: stages reserve 881, and 100 are for the rest/,
     ],
     [
       "a concurrency where nobody says how large the account's is",
@@ -285,6 +286,7 @@ describe("Settings", () => {
       ({ prod }) => Object.assign(prod.edge ?? {}, { invalidationsADay: 0 }),
       /edge\.invalidationsADay/,
     ],
+    ["sign-ins that never end", ({ dev }) => Object.assign(dev.throttles, { signIn: { rate: 1 } }), /signIn\.burst/],
     ["a misspelt setting", ({ dev }) => Object.assign(dev, { upload: true }), /upload/],
   ])("refuse %s", (_, change, message) => {
     expect(issuesOf(changed(change))?.join("\n")).toMatch(message);
@@ -294,11 +296,12 @@ describe("Settings", () => {
     const issues = (account: Partial<Settings["account"]>) =>
       issuesOf(changed(({ whole }) => Object.assign(whole.account, account)));
 
-    expect(issues({ id: "210987654321", region: "eu-central-1" })).toEqual(
-      ["imageCertificate", "edge.certificate"].map(
+    expect(issues({ id: "210987654321", region: "eu-central-1" })).toEqual([
+      ...["imageCertificate", "edge.certificate"].map(
         (each) => `stages.1.${each}: a certificate of account 123456789012, not of account.id`,
       ),
-    );
+      "stages.1.signIn.clientSecretArn: a secret of account 123456789012 in eu-central-1, not of the account and region above",
+    ]);
     const certificate = "arn:aws:acm:eu-west-1:123456789012:certificate/00000000-0000-4000-8000-000000000009";
     const elsewhere = changed(({ prod }) => Object.assign(prod, { domain: { name: "api.example.com", certificate } }));
     expect(issuesOf(elsewhere)).toEqual([
@@ -306,28 +309,34 @@ describe("Settings", () => {
     ]);
   });
 
-  it("bound the lists and public records of a stage that says nothing of them", () => {
+  it("bound the lists, public records and sign-ins of a stage that says nothing of them", () => {
     const bare = settingsSchema.parse(
-      changed(({ dev }) => {
+      changed(({ dev, prod }) => {
         for (const each of ["streams", "publicRecords"] as const) delete (dev as Partial<StageSettings>)[each];
+        delete (dev.throttles as Partial<StageSettings["throttles"]>).signIn;
+        for (const each of ["concurrent", "sameSite"] as const) delete (prod.signIn as Partial<SignInSettings>)[each];
       }),
     );
 
     expect(bare.stages[0]).toMatchObject({
       streams: { concurrent: 5, secondsMax: 120 },
       publicRecords: { concurrent: 20 },
+      throttles: { signIn: { rate: 5, burst: 20 } },
     });
+    expect(bare.stages[1]?.signIn).toMatchObject({ concurrent: 10, sameSite: "lax" });
   });
 
   it("may reserve all of the account but for a hundred functions, or nothing in a small one", () => {
     const full = changed(({ account, dev, prod }) => {
-      account.concurrency = 425;
+      account.concurrency = 433;
       Object.assign(dev, { streams: {}, publicRecords: {} });
       Object.assign(prod, { streams: { concurrent: 15 }, publicRecords: {} });
+      Object.assign(prod.signIn ?? {}, { concurrent: 4 });
     });
     const small = changed(({ account, stages }) => {
       account.concurrency = 10;
       for (const { streams, publicRecords } of stages) streams.concurrent = publicRecords.concurrent = null;
+      for (const { signIn } of stages) if (signIn) signIn.concurrent = null;
     });
 
     expect(issuesOf(full)).toBeUndefined();

@@ -15,16 +15,9 @@ const further = Array.from({ length: 40 }, (_, number) =>
   declare({ ...editContributor, path: `/admin-further-records-${number}/edit/{id}` }),
 );
 
-const [prod] = settings.stages.filter(({ uploads, releasesGradually }) => uploads && releasesGradually);
-const signIn = {
-  issuer: "https://accounts.example.com",
-  clientId: "colophon",
-  clientSecretArn: "arn:aws:secretsmanager:eu-central-1:123456789012:secret:client-AbCdEf",
-  panel: "https://admin.example.com",
-  sessionDays: 30,
-  sameSite: "lax",
-} as const;
-const everything = prod && { ...prod, signIn };
+const [everything] = settings.stages.filter(({ uploads, releasesGradually, signIn }) => {
+  return uploads && releasesGradually && signIn;
+});
 
 describe("A stage that has everything, and forty endpoints more", () => {
   let template: Properties;

@@ -7,6 +7,7 @@ import { localDocument } from "../../../../infra/local/document.ts";
 import type { StageSettings } from "../../../../infra/settings/schema.ts";
 import { settings } from "../../../../infra/stages.ts";
 import { listContributors } from "../../../../lib/contract/contributors.ts";
+import { isNavigation } from "../../../../lib/contract/declare.ts";
 import { endpoints } from "../../../../lib/contract/endpoints.ts";
 import { inputParser } from "../../../../lib/http/input.ts";
 import {
@@ -23,6 +24,7 @@ const synthesis = useSynthesis();
 const firewall = {
   requestsPerAddressIn5Minutes: 3_000,
   unlimitedListsPerAddressIn5Minutes: 30,
+  signInsPerAddressIn5Minutes: 50,
   trustedAddresses: ["192.0.2.0/28", "2001:db8:1::/48"],
   blockedRequestsIn5Minutes: 100,
 };
@@ -33,7 +35,8 @@ let edge: Template;
 let direct: Template;
 
 beforeAll(async () => {
-  const stages = settings.stages.map((each): StageSettings => ({ ...each, firewall }));
+  const { signIn } = settings.stages.find(({ name }) => name === "prod") ?? {};
+  const stages = settings.stages.map((each): StageSettings => ({ ...each, firewall, signIn }));
   changed = await synthesize(synthesis.functions, { ...settings, stages });
   edge = changed.template("colophon-prod-eu-central-1-firewall");
   direct = changed.template("colophon-dev");
@@ -136,9 +139,21 @@ describe("The firewall", () => {
     await gateway.close();
   });
 
-  it("counts nothing else as a whole list", () => {
-    const others = endpoints.filter((each) => !lists.includes(each)).map(({ path }) => path.replace(/\{\w+\}/, "42"));
-    for (const path of [...others, "/contributor/works", "/contributorsx", "/nowhere"])
+  it("counts who begins to sign in, and who comes back from a provider, by a limit of their own", () => {
+    for (const path of ["/sign-in", "/sign-in/callback", "/sign-%69n", "/x/../sign-in/callback", "//sign-in/"])
+      expect([path, countedBy(edge, { address: visitor, path, query: "state=1&code=2" })]).toEqual([
+        path,
+        ["rate", "sign-ins"],
+      ]);
+    for (const path of ["/v1/sign-in", "/v1/sign-in/callback"])
+      expect([path, countedBy(direct, { address: visitor, path })]).toEqual([path, ["rate", "sign-ins"]]);
+    expect(countedBy(edge, { address: "192.0.2.1", path: "/sign-in" })).toEqual([]);
+  });
+
+  it("counts nothing else as a whole list, or as a sign-in", () => {
+    const others = endpoints.filter((each) => !lists.includes(each) && !isNavigation(each));
+    const paths = others.map(({ path }) => path.replace(/\{\w+\}/, "42"));
+    for (const path of [...paths, "/contributor/works", "/contributorsx", "/sign-inx", "/sign-in/x", "/nowhere"])
       expect([path, countedBy(edge, { address: visitor, path })]).toEqual([path, ["rate"]]);
   });
 
@@ -155,6 +170,7 @@ describe("The firewall", () => {
       expect(rates.map(({ Name, Statement }) => [Name, Statement.RateBasedStatement.Limit])).toEqual([
         ["rate", 3_000],
         ["unlimited-lists", 30],
+        ["sign-ins", 50],
       ]);
       for (const { Action } of rates) {
         const { ResponseCode, CustomResponseBodyKey, ResponseHeaders } = Action.Block.CustomResponse;
@@ -194,7 +210,7 @@ describe("The firewall", () => {
   it("fits what AWS WAF takes", () => {
     const regexes = edge.text.match(/(?<="RegexString": ?").*?(?=")/g) ?? [];
 
-    expect(regexes).toHaveLength(2);
+    expect(regexes).toHaveLength(3);
     for (const each of regexes) expect(each.length).toBeLessThanOrEqual(512);
   });
 });
@@ -246,7 +262,7 @@ describe("The firewall before CloudFront", () => {
 
   it(cases, { timeout: 90_000 }, async () => {
     const [prod] = settings.stages.filter(({ name }) => name === "prod") as [StageSettings];
-    const { edge: _, ...without } = prod;
+    const { edge: _, signIn: __, ...without } = prod;
     const make = (stage: StageSettings) => synthesize(synthesis.functions, { ...settings, stages: [stage] });
     const flat = await make({ ...prod, firewall: { ...firewall, flatRatePlan: true } });
     const images = await make({ ...without, firewall });
@@ -274,7 +290,12 @@ describe("The firewall before CloudFront", () => {
       ...flatAcls.all("WAFv2::WebACL").map(({ Properties }) => Properties.Name),
     ]);
     expect(aclsOf(images.template("colophon-prod"))).toEqual([["images.example.com", outputOf("Acl")]]);
-    expect(images.template("colophon-prod").one("WAFv2::WebACL").Properties.Scope).toBe("REGIONAL");
+    const { Scope, Rules } = images.template("colophon-prod").one("WAFv2::WebACL").Properties;
+    expect([Scope, Rules.map(({ Name }: Properties) => Name)]).toEqual([
+      "REGIONAL",
+      // Nobody signs in there.
+      ["rate", "unlimited-lists", "common"],
+    ]);
     await flat.remove();
     await images.remove();
   });

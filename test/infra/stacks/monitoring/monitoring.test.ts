@@ -22,7 +22,7 @@ const formula = `
   const IF = (condition, value, other) => condition ? value : other;
 `;
 
-describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, alarmRecipient }) => {
+describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alarmRecipient }) => {
   const prefix = `colophon-${name}`;
   let template: Template;
 
@@ -39,6 +39,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, alarmRecipie
         ...removal,
         ...(smoke ? ["smoke-failing"] : []),
         ...(edge ? ["invalidations-over-budget", "stale-answers"] : []),
+        ...(signIn ? ["sign-in-unavailable", "sign-ins-failing"] : []),
         "ledger-growing",
         "tidying-dead",
         "tidying-failing",
@@ -109,6 +110,40 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, alarmRecipie
     expect(templateText(template.one("CloudWatch::Dashboard").Properties.DashboardBody).replaceAll("\\", "")).toContain(
       `SEARCH('{Colophon,endpoint} MetricName="${prefix}-failures"', 'Sum', 300)`,
     );
+  });
+
+  it.runIf(signIn)("counts sign-ins by how they end: soon when none is possible, by number when they fail", () => {
+    const filters = template.all("Logs::MetricFilter").map(({ Properties }) => Properties);
+    const filter = filters.find(({ FilterPattern }) => FilterPattern === '{ $.signIn = "*" }');
+    const metric = { MetricName: `${prefix}-sign-ins`, Namespace: "Colophon" };
+    const of = (Value: string) => ({ ...metric, Dimensions: [{ Name: "ending", Value }] });
+    const { "sign-in-unavailable": unavailable, "sign-ins-failing": failing } = alarmsOf(template, prefix);
+    const { Metrics, ...several } = failing?.Properties ?? {};
+
+    expect(filter?.MetricTransformations).toEqual([
+      {
+        MetricName: metric.MetricName,
+        MetricNamespace: metric.Namespace,
+        MetricValue: "1",
+        Dimensions: [{ Key: "ending", Value: "$.signIn" }],
+      },
+    ]);
+    expect(template.find(filter?.LogGroupName).Properties.LogGroupName).toBe(`/colophon/${name}/functions`);
+    expect(unavailable?.Properties).toMatchObject({
+      ...of("unavailable"),
+      Statistic: "Sum",
+      Period: 300,
+      Threshold: 2,
+    });
+    expect(several).toMatchObject({ Threshold: 20, EvaluationPeriods: 1, TreatMissingData: "notBreaching" });
+    expect((Metrics as Properties[]).map(({ Expression, MetricStat }) => Expression ?? MetricStat)).toEqual([
+      "FILL(failed, 0) + FILL(refused, 0)",
+      { Metric: of("failed"), Period: 300, Stat: "Sum" },
+      { Metric: of("refused"), Period: 300, Stat: "Sum" },
+    ]);
+    const dashboard = templateText(template.one("CloudWatch::Dashboard").Properties.DashboardBody);
+    for (const ending of ["failed", "refused", "unavailable"])
+      expect(dashboard).toContain(`"Colophon","${prefix}-sign-ins","ending","${ending}"`);
   });
 
   it.runIf(smoke)("alarms when ops-smoke fails and when it does not run", () => {
@@ -245,9 +280,15 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, alarmRecipie
   it("saves queries over logs that exist", () => {
     const saved = template.all("Logs::QueryDefinition");
     expect(saved.map(({ Properties }) => Properties.Name).sort()).toEqual(
-      ["cold-starts", "errors", "lists", "one-request", "refused-by-the-gateway", "slow"].map(
-        (each) => `${prefix}/${each}`,
-      ),
+      [
+        "cold-starts",
+        "errors",
+        "lists",
+        "one-request",
+        "refused-by-the-gateway",
+        ...(signIn ? ["sign-ins"] : []),
+        "slow",
+      ].map((each) => `${prefix}/${each}`),
     );
     for (const { Properties } of saved) {
       expect(Properties.LogGroupNames.length).toBeGreaterThan(0);

@@ -1,5 +1,5 @@
 import type { CfnWebACL } from "aws-cdk-lib/aws-wafv2";
-import type { Declaration } from "../../../lib/contract/declare.ts";
+import { type Declaration, isNavigation } from "../../../lib/contract/declare.ts";
 import { pageLimitMax } from "../../../lib/contract/parameters.ts";
 
 export type Statement = CfnWebACL.StatementProperty;
@@ -13,12 +13,21 @@ const limitDigitsMax = String(pageLimitMax).length;
  * `LIMIT`, `l%69mit` or `;limit`); of several limits none counts for the function, which answers 400.
  */
 export function unlimitedLists(endpoints: readonly Declaration[]): Statement {
-  const paths = endpoints
-    .filter(({ response, query }) => "list" in response && query && "limit" in query)
-    .map(({ path }) => path.slice(1).replace(/\{\w+\}/g, "[^/]+"));
-  const isList = matches({ uriPath: {} }, `^(/[^/]+)?/(${paths.join("|")})/?$`, normalized);
+  const lists = endpoints.filter(({ response, query }) => "list" in response && query && "limit" in query);
   const isLimited = matches({ queryString: {} }, `(^|&)limit=0*[0-9]{1,${limitDigitsMax}}(&|$)`, ["NONE"]);
-  return { andStatement: { statements: [isList, { notStatement: { statement: isLimited } }] } };
+  return { andStatement: { statements: [requestsFor(lists), { notStatement: { statement: isLimited } }] } };
+}
+
+/** Matches requests to sign in; undefined if none of these endpoints is for that. */
+export function signIns(endpoints: readonly Declaration[]): Statement | undefined {
+  const navigations = endpoints.filter(isNavigation);
+  return navigations.length > 0 ? requestsFor(navigations) : undefined;
+}
+
+/** Under API Gateway's own domain the paths begin with the stage's name. */
+function requestsFor(endpoints: readonly Declaration[]): Statement {
+  const paths = endpoints.map(({ path }) => path.slice(1).replace(/\{\w+\}/g, "[^/]+"));
+  return matches({ uriPath: {} }, `^(/[^/]+)?/(${paths.join("|")})/?$`, normalized);
 }
 
 /** CloudFront normalizes a path before it looks for the path's behavior: `/./%63ontributors` is a list, too. */

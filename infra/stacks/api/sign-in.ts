@@ -1,0 +1,63 @@
+import { RemovalPolicy } from "aws-cdk-lib";
+import { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { Secret } from "aws-cdk-lib/aws-secretsmanager";
+import { Construct } from "constructs";
+import type { Packaged } from "../../build/package.ts";
+import type { SignInSettings } from "../../settings/schema.ts";
+import { acknowledge } from "../shared/acknowledge.ts";
+import type { Resource } from "../shared/service-function.ts";
+
+export interface SignInProps {
+  readonly settings: SignInSettings;
+  /** The domain of the stage's edge, if it has one: API Gateway does not see it. */
+  readonly edgeDomain: string | undefined;
+}
+
+const keyLength = 64;
+
+/** How people sign in to a stage: the provider, and the key that signs their attempts (lib/sign-in). */
+export class SignIn extends Construct {
+  readonly #props: SignInProps;
+  readonly #key: Secret;
+
+  constructor(scope: Construct, id: string, props: SignInProps) {
+    super(scope, id);
+    this.#props = props;
+    this.#key = new Secret(this, "Key", {
+      description: "Signs attempts to sign in, which take ten minutes at most",
+      generateSecretString: { passwordLength: keyLength, excludePunctuation: true },
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    acknowledge(this.#key, {
+      "AwsSolutions-SMG4":
+        "Nobody knows it, and it guards attempts of ten minutes, no sessions; operators replace it by one command.",
+    });
+  }
+
+  /** A function gets the secrets that it reads, and no other: the callback alone reads the client's. */
+  resourceFor({ variables: read }: Packaged): Resource {
+    const { settings, edgeDomain } = this.#props;
+    const { issuer, clientId, clientSecretArn, panel, sessionDays, sameSite, cookieDomain } = settings;
+    const secrets = Object.entries({
+      SIGN_IN_KEY_ARN: this.#key.secretArn,
+      SIGN_IN_CLIENT_SECRET_ARN: clientSecretArn,
+    }).filter(([variable]) => read.has(variable));
+    const resources = secrets.map(([, arn]) => arn);
+    return {
+      variables: {
+        SIGN_IN_ISSUER: issuer,
+        SIGN_IN_CLIENT_ID: clientId,
+        SIGN_IN_PANEL: panel,
+        SIGN_IN_SESSION_DAYS: `${sessionDays}`,
+        SIGN_IN_SAME_SITE: sameSite,
+        ...(cookieDomain ? { SIGN_IN_COOKIE_DOMAIN: cookieDomain } : {}),
+        ...(edgeDomain ? { SIGN_IN_API_ADDRESS: `https://${edgeDomain}` } : {}),
+        ...Object.fromEntries(secrets),
+      },
+      policies:
+        resources.length > 0
+          ? { SignIn: [new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources })] }
+          : {},
+    };
+  }
+}

@@ -1,0 +1,128 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Settings } from "../../../infra/settings/schema.ts";
+import { settings } from "../../../infra/stages.ts";
+import { functionName } from "../../../lib/contract/declare.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { type Properties, synthesize, type Template, templateText, useSynthesis } from "./synthesis.ts";
+
+const synthesis = useSynthesis();
+
+const names = endpoints.filter(({ needsSignIn }) => needsSignIn).map(functionName);
+const stages: Settings["stages"] = settings.stages;
+const [prod] = stages.filter(({ signIn }) => signIn) as [Settings["stages"][number]];
+
+const variablesIn = (template: Template, name: string): Properties | undefined =>
+  template.all("Lambda::Function").find(({ Properties }) => Properties.FunctionName.endsWith(`-${name}`))?.Properties
+    .Environment.Variables;
+
+describe("A stage with sign-in", () => {
+  let template: Template;
+  let key: string;
+
+  beforeAll(() => {
+    template = synthesis.template(`colophon-${prod.name}`);
+    key = template.one("SecretsManager::Secret").id;
+  });
+
+  it("has a key of its own for attempts, which nobody has seen and which no other stage has", () => {
+    const secret = template.one("SecretsManager::Secret");
+
+    expect(secret.Properties.GenerateSecretString).toEqual({ PasswordLength: 64, ExcludePunctuation: true });
+    expect(secret.DeletionPolicy).toBe("Delete");
+  });
+
+  it("tells each function what it needs, and the address that browsers know", () => {
+    const { issuer, clientId, clientSecretArn, panel } = prod.signIn ?? {};
+    const variablesOf = (name: string) =>
+      Object.fromEntries(
+        Object.entries(variablesIn(template, name) ?? {}).filter(([variable]) => variable.startsWith("SIGN_IN_")),
+      );
+    const cookies = { SIGN_IN_SAME_SITE: "lax" };
+    const addresses = { SIGN_IN_PANEL: panel, SIGN_IN_API_ADDRESS: `https://${prod.edge?.domain}` };
+    const provider = { SIGN_IN_ISSUER: issuer, SIGN_IN_CLIENT_ID: clientId, SIGN_IN_KEY_ARN: { Ref: key } };
+
+    expect(names.map((each) => [each, variablesOf(each)])).toEqual([
+      ["sign-in-begin", { ...cookies, ...addresses, ...provider }],
+      [
+        "sign-in-callback",
+        {
+          ...cookies,
+          ...addresses,
+          ...provider,
+          SIGN_IN_CLIENT_SECRET_ARN: clientSecretArn,
+          SIGN_IN_SESSION_DAYS: `${prod.signIn?.sessionDays}`,
+        },
+      ],
+      ["sign-out", { ...cookies, ...addresses }],
+    ]);
+  });
+
+  it("lets the callback alone read the client's secret, and only what signs read the key", () => {
+    const readers = (secret: string) =>
+      template
+        .all("IAM::Role")
+        .filter(({ Properties }) =>
+          Properties.Policies?.some(({ PolicyDocument }: Properties) =>
+            PolicyDocument.Statement.some(({ Resource }: Properties) =>
+              [Resource].flat().map(templateText).includes(secret),
+            ),
+          ),
+        )
+        .map(({ id }) => template.all("Lambda::Function").find((each) => each.Properties.Role["Fn::GetAtt"][0] === id))
+        .map((lambda) => lambda?.Properties.FunctionName.replace(`colophon-${prod.name}-`, ""))
+        .sort();
+
+    expect(readers(`\${${key}}`)).toEqual(["sign-in-begin", "sign-in-callback"]);
+    expect(readers(prod.signIn?.clientSecretArn ?? "")).toEqual(["sign-in-callback"]);
+    expect(readers(templateText({ Ref: "SignerSecretArn" }))).toEqual(["sign-in-callback"]);
+    expect(template.text.split(prod.signIn?.clientSecretArn ?? "")).toHaveLength(3);
+  });
+
+  it("asks no database to begin", () => {
+    expect(Object.keys(variablesIn(template, "sign-in-begin") ?? {}).join()).not.toContain("DATABASE");
+    expect(variablesIn(template, "sign-out")?.DATABASE_SECRET_ARN).toEqual({ Ref: "EditorSecretArn" });
+  });
+});
+
+describe("A stage without sign-in", () => {
+  const without = stages.filter(({ signIn }) => !signIn);
+
+  it.each(without)("has no function for it, no secret, no alarm: $name", ({ name }) => {
+    const template = synthesis.template(`colophon-${name}`);
+
+    for (const each of names) expect(variablesIn(template, each)).toBeUndefined();
+    expect(template.all("SecretsManager::Secret")).toEqual([]);
+    expect(template.text).not.toMatch(/SIGN_IN|SignerSecret|\$\.signIn/);
+  });
+
+  it.each(without)("answers 503 itself: $name", ({ name }) => {
+    const { paths } = synthesis.template(`colophon-${name}`).one("ApiGateway::RestApi").Properties.Body;
+    const integrations = [paths["/sign-in"].get, paths["/sign-in/callback"].get, paths["/sign-out"].post].map(
+      (each) => each["x-amazon-apigateway-integration"],
+    );
+
+    for (const { type, responses } of integrations) {
+      expect([type, responses.default.statusCode]).toEqual(["mock", "503"]);
+      expect(responses.default.responseTemplates["application/json"]).toContain("not handling sign-in");
+    }
+  });
+});
+
+describe("A stage with sign-in and without an edge", () => {
+  it("takes the address from the request, and the cookie's domain from the settings", { timeout: 90_000 }, async () => {
+    const { edge: _, firewall: __, ...direct } = prod;
+    const { cookieDomain, sameSite } = { cookieDomain: "example.com", sameSite: "none" } as const;
+    const stage = { ...direct, ...(prod.signIn && { signIn: { ...prod.signIn, cookieDomain, sameSite } }) };
+    const { template, remove } = await synthesize(synthesis.functions, { ...settings, stages: [stage] });
+    const made = template(`colophon-${prod.name}`);
+    await remove();
+
+    for (const each of names) {
+      expect(variablesIn(made, each)).not.toHaveProperty("SIGN_IN_API_ADDRESS");
+      expect(variablesIn(made, each)).toMatchObject({
+        SIGN_IN_COOKIE_DOMAIN: cookieDomain,
+        SIGN_IN_SAME_SITE: sameSite,
+      });
+    }
+  });
+});
