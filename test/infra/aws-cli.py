@@ -9,8 +9,14 @@ import json
 import os
 import re
 import sys
+import tempfile
 
 request = json.load(sys.stdin)
+# Commands may read a value from standard input, each from the beginning.
+standard_input = tempfile.NamedTemporaryFile()
+standard_input.write(b"text")
+standard_input.flush()
+os.dup2(standard_input.fileno(), 0)
 sys.path.insert(0, request["modules"])
 sys.dont_write_bytecode = True
 os.environ.update(

@@ -15,10 +15,11 @@ import { stacks, useSynthesis } from "./stacks/synthesis.ts";
 
 const root = join(import.meta.dirname, "../..");
 const readme = await readFile(join(root, "infra/README.md"), "utf8");
+const signInPage = await readFile(join(root, "infra/sign-in.md"), "utf8");
 
 /** The sections with commands: heading, and all commands as one script. */
-const sections = readme
-  .split(/^(?=##+ )/m)
+const sections = [readme, signInPage]
+  .flatMap((page) => page.split(/^(?=##+ )/m))
   .map((section) => [section.slice(0, section.indexOf("\n")), scriptOf(section)] as const)
   .filter(([, script]) => script !== "");
 
@@ -29,8 +30,8 @@ function scriptOf(section: string): string {
   return [...blocks.map((block) => block.replace(/^ {4,7}(?=\S)/, "")), ...inline].join("\n");
 }
 
-/* What readers set by themselves: the output `Url` without its slash, and a session's token. */
-const variables = { URL: "https://api.example.com", TOKEN: "token" };
+/* What readers set by themselves: the output `Url` without its slash, a session's token, a pool of users and its client. */
+const variables = { URL: "https://api.example.com", TOKEN: "token", POOL: "eu-central-1_a", CLIENT: "1a2b" };
 
 const recordings = new Map<string, Recording>();
 
@@ -126,7 +127,9 @@ describe("The operators' README", () => {
       ...named("Logs::LogGroup", "LogGroupName"),
       ...templates.flatMap(({ Outputs = {} }) => Object.keys(Outputs)),
     ]);
-    const used = [...readme.matchAll(/\/colophon\/[\w/-]+|aws-waf-logs-[\w-]+|(?<=OutputKey==')\w+(?=')/g)].flat();
+    const used = [
+      ...(readme + signInPage).matchAll(/\/colophon\/[\w/-]+|aws-waf-logs-[\w-]+|(?<=OutputKey==')\w+(?=')/g),
+    ].flat();
 
     expect(used.filter((each) => !known.has(each))).toEqual([]);
     expect(used.length).toBeGreaterThan(10);

@@ -14,7 +14,9 @@ let templates: Template[];
 const synthesis = useSynthesis();
 
 beforeAll(async () => {
-  const pages = ["README.md", "costs.md", "edge.md"].map((page) => readFile(join(root, "infra", page), "utf8"));
+  const pages = ["README.md", "costs.md", "edge.md", "sign-in.md"].map((page) =>
+    readFile(join(root, "infra", page), "utf8"),
+  );
   readme = (await Promise.all(pages)).join("\n");
   templates = stacks.map((each) => synthesis.template(each));
 });

@@ -1,10 +1,8 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:http";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { listenToClients } from "../../../infra/aws-local/http/listen.ts";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { key } from "../../support/environment.ts";
@@ -76,18 +74,12 @@ describe("npm run export", () => {
   });
 
   it("leaves no part of a file when the download breaks off", async () => {
-    const cutting = createServer((_, response) => {
-      response.writeHead(200, { "content-length": 1_000 }).write(clients, () => response.destroy());
-    });
-    const { url, close } = await listenToClients(cutting);
-    const elsewhere = join(folder, "data");
-    await mkdir(elsewhere);
-    await writeCredentials(elsewhere, key, url);
+    stack.s3?.intercept((request) => (request.startsWith("GET") ? "refuse-before" : undefined));
 
-    const { code } = await run("--data", elsewhere, "--out", "all.jsonl");
+    const { code } = await run("--out", "all.jsonl");
 
-    await close();
+    stack.s3?.intercept(undefined);
     expect(code).toBe(1);
-    expect(await readdir(folder)).toEqual(["data"]);
+    expect(await readdir(folder)).toEqual([]);
   });
 });
