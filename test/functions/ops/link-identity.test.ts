@@ -77,7 +77,7 @@ describe("ops-link-identity", () => {
     expect(JSON.stringify(await stack.sql`select to_jsonb(changes) as row from changes`)).not.toContain(email);
   });
 
-  it.each([["subject"], ["email"]])("changes nothing for a %s that the user has", async (kind) => {
+  it.each([["subject"], ["email"]])("changes nothing for what the user has already: the %s", async (kind) => {
     const value = kind === "email" ? anEmail() : randomUUID();
     await link({ [kind]: value });
 

@@ -4,6 +4,7 @@ import { secretArns } from "../../../infra/local/secrets.ts";
 import type * as signIn from "../../../lib/data-api/sign-in.ts";
 import { digestOf } from "../../../lib/token.ts";
 import { useAdministrator } from "../../support/callers.ts";
+import { identifier } from "../../support/database.ts";
 import { aSession, aUser, type Person } from "../../support/people.ts";
 import { rounds } from "../../support/rounds.ts";
 import { useStack } from "../../support/stack.ts";
@@ -93,26 +94,40 @@ async function inWords({ id }: Person): Promise<string[]> {
 const logOut = ({ id }: Person) =>
   stack.call("admin-users/logout", { as: administrator.token, path: { id } }).then(({ status }) => status);
 
-/** Calls while somebody else has the lock of all changes. */
-async function whileLocked<Result>(work: (release: () => void) => Promise<Result>): Promise<Result> {
+/** Calls while somebody else has locked a table, which then only can be read. */
+async function whileLocked<Result>(
+  table: "change_lock" | "identities",
+  work: (release: () => void) => Promise<Result>,
+): Promise<Result> {
   const { promise, resolve: release } = Promise.withResolvers<void>();
   let result: Promise<Result> | undefined;
   await stack.sql.begin(async (sql) => {
-    await sql`lock table change_lock in exclusive mode`;
-    result = work(release);
+    await sql`lock table ${identifier(table)} in exclusive mode`;
+    result = work(release).finally(release);
     await promise;
   });
   return await (result as Promise<Result>);
 }
 
-/** Calls that begin together: all wait for the lock of all changes before one gets it. */
-const together = <Result>(calls: readonly (() => Promise<Result>)[]): Promise<Result[]> =>
-  whileLocked(async (release) => {
-    const outcomes = Promise.all(calls.map((call) => call()));
-    const waiting = () => stack.sql`select from pg_locks where relation = 'change_lock'::regclass and not granted`;
-    await vi.waitUntil(async () => (await waiting()).length === calls.length, { timeout: 5_000 });
+/**
+ * Calls that meet: each waits before one goes on, for the lock of all changes or, if identities are locked, as far as it
+ * comes without writing one. They go on in their order.
+ */
+const together = <Result>(
+  table: "change_lock" | "identities",
+  calls: readonly (() => Promise<Result>)[],
+): Promise<Result[]> =>
+  whileLocked(table, async (release) => {
+    const waiting = () => stack.sql`
+      select from pg_locks where relation in ('change_lock'::regclass, 'identities'::regclass) and not granted
+    `;
+    const outcomes: Promise<Result>[] = [];
+    for (const call of calls) {
+      outcomes.push(call());
+      await vi.waitUntil(async () => (await waiting()).length === outcomes.length, { timeout: 5_000, interval: 10 });
+    }
     release();
-    return await outcomes;
+    return await Promise.all(outcomes);
   });
 
 describe("An identity that belongs to a user", () => {
@@ -206,7 +221,7 @@ describe("An unknown identity", () => {
   });
 
   it("does not wait for changes", async () => {
-    const { status } = await whileLocked(async (release) => {
+    const { status } = await whileLocked("change_lock", async (release) => {
       const outcome = await signInWith({});
       release();
       return outcome;
@@ -257,7 +272,10 @@ describe("An awaited e-mail address", () => {
       const user = await aUser(stack.sql);
       const email = await awaitEmail(user);
 
-      const outcomes = await together(Array.from({ length: 8 }, () => () => signInWith({ email })));
+      const outcomes = await together(
+        "identities",
+        Array.from({ length: 8 }, () => () => signInWith({ email })),
+      );
 
       expect(outcomes.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(403)]);
       expect(await identitiesOf(user)).toHaveLength(1);
@@ -270,7 +288,10 @@ describe("An awaited e-mail address", () => {
       const user = await aUser(stack.sql);
       const [email, subject] = [await awaitEmail(user), randomUUID()];
 
-      const outcomes = await together([1, 2].map(() => () => signInWith({ email, subject })));
+      const outcomes = await together(
+        "identities",
+        [1, 2].map(() => () => signInWith({ email, subject })),
+      );
 
       expect(outcomes.map(({ status }) => status)).toEqual([200, 200]);
       expect(await identitiesOf(user)).toEqual([{ issuer, subject }]);
@@ -317,7 +338,7 @@ describe("An attempt", () => {
   it("whose deadline is over when it gets the lock is not made", async () => {
     const subject = await link(person);
 
-    const refused = await whileLocked(async (release) => {
+    const refused = await whileLocked("change_lock", async (release) => {
       const deadline = performance.now() + 2_000;
       const common = { issuer, subject, email: null, days: 1, key: "late", id: "late", digest: digestOf("late") };
       const outcome = await openSession({ ...common, startedAt: 0 }, deadline).catch((error) => error);
@@ -390,47 +411,47 @@ describe("A logout by an administrator", () => {
     expect((await signInWith({ subject, startedAt })).status).toBe(200);
   });
 
-  it("at the same moment leaves no session of an attempt that began before it", async () => {
-    for (let round = 0; round < rounds; round++) {
-      const user = await aUser(stack.sql);
-      const subject = await link(user);
-      const startedAt = await databaseTime();
+  it.each([
+    ["before", 401],
+    ["after", 200],
+  ])("at the same moment, %s attempts that began before it, leaves no session of them", async (order, expected) => {
+    const subject = await link(person);
+    const startedAt = await databaseTime();
+    const attempts = Array.from({ length: 4 }, () => async () => (await signInWith({ subject, startedAt })).status);
+    const logout = () => logOut(person);
 
-      const [status, ...outcomes] = await together([
-        () => logOut(user),
-        ...Array.from({ length: 4 }, () => () => signInWith({ subject, startedAt }).then((outcome) => outcome.status)),
-      ]);
+    const statuses = await together("change_lock", order === "before" ? [logout, ...attempts] : [...attempts, logout]);
 
-      expect(status).toBe(200);
-      for (const outcome of outcomes) expect([200, 401]).toContain(outcome);
-      expect(await sessionsOf(user)).toEqual([]);
-    }
+    const outcomes = Array(4).fill(expected);
+    expect(statuses).toEqual(order === "before" ? [200, ...outcomes] : [...outcomes, 200]);
+    expect(await sessionsOf(person)).toEqual([]);
   });
+});
 
-  it("or a deletion at the same moment leaves no session of the user", async () => {
-    for (let round = 0; round < rounds; round++) {
-      const user = await aUser(stack.sql);
-      const [subject, email] = [await link(user), await awaitEmail(user)];
+describe("A deletion of the user", () => {
+  it.each([
+    ["before", 403],
+    ["after", 200],
+  ])("at the same moment, %s attempts, leaves no session and no link", async (order, expected) => {
+    const [subject, email] = [await link(person), await awaitEmail(person)];
+    const tokens = [randomUUID(), randomUUID()];
+    const attempts = [{ subject }, { email }].map(
+      (given, index) => async () => (await signInWith({ ...given, token: tokens[index] ?? "" })).status,
+    );
+    const deletion = async () =>
+      (await stack.call("admin-users/delete", { as: administrator.token, path: { id: person.id } })).status;
 
-      const tokens = [randomUUID(), randomUUID()];
-      const [status, ...outcomes] = await together([
-        () =>
-          stack
-            .call("admin-users/delete", { as: administrator.token, path: { id: user.id } })
-            .then(({ status }) => status),
-        ...[{ subject }, { email }].map(
-          (given, index) => () =>
-            signInWith({ ...given, token: tokens[index] ?? "" }).then((outcome) => outcome.status),
-        ),
-      ]);
+    const statuses = await together(
+      "change_lock",
+      order === "before" ? [deletion, ...attempts] : [...attempts, deletion],
+    );
 
-      expect(status).toBe(200);
-      for (const outcome of outcomes) expect([200, 403]).toContain(outcome);
-      for (const token of tokens) expect(await session(token)).toBe(401);
-      expect(await identitiesOf(user)).toEqual([]);
-      for (const { username, asked } of await changesOf(user))
-        expect({ username, asked }).not.toMatchObject({ username: user.username });
-    }
+    const outcomes = [expected, expected];
+    expect(statuses).toEqual(order === "before" ? [200, ...outcomes] : [...outcomes, 200]);
+    for (const token of tokens) expect(await session(token)).toBe(401);
+    expect(await identitiesOf(person)).toEqual([]);
+    for (const { username, asked } of (await changesOf(person)).slice(0, -1))
+      expect({ username, asked }).toEqual({ username: null, asked: null });
   });
 });
 
