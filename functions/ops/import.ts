@@ -1,5 +1,5 @@
 import { importFile, type Report } from "../../lib/operators/import.ts";
-import { operatorFunction } from "../../lib/operators/operator-function.ts";
+import { type OperatorContext, operatorFunction } from "../../lib/operators/operator-function.ts";
 
 /**
  * Imports a catalogue from a file, from where an earlier run stopped. If `isDone` is false, time was over, and the next
@@ -7,5 +7,12 @@ import { operatorFunction } from "../../lib/operators/operator-function.ts";
  */
 export const handler = operatorFunction(
   "ops/import",
-  async ({ format: _, ...input }, context): Promise<Report> => await importFile(input, context),
+  async ({ format: _, seconds, ...input }, context): Promise<Report> =>
+    await importFile(input, { ...context, deadline: stopAt(context, seconds) }),
 );
+
+/** A batch that begins just before the deadline ends in time. */
+const reserveInMilliseconds = 25_000;
+
+const stopAt = ({ deadline }: OperatorContext, seconds = Number.POSITIVE_INFINITY): number =>
+  Math.min(deadline - reserveInMilliseconds, performance.now() + 1_000 * seconds);

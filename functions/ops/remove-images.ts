@@ -1,5 +1,6 @@
+import * as z from "zod/mini";
 import { execute } from "../../lib/data-api/client.ts";
-import { integer, text } from "../../lib/data-api/read.ts";
+import { integer } from "../../lib/data-api/read.ts";
 import { deleteObjects, imagesPerCall } from "../../lib/images/store.ts";
 import { type OperatorContext, operatorFunction } from "../../lib/operators/operator-function.ts";
 import * as images from "../../lib/queries/images.ts";
@@ -13,7 +14,8 @@ export const handler = operatorFunction("ops/remove-images", async (_, tools) =>
   let removed = 0;
   let last = "";
   for (;;) {
-    const keys = (await execute(images.due(last, imagesPerCall))).map((row) => text(row, 0));
+    const { answer } = await tools.change("claim_images", { after: last, limit: imagesPerCall });
+    const keys = z.parse(z.array(z.string()), answer);
     if (keys.length > 0) removed += await remove(keys, tools);
     if (keys.length < imagesPerCall) break;
     last = keys.at(-1) ?? "";

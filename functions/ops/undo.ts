@@ -1,11 +1,14 @@
 import { execute } from "../../lib/data-api/client.ts";
 import { integer } from "../../lib/data-api/read.ts";
+import { Bucket } from "../../lib/images/bucket.ts";
+import { restoreFormerImages } from "../../lib/images/restore-former.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
 import { handledBy, type UndoAnswer, undoAnswer, userIdOf } from "../../lib/operators/undo.ts";
 import * as changes from "../../lib/queries/changes.ts";
 
 const changesPerCall = 100;
-const dryRunMax = 1_000;
+/** In one call, which should end within the 8 s of an attempt; each takes some 10 ms. */
+const dryRunMax = 300;
 /** A run begins no call that might not end in time, and none whose answer might exceed the 6 MB of Lambda. */
 const reserveInMilliseconds = 30_000;
 const answerLengthMax = 2_000_000;
@@ -18,8 +21,12 @@ const answerLengthMax = 2_000_000;
 export const handler = operatorFunction(
   "ops/undo",
   async ({ change: only, user, from, to, ...options }, { change, deadline }): Promise<UndoAnswer> => {
-    const undo = async (ids: readonly number[], request: object) =>
-      (await change("undo_changes", { changes: ids, ...request, ...options })).answer;
+    const undo = async (ids: readonly number[], request: object) => {
+      const images = options.dryRun
+        ? { hasImages: Bucket !== undefined }
+        : { images: await restoreFormerImages(ids, { change }) };
+      return (await change("undo_changes", { changes: ids, ...images, ...request, ...options })).answer;
+    };
     if (only !== undefined || user === undefined || from === undefined || to === undefined) {
       return await undoAnswer([await undo([only ?? 0], { change: only })], true);
     }

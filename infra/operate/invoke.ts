@@ -73,7 +73,8 @@ export async function invoke({ name, payload, tokenSource, yes, ...where }: Invo
   });
 }
 
-async function targetOf(path: string, { stage, url, data }: Omit<Invocation, "name">): Promise<Target> {
+/** Where a function runs: in the local service, or on a stage. */
+export async function targetOf(path: string, { stage, url, data }: Omit<Invocation, "name">): Promise<Target> {
   if (stage === undefined) return await localTarget(path, url, data);
   if (url !== undefined || data !== undefined) throw new UsageError("--url and --data are for the local service");
   return await stageTarget(path, stage);
@@ -130,7 +131,8 @@ function changesSomething(path: string): boolean {
   return declaration?.method !== "GET" || declaration.takesEditLock === true;
 }
 
-async function expectAgreement({ name }: Target, event: unknown): Promise<void> {
+/** @throws unless the person at the terminal agrees that a protected function is invoked */
+export async function expectAgreement({ name }: Pick<Target, "name">, event: unknown): Promise<void> {
   // Headers have the token of a session.
   const question = `${name} is protected. Invoke it with ${JSON.stringify({ ...Object(event), headers: undefined })}?`;
   if (await confirm(question)) return;

@@ -5,6 +5,7 @@ import addRole from "./add-role.sql";
 import authority from "./authority.sql";
 import beginRequest from "./begin-request.sql";
 import catalogueRecords from "./catalogue-records.sql";
+import claimImages from "./claim-images.sql";
 import contributorElements from "./contributor-elements.sql";
 import createUser from "./create-user.sql";
 import deleteContributor from "./delete-contributor.sql";
@@ -16,6 +17,7 @@ import editPermission from "./edit-permission.sql";
 import editRole from "./edit-role.sql";
 import editUser from "./edit-user.sql";
 import effects from "./effects.sql";
+import formerImages from "./former-images.sql";
 import identities from "./identities.sql";
 import images from "./images.sql";
 import importClients from "./import-clients.sql";
@@ -26,6 +28,7 @@ import importRecords from "./import-records.sql";
 import importRelations from "./import-relations.sql";
 import importSeries from "./import-series.sql";
 import linkIdentity from "./link-identity.sql";
+import listFormerImages from "./list-former-images.sql";
 import logOutUser from "./log-out-user.sql";
 import makeChange from "./make-change.sql";
 import makeSignIn from "./make-sign-in.sql";
@@ -70,6 +73,7 @@ const sharedFunctions = {
   sessions,
   identities,
   effects,
+  former_images: formerImages,
   undo_conflicts: undoConflicts,
   undo_effect: undoEffect,
   undo_contributor: undoContributor,
@@ -125,6 +129,8 @@ const operatorChangesBesideOthers = {
 
 /** Changes that an operator makes, and that run alone. */
 const operatorChangesAlone = {
+  claim_images: claimImages,
+  list_former_images: listFormerImages,
   create_user: createUser,
   link_identity: linkIdentity,
   merge_contributors: mergeContributors,

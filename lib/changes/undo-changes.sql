@@ -101,22 +101,31 @@ create function undo_change(change changes, is_forced boolean, excluded bigint[]
   end
 $$;
 
--- A change that is undone has no effect any more, and of an undo that means that what it took back is done again.
+-- A change that is undone has no effect any more, and of an undo that means that what it took back is done again. The
+-- recorded answer names no former image any more: whoever repeats the request would delete the objects once more.
 create function mark_undone(change_id bigint, by_id bigint) returns void language plpgsql as $$
   declare
     taken_back bigint[];
   begin
-    update changes set undone_by = by_id where id = change_id returning undoes into taken_back;
+    update changes
+    set
+      undone_by = by_id,
+      answer = case
+        when json_typeof(answer) = 'object' then cast(cast(answer as jsonb) - 'former' as json)
+        else answer
+      end
+    where id = change_id
+    returning undoes into taken_back;
     perform mark_undone(id, case when by_id is null then change_id end)
     from changes
     where id = any(taken_back) and undone_by is not distinct from case when by_id is not null then change_id end;
   end
 $$;
 
--- An answer shows the effects whole while there is room, and otherwise which records they concern.
-create function shown_effects(effects jsonb) returns jsonb language sql immutable as $$
+-- An answer shows short effects whole while there is room, and otherwise which records they concern.
+create function shown_effects(effects jsonb, has_room boolean) returns jsonb language sql immutable as $$
   select case
-    when length(cast(effects as text)) <= 5000 then effects
+    when has_room and length(cast(effects as text)) <= 5000 then effects
     else (
       select jsonb_agg(effect - 'before' - 'after' order by place)
       from jsonb_array_elements(effects) with ordinality as done (effect, place)
@@ -130,8 +139,9 @@ create function first_hundred(elements jsonb) returns jsonb language sql immutab
   from jsonb_array_elements(elements) with ordinality as listed (element, place)
 $$;
 
--- Takes changes back, the newest first. A call ends when its answer has grown to half of what a result of the Data API
--- may have; `handled` says how many it has looked at.
+-- Takes changes back, the newest first. Records get only such `images` back whose objects have been restored; a dry run
+-- supposes that all can be, if there is a file service (`hasImages`). A call ends when its answer has grown to half of
+-- what a result of the Data API may have; `handled` says how many changes it has looked at.
 create function undo_changes(request request) returns outcome language plpgsql as $$
   declare
     is_forced boolean = coalesce(cast(request.input ->> 'force' as boolean), false);
@@ -146,9 +156,19 @@ create function undo_changes(request request) returns outcome language plpgsql a
     handled integer = 0;
     size integer = 0;
     entry jsonb;
+    change_ids bigint[] = ids(request.input -> 'changes');
     outcome outcome;
   begin
-    for change_id in select id from unnest(ids(request.input -> 'changes')) as id order by id desc loop
+    if is_dry_run(request) and cast(request.input ->> 'hasImages' as boolean) then
+      perform postpone_removal(former_images(change_ids));
+    else
+      update images_to_remove
+      set remove_after = now()
+      where
+        key = any(former_images(change_ids))
+        and key not in (select json_array_elements_text(request.input -> 'images'));
+    end if;
+    for change_id in select id from unnest(change_ids) as id order by id desc loop
       select * into change from changes where id = change_id;
       result = undo_change(change, is_forced, undoes);
       entry = null;
@@ -162,18 +182,18 @@ create function undo_changes(request request) returns outcome language plpgsql a
         effects = effects || (result -> 'effects');
         undoes = undoes || change_id;
         entry = named_change(change_id) || jsonb_build_object(
-          'effects', shown_effects(result -> 'effects'),
+          'effects', shown_effects(result -> 'effects', size < 300000),
           'overridden', first_hundred(result -> 'conflicts'),
           'leftOut', first_hundred(result -> 'left_out')
         );
         undone = undone || entry;
       end if;
       handled = handled + 1;
-      size = size + coalesce(length(cast(coalesce(entry, result) as text)), 0);
-      exit when size > 250000;
+      size = size + octet_length(cast(coalesce(entry, result) as text));
+      exit when size > 600000;
     end loop;
 
-    request.input = cast(cast(request.input as jsonb) - 'changes' as json);
+    request.input = cast(cast(request.input as jsonb) - array['changes', 'images', 'hasImages'] as json);
     outcome = operated(request, effects, jsonb_build_object(
       'undone', undone, 'conflicts', conflicts, 'refused', refused, 'handled', handled
     ), undoes);

@@ -67,12 +67,14 @@ create function changed_since_addition(own text, effect jsonb, state jsonb) retu
       cross join lateral jsonb_each(state) as part
       cross join lateral (
         select element, true
-        from jsonb_array_elements(value) as element
-        where not coalesce(fields -> key @> jsonb_build_array(element), false)
+        from (
+          select jsonb_array_elements(part.value) except select jsonb_array_elements(fields -> key)
+        ) as later (element)
         union all
         select element, false
-        from jsonb_array_elements(fields -> key) as element
-        where not part.value @> jsonb_build_array(element)
+        from (
+          select jsonb_array_elements(fields -> key) except select jsonb_array_elements(part.value)
+        ) as former (element)
       ) as difference (element, is_present)
     where jsonb_typeof(value) = 'array' and key <> 'links'
   )

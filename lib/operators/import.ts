@@ -57,8 +57,6 @@ export interface Report {
 }
 
 const refusalsMax = 100;
-/** A run begins no batch that might not end in time. */
-const reserveInMilliseconds = 25_000;
 
 export interface ImportInput {
   readonly source: string;
@@ -68,7 +66,8 @@ export interface ImportInput {
 }
 
 /**
- * Imports a file from where an earlier run stopped, until its end or the deadline. A file that was finished begins anew.
+ * Imports a file from where an earlier run stopped, until its end or the deadline, behind which it begins no batch. A file
+ * that was finished begins anew.
  */
 export async function importFile(input: ImportInput, context: OperatorContext): Promise<Report> {
   const source = await openSource(input.source);
@@ -89,7 +88,7 @@ export async function importFile(input: ImportInput, context: OperatorContext): 
 const batchesFrom = (source: Source, start: Progress) =>
   readAhead(batchesOf(linesIn(source.read(start.position), start)));
 
-const isLate = ({ deadline }: OperatorContext): boolean => performance.now() > deadline - reserveInMilliseconds;
+const isLate = ({ deadline }: OperatorContext): boolean => performance.now() > deadline;
 
 async function progressOf({ name }: Source): Promise<Progress> {
   const [row] = await execute(imports.find(name));

@@ -6,6 +6,7 @@ const tidyDaysMax = 3_650;
 const sessionDaysMax = 365;
 const changesDefault = 50;
 const changesMax = 1_000;
+const importSecondsMax = 900;
 const mergedMax = 100;
 
 const id = z.int().check(z.positive());
@@ -64,6 +65,8 @@ export const payloads = {
     /** A file as s3://BUCKET/KEY, or lines of JSON (README.md, "Lines of a catalogue"). */
     source: z.string().check(z.minLength(1)),
     format: z._default(z.literal("jsonl", 'expected "jsonl"'), "jsonl"),
+    /** Answers then, although lines are left. */
+    seconds: z.optional(z.int().check(z.minimum(1), z.maximum(importSecondsMax))),
     ...repair,
   }),
   "ops/invalidate": z.strictObject({

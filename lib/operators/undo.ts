@@ -30,7 +30,7 @@ const batchSchema = z.object({
   change: z.optional(z.number()),
   undone: z.array(
     z.extend(namedChange, {
-      /** What was done to take it back (lib/changes/README.md, "Effects"); without values if they are long. */
+      /** What was done to take it back (lib/changes/README.md, "Effects"); without values if they are long, or many. */
       effects: z.array(z.looseObject({ record: z.string(), id: z.number(), did: z.enum(["add", "edit", "delete"]) })),
       /** The conflicts in spite of which that was done. */
       overridden: z.array(conflict),

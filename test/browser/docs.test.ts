@@ -23,6 +23,8 @@ beforeAll(async () => {
     allowedOrigins: loopbackOrigins,
   });
   await linkDemoUsers(stack, ...users.map(({ name }) => name));
+  // It is loaded when it is first asked, which a busy machine cannot do while somebody waits.
+  await fetch(`${stack.url}/provider/.well-known/openid-configuration`);
   if (hasBrowser) browser = await startBrowser();
 });
 

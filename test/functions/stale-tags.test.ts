@@ -153,6 +153,7 @@ describe("Whatever public answer a write changes", () => {
     "/contributors?client=2&limit=9&order=added-desc&search=alias",
     "/publishers?limit=9",
     "/publishers?limit=9&search=alias",
+    "/contributor/slug/former",
     ...people.flatMap(({ id, slug }) => [`/contributor/slug/${slug}`, `/contributor/works/${id}?client=1&limit=9`]),
     ...houses.flatMap(({ id, slug }) => [`/publisher/slug/${slug}`, `/publisher/publications/${id}?client=1&limit=9`]),
   ];
@@ -201,6 +202,11 @@ describe("Whatever public answer a write changes", () => {
     (_, one, __, seed) => `
       insert into contributor_links values (${owned(0, one)}, ${seed % 3}, 'https://${seed}.example') on conflict do nothing`,
     () => "delete from contributor_links where position = 1",
+    (_, one) => `
+      insert into former_slugs values ('former', ${owned(0, one)})
+      on conflict (slug) do update set contributor_id = excluded.contributor_id`,
+    (_, __, other) => `update former_slugs set contributor_id = ${owned(0, other)}`,
+    () => "delete from former_slugs",
     (kind, one, other, seed) => `
       insert into ${table(kind)}_relations (${table(kind)}_id, relation_id, ${kind % 2 === 0 ? "relation_type" : "type"})
       values (${owned(kind, one)}, ${owned(kind, other)}, ${text(seed)})`,

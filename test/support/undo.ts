@@ -65,3 +65,7 @@ export async function versions(sql: Sql): Promise<ReadonlyMap<string, number>> {
   `;
   return new Map(rows.map(({ record, version }) => [record, version]));
 }
+
+/** Lets the minutes pass in which objects of removed images may still be deleted. */
+export const settleImages = (sql: Sql) =>
+  sql`update images_to_remove set remove_after = remove_after - interval '2 minutes'`;

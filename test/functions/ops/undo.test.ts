@@ -1,7 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor, aSeries } from "../../support/catalogue.ts";
-import { aUser } from "../../support/people.ts";
+import { identifier, openDatabase } from "../../support/database.ts";
+import { aUser, holderOf } from "../../support/people.ts";
 import { aPermission, aRole, defaultRoleId, give, permissionId, roleIdsOf } from "../../support/records.ts";
 import { type Request, useStack } from "../../support/stack.ts";
 import { contents, latestChange, undo, undone } from "../../support/undo.ts";
@@ -693,6 +694,231 @@ describe("ops-undo finds what was changed again since", () => {
     ]);
     await undone(stack, forced.change ?? 0);
     expect(await contents(stack.sql)).toEqual(before);
+  });
+});
+
+describe("ops-undo of a user's changes in a time", () => {
+  const hour = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+  const range = { from: hour(-1), to: hour(1) };
+
+  it("takes back what can be, in one row, and names what cannot, and can be undone", async () => {
+    const editor = await holderOf(stack.sql, "add-roles", "edit-roles", "edit-users");
+    const before = await contents(stack.sql);
+    const [one, two, other] = [await aRole(stack.sql), await aRole(stack.sql), await aUser(stack.sql)];
+    const start = await contents(stack.sql);
+    const rename = (role: { id: number }, name: string, as = editor.token) =>
+      change("admin-roles/edit", { path: { id: role.id }, body: { name } }, as);
+    const first = await rename(one, "One more");
+    const second = await rename(two, "Two more");
+    const third = await rename(one, "One again");
+    const logout = await change("admin-users/logout", { path: { id: other.id } }, editor.token);
+    const nothing = await rename(one, "One again");
+    const byAnother = await rename(two, "Two by another", administrator.token);
+    const after = await contents(stack.sql);
+    const payload = { user: editor.username.toUpperCase(), ...range, reason: "A mistake", by: "ada" };
+
+    const answer = await undo(stack, payload);
+
+    expect(answer).toMatchObject({
+      change: expect.any(Number),
+      undone: [third, first].map((id) => ({ change: id, undoneBy: answer.change, userId: editor.id })),
+      conflicts: [{ change: second, field: "name", later: { change: byAnother } }],
+      refused: [
+        { change: nothing, reason: "It changed nothing" },
+        { change: logout, reason: "Sessions that were ended stay ended" },
+      ],
+      isDone: true,
+    });
+    expect(await stack.sql`select asked, to_json(undoes) as undoes from changes where id = ${answer.change}`).toEqual([
+      {
+        asked: { user: editor.id, ...range, force: false, dryRun: false, reason: "A mistake", by: "ada" },
+        undoes: [third, first],
+      },
+    ]);
+    expect((await undo(stack, payload)).undone).toEqual([]);
+    await undone(stack, answer.change ?? 0);
+    expect(await contents(stack.sql)).toEqual(after);
+    expect((await undo(stack, { ...payload, force: true })).undone).toHaveLength(3);
+    expect(await contents(stack.sql)).toEqual(start);
+    expect(start).not.toEqual(before);
+  });
+
+  it("takes back hundreds, a hundred in a row, and tells all of them in a dry run", async () => {
+    const editor = await holderOf(stack.sql, "edit-roles");
+    const role = await aRole(stack.sql);
+    const before = await contents(stack.sql);
+    await stack.sql`
+      insert into changes (key, request_id, endpoint, caller_id, username, record_id, asked, before)
+      select
+        'many ' || number, '', 'admin-roles/edit', ${editor.id}, ${editor.username}, ${role.id},
+        json_build_object('name', ${role.name} || number),
+        json_build_object('name', ${role.name} || case number when 1 then '' else (number - 1)::text end)
+      from generate_series(1, 300) as number
+    `;
+    await stack.sql`update roles set name = name || 300 where id = ${role.id}`;
+
+    const dry = await undo(stack, { user: editor.id, ...range, dryRun: true });
+    const answer = await undo(stack, { user: editor.id, ...range });
+
+    expect(dry.undone).toHaveLength(300);
+    expect(dry.conflicts).toEqual([]);
+    expect(answer.undone).toHaveLength(300);
+    expect(answer.conflicts).toEqual([]);
+    expect(new Set(answer.undone.map(({ undoneBy }) => undoneBy)).size).toBe(3);
+    expect(await contents(stack.sql)).toEqual(before);
+  });
+
+  it("refuses a dry run of too many, and an ambiguous name", async () => {
+    const editor = await holderOf(stack.sql, "edit-roles");
+    await stack.sql`
+      insert into changes (key, request_id, endpoint, caller_id, username, record_id)
+      select 'too many ' || number, '', 'admin-roles/edit', ${editor.id}, ${administrator.username}, 1
+      from generate_series(1, 301) as number
+    `;
+
+    await expect(undo(stack, { user: editor.id, ...range, dryRun: true })).rejects.toThrow("narrow the time");
+    await expect(undo(stack, { user: administrator.username, ...range })).rejects.toThrow("Several users");
+  });
+});
+
+describe("ops-undo", () => {
+  const everything = async () => {
+    const names = await stack.sql<{ name: string }[]>`
+      select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'
+    `;
+    return await Promise.all(
+      names.map(async ({ name }) => [
+        name,
+        await stack.sql`select to_jsonb(${identifier(name)})::text as row from ${identifier(name)} order by 1`,
+      ]),
+    );
+  };
+
+  it("says in a dry run what it would do, and writes nothing", async () => {
+    const { id } = await aWholeContributor();
+    const deletion = await change("admin-contributors/delete", { path: { id } });
+    const before = await everything();
+
+    const dry = await undo(stack, { change: deletion, dryRun: true });
+
+    expect(await everything()).toEqual(before);
+    expect(dry.change).toBeUndefined();
+    expect((await undo(stack, { change: deletion })).undone).toEqual(
+      dry.undone.map((each) => ({ ...each, undoneBy: expect.any(Number) })),
+    );
+  });
+
+  it("is done once when its answer is lost", async () => {
+    const role = await aRole(stack.sql);
+    const id = await change("admin-roles/edit", { path: { id: role.id }, body: { name: "Lost" } });
+    let calls = 0;
+    stack.dataApi.intercept(({ sql }) =>
+      sql?.includes("undo_changes") && calls++ === 0 ? { kind: "drop-after" } : undefined,
+    );
+
+    const row = await undone(stack, id);
+    stack.dataApi.intercept(undefined);
+
+    expect(calls).toBe(2);
+    expect(await stack.sql`select id from changes where endpoint = 'ops/undo' and ${id} = any(undoes)`).toEqual([
+      { id: row },
+    ]);
+  });
+
+  it("is done as a whole or not at all when the database kills its session in the middle", async () => {
+    const { id } = await aWholeContributor();
+    const deletion = await change("admin-contributors/delete", { path: { id } });
+    // The contributor and its elements are there again when it waits for this.
+    await stack.sql.query(`
+      create function wait_in_the_middle() returns trigger language plpgsql as $$
+        begin
+          perform pg_advisory_xact_lock(4711);
+          return null;
+        end
+      $$;
+      create trigger wait_in_the_middle after insert on contributor_links
+        for each statement execute function wait_in_the_middle();
+    `);
+    const superuser = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
+    const waiting = () => superuser<{ pid: number }[]>`
+      select pid from pg_locks where locktype = 'advisory' and objid = 4711 and not granted
+    `;
+    const { invocation } = await stack.sql.begin(async (sql) => {
+      await sql`select pg_advisory_xact_lock(4711)`;
+      const invocation = stack.lambda.invoke("ops-undo", { change: deletion });
+      await expect.poll(waiting).toHaveLength(1);
+      const [{ pid = 0 } = {}] = await waiting();
+      await superuser`select pg_terminate_backend(${pid})`;
+      // It is sent again, by another session.
+      await expect.poll(async () => (await waiting()).filter((each) => each.pid !== pid)).toHaveLength(1);
+      expect(await stack.sql`select from contributors where id = ${id}`).toEqual([]);
+      return { invocation };
+    });
+
+    expect(await invocation).toMatchObject({ result: { undone: [{ change: deletion }] } });
+    await superuser.end();
+    await stack.sql`drop function wait_in_the_middle cascade`;
+
+    expect(await stack.sql`select from changes where endpoint = 'ops/undo' and ${deletion} = any(undoes)`).toHaveLength(
+      1,
+    );
+    expect(await idsOf("aliases", { id })).toHaveLength(3);
+    expect(await stack.sql`select from contributor_links where contributor_id = ${id}`).toHaveLength(3);
+  });
+
+  it("makes stale what the public reads", async () => {
+    const { id, slug } = await aWholeContributor();
+    const deletion = await change("admin-contributors/delete", { path: { id } });
+    await stack.sql`delete from stale_tags`;
+
+    expect((await stack.call("contributor/slug", { path: { slug }, query: { client: 1 } })).status).toBe(404);
+    await undone(stack, deletion);
+
+    expect((await stack.sql`select distinct tag from stale_tags`).map(({ tag }) => tag)).toEqual(
+      expect.arrayContaining([`contributor-${id}`, "contributors", "series"]),
+    );
+    expect((await stack.call("contributor/slug", { path: { slug }, query: { client: 1 } })).status).toBe(200);
+  });
+
+  it("brings a contributor back whose deletion was recorded without its place in random picks", async () => {
+    const { id } = await aContributor(stack.sql);
+    const deletion = await change("admin-contributors/delete", { path: { id } });
+    await stack.sql`update changes set before = (before::jsonb - 'random_key')::json where id = ${deletion}`;
+
+    await undone(stack, deletion);
+
+    expect(await stack.sql`select random_key between 0 and 1 as is_there from contributors where id = ${id}`).toEqual([
+      { is_there: true },
+    ]);
+  });
+
+  it("leaves only ids of a user who is deleted later, also where it failed to undo something of theirs", async () => {
+    const { id, username } = await aUser(stack.sql);
+    const rename = (name: string) => change("admin-users/edit", { path: { id }, body: { username: name } });
+    const undoing = await undone(stack, await rename("Doomed II"));
+    const edit = await rename("Doomed III");
+    await rename("Doomed IV");
+    const role = await change("admin-roles/add", { body: { name: "Beside", description: "d" } });
+    await stack.sql`update changes set caller_id = ${id} where id = any(${[edit, role]})`;
+    const partly = await undo(stack, {
+      user: id,
+      from: new Date(Date.now() - 3_600_000).toISOString(),
+      to: new Date(Date.now() + 3_600_000).toISOString(),
+    });
+    expect(partly.conflicts).toMatchObject([{ record: `user/${id}`, now: "Doomed IV" }]);
+    const text = async () => JSON.stringify(await stack.sql`select to_jsonb(changes) as row from changes`);
+    expect(await text()).toMatch(/Doomed/);
+
+    await change("admin-users/delete", { path: { id } });
+
+    expect(await text()).not.toMatch(/Doomed/);
+    expect(await text()).not.toContain(username);
+    expect(await stack.sql`select before from changes where id = ${undoing}`).toEqual([
+      { before: [{ record: "user", id, did: "edit", undoes: expect.any(Number) }] },
+    ]);
+    expect((await undo(stack, { change: undoing })).refused).toMatchObject([
+      { reason: `User ${id} was deleted, which is for good` },
+    ]);
   });
 });
 

@@ -14,9 +14,16 @@ const functions = readdirSync(join(root, "functions"), { recursive: true, encodi
   .map((file) => file.slice(0, -".ts".length).replaceAll("\\", "/"));
 /**
  * With their sample events: a rotation's first step makes a password, of a deleted stack there is nothing to migrate, an
- * operator's invalidation needs no database, and an export first sets how its transaction reads.
+ * operator's invalidation needs no database, an export first sets how its transaction reads, and whom no provider has
+ * identified is nobody.
  */
-const asksNothing = ["ops/rotate-password", "ops/migrate-on-deploy", "ops/invalidate", "ops/export"];
+const asksNothing = [
+  "ops/rotate-password",
+  "ops/migrate-on-deploy",
+  "ops/invalidate",
+  "ops/export",
+  "sign-in/callback",
+];
 const asksDatabase = (name: string) =>
   !asksNothing.includes(name) &&
   readFileSync(join(inject("outdir"), name, "index.mjs"), "utf8").includes("DATABASE_CLUSTER_ARN");

@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { listenToClients } from "../../../infra/aws-local/http/listen.ts";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { key } from "../../support/environment.ts";
@@ -74,12 +76,18 @@ describe("npm run export", () => {
   });
 
   it("leaves no part of a file when the download breaks off", async () => {
-    stack.s3?.intercept((request) => (request.startsWith("GET") ? "refuse-before" : undefined));
+    const cutting = createServer((_, response) => {
+      response.writeHead(200, { "content-length": 1_000 }).write(clients, () => response.destroy());
+    });
+    const { url, close } = await listenToClients(cutting);
+    const elsewhere = join(folder, "data");
+    await mkdir(elsewhere);
+    await writeCredentials(elsewhere, key, url);
 
-    const { code } = await run("--out", "all.jsonl");
+    const { code } = await run("--data", elsewhere, "--out", "all.jsonl");
 
-    stack.s3?.intercept(undefined);
+    await close();
     expect(code).toBe(1);
-    expect(await readdir(folder)).toEqual([]);
+    expect(await readdir(folder)).toEqual(["data"]);
   });
 });

@@ -34,6 +34,8 @@ beforeAll(async () => {
     from generate_series(1, 2000) as number
   `;
   await db`analyze changes`;
+  await db`insert into former_slugs select 'former-' || id, id from contributors where id % 10 = 0`;
+  await db`analyze former_slugs`;
 });
 
 afterAll(async () => {
@@ -91,6 +93,7 @@ describe("In a large catalogue", () => {
     ],
     ["a search", page(contributors.list({ client: 1, search: "rananan", order: "name-asc" }))],
     ["a slug", contributors.find("made-up-777")],
+    ["a former slug", contributors.find("former-777")],
     ["a random slug", contributors.random(1)],
     [
       "the works of a contributor",
@@ -103,7 +106,7 @@ describe("In a large catalogue", () => {
     ["a publisher by slug", publishers.find("made-up-300")],
   ])("%s is read from an index", async (_, statement) => {
     expect(await planOf(statement)).not.toMatch(
-      /Seq Scan on (contributors|series|series_aliases|series_contributors|volumes)\b/,
+      /Seq Scan on (contributors|former_slugs|series|series_aliases|series_contributors|volumes)\b/,
     );
   });
 

@@ -1,0 +1,179 @@
+import { isUtf8 } from "node:buffer";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { HeadObjectCommand, type S3Client } from "@aws-sdk/client-s3";
+import { Upload } from "@aws-sdk/lib-storage";
+import * as z from "zod/mini";
+import { runCommand } from "../command.ts";
+import { transferBucket } from "../local/functions.ts";
+import { transferBucketOf } from "../settings/transfer-bucket.ts";
+import { settings } from "../stages.ts";
+import { answerInWords } from "./answers-in-words.ts";
+import { expectAgreement, invoke, targetOf } from "./invoke.ts";
+import { stageNamed } from "./stage.ts";
+import { transferClient } from "./transfer-client.ts";
+
+const usage =
+  "npm run import -- FILE [--dry-run] [--reason TEXT] [--by NAME] [--stage NAME [--yes]] [--url URL] [--data DIR]\n" +
+  "  FILE       lines of JSON (lib/operators/README.md, Lines of a catalogue)\n" +
+  "  --dry-run  tells what would happen, and changes nothing\n" +
+  "  --reason   of the import, for the ledger\n" +
+  "  --by       your name, for the ledger\n" +
+  "  --stage    a deployed stage; default: the service that npm start runs\n" +
+  "  --yes      changes a protected stage without asking\n" +
+  "  --url      where the local service runs; default http://localhost:3000\n" +
+  "  --data     the directory of its data; default .local\n" +
+  "It may be stopped at any time: the same command goes on where it was. It ends with 1 if lines were refused.";
+
+const path = "ops/import";
+/** A file that is shorter is sent as it is. */
+const payloadBytes = 100_000;
+/** So long does the function work between two reports. */
+const seconds = 10;
+
+interface Where {
+  readonly stage?: string | undefined;
+  readonly url?: string | undefined;
+  readonly data?: string | undefined;
+}
+
+interface Import extends Where {
+  readonly file: string;
+  readonly isDryRun: boolean;
+  readonly reason: string | undefined;
+  readonly by: string | undefined;
+  readonly yes: boolean;
+}
+
+interface Measured {
+  readonly bytes: number;
+  readonly lines: number;
+  readonly digest: string;
+}
+
+const reportSchema = z.looseObject({ lines: z.number(), refusedCount: z.number(), isDone: z.boolean() });
+type Report = z.output<typeof reportSchema>;
+
+/** Imports a file into a stage or the local service. Returns the function's last report. */
+async function importFile({ file, isDryRun, reason, by, yes, ...where }: Import): Promise<Report> {
+  const target = await targetOf(path, where);
+  const measured = await measure(file);
+  if (target.isProtected && !isDryRun && !yes) await expectAgreement(target, { file, ...measured, reason, by });
+  const source = await sourceOf(file, measured, where);
+  const payload = JSON.stringify({ source, reason, by, ...(isDryRun ? { dryRun: true } : { seconds }) });
+  const progress = progressOf(measured.lines);
+  for (;;) {
+    const { answer, hasFailed } = await invoke({ name: path, payload, yes: true, ...where });
+    if (hasFailed) throw new Error(z.parse(failureSchema, answer).errorMessage);
+    const report = z.parse(reportSchema, answer);
+    progress.show(report.lines);
+    if (!report.isDone && !isDryRun) continue;
+    progress.end();
+    return report;
+  }
+}
+
+const failureSchema = z.object({ errorMessage: z.string() });
+
+/** What tells a file from others, and how long it is. */
+async function measure(file: string): Promise<Measured> {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  let lines = 0;
+  let last = newline;
+  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    bytes += chunk.length;
+    for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, at + 1)) lines += 1;
+    last = chunk.at(-1) ?? last;
+  }
+  return { bytes, lines: lines + (last === newline ? 0 : 1), digest: hash.digest("hex") };
+}
+
+const newline = 0x0a;
+
+/** The lines themselves, or where the file was uploaded to; one that is there already is not uploaded again. */
+async function sourceOf(file: string, { bytes, digest }: Measured, { stage, data }: Where): Promise<string> {
+  if (bytes < payloadBytes) {
+    const content = await readFile(file);
+    if (isUtf8(content) && content[0] === openingBrace) return content.toString();
+  }
+  const s3 = await transferClient(stage, data);
+  const owner = stage === undefined ? undefined : settings.account.id;
+  const object = { Bucket: bucketOf(stage), Key: `imports/${digest}.jsonl`, ExpectedBucketOwner: owner };
+  if (!(await isThere(s3, object, bytes))) await upload(s3, object, file);
+  return `s3://${object.Bucket}/${object.Key}`;
+}
+
+const openingBrace = 0x7b;
+
+interface StoredObject {
+  readonly Bucket: string;
+  readonly Key: string;
+  /** Files do not go to another account. */
+  readonly ExpectedBucketOwner: string | undefined;
+}
+
+async function upload(client: S3Client, object: StoredObject, file: string): Promise<void> {
+  await new Upload({ client, params: { ...object, Body: createReadStream(file) } }).done();
+}
+
+function bucketOf(stage: string | undefined): string {
+  if (stage === undefined) return transferBucket;
+  return transferBucketOf({ name: stageNamed(stage).database }, settings.account);
+}
+
+async function isThere(client: S3Client, object: StoredObject, bytes: number): Promise<boolean> {
+  try {
+    const { ContentLength } = await client.send(new HeadObjectCommand(object));
+    return ContentLength === bytes;
+  } catch (error) {
+    if (error instanceof Error && error.name === "NotFound") return false;
+    throw error;
+  }
+}
+
+const barLength = 30;
+
+/** A bar on a terminal. */
+function progressOf(total: number) {
+  const { stderr } = process;
+  const write = (text: string) => (stderr.isTTY ? stderr.write(`\r\u001b[K${text}`) : undefined);
+  return {
+    show(lines: number) {
+      const length = Math.round((barLength * lines) / Math.max(1, total));
+      const bar = "#".repeat(length).padEnd(barLength, ".");
+      write(`[${bar}] ${lines.toLocaleString("en")} of ${total.toLocaleString("en")} lines`);
+    },
+    end: () => write(""),
+  };
+}
+
+const flags = {
+  "dry-run": { type: "boolean", default: false },
+  reason: { type: "string" },
+  by: { type: "string" },
+  stage: { type: "string" },
+  yes: { type: "boolean", default: false },
+  url: { type: "string" },
+  data: { type: "string" },
+} as const;
+
+export const syntax = { usage, flags, count: { min: 1, max: 1 } };
+
+if (import.meta.main) {
+  process.once("SIGINT", () => {
+    console.error("\nStopped. The same command goes on where it was.");
+    process.exit(130);
+  });
+  await runCommand(syntax, async ({ "dry-run": isDryRun, ...values }, [file = ""]) => {
+    const { reason, by, ...where } = values;
+    const report = await importFile({ file, isDryRun, reason, by, ...where });
+    const text = answerInWords(path, report, { dryRun: isDryRun }, process.stdout.columns ?? 120);
+    console.log(text ?? JSON.stringify(report, null, 2));
+    if (report.refusedCount > 0) process.exitCode = 1;
+    if (report.refusedCount > 100 && values.stage !== undefined)
+      console.log(`All of them: npm run logs -- --stage ${values.stage} --function ops/import --level warn --since 1d`);
+  });
+}

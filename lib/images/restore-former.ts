@@ -1,0 +1,22 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod/mini";
+import type { OperatorContext } from "../operators/operator-function.ts";
+import { Bucket } from "./bucket.ts";
+import { restoreObjects } from "./restore.ts";
+
+/**
+ * Restores the images that changes have taken from records, before the changes are undone. They are listed for removal
+ * in an hour, so those that no record gets are removed again.
+ * @returns the keys of those whose objects are there; none on a stage without uploads
+ */
+export async function restoreFormerImages(changes: readonly number[], { change }: Pick<OperatorContext, "change">) {
+  if (!Bucket) return [];
+  const { answer } = await change("list_former_images", { changes });
+  const { keys, seconds } = answerSchema.parse(answer);
+  await sleep(seconds * 1_000);
+  const restored: string[] = [];
+  for (const key of keys) if ((await restoreObjects(key)) !== "gone") restored.push(key);
+  return restored;
+}
+
+const answerSchema = z.object({ keys: z.array(z.string()), seconds: z.number() });

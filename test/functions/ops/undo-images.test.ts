@@ -1,0 +1,186 @@
+import { randomUUID } from "node:crypto";
+import { DeleteObjectCommand, ListObjectVersionsCommand, S3Client } from "@aws-sdk/client-s3";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { imageBucket as Bucket } from "../../../infra/local/functions.ts";
+import { useAdministrator } from "../../support/callers.ts";
+import { aContributor } from "../../support/catalogue.ts";
+import { key as signingKey } from "../../support/environment.ts";
+import { aUser } from "../../support/people.ts";
+import { tinyImage as image } from "../../support/pictures.ts";
+import type { Request } from "../../support/stack.ts";
+import { latestChange, settleImages, undo, undone } from "../../support/undo.ts";
+import { expectAgreement, imageOf, notedKeys, pairOf, useUploads } from "../../support/uploads.ts";
+
+const stack = useUploads();
+const administrator = useAdministrator(stack);
+let client: S3Client;
+
+beforeAll(() => {
+  client = new S3Client({ endpoint: stack.s3.url, credentials: signingKey, forcePathStyle: true });
+});
+
+beforeEach(() => () => expectAgreement(stack));
+
+/** Makes a change, and returns its id. */
+async function change(name: string, request: Omit<Request, "as">): Promise<number> {
+  const { status, body } = await stack.call(name, { as: administrator.token, ...request });
+  expect({ name, status, body }).toMatchObject({ status: 200 });
+  await settleImages(stack.sql);
+  return await latestChange(stack.sql);
+}
+
+/** A record with an image, and the names of its endpoints. */
+async function aRecordWithImage(table: "users" | "contributors") {
+  const record = table === "users" ? await aUser(stack.sql) : await aContributor(stack.sql);
+  const path = { id: record.id };
+  const [update, remove] = table === "users" ? ["update-image", "delete-image"] : ["update-avatar", "delete-avatar"];
+  const edits = {
+    update: () => change(`admin-${table}/${update}`, { path, body: { image } }),
+    remove: () => change(`admin-${table}/${remove}`, { path }),
+  };
+  await edits.update();
+  const image_ = await imageOf(stack, table, record);
+  return { ...edits, id: record.id, path, image: image_ ?? "", now: () => imageOf(stack, table, record) };
+}
+
+/** Deletes all versions of the objects of an image, as S3 does after 30 days. */
+async function expire(key: string): Promise<void> {
+  const { Versions = [], DeleteMarkers = [] } = await client.send(new ListObjectVersionsCommand({ Bucket }));
+  for (const { Key = "", VersionId } of [...Versions, ...DeleteMarkers])
+    if (pairOf(key).includes(Key)) await client.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
+}
+
+describe.each(["users", "contributors"] as const)("ops-undo brings back the image of %s", (table) => {
+  it("after an update and after a removal, and takes it again", async () => {
+    const record = await aRecordWithImage(table);
+    const objects = () => stack.keys();
+
+    for (const edit of [record.update, record.remove]) {
+      const id = await edit();
+      const latest = await record.now();
+      expect(await objects()).not.toContain(record.image);
+
+      const first = await undone(stack, id);
+      expect(await record.now()).toBe(record.image);
+      expect(await objects()).toEqual(expect.arrayContaining(pairOf(record.image)));
+      const noted = await notedKeys(stack);
+      expect(noted).not.toContain(record.image);
+      if (latest) expect(noted).toContain(latest);
+
+      await stack.sweep();
+      await settleImages(stack.sql);
+      const second = await undone(stack, first);
+      expect(await record.now()).toBe(latest);
+      await settleImages(stack.sql);
+      await undone(stack, second);
+      expect(await record.now()).toBe(record.image);
+    }
+  });
+
+  it("not after it is gone for good: what changed nothing else is refused", async () => {
+    const record = await aRecordWithImage(table);
+    const id = await record.remove();
+    await expire(record.image);
+
+    expect((await undo(stack, { change: id, force: true })).refused).toEqual([
+      { change: id, endpoint: expect.any(String), reason: "The image could not be restored" },
+    ]);
+    expect(await record.now()).toBeNull();
+  });
+});
+
+describe("ops-undo and images", () => {
+  it("brings back the avatar of a deleted contributor, and takes away one that was added", async () => {
+    const record = await aRecordWithImage("contributors");
+    const added = await latestChange(stack.sql);
+    const id = await change("admin-contributors/delete", { path: record.path });
+
+    await undone(stack, id);
+
+    expect(await record.now()).toBe(record.image);
+    await undone(stack, added);
+    expect(await record.now()).toBeNull();
+  });
+
+  it("brings a contributor back without an avatar that is gone, and says so", async () => {
+    const record = await aRecordWithImage("contributors");
+    const id = await change("admin-contributors/delete", { path: record.path });
+    await expire(record.image);
+
+    expect(await undo(stack, { change: id })).toMatchObject({
+      undone: [
+        {
+          leftOut: [{ record: `contributor/${record.id}`, field: "image", reason: "The image could not be restored" }],
+        },
+      ],
+      conflicts: [],
+    });
+    expect(await record.now()).toBeNull();
+  });
+
+  it("says in a dry run what would happen, and leaves database and bucket as they are", async () => {
+    const record = await aRecordWithImage("contributors");
+    const id = await record.update();
+    stack.s3.requests.length = 0;
+    const noted = await notedKeys(stack);
+
+    expect(await undo(stack, { change: id, dryRun: true })).toMatchObject({
+      undone: [{ effects: [{ after: { image: record.image } }], leftOut: [] }],
+    });
+    expect(stack.s3.requests).toEqual([]);
+    expect(await notedKeys(stack)).toEqual(noted);
+  });
+
+  it("leaves an image listed that it has restored for nothing", async () => {
+    const record = await aRecordWithImage("contributors");
+    const id = await record.update();
+    await record.update();
+
+    expect((await undo(stack, { change: id })).conflicts).toMatchObject([{ field: "image" }]);
+
+    expect(await notedKeys(stack)).toContain(record.image);
+    expect(await stack.keys()).toContain(record.image);
+  });
+
+  it("leaves restored images listed when it breaks off before the change", async () => {
+    const record = await aRecordWithImage("contributors");
+    const id = await record.remove();
+    stack.dataApi.intercept(({ sql }) =>
+      sql?.includes("undo_changes")
+        ? { kind: "error", status: 400, type: "DatabaseErrorException", message: "ERROR: broken; SQLState: XX001" }
+        : undefined,
+    );
+
+    await expect(undo(stack, { change: id })).rejects.toThrow();
+    stack.dataApi.intercept(undefined);
+
+    expect(await notedKeys(stack)).toContain(record.image);
+    expect(await stack.keys()).toContain(record.image);
+    await settleImages(stack.sql);
+    await undone(stack, id);
+    expect(await record.now()).toBe(record.image);
+  });
+
+  it("is not spoilt by a repeated request, which would delete the objects again", async () => {
+    const record = await aRecordWithImage("contributors");
+    const headers = { "Idempotency-Key": randomUUID() };
+    const deletion = { path: record.path, headers };
+    const id = await change("admin-contributors/delete", deletion);
+    await undone(stack, id);
+
+    await stack.call("admin-contributors/delete", { as: administrator.token, ...deletion });
+
+    expect(await stack.keys()).toEqual(expect.arrayContaining(pairOf(record.image)));
+  });
+
+  it("waits until nobody can still be deleting the objects", async () => {
+    const record = await aRecordWithImage("contributors");
+    const id = await record.remove();
+    await stack.sql`update images_to_remove set remove_after = now() - interval '58.5 seconds'`;
+    const startedAt = performance.now();
+
+    await undone(stack, id);
+
+    expect(performance.now() - startedAt).toBeGreaterThan(1_000);
+  });
+});

@@ -1,0 +1,139 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { writeCredentials } from "../../../infra/local/credentials.ts";
+import { transferBucket } from "../../../infra/local/functions.ts";
+import { key } from "../../support/environment.ts";
+import { useStack } from "../../support/stack.ts";
+
+const stack = useStack({ uploads: true });
+const script = join(import.meta.dirname, "../../../infra/operate/import.ts");
+let data: string;
+
+beforeAll(async () => {
+  data = await mkdtemp(join(tmpdir(), "colophon-data-"));
+  await writeCredentials(data, key, stack.s3?.url);
+});
+
+afterAll(() => rm(data, { recursive: true }));
+
+beforeEach(() => stack.sql`truncate contributors, imports, changes cascade`);
+
+/** A file of so many contributors. */
+async function fileOf(count: number, ...others: readonly string[]): Promise<string> {
+  const lines = Array.from(
+    { length: count },
+    (_, number) => `{"kind":"contributor","externalId":"c${number}","first_name":"Number ${number}"}`,
+  );
+  const file = join(data, "catalogue.jsonl");
+  await writeFile(file, [...lines, ...others].map((line) => `${line}\n`).join(""));
+  return file;
+}
+
+const wordsOf = (words: readonly string[]) => [script, "--url", stack.url, "--data", data, ...words];
+
+/** `npm run import --` with these words. */
+const run = (...words: string[]) =>
+  new Promise<{ code: number; output: string; complaint: string }>((resolve) => {
+    execFile(process.execPath, wordsOf(words), (error, output, complaint) => {
+      resolve({ code: Number(error?.code ?? 0), output, complaint });
+    });
+  });
+
+const added = async () => {
+  const [row] = await stack.sql<{ count: number }[]>`select count(*) from contributors`;
+  return row?.count;
+};
+
+const uploads = async () =>
+  (await new S3Client({}).send(new ListObjectsV2Command({ Bucket: transferBucket }))).Contents ?? [];
+
+describe("npm run import", () => {
+  it("imports a file, and says what came of it", async () => {
+    const file = await fileOf(3);
+
+    expect(await run(file, "--reason", "News", "--by", "ada")).toEqual({
+      code: 0,
+      output: "Imported 3 lines: 3 added, 0 changed, 0 unchanged, 0 refused\n",
+      complaint: "",
+    });
+
+    expect(await added()).toBe(3);
+    expect(await stack.sql`select asked ->> 'reason' as reason, asked ->> 'by' as by from changes`).toEqual([
+      { reason: "News", by: "ada" },
+    ]);
+    expect(await uploads()).toEqual([]);
+  });
+
+  it("uploads a long file once, whatever its bytes are", async () => {
+    const file = await fileOf(2_000, "\ufeff");
+    const report =
+      /^Imported 2,001 lines: 2,000 added, 0 changed, 0 unchanged, 1 refused\n\n.*\nline +field +why\n2001/s;
+
+    const first = await run(file);
+    const objects = await uploads();
+    const second = await run(file);
+
+    expect(first).toMatchObject({ code: 1, output: expect.stringMatching(report) });
+    expect(second).toMatchObject({ code: 1, output: expect.stringContaining("0 added, 0 changed, 2,000 unchanged") });
+    expect(objects).toMatchObject([{ Key: expect.stringMatching(/^imports\/[0-9a-f]{64}\.jsonl$/) }]);
+    expect(await uploads()).toEqual(objects);
+  });
+
+  it("ends with 1 if lines were refused, and names them", async () => {
+    const file = await fileOf(1, '{"kind":"contributor","externalId":"x","public":"maybe"}');
+
+    const { code, output } = await run(file);
+
+    expect(code).toBe(1);
+    expect(output).toMatch(/^2 +public +expected true or false$/m);
+    expect(await added()).toBe(1);
+  });
+
+  it("changes nothing in a dry run", async () => {
+    const { code, output } = await run(await fileOf(700), "--dry-run");
+
+    expect({ code, output }).toEqual({
+      code: 0,
+      output: "Would import 700 lines: 700 added, 0 changed, 0 unchanged, 0 refused\n",
+    });
+    expect(await added()).toBe(0);
+  });
+
+  it("stopped by Ctrl-C goes on where it was", async () => {
+    const file = await fileOf(5_000);
+    const stopped = spawn(process.execPath, wordsOf([file]));
+    await expect.poll(added).toBeGreaterThan(0);
+
+    stopped.kill("SIGINT");
+    expect(await once(stopped, "exit")).toEqual([130, null]);
+
+    const { code, output } = await run(file);
+    expect({ code, output }).toEqual({
+      code: 0,
+      output: "Imported 5,000 lines: 5,000 added, 0 changed, 0 unchanged, 0 refused\n",
+    });
+    expect(await added()).toBe(5_000);
+  }, 180_000);
+
+  it.each([
+    [["none.jsonl"], "ENOENT"],
+    [[], "An argument is missing"],
+    [[script, "--stage", "prod", "--url", "http://localhost"], "--url and --data are for the local service"],
+    [[script, "--stage", "nowhere"], "There is no stage nowhere"],
+  ])("fails with %j, and imports nothing", async (words, message) => {
+    const given = words.includes("--stage") ? [script, ...words] : wordsOf(words);
+    const { code, complaint } = await new Promise<{ code: number; complaint: string }>((resolve) => {
+      execFile(process.execPath, given, (error, _, complaint) =>
+        resolve({ code: Number(error?.code ?? 0), complaint }),
+      );
+    });
+
+    expect({ code, complaint }).toEqual({ code: 1, complaint: expect.stringContaining(message) });
+    expect(await added()).toBe(0);
+  });
+});
