@@ -153,8 +153,8 @@ create function changes_after(change_id bigint, keys text[]) returns setof chang
   select * from changes where id > change_id and records && keys
 $$;
 
--- What changes after this one touched of these records. Those that were taken back do not count, nor does what only
--- takes back a later change.
+-- What changes after this one touched of these records: who deletes a contributor touches their series, too. Changes
+-- that were taken back do not count, nor does what only takes back a later change.
 create function later_changes(change_id bigint, excluded bigint[], keys text[]) returns table (
   id bigint, record text, field text
 ) language sql stable as $$
@@ -162,7 +162,13 @@ create function later_changes(change_id bigint, excluded bigint[], keys text[]) 
   from
     changes_after(change_id, keys) as change
     cross join lateral jsonb_array_elements(effects_of(change)) as effect
-    cross join lateral footprint(effect) as touched
+    cross join lateral (
+      select * from footprint(effect)
+      union all
+      select concat('series/', work ->> 'id'), concat('contributors/', effect ->> 'id')
+      from jsonb_array_elements(effect -> 'before' -> 'series') as work
+      where effect ->> 'record' = 'contributor' and effect ->> 'did' = 'delete'
+    ) as touched
   where
     undone_by is null
     and change.id <> all(excluded)

@@ -140,7 +140,9 @@ create function conflicts_of(change_id bigint, excluded bigint[], effect jsonb, 
       ), related as (
         select record as key from field
         union
-        select regexp_replace(field, '^(role|permission)s/', '\1/') from field where field ~ '^(role|permission)s/'
+        select regexp_replace(field, '^(role|permission|contributor)s/', '\1/')
+        from field
+        where field ~ '^(role|permission|contributor)s/'
         union
         select concat('contributor/', id) from jsonb_path_query(effect, 'strict $.**.relation_id') as id
       ), later as (

@@ -1,9 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { useAdministrator } from "../../support/callers.ts";
 import { catalogueContents } from "../../support/catalogue-contents.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
+const administrator = useAdministrator(stack);
 
 const textOf = (lines: readonly object[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 
@@ -165,5 +167,25 @@ describe("An import over any catalogue", () => {
     );
     expect(await invoke("ops-undo", { change, force: true })).toMatchObject({ undone: [{}] });
     expect(await stack.sql`select external_id from series`).toEqual([{ external_id: "s9" }]);
+  });
+
+  it("names the deletion that took a contributor from its series", async () => {
+    await stack.sql`truncate contributors, publishers, series, tags, imports, changes, tallies cascade`;
+    await importing(basis);
+    await importing([{ kind: "series", externalId: "s9", name: "Later", contributors: [{ contributor: "c1" }] }]);
+    const [change = 0] = await lastChanges();
+    const [{ id } = { id: 0 }] = await stack.sql<{ id: number }[]>`
+      select id from contributors where external_id = 'c1'
+    `;
+    await stack.call("admin-contributors/delete", { as: administrator.token, path: { id } });
+
+    const { conflicts } = await undone(change);
+
+    expect(conflicts).toEqual([
+      expect.objectContaining({
+        field: `contributors/${id}`,
+        later: expect.objectContaining({ endpoint: "admin-contributors/delete" }),
+      }),
+    ]);
   });
 });
