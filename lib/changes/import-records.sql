@@ -50,8 +50,13 @@ $$;
 -- Imports some lines of a file: those from `position` to `end`. One import runs at a time, so nothing waits for another
 -- one behind the lock. The input has the lines that were read, and the `refusals` of those that could not be. A refused
 -- line changes nothing; the others are done. The row of the import moves on in the same transaction, so whoever goes on
--- begins behind the last line that was done. 409 means that it is somewhere else.
-create function import_records(request request) returns outcome language plpgsql as $$
+-- begins behind the last line that was done. 409 means that it is somewhere else. Plans are kept while tables grow from
+-- nothing, so records are looked up by indexes, however few there are.
+create function import_records(request request) returns outcome
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
+  as $$
   declare
     input jsonb = request.input;
     import imports;

@@ -26,17 +26,21 @@ comment on column imports.key is 'Of the last batch, with its answer, for when i
 -- What whoever sends the files calls a record.
 alter table contributors add column external_id text;
 
--- As before, but planned once a session: an import asks this for each record.
+-- As before, but planned once a session: an import asks this for each record. A trigger passes the name of its table,
+-- whose collation is not that of the slugs' indexes.
 create or replace function slug_exists(table_name text, wanted text) returns boolean
   language plpgsql stable
   as $$
+    declare
+      slug_wanted text collate "default" = wanted;
     begin
       return case table_name
         when 'contributors' then
-          exists (select from contributors where slug = wanted) or exists (select from former_slugs where slug = wanted)
-        when 'publishers' then exists (select from publishers where slug = wanted)
-        when 'series' then exists (select from series where slug = wanted)
-        when 'users' then exists (select from users where slug = wanted)
+          exists (select from contributors where slug = slug_wanted)
+          or exists (select from former_slugs where slug = slug_wanted)
+        when 'publishers' then exists (select from publishers where slug = slug_wanted)
+        when 'series' then exists (select from series where slug = slug_wanted)
+        when 'users' then exists (select from users where slug = slug_wanted)
       end;
     end
   $$;
