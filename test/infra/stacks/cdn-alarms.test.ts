@@ -138,7 +138,7 @@ describe("The alarms on CloudFront", () => {
   });
 
   it("watch the images alone where the API has no edge, by the stage's own settings", { timeout: 90_000 }, async () => {
-    const stages = settings.stages.map(({ edge: _, ...each }) => ({ ...each, cdnGigabytesAnHour: 2.5 }));
+    const stages = settings.stages.map(({ edge: _, signIn: __, ...each }) => ({ ...each, cdnGigabytesAnHour: 2.5 }));
     const { template, remove } = await synthesize(synthesis.functions, settingsSchema.parse({ ...settings, stages }));
     const images = template("colophon-prod-eu-central-1-cdn-alarms");
     await remove();
