@@ -1,7 +1,7 @@
 import * as openid from "openid-client";
 import type { Attempt } from "./attempt.ts";
 import { SignInFailure } from "./failure.ts";
-import { configurationOf, findProvider, forgetProvider, reasonOf } from "./provider.ts";
+import { configurationOf, findProvider, forgetProvider, keepKeys, reasonOf, restFromKeys } from "./provider.ts";
 import { forgetSecret, readSecret } from "./secrets.ts";
 
 /** The secret by which the provider knows that it is this service that asks. Only the callback may read it. */
@@ -29,6 +29,7 @@ export async function identify(address: URL, attempt: Attempt, deadline: number)
       pkceCodeVerifier: attempt.codeVerifier,
       idTokenExpected: true,
     });
+    keepKeys(configuration);
     const claims = tokens.claims();
     if (!claims || claims.iss !== metadata.issuer) throw new SignInFailure("invalid", "an ID token of another issuer");
     const withEmail =
@@ -38,9 +39,14 @@ export async function identify(address: URL, attempt: Attempt, deadline: number)
     return { subject: claims.sub, email: verifiedEmailIn(withEmail) };
   } catch (error) {
     const failure = failureOf(error);
-    if (failure.told === "unavailable") {
+    if (isUnknownKey(error)) {
+      keepKeys(configuration);
+      restFromKeys();
+    } else if (failure.told === "unavailable" && !(error instanceof openid.AuthorizationResponseError)) {
       forgetProvider();
       forgetSecret(clientSecretArn);
+    } else if (failure.message === wrongSignature) {
+      forgetProvider();
     }
     throw failure;
   }
@@ -89,6 +95,12 @@ function refusalOf(word: string): SignInFailure {
   if (temporary.has(word)) return new SignInFailure("unavailable", `the provider says ${word}`);
   return new SignInFailure(denials.has(word) ? "denied" : "invalid", `the provider says ${knownWord(word)}`);
 }
+
+const isUnknownKey = (error: unknown) =>
+  error instanceof Error && "code" in error && error.code === "OAUTH_KEY_SELECTION_FAILED";
+
+/** What openid-client says where the key is known by its name, and the token was signed with another one. */
+const wrongSignature = "JWT signature verification failed";
 
 /** Codes of openid-client for what comes back from the browser, or is in an ID token, and is not as it should be. */
 const invalidities = new Set([

@@ -6,7 +6,7 @@ export const issuer = process.env.SIGN_IN_ISSUER ?? "";
 /** By which it knows this stage. */
 export const clientId = process.env.SIGN_IN_CLIENT_ID ?? "";
 
-/** How long an answer of the provider may take. A sign-in waits for three at most. */
+/** How long an answer of the provider may take. A sign-in waits for four at most. */
 const timeoutInSeconds = 4;
 const answerBytesMax = 1_000_000;
 
@@ -14,6 +14,11 @@ const answerBytesMax = 1_000_000;
 const isInsecure = issuer.startsWith("http:");
 
 let found: openid.ServerMetadata | undefined;
+/** The provider's keys, as this environment has fetched them last. */
+let keys: openid.ExportedJWKSCache["jwks"] | undefined;
+/** Until when an unknown key is not asked for, in milliseconds: so long after that was in vain. */
+let restsUntil = 0;
+const restMilliseconds = 5_000;
 
 /**
  * What the provider says about itself. It is asked once an environment, and again after a failure.
@@ -24,9 +29,10 @@ export async function findProvider(): Promise<openid.ServerMetadata> {
   return found;
 }
 
-/** Has the provider asked again: it may have changed. */
+/** Has the provider asked again: it, or a key under its former name, may have changed. */
 export function forgetProvider(): void {
   found = undefined;
+  keys = undefined;
 }
 
 async function discover(): Promise<openid.ServerMetadata> {
@@ -52,7 +58,27 @@ async function discover(): Promise<openid.ServerMetadata> {
 const isAllowed = (address: string | undefined) =>
   isInsecure ? URL.canParse(address ?? "") : URL.parse(address ?? "")?.protocol === "https:";
 
-/** The provider for one sign-in, with the client's authentication; its keys are fetched anew each time. */
+/**
+ * openid-client believes keys for five minutes, and asks for an unknown one at once if they are older than a minute. So
+ * it is told that they are two minutes old, or new while it shall not ask.
+ */
+function keysOf(now: number): openid.ExportedJWKSCache | undefined {
+  const age = now < restsUntil ? 0 : 120;
+  return keys && { jwks: keys, uat: Math.floor(now / 1_000) - age };
+}
+
+/** Keeps the keys that a sign-in has used, for the next ones. */
+export function keepKeys(configuration: openid.Configuration): void {
+  keys = openid.getJwksCache(configuration)?.jwks ?? keys;
+}
+
+/** Lets the provider rest: it has no such key. */
+export function restFromKeys(): void {
+  const now = Date.now();
+  if (now >= restsUntil) restsUntil = now + restMilliseconds;
+}
+
+/** The provider for one sign-in, with the client's authentication and the keys that are known. */
 export function configurationOf(metadata: openid.ServerMetadata, clientSecret?: string): openid.Configuration {
   const methods = metadata.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
   const authentication = methods.includes("client_secret_basic") ? openid.ClientSecretBasic : openid.ClientSecretPost;
@@ -65,6 +91,8 @@ export function configurationOf(metadata: openid.ServerMetadata, clientSecret?: 
   );
   configuration.timeout = timeoutInSeconds;
   configuration[openid.customFetch] = boundedFetch;
+  const known = keysOf(Date.now());
+  if (known) openid.setJwksCache(configuration, known);
   if (isInsecure) openid.allowInsecureRequests(configuration);
   openid.enableNonRepudiationChecks(configuration);
   return configuration;

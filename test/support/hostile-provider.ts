@@ -19,8 +19,8 @@ export interface HostileProvider {
   claims: JWTPayload;
   /** Makes the next ID token. Default: signed with its key. */
   sign: (claims: JWTPayload) => Promise<string>;
-  /** From now on it signs with a new key, and publishes that one alone. */
-  rotate(): Promise<void>;
+  /** From now on it signs with a new key, which may have the name of the former one, and publishes that one alone. */
+  rotate(under?: "a new name" | "the same name"): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -72,8 +72,8 @@ export async function startHostileProvider(): Promise<HostileProvider> {
     metadata: {},
     claims: {},
     sign: (claims) => key.sign(claims),
-    async rotate() {
-      key = await newSigner();
+    async rotate(under = "a new name") {
+      key = await newSigner(under === "the same name" ? key.published.kid : undefined);
     },
     close: () => {
       server.closeAllConnections();
@@ -84,9 +84,8 @@ export async function startHostileProvider(): Promise<HostileProvider> {
 }
 
 /** A key with its id, which signs. */
-export async function newSigner() {
+export async function newSigner(kid: string = crypto.randomUUID()) {
   const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
-  const kid = crypto.randomUUID();
   return {
     published: { ...(await exportJWK(publicKey)), kid, alg: "ES256", use: "sig" },
     sign: (claims: JWTPayload) => new SignJWT(claims).setProtectedHeader({ alg: "ES256", kid }).sign(privateKey),

@@ -213,10 +213,43 @@ describe("The provider's answer", () => {
     expect(isSignedIn(await round({ claims: { iat, nbf: iat, exp: iat + lifetime } }))).toBe(true);
   });
 
-  it("may be signed with a new key at once", async () => {
-    expect(isSignedIn(await round())).toBe(true);
-    await provider.rotate();
+  it("is verified with keys that are fetched once, and again when an unknown one comes", async () => {
+    await stack.lambda.renew();
+    const asked = (path: string) => provider.requests.filter((each) => each.path === path).length;
+    const signIns = async (count: number) => {
+      for (let each = 0; each < count; each++) expect(isSignedIn(await round())).toBe(true);
+    };
 
+    await signIns(3);
+    expect(asked("/keys")).toBe(1);
+
+    await provider.rotate();
+    await signIns(3);
+    expect(asked("/keys")).toBe(2);
+    // A code counts once: it is not exchanged again for the sake of a key.
+    expect(asked("/token")).toBe(6);
+    expect(asked("/.well-known/openid-configuration")).toBe(2);
+  });
+
+  it("has the keys fetched for an unknown key no more than every few seconds", async () => {
+    await stack.lambda.renew();
+    const stranger = await newSigner();
+    expect(isSignedIn(await round())).toBe(true);
+    provider.sign = (claims) => stranger.sign(claims);
+
+    for (let each = 0; each < 5; each++) expect((await round()).status).toBe(400);
+    provider.sign = sign;
+
+    expect(isSignedIn(await round())).toBe(true);
+    expect(provider.requests.filter(({ path }) => path === "/keys").length).toBeLessThan(5);
+    await stack.lambda.renew();
+  });
+
+  it("may be signed with a new key under a former name, after one that is refused", async () => {
+    expect(isSignedIn(await round())).toBe(true);
+    await provider.rotate("the same name");
+
+    expect((await round()).status).toBe(400);
     expect(isSignedIn(await round())).toBe(true);
   });
 
@@ -298,9 +331,14 @@ describe("A provider", () => {
     expect(isSignedIn(await round())).toBe(true);
   });
 
-  it("that says it cannot now makes it 503", async () => {
+  it("that says it cannot now makes it 503, and is not asked for anything again", async () => {
+    expect(isSignedIn(await round())).toBe(true);
+    provider.requests.length = 0;
+
     for (const error of ["server_error", "temporarily_unavailable"])
       await expectPage(await round({ parameters: { code: undefined, error } }), 503, "Signing in is not available");
+
+    expect(provider.requests).toEqual([]);
   });
 
   it("that does not accept the code makes it 400", async () => {
