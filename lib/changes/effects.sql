@@ -172,6 +172,7 @@ create function later_changes(change_id bigint, excluded bigint[], keys text[]) 
   where
     undone_by is null
     and change.id <> all(excluded)
+    and (undoes is null or change_id >= any(undoes))
     and coalesce(cast(effect ->> 'undoes' as bigint), 0) <= change_id
 $$;
 

@@ -1,56 +1,50 @@
 -- What keeps a change from being taken back: somebody has changed the same again since. The ledger knows what this
 -- service did, and the values show what other programs did.
 
--- A field of a record, or an element, as it is now.
-create function value_at(state jsonb, field text) returns jsonb language sql immutable as $$
-  select case
-    when field like '%/%' then (
-      select element
-      from jsonb_array_elements(
-        case split_part(field, '/', 1)
-          when 'slugs' then state -> 'former_slugs'
-          else state -> split_part(field, '/', 1)
-        end
-      ) as element
-      where coalesce(element ->> 'id', element #>> '{}') = split_part(field, '/', 2)
-    )
-    else state -> field
-  end
+-- The elements of a record's lists, by their fields. A merge has a hundred thousand, so they are joined, and never
+-- searched for one by one.
+create function elements_of(state jsonb) returns table (field text, element jsonb) language sql immutable as $$
+  select
+    case key when 'former_slugs' then 'slugs' else key end || '/' || coalesce(element ->> 'id', element #>> '{}'),
+    element
+  from
+    jsonb_each(state)
+    cross join lateral jsonb_array_elements(case jsonb_typeof(value) when 'array' then value end) as element
+$$;
+
+-- The elements that an edit added, removed or modified, as it has them before or after.
+create function elements_of_edit(part jsonb) returns table (key text, did text, field text, element jsonb)
+  language sql immutable as $$
+  select
+    key,
+    substring(key from '^[a-z]+'),
+    regexp_replace(key, '^[a-z]+_', '') || '/' || coalesce(element ->> 'id', element #>> '{}'),
+    element
+  from
+    jsonb_each(part)
+    cross join lateral jsonb_array_elements(case when key ~ '^(added|removed|modified)_' then value end) as element
 $$;
 
 -- The fields and elements that are no longer as an edit left them.
 create function changed_since_edit(own text, effect jsonb, state jsonb) returns table (
   record text, field text, now jsonb
 ) language sql immutable as $$
-  with part as (
-    select
-      key,
-      substring(key from '^(added|removed|modified)_') as did,
-      regexp_replace(key, '^(added|removed|modified)_', '') as list,
-      value
-    from jsonb_each(effect -> 'before')
-  ), element as (
-    select
-      did,
-      list || '/' || coalesce(former ->> 'id', former #>> '{}') as field,
-      (
-        select expected
-        from jsonb_array_elements(effect -> 'after' -> key) as expected
-        where coalesce(expected ->> 'id', expected #>> '{}') = coalesce(former ->> 'id', former #>> '{}')
-      ) as expected
-    from part cross join lateral jsonb_array_elements(value) as former
-    where did is not null
-  )
   select own, key, state -> key
-  from part
-  where did is null and effect -> 'after' -> key is not null and state -> key is distinct from effect -> 'after' -> key
+  from jsonb_each(effect -> 'after')
+  where
+    key !~ '^(added|removed|modified)_'
+    and effect -> 'before' -> key is not null
+    and state -> key is distinct from value
   union all
-  select own, field, value_at(state, field)
-  from element
+  select own, former.field, present.element
+  from
+    elements_of_edit(effect -> 'before') as former
+    left join elements_of_edit(effect -> 'after') as expected using (key, field)
+    left join elements_of(state) as present using (field)
   where
     case
-      when did = 'removed' then value_at(state, field) is not null
-      else value_at(state, field) is null or not coalesce(value_at(state, field) @> expected, true)
+      when former.did = 'removed' then present.element is not null
+      else present.element is null or not coalesce(present.element @> expected.element, true)
     end
 $$;
 
@@ -59,24 +53,27 @@ create function changed_since_addition(own text, effect jsonb, state jsonb) retu
   record text, field text, now jsonb
 ) language sql immutable as $$
   with added as (
-    select effect -> 'after' || coalesce(effect -> 'after' -> (effect ->> 'record'), '{}') as fields
+    select jsonb_object_agg(key, value) as fields
+    from jsonb_each(effect -> 'after' || coalesce(effect -> 'after' -> (effect ->> 'record'), '{}'))
+    where state -> key is not null
   ), element as (
-    select key as list, element, is_present
+    select split_part(field, '/', 1) as list, field, element, is_present
     from
       added
-      cross join lateral jsonb_each(state) as part
       cross join lateral (
-        select element, true
-        from (
-          select jsonb_array_elements(part.value) except select jsonb_array_elements(fields -> key)
-        ) as later (element)
+        (
+          select field, element, true from elements_of(state)
+          except all
+          select field, element, true from elements_of(fields)
+        )
         union all
-        select element, false
-        from (
-          select jsonb_array_elements(fields -> key) except select jsonb_array_elements(part.value)
-        ) as former (element)
-      ) as difference (element, is_present)
-    where jsonb_typeof(value) = 'array' and key <> 'links'
+        (
+          select field, element, false from elements_of(fields)
+          except all
+          select field, element, false from elements_of(state)
+        )
+      ) as difference (field, element, is_present)
+    where field !~ '^links/'
   )
   select own, key, value
   from added cross join lateral jsonb_each(state)
@@ -97,7 +94,7 @@ create function changed_since_addition(own text, effect jsonb, state jsonb) retu
       when 'incoming_relations' then concat('relations/', element ->> 'id')
       when 'users' then concat('roles/', effect ->> 'id')
       when 'roles' then concat('permissions/', effect ->> 'id')
-      else concat_ws('/', list, coalesce(element ->> 'id', element #>> '{}'))
+      else field
     end,
     case when is_present then element end
   from element
@@ -134,7 +131,7 @@ create function conflicts_of(change_id bigint, excluded bigint[], effect jsonb, 
         from changed_since_addition(own, effect, state)
         where effect ->> 'did' = 'add'
         union all
-        select record, field, value_at(state, field), false
+        select record, field, null, false
         from footprint(effect)
         where effect ->> 'record' = 'user' or not starts_with(record, 'user/')
       ), related as (
@@ -147,25 +144,32 @@ create function conflicts_of(change_id bigint, excluded bigint[], effect jsonb, 
         select concat('contributor/', id) from jsonb_path_query(effect, 'strict $.**.relation_id') as id
       ), later as (
         select * from later_changes(change_id, excluded, array(select key from related))
+      ), touched as (
+        select field.record, field.field, later.field as later_field, later.id
+        from field join later using (record, field)
+        union all
+        select record, field.field, later.field, later.id
+        from field join later using (record)
+        where field.field = '*' and later.field <> '*'
+        union all
+        select record, field.field, later.field, later.id
+        from field join later using (record)
+        where field.field <> '*' and later.field = '*'
       ), conflict as (
         select distinct on (record, name)
-          field.record, coalesce(nullif(field.field, '*'), later.field) as name, now, later.id
-        from
-          field
-          left join later
-            on later.record = field.record
-            and (later.field in (field.field, '*') or field.field = '*')
-        where is_changed or later.id is not null
-        order by record, name, is_changed desc, later.id desc nulls last
+          record, coalesce(nullif(field, '*'), later_field) as name, now, id
+        from field left join touched using (record, field)
+        where is_changed or id is not null
+        order by record, name, is_changed desc, id desc nulls last, now nulls last
       )
       select coalesce(jsonb_agg(jsonb_build_object(
         'change', change_id,
         'record', record,
         'field', name,
-        'now', excerpt(coalesce(now, case when record = own then value_at(state, name) end)),
+        'now', excerpt(coalesce(now, case when record = own then coalesce(state -> name, element) end)),
         'later', named_change(id)
       ) order by record, name), '[]')
-      from conflict
+      from conflict left join elements_of(state) as present on present.field = name and record = own
     );
   end
 $$;

@@ -15,14 +15,14 @@ create function dangling_elements(target bigint, former jsonb) returns jsonb lan
     ) as element
     where
       element ->> 'relation_id' is not null
-      and cast(element ->> 'relation_id' as bigint) not in (select id from contributors)
+      and not exists (select from contributors where id = cast(element ->> 'relation_id' as bigint))
     union all
     select left_out(
       'contributor/' || (element ->> 'contributor_id'), 'relations/' || (element ->> 'id'),
       format('Contributor %s is gone', element ->> 'contributor_id'), 'contributor/' || (element ->> 'contributor_id')
     )
     from jsonb_array_elements(former -> 'incoming_relations') as element
-    where cast(element ->> 'contributor_id' as bigint) not in (select id from contributors)
+    where not exists (select from contributors where id = cast(element ->> 'contributor_id' as bigint))
     union all
     select left_out(
       'contributor/' || target, 'series/' || (element ->> 'id'),
@@ -31,7 +31,7 @@ create function dangling_elements(target bigint, former jsonb) returns jsonb lan
     from jsonb_array_elements(
       coalesce(former -> 'removed_series', '[]') || coalesce(former -> 'series', '[]')
     ) as element
-    where cast(element ->> 'id' as bigint) not in (select id from series)
+    where not exists (select from series where id = cast(element ->> 'id' as bigint))
   ) as left_out (missing)
 $$;
 
@@ -111,7 +111,7 @@ create function restore_series(target bigint, elements jsonb) returns jsonb lang
       insert into series_contributors (contributor_id, series_id, role)
       select target, id, role
       from jsonb_to_recordset(elements) as element (id bigint, role text)
-      where id in (select id from series)
+      where exists (select from series where series.id = element.id)
       on conflict (contributor_id, series_id) do nothing
       returning series_id
     )

@@ -55,27 +55,22 @@ $$;
 -- The new values of what an edit changed, from the record as it is now.
 create function current_values(before jsonb, state jsonb) returns jsonb language sql stable as $$
   select coalesce(jsonb_object_agg(key, latest), '{}')
-  from jsonb_each(before) as part cross join lateral (
-    select case
-      when key !~ '^(added|removed|modified)_' then state -> key
-      when starts_with(key, 'removed_') then null
-      else (
-        select jsonb_agg(
-          case
-            when starts_with(key, 'added_') then element - 'contributor_id'
-            else (select jsonb_object_agg(name, element -> name) from jsonb_object_keys(former) as name)
-          end
-          order by place
-        )
-        from
-          jsonb_array_elements(value) with ordinality as former (former, place)
-          cross join lateral value_at(
-            state, concat_ws('/', regexp_replace(key, '^[a-z]+_', ''), coalesce(former ->> 'id', former #>> '{}'))
-          ) as element
-        where jsonb_typeof(element) = 'object'
+  from (
+    select key, state -> key as latest from jsonb_each(before) where key !~ '^(added|removed|modified)_'
+    union all
+    select
+      key,
+      jsonb_agg(
+        case did
+          when 'added' then present.element - 'contributor_id'
+          else (select jsonb_object_agg(name, present.element -> name) from jsonb_object_keys(former.element) as name)
+        end
+        order by cast(present.element ->> 'id' as bigint)
       )
-    end
-  ) as field (latest)
+    from elements_of_edit(before) as former join elements_of(state) as present using (field)
+    where did <> 'removed' and jsonb_typeof(present.element) = 'object'
+    group by key
+  ) as field
   where latest is not null
 $$;
 

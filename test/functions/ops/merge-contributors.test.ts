@@ -731,3 +731,31 @@ describe("ops-merge-contributors: a hundred contributors with a thousand series 
     expect(roles).toEqual([{ role: expect.stringMatching(/^(story, art|art, story)$/) }]);
   }, 120_000);
 });
+
+describe("ops-merge-contributors: contributors with ten thousand series", () => {
+  it("are undone and merged again within one call of the Data API each", async () => {
+    const kept = (await some(1))[0] as Entry;
+    const merged = await stack.sql<Entry[]>`
+      insert into contributors (first_name, slug, public)
+      select 'Undone ' || n, 'undone-' || n, true from generate_series(1, 20) as n
+      returning id, slug
+    `;
+    await stack.sql`
+      with added as (
+        insert into series (name, slug)
+        select 'Undone ' || n, 'undone-series-' || n from generate_series(1, 10000) as n
+        returning id
+      )
+      insert into series_contributors (contributor_id, series_id, role)
+      select (${merged.map(({ id }) => id)}::bigint[])[1 + id % 20], id, 'story' from added
+    `;
+    const before = await contents(stack.sql);
+    const { change } = await merge(kept, merged);
+    const after = await contents(stack.sql);
+
+    const undoing = await undone(stack, change);
+    expect(await contents(stack.sql)).toEqual(before);
+    await undone(stack, undoing);
+    expect(await contents(stack.sql)).toEqual(after);
+  }, 120_000);
+});
