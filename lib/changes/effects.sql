@@ -75,7 +75,8 @@ create function effects_of(change changes) returns jsonb language plpgsql stable
     if verb = 'delete' then
       return jsonb_build_array(effect || jsonb_strip_nulls(jsonb_build_object('did', 'delete', 'before', before)));
     end if;
-    if input is null then
+    -- The owner leaves an empty object of what the ledger must not keep (infra/README.md, "Take-downs").
+    if input is null or input = '{}' then
       return '[]';
     end if;
     return case verb

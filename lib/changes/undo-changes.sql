@@ -15,6 +15,15 @@ create function administrator_permissions() returns bigint[] language sql stable
   )
 $$;
 
+-- Whether the owner has emptied the row of a change (infra/README.md, "Take-downs").
+create function is_emptied(change changes) returns boolean language sql immutable as $$
+  select case
+    when change.records is not null or change.endpoint like 'admin-%/delete' then change.before is null
+    when starts_with(change.endpoint, 'admin-') then coalesce(cast(change.asked as text) = '{}', false)
+    else false
+  end
+$$;
+
 -- Why a change cannot be taken back at all, or null.
 create function undo_error(change changes) returns text language plpgsql stable as $$
   begin
@@ -26,6 +35,7 @@ create function undo_error(change changes) returns text language plpgsql stable 
       when change.endpoint = 'ops/create-user' then 'Delete the user in the panel instead, which is for good'
       when change.endpoint in ('ops/issue-refresh-token', 'sign-in/callback') then 'Log the user out instead'
       when change.endpoint = 'ops/link-identity' then 'Give or take the link by ops/link-identity instead'
+      when is_emptied(change) then 'The ledger does not say any more what it did'
       when effects_of(change) <> '[]' then null
       when not starts_with(change.endpoint, 'admin-') then format('%s cannot be undone', change.endpoint)
       when starts_with(change.endpoint, 'admin-users/')

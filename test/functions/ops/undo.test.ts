@@ -417,6 +417,51 @@ describe("ops-undo refuses", () => {
     await anAdministratorAgain();
   });
 
+  const takeDown = (kind: string, id: number) => stack.sql`
+    update changes
+    set asked = '{}', before = null, answer = null
+    where
+      record_id = ${id} and endpoint like ${`admin-${kind}s/%`} or records @> array[${`${kind}/${id}`}]
+  `;
+
+  it("what the owner has emptied in the ledger, and nothing else with it", async () => {
+    const { id } = await aWholeContributor();
+    const path = { id };
+    const editor = await holderOf(stack.sql, "add-contributors", "edit-contributors", "delete-contributors");
+    const edit = await change(
+      "admin-contributors/edit",
+      { path, body: { first_name: `Taken down ${id}` } },
+      editor.token,
+    );
+    const deletion = await change("admin-contributors/delete", { path }, editor.token);
+    const undoing = await undone(stack, deletion);
+    const again = await change("admin-contributors/delete", { path }, editor.token);
+    const other = await change("admin-contributors/add", { body: { first_name: `Other ${id}` } }, editor.token);
+    await takeDown("contributor", id);
+
+    const reason = "The ledger does not say any more what it did";
+    for (const emptied of [edit, undoing, again]) {
+      expect(await undo(stack, { change: emptied, force: true })).toMatchObject({
+        undone: [],
+        refused: [{ change: emptied, reason }],
+      });
+    }
+    expect(
+      await undo(stack, { user: editor.id, from: "2026-01-01T00:00:00Z", to: "2126-01-01T00:00:00Z" }),
+    ).toMatchObject({ undone: [{ change: other }], refused: [again, edit].map((emptied) => ({ change: emptied })) });
+  });
+
+  it("no change of another kind of record with the same id as one that was emptied", async () => {
+    const role = await aRole(stack.sql);
+    const { id } = role;
+    const edit = await change("admin-roles/edit", { path: { id }, body: { name: `Same id ${id}` } });
+    await stack.sql`
+      insert into changes (key, request_id, endpoint, record_id, asked)
+      values (${`emptied ${id}`}, '', 'admin-contributors/edit', ${id}, '{}')
+    `;
+    await undone(stack, edit);
+  });
+
   it("to make a role the default role while there is another one", async () => {
     const role = await aRole(stack.sql);
     const id = await change("admin-roles/delete", { path: { id: role.id } });
