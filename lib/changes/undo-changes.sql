@@ -46,12 +46,46 @@ create function undo_error(change changes) returns text language plpgsql stable 
   end
 $$;
 
+-- Who has a name now that one of these effects would bring back.
+create function name_holder(effects jsonb) returns text language sql stable as $$
+  with wanted as (
+    select
+      effect ->> 'record' as kind,
+      cast(effect ->> 'id' as bigint) as id,
+      coalesce(effect -> 'before' -> (effect ->> 'record'), effect -> 'before') as former
+    from jsonb_array_elements(effects) as effect
+  ), holder as (
+    select kind, other.id
+    from
+      wanted
+      left join contributors as own using (id)
+      join contributors as other
+        on identity_key(other.first_name) = identity_key(coalesce(former ->> 'first_name', own.first_name))
+        and identity_key(other.last_name)
+          = identity_key(case when former -> 'last_name' is null then own.last_name else former ->> 'last_name' end)
+    where kind = 'contributor' and other.id <> wanted.id
+    union all
+    select kind, users.id
+    from wanted join users on identity_key(users.username) = identity_key(former ->> 'username')
+    where kind = 'user' and users.id <> wanted.id
+    union all
+    select kind, roles.id
+    from wanted join roles on identity_key(roles.name) = identity_key(former ->> 'name')
+    where kind = 'role' and roles.id <> wanted.id
+    union all
+    select kind, permissions.id
+    from wanted join permissions on identity_key(permissions.name) = identity_key(former ->> 'name')
+    where kind = 'permission' and permissions.id <> wanted.id
+  )
+  select format('%s %s', initcap(kind), id) from holder order by kind, id limit 1
+$$;
+
 -- What a broken constraint means.
-create function constraint_reason(name text) returns text language sql immutable as $$
+create function constraint_reason(name text, effects jsonb) returns text language sql stable as $$
   select case
     when name in (
       'contributors_name_key', 'users_username_key', 'roles_name_key', 'permissions_name_key', 'tags_name_key'
-    ) then 'Another record has the name now'
+    ) then coalesce(name_holder(effects), 'Another record') || ' has the name now'
     when name like '%\_slug_key' then 'Another record has the slug now'
     when name in ('permissions_key_key', 'roles_key_key') then 'It has been restored under another id'
     when name = 'roles_default_key' then 'Another role is the default role now'
@@ -107,7 +141,7 @@ create function undo_change(change changes, is_forced boolean, excluded bigint[]
       return jsonb_build_object('reason', sqlerrm);
     when unique_violation or foreign_key_violation then
       get stacked diagnostics reason = constraint_name;
-      return jsonb_build_object('reason', constraint_reason(reason));
+      return jsonb_build_object('reason', constraint_reason(reason, effects_of(change)));
   end
 $$;
 

@@ -254,7 +254,7 @@ describe("ops-undo refuses", () => {
     ],
     [
       "a name that another contributor has now",
-      "Another record has the name now",
+      " has the name now",
       async () => {
         const { id } = await aContributor(stack.sql, { first_name: "Taken", last_name: "Name" });
         const deletion = await change("admin-contributors/delete", { path: { id } });
@@ -274,7 +274,7 @@ describe("ops-undo refuses", () => {
     ],
     [
       "a username that somebody else has now",
-      "Another record has the name now",
+      " has the name now",
       async () => {
         const user = await aUser(stack.sql);
         const edit = await change("admin-users/edit", {
@@ -460,6 +460,37 @@ describe("ops-undo refuses", () => {
       values (${`emptied ${id}`}, '', 'admin-contributors/edit', ${id}, '{}')
     `;
     await undone(stack, edit);
+  });
+
+  it("a name that somebody has, and says who", async () => {
+    const { id } = await aContributor(stack.sql, { first_name: "Named", last_name: null });
+    const deletion = await change("admin-contributors/delete", { path: { id } });
+    const holder = await aContributor(stack.sql, { first_name: "NAMED", last_name: null });
+    const person = await aUser(stack.sql);
+    const renaming = await change("admin-users/edit", {
+      path: { id: person.id },
+      body: { username: `Re ${person.id}` },
+    });
+    const user = await aUser(stack.sql, person.username);
+    const role = await aRole(stack.sql);
+    const ofRole = await change("admin-roles/delete", { path: { id: role.id } });
+    await change("admin-roles/add", { body: { name: role.name, description: "d" } });
+    const [roleHolder] = await stack.sql`select id from roles where name = ${role.name}`;
+    const permission = await aPermission(stack.sql);
+    const ofPermission = await change("admin-permissions/delete", { path: { id: permission.id } });
+    await change("admin-permissions/add", { body: { name: permission.name, description: "d" } });
+    const [permissionHolder] = await stack.sql`select id from permissions where name = ${permission.name}`;
+
+    for (const [refused, who] of [
+      [deletion, `Contributor ${holder.id}`],
+      [renaming, `User ${user.id}`],
+      [ofRole, `Role ${roleHolder?.id}`],
+      [ofPermission, `Permission ${permissionHolder?.id}`],
+    ] as const) {
+      expect(await undo(stack, { change: refused, force: true })).toMatchObject({
+        refused: [{ change: refused, reason: `${who} has the name now` }],
+      });
+    }
   });
 
   it("to make a role the default role while there is another one", async () => {
