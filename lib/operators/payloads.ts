@@ -106,7 +106,11 @@ export const payloads = {
     raw: z._default(z.boolean(), false),
   }),
   "ops/merge-contributors": z
-    .strictObject({ keep: id, merge: z.array(id).check(z.minLength(1), z.maxLength(mergedMax)), ...repair })
+    .strictObject({
+      keep: id,
+      merge: z.array(id).check(z.minLength(1, "Nobody is there"), z.maxLength(mergedMax, `More than ${mergedMax}`)),
+      ...repair,
+    })
     .check(
       z.refine(({ merge }) => new Set(merge).size === merge.length, { path: ["merge"], error: "An id is there twice" }),
       z.refine(({ keep, merge }) => !merge.includes(keep), { path: ["merge"], error: "The kept one is there, too" }),
@@ -166,6 +170,10 @@ export const payloads = {
             : user === undefined && from === undefined && to === undefined,
         "either `change`, or `user`, `from` and `to`",
       ),
+      z.refine(({ from, to }) => from === undefined || to === undefined || Date.parse(from) < Date.parse(to), {
+        path: ["to"],
+        error: "It is not after `from`",
+      }),
     ),
   "ops/verify-release": z.object({ DeploymentId: z.string(), LifecycleEventHookExecutionId: z.string() }),
 } as const satisfies Readonly<Record<`ops/${string}`, z.ZodMiniType>>;

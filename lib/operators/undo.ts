@@ -109,10 +109,14 @@ async function namesOf(users: readonly (number | null | undefined)[]): Promise<R
 
 /**
  * The id of a user, who is given by it or by a name.
- * @throws unless the name belongs to one user
+ * @throws unless it belongs to one user
  */
 export async function userIdOf(user: string | number): Promise<number> {
-  if (typeof user === "number") return user;
+  if (typeof user === "number") {
+    const [known] = await execute(changes.isUser(user));
+    if (!known) throw new Error(`There is no user ${user}, nor was there one who changed something`);
+    return user;
+  }
   const ids = (await execute(changes.usersNamed(user))).map((row) => integer(row, 0));
   const [id] = ids;
   if (id === undefined) throw new Error(`There is no user ${user}, nor was there one who changed something`);

@@ -71,6 +71,12 @@ export const usersNamed = (username: string): Sql => sql`
   select caller_id from changes where identity_key(username) = identity_key(${username}::text)
 `;
 
+/** A row if a user has this id, or one who is deleted had it and changed something. */
+export const isUser = (id: number): Sql => sql`
+  select 1 where exists (select from users where id = ${id}::bigint)
+  or exists (select from changes where caller_id = ${id}::bigint)
+`;
+
 /** The ids of a user's changes in a time that are not undone, newest first, before an id. */
 export const toUndo = (
   user: number,

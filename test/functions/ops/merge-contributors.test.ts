@@ -277,6 +277,13 @@ describe("ops-merge-contributors refuses, and changes nothing,", () => {
   const ids = async (count: number, columns: Columns = {}) =>
     (await some(count, columns)).map(({ id }) => id) as [number, ...number[]];
 
+  it.each([
+    [[], "Invalid payload: merge: Nobody is there"],
+    [Array.from({ length: 101 }, (_, place) => place + 2), "Invalid payload: merge: More than 100"],
+  ])("nobody, and more than a hundred, and says so", async (merged, message) => {
+    expect(await refusal({ keep: 1, merge: merged })).toBe(message);
+  });
+
   it("a contributor that does not exist", async () => {
     const [one] = await ids(1);
 

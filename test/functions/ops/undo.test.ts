@@ -844,6 +844,20 @@ describe("ops-undo of a user's changes in a time", () => {
     expect(await contents(stack.sql)).toEqual(before);
   });
 
+  it("refuses a user whom nobody knows, and a time that ends before it begins", async () => {
+    await expect(undo(stack, { user: 987_654, ...range })).rejects.toThrow("There is no user 987654");
+    await expect(undo(stack, { user: administrator.id, from: range.to, to: range.from })).rejects.toThrow(
+      "Invalid payload: to: It is not after `from`",
+    );
+  });
+
+  it("knows a deleted user by the id", async () => {
+    const editor = await holderOf(stack.sql, "add-roles");
+    const role = await change("admin-roles/add", { body: { name: `By ${editor.id}`, description: "d" } }, editor.token);
+    await change("admin-users/delete", { path: { id: editor.id } });
+    expect((await undo(stack, { user: editor.id, ...range })).undone).toMatchObject([{ change: role }]);
+  });
+
   it("refuses a dry run of too many, and an ambiguous name", async () => {
     const editor = await holderOf(stack.sql, "edit-roles");
     await stack.sql`
