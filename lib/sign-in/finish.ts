@@ -7,7 +7,7 @@ import { attemptIn } from "./attempt.ts";
 import { attemptCookie, attemptCookieIn, sessionCookie } from "./cookies.ts";
 import { SignInFailure } from "./failure.ts";
 import { identify } from "./identify.ts";
-import type { NavigationContext, Redirection } from "./navigation.ts";
+import { type NavigationContext, type Redirection, rememberDestination } from "./navigation.ts";
 import { issuer } from "./provider.ts";
 
 /** How long a session lasts; the stage's setting. */
@@ -18,6 +18,7 @@ const daySeconds = 86_400;
 export async function finish({ event, deadline }: NavigationContext): Promise<Redirection> {
   const attempt = await attemptIn(attemptCookieIn(event), deadline);
   if (!attempt) throw new SignInFailure("invalid", "no attempt of this browser, or one that took too long");
+  rememberDestination(event, attempt.to);
   const person = await identify(addressOf(event), attempt, deadline);
   const token = newToken();
   const { status, caller } = await openSession(

@@ -57,16 +57,20 @@ const pageHeaders: Middleware = {
     void Object.assign(response?.headers ?? {}, uncacheable, { "Content-Security-Policy": pagePolicy }),
 };
 
+/** The page of the panel to which a request shall lead in the end, if it does not say so itself. */
+const destinations = new WeakMap<APIGatewayProxyEvent, string>();
+
+/** Has whoever begins again come back to this page of the panel. */
+export const rememberDestination = (event: APIGatewayProxyEvent, to: string): unknown => destinations.set(event, to);
+
 const retryAfterSeconds = "10";
 
 const answerByPage: Middleware = {
   onError: (request) => {
     const { event } = request;
     const told = toldOf(request.error);
-    const { status, html } = errorPage(
-      told,
-      beginningOf(event, normalPathOf(event.queryStringParameters?.to ?? "") ?? ""),
-    );
+    const to = destinations.get(event) ?? normalPathOf(event.queryStringParameters?.to ?? "") ?? "";
+    const { status, html } = errorPage(told, beginningOf(event, to));
     logFailure(event, request.error, status);
     request.response = {
       statusCode: status,

@@ -74,6 +74,14 @@ describe("GET /sign-in/callback", () => {
 
     const html = await expectPage(response, 403, "This account is not known here");
     expect(html).not.toMatch(/stranger|ada|@/);
+    expect(html).toContain(`href="${stack.url}/sign-in"`);
     expect(response.headers.getSetCookie()).toEqual([]);
+  });
+
+  it("has a failed attempt begun again for the same page of the panel", async () => {
+    const response = await signIn(stack, openBrowser(), "stranger", "/users?page=2#last");
+
+    const html = await expectPage(response, 403, "This account is not known here");
+    expect(html).toContain(`href="${stack.url}/sign-in?to=%2Fusers%3Fpage%3D2%23last"`);
   });
 });

@@ -1,0 +1,170 @@
+import type { Server } from "node:http";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { loopbackOrigins } from "../../infra/local/origins.ts";
+import { hasBrowser, startBrowser } from "../support/browser.ts";
+import { servePages } from "../support/pages.ts";
+import { anAdministrator, type Person } from "../support/people.ts";
+import { aLinkedUser, begin, choose, openBrowser } from "../support/sign-in.ts";
+import { type Stack, startStack } from "../support/stack.ts";
+
+/* Signing in from a panel on a port of its own, at the provider of `npm start`. */
+
+const users = ["ada", "grace", "stranger"].map((name) => ({ name, email: `${name}@example.com`, description: "" }));
+const place = "/users/list?page=2&order=name#last";
+
+let stack: Stack;
+let panel: { server: Server; port: number };
+let browser: Browser;
+let ada: Person;
+let grace: Person;
+
+/** Shows who is signed in, signs in to come back to this very page, and signs out. */
+const panelPage = () => `<!doctype html>
+<title>Panel</title>
+<a>Sign in</a> <button>Sign out</button>
+<p>…</p>
+<script>
+  document.querySelector("a").href = "${stack.url}/sign-in?to=" +
+    encodeURIComponent(location.pathname + location.search + location.hash);
+  const show = async () => {
+    const response = await fetch("${stack.url}/session", { credentials: "include" });
+    const { user, expires, code } = await response.json();
+    document.querySelector("p").textContent = response.ok ? user.username + " until " + expires : String(code);
+  };
+  document.querySelector("button").onclick = async () => {
+    await fetch("${stack.url}/sign-out", { method: "POST", credentials: "include" });
+    await show();
+  };
+  show();
+</script>`;
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  panel = await servePages((_, response) =>
+    response.writeHead(200, { "Content-Type": "text/html; charset=utf-8" }).end(panelPage()),
+  );
+  stack = await startStack({
+    allowedOrigins: loopbackOrigins,
+    signIn: users,
+    variables: () => ({ SIGN_IN_PANEL: `${panelOrigin()}/start` }),
+  });
+  const issuer = `${stack.url}/provider`;
+  ada = await anAdministrator(stack.sql);
+  await stack.sql`insert into identities (issuer, subject, user_id) values (${issuer}, 'ada', ${ada.id})`;
+  grace = await aLinkedUser(stack, issuer, "grace");
+  browser = await startBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  panel?.server.close();
+  await stack?.close();
+});
+
+const panelOrigin = () => `http://127.0.0.1:${panel.port}`;
+const shown = (page: Page) => page.locator("p").filter({ hasNotText: "…" }).innerText();
+
+async function openPanel(context?: BrowserContext): Promise<Page> {
+  const page = await (context ?? (await browser.newContext())).newPage();
+  await page.goto(panelOrigin() + place);
+  return page;
+}
+
+async function signIn(page: Page, name: string): Promise<void> {
+  await page.getByRole("link", { name: /Sign in/ }).click();
+  await page.getByRole("button", { name }).click();
+}
+
+const nameOf = async ({ id }: Person) =>
+  (await stack.sql`select username from users where id = ${id}`)[0]?.username as string;
+
+/** The names of the service's cookies; the provider, on the same host, has its own. */
+const cookiesIn = async (page: Page) =>
+  (await page.context().cookies()).map(({ name }) => name).filter((name) => !name.startsWith("_"));
+
+/** What the page's script gets from the API. */
+const statusOf = (page: Page, path: string) =>
+  page.evaluate(async (url) => (await fetch(url, { credentials: "include" })).status, stack.url + path);
+
+describe.skipIf(!hasBrowser)("Somebody at a panel", () => {
+  it("signs in, comes back to the same page, is known to the API, and signs out", async () => {
+    for (const [name, person, mayList] of [
+      ["ada", ada, 200],
+      ["grace", grace, 403],
+    ] as const) {
+      const page = await openPanel();
+      expect([await shown(page), await statusOf(page, "/admin-users")]).toEqual(["401", 401]);
+
+      await signIn(page, name);
+      await page.waitForURL(panelOrigin() + place);
+
+      const [username, until = ""] = (await shown(page)).split(" until ");
+      expect(username).toBe(await nameOf(person));
+      expect((Date.parse(until) - Date.now()) / 86_400_000).toBeCloseTo(30, 1);
+      expect(await statusOf(page, "/admin-users")).toBe(mayList);
+      expect(await page.evaluate("document.cookie")).toBe("");
+      expect(await cookiesIn(page)).toEqual(["refreshToken"]);
+
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.getByText("401").waitFor();
+      expect(await statusOf(page, "/admin-users")).toBe(401);
+      expect(await cookiesIn(page)).toEqual([]);
+    }
+  });
+
+  it("whom nobody knows is told so, and can be somebody else, who comes back to the same page", async () => {
+    const page = await openPanel();
+
+    await signIn(page, "stranger");
+    await page.getByRole("heading", { name: "This account is not known here" }).waitFor();
+    expect(await cookiesIn(page)).toEqual(["signIn"]);
+
+    await signIn(page, "grace");
+    await page.waitForURL(panelOrigin() + place);
+    expect(await shown(page)).toMatch(`${await nameOf(grace)} until`);
+  });
+
+  it("is not signed in by an address that somebody else has sent", async () => {
+    const attacker = openBrowser();
+    const address = await choose(attacker, await begin(stack, attacker), "grace");
+    const context = await browser.newContext();
+    const page = await openPanel(context);
+    await signIn(page, "ada");
+    await page.waitForURL(panelOrigin() + place);
+    const other = await context.newPage();
+
+    await other.goto(address.href);
+
+    await other.getByRole("heading", { name: "Signing in did not work" }).waitFor();
+    await page.reload();
+    expect(await shown(page)).toMatch(`${await nameOf(ada)} until`);
+  });
+
+  it("is signed out at the next request when an administrator says so", async () => {
+    const page = await openPanel();
+    await signIn(page, "grace");
+    await page.waitForURL(panelOrigin() + place);
+    expect(await statusOf(page, "/session")).toBe(200);
+
+    const { status } = await stack.call("admin-users/logout", { as: ada.token, path: { id: grace.id } });
+
+    expect([status, await statusOf(page, "/session")]).toEqual([200, 401]);
+  });
+
+  it("who has begun in two windows is signed in by the second, and can begin again in the first", async () => {
+    const context = await browser.newContext();
+    const [first, second] = [await openPanel(context), await openPanel(context)];
+    await first.getByRole("link", { name: "Sign in" }).click();
+    await second.getByRole("link", { name: "Sign in" }).click();
+
+    await second.getByRole("button", { name: "ada" }).click();
+    await second.waitForURL(panelOrigin() + place);
+    await first.getByRole("button", { name: "ada" }).click();
+
+    await first.getByRole("link", { name: "Sign in again" }).waitFor();
+    expect(await cookiesIn(first)).toEqual(["refreshToken"]);
+    await signIn(first, "ada");
+    await first.waitForURL(`${panelOrigin()}/start`);
+  });
+});
