@@ -1,6 +1,6 @@
 -- Deletes a batch of old data: rows of the ledger that are older than so many days (at least 1), sessions that ended 30
 -- days ago, cache tags of three days ago, and releases that are not among the last ten and were not in use for 90 days.
--- The answer is the number of each.
+-- The answer is the number of each. The few imports that are as old as those rows of the ledger go with them.
 create function tidy(request request) returns outcome language plpgsql as $$
   declare
     batch integer = 10000;
@@ -35,6 +35,8 @@ create function tidy(request request) returns outcome language plpgsql as $$
         select transaction, tag from stale_tags where added_at < now() - interval '3 days' limit batch
       );
     get diagnostics deleted_tags = row_count;
+
+    delete from imports where moved_at < now() - make_interval(days => days);
 
     -- A release that runs this is in use.
     update releases set installed_at = now() where schema = current_schema();

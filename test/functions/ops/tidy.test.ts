@@ -104,6 +104,17 @@ describe("ops-tidy and the ledger", () => {
     expect(stack.dataApi.calls).toHaveLength(4);
   });
 
+  it("forgets imports that are as old", async () => {
+    await stack.sql`
+      insert into imports (source, moved_at)
+      select 'made-up-' || days, now() - make_interval(days => days) from unnest(array[30, 32]) as days
+    `;
+
+    await tidied({ days: 31 });
+
+    expect(await stack.sql`delete from imports returning source`).toEqual([{ source: "made-up-30" }]);
+  });
+
   it("is itself in the ledger where it did something, and only there", async () => {
     await record(100, 3);
     const entries = async () =>
