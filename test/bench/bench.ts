@@ -5,6 +5,7 @@ import { everything } from "./everything.ts";
 import { growth } from "./growth.ts";
 import { http } from "./http.ts";
 import { benchImages } from "./images.ts";
+import { imports } from "./imports.ts";
 import { loading } from "./loading.ts";
 import { keeps, print, type Row } from "./measure.ts";
 import { type Stage, setTheStage } from "./stage.ts";
@@ -27,6 +28,7 @@ const chapters: Readonly<Record<string, Chapter>> = {
     title: "Requests a second: the whole local service, compared with node:http and the same statements",
     measure: http,
   },
+  imports: { title: "Imports of 200,000 lines while somebody edits", measure: imports },
   loading: { title: "Size of bundles, and time from process start to a ready handler", alone: loading },
   images: { title: "Images", alone: benchImages },
 };
