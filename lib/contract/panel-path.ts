@@ -12,10 +12,10 @@ export const panelPath = z.string().check(z.refine((value) => normalPathOf(value
  * take for an address: two slashes, a backslash for one of them, encoded ones, control characters.
  */
 export function normalPathOf(value: string): string | undefined {
-  if (!/^\/(?!%2f|%5c)[^\p{C}\p{Z}\\]*$/iu.test(value)) return undefined;
+  if (!/^\/[^\p{C}\p{Z}\\]*$/u.test(value)) return undefined;
   const origin = "https://panel.invalid";
   const url = URL.parse(value, origin);
-  if (url?.origin !== origin || url.pathname.startsWith("//")) return undefined;
+  if (url?.origin !== origin || /^\/(?:\/|%2f|%5c)/i.test(url.pathname)) return undefined;
   const path = url.href.slice(origin.length);
   return path.length <= pathLengthMax ? path : undefined;
 }

@@ -1,5 +1,4 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
-import { normalPathOf } from "../contract/panel-path.ts";
 import { finishSignIn, startSignIn } from "../contract/sign-in.ts";
 import { headerOf } from "../http/headers.ts";
 
@@ -27,5 +26,5 @@ export const callbackOf = (event: APIGatewayProxyEvent): string => apiAddressOf(
 export const beginningOf = (event: APIGatewayProxyEvent, to: string): string =>
   `${apiAddressOf(event)}${startSignIn.path}${to ? `?${new URLSearchParams({ to })}` : ""}`;
 
-/** A page of the panel, by its path on the panel's origin; without one the panel itself. */
-export const pageOfPanel = (to: string): string => (to ? new URL(panel).origin + (normalPathOf(to) ?? "/") : panel);
+/** A page of the panel, by its normal path on the panel's origin; without one the panel itself. */
+export const pageOfPanel = (to: string): string => (to ? new URL(panel).origin + to : panel);

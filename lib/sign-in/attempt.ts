@@ -15,7 +15,7 @@ export interface Attempt {
   readonly cookie: string;
   /** By `Date.now()`. */
   readonly startedAt: number;
-  /** The page of the panel to come back to; empty for the panel itself. */
+  /** The page of the panel to come back to, by its normal path; empty for the panel itself. */
   readonly to: string;
   /** What the provider has to send back, in the address and in the ID token, and what proves that the code is ours. */
   readonly state: string;

@@ -1,4 +1,5 @@
 import * as openid from "openid-client";
+import { normalPathOf } from "../contract/panel-path.ts";
 import type { startSignIn } from "../contract/sign-in.ts";
 import type { Input } from "../http/input.ts";
 import { callbackOf } from "./addresses.ts";
@@ -13,7 +14,9 @@ export async function begin({
   event,
   deadline,
 }: Input<typeof startSignIn> & NavigationContext): Promise<Redirection> {
-  const [provider, attempt] = await Promise.all([findProvider(), newAttempt(query.to ?? "", deadline)]);
+  // As it was sent, it may be too long for a cookie: `/a/../a/../…`.
+  const to = normalPathOf(query.to ?? "") ?? "";
+  const [provider, attempt] = await Promise.all([findProvider(), newAttempt(to, deadline)]);
   const address = openid.buildAuthorizationUrl(configurationOf(provider), {
     redirect_uri: callbackOf(event),
     scope: "openid email",

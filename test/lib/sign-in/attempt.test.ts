@@ -133,6 +133,9 @@ const elsewhere = [
   "/%2fevil.example",
   "/%5Cevil.example",
   "/%5cevil.example",
+  "/./%2fevil.example",
+  "/%2e/%2Fevil.example",
+  "/a/../%5cevil.example",
   "%2F%2Fevil.example",
   "/..//evil.example",
   "/.//evil.example",
@@ -194,6 +197,14 @@ describe("The page to come back to", () => {
     expect(response.headers.get("location")).toBe(`https://panel.example.com${location}`);
   });
 
+  it("fits into the cookie, however long it was on its way", async () => {
+    const browser = openBrowser();
+    await begin(stack, browser, `${"/a/..".repeat(800)}/users`);
+
+    const [content = ""] = (browser.cookies.get("signIn") ?? "").split(".");
+    expect(JSON.parse(Buffer.from(content, "base64url").toString())).toMatchObject({ to: "/users" });
+  });
+
   it("is on the panel's origin, whatever is asked for", () => {
     const part = fc.oneof(
       fc.constantFrom(
@@ -222,7 +233,8 @@ describe("The page to come back to", () => {
         const address = `https://panel.example.com${path}`;
         expect(new URL(address).origin).toBe("https://panel.example.com");
         expect(new URL(path, "https://panel.example.com/deep/page").href).toBe(address);
-        expect(path).toMatch(/^\/(?![/\\])[\x21-\x7e]*$/);
+        expect(path).toMatch(/^\/(?!\/|\\|%2f|%5c)[\x21-\x7e]*$/i);
+        expect(normalPathOf(path)).toBe(path);
       }),
       { numRuns: 5_000 },
     );
