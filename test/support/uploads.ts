@@ -17,9 +17,9 @@ export interface UploadStack extends Stack {
 }
 
 /** A stack with a file service for the tests of a file. */
-export function useUploads(): UploadStack {
+export function useUploads(options?: StackOptions): UploadStack {
   const stack = {} as UploadStack;
-  beforeAll(async () => void Object.assign(stack, await startUploads()));
+  beforeAll(async () => void Object.assign(stack, await startUploads(options)));
   afterAll(() => stack.close?.());
   return stack;
 }

@@ -11,7 +11,7 @@ import { aPermission, aRole, give, permissionId } from "../../support/records.ts
 import type { Request } from "../../support/stack.ts";
 import { useUploads } from "../../support/uploads.ts";
 
-const stack = useUploads();
+const stack = useUploads({ signIn: [] });
 const administrator = useAdministrator(stack);
 
 interface Told {
@@ -225,6 +225,11 @@ const tales: Readonly<Record<string, () => Promise<void>>> = {
       'link given: the subject "456", of https://accounts.example.com',
     ]);
   },
+  async "sign-out"() {
+    const { id, token, username } = await aUser(stack.sql);
+    expect((await stack.call("sign-out", { as: token })).status).toBe(200);
+    expect(await newest()).toMatchObject({ by: username, record: `user ${id}`, what: ["signed out"] });
+  },
   async "ops/link-identity"() {
     const { username } = await aUser(stack.sql);
     const link = { username, issuer: "https://accounts.example.com", by: "ada", reason: "Asked for it" };
@@ -335,6 +340,7 @@ const changeNothing = [
   "admin-contributors/lock",
   "admin-users/lock",
   "ops/check-copy",
+  "ops/export",
   "ops/invalidate",
   "ops/invalidate-images",
   "ops/list-changes",
