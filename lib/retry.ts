@@ -34,6 +34,9 @@ export const usualPatience: Patience = { timeoutInMilliseconds: 24_000, reserveI
  */
 export const publicPatience: Patience = { timeoutInMilliseconds: 6_500, reserveInMilliseconds: 1_500 };
 
+/** Of an operator, whose change may be a large one: the Data API ends a statement after 45 s. */
+export const operatorPatience: Patience = { timeoutInMilliseconds: 50_000, reserveInMilliseconds: 5_000 };
+
 /** The deadline of a request that arrives now. */
 export const deadlineFromNow = ({ timeoutInMilliseconds }: Patience = usualPatience): number =>
   performance.now() + timeoutInMilliseconds;

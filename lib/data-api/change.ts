@@ -1,7 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import sql, { raw, type Sql } from "sql-template-tag";
 import type { ChangeName, ChangeNameWithoutPermission, OperatorChangeName } from "../changes/all.ts";
-import { abortAt, attemptTimeoutInMilliseconds, deadlineFromNow, retry, Unavailable } from "../retry.ts";
+import {
+  abortAt,
+  attemptTimeoutInMilliseconds,
+  deadlineFromNow,
+  operatorPatience,
+  retry,
+  Unavailable,
+} from "../retry.ts";
 import { isRefusal, isTransient, type Row, send } from "./client.ts";
 import type { Guard } from "./guard.ts";
 import type { Outcome } from "./query.ts";
@@ -48,7 +55,7 @@ export function change(
   );
 }
 
-/** Changes something for an operator. */
+/** Changes something for an operator. While a long statement runs, the attempts that follow wait for its answer. */
 export const changeAsOperator = (
   name: OperatorChangeName,
   request: ChangeRequest & { readonly digest?: string },
@@ -56,6 +63,7 @@ export const changeAsOperator = (
   callOnce(
     (input) => inChunks(sql`${inReleaseSchema("make_operator_change")}(${raw(`'${name}'`)}, ${input})`),
     request,
+    deadlineFromNow(operatorPatience),
   );
 
 /**
