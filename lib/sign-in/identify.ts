@@ -32,6 +32,8 @@ export async function identify(address: URL, attempt: Attempt, deadline: number)
     keepKeys(configuration);
     const claims = tokens.claims();
     if (!claims || claims.iss !== metadata.issuer) throw new SignInFailure("invalid", "an ID token of another issuer");
+    if (!subjectPattern.test(claims.sub))
+      throw new SignInFailure("invalid", "a subject that OpenID Connect does not allow");
     const withEmail =
       claims.email === undefined && metadata.userinfo_endpoint !== undefined
         ? await openid.fetchUserInfo(configuration, tokens.access_token, claims.sub)
@@ -52,8 +54,12 @@ export async function identify(address: URL, attempt: Attempt, deadline: number)
   }
 }
 
+/** OpenID Connect Core, 2: at most 255 ASCII characters. */
+const subjectPattern = /^[ -~]{1,255}$/;
+
+/** PostgreSQL cannot read some invisible characters, and would quote the address in its error. */
 const verifiedEmailIn = ({ email, email_verified: isVerified }: openid.IDToken | openid.UserInfoResponse) =>
-  typeof email === "string" && isVerified === true ? email : null;
+  typeof email === "string" && isVerified === true && !/\p{C}/u.test(email) ? email : null;
 
 /** What a person can do about it decides what the page says: begin again, ask somebody, or wait. */
 function failureOf(error: unknown): SignInFailure {

@@ -107,6 +107,10 @@ describe("The provider's answer", () => {
     ["an ID token without an end", { claims: { exp: undefined } }],
     ["an ID token of the future", { claims: { nbf: now() + 600 } }],
     ["an ID token of nobody", { claims: { sub: undefined } }],
+    ["an ID token of an empty name", { claims: { sub: "" } }],
+    ["a subject that no database keeps", { claims: { sub: "ada\0", email: "ada@example.com" } }],
+    ["half a character in the subject", { claims: { sub: "ada\ud800" } }],
+    ["a subject that is too long", { claims: { sub: "a".repeat(256) } }],
     ["the nonce of another attempt", { claims: { nonce: "other" } }],
     ["no nonce", { claims: { nonce: undefined } }],
     ["no state", { parameters: { state: undefined } }],
@@ -183,6 +187,14 @@ describe("The provider's answer", () => {
 
     expect(status).toBe(302);
     expect(await stack.sql`select subject from identities where user_id = ${grace.id}`).toEqual([{ subject: "grace" }]);
+  });
+
+  it("is believed no address that could not be one, and the log has nothing of it", async () => {
+    for (const email of ["ada@example.com\0", "ada@example.com\ud800", "ada@example\n.com"]) {
+      const response = await round({ claims: { sub: "stranger", email, email_verified: true } });
+      await expectPage(response, 403, "This account is not known here");
+    }
+    expect(JSON.stringify(logged())).not.toContain("ada@");
   });
 
   it("is asked for the address where the ID token has none", async () => {
