@@ -107,7 +107,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       const users = isLoopback(databaseUrl) ? await linkDemoUsers(databaseUrl, signIn.issuer) : [];
       return [
         reportForeignOrigins(allowedOrigins, report),
-        docs(options.panel === undefined ? "here" : "at the panel"),
+        options.panel === undefined ? docs("here", url) : docs("at the panel"),
         providerPages({
           issuer: signIn.issuer,
           clientId: signInClientId,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { docs } from "../../infra/local/docs.ts";
 import { loopbackOrigins } from "../../infra/local/origins.ts";
 import { hasBrowser, startBrowser } from "../support/browser.ts";
+import { servePages } from "../support/pages.ts";
 import { linkDemoUsers } from "../support/sign-in.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 
@@ -31,6 +32,23 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await stack.close();
+});
+
+it("The reference page is sent to the host name whose cookie people get", async () => {
+  let page = docs("here");
+  const { server, port } = await servePages(async (request, response) => void (await page(request, response)));
+  const ask = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { redirect: "manual" });
+    await response.body?.cancel();
+    return [response.status, response.headers.get("location")];
+  };
+
+  page = docs("here", `http://localhost:${port}`);
+  expect(await ask("/docs")).toEqual([302, `http://localhost:${port}/docs`]);
+  expect(await ask("/docs/openapi.json")).toEqual([200, null]);
+  page = docs("here", `http://localhost:${port + 1}`);
+  expect(await ask("/docs")).toEqual([200, null]);
+  server.close();
 });
 
 describe.skipIf(!hasBrowser)("The reference page", () => {
