@@ -12,7 +12,12 @@ export interface FileLine {
 
 export const isRefusal = (content: CatalogueLine | Refusal): content is Refusal => "reason" in content;
 
-const lineBytesMax = 1_048_576;
+/** The longest contributor, each letter of whose descriptions is escaped as \uXXXX. */
+const lineBytesMax = 6 * 1_048_576;
+/** The Data API takes 4 MiB of JSON, in which the lines are text ("Limits"). */
+const sentBytesMax = 4_000_000;
+/** Even if everything is escaped, shorter lines are sent. */
+const surelySentBytes = sentBytesMax / 4;
 const newline = 0x0a;
 
 /** A line break ends a line; the last line may do without. */
@@ -59,8 +64,11 @@ function contentOf(bytes: Buffer, isFirst: boolean): CatalogueLine | Refusal {
   const text = textOf(bytes);
   if (text === undefined) return refused("UTF-8");
   if (text.trim() === "") return refused("a JSON object, not an empty line");
-  return parseLine(text);
+  const content = parseLine(text);
+  return bytes.length > surelySentBytes && sentBytesOf(content) > sentBytesMax ? tooLong : content;
 }
+
+const sentBytesOf = (content: object): number => Buffer.byteLength(JSON.stringify(JSON.stringify(content)));
 
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
