@@ -17,8 +17,8 @@ it("Only functions that make images load sharp", () => {
   expect(endpointPathsWith(/sharp|[Vv]ips/)).toEqual(makers);
 });
 
-it("Only functions that may remove an image talk to S3", () => {
-  expect(endpointPathsWith(/DeleteObjects/)).toEqual([
+it("Only functions that remove or restore images know their bucket", () => {
+  expect(endpointPathsWith(/\bIMAGE_BUCKET\b/)).toEqual([
     "admin-contributors/delete-avatar",
     "admin-contributors/delete",
     "admin-contributors/update-avatar",
@@ -26,5 +26,6 @@ it("Only functions that may remove an image talk to S3", () => {
     "admin-users/delete",
     "admin-users/update-image",
     "ops/remove-images",
+    "ops/undo",
   ]);
 });
