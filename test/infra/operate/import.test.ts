@@ -112,10 +112,13 @@ describe("npm run import", () => {
     stopped.kill("SIGINT");
     expect(await once(stopped, "exit")).toEqual([130, null]);
 
+    // The function itself goes on: if it has come to the end meanwhile, nothing is left to do.
     const { code, output } = await run(file);
     expect({ code, output }).toEqual({
       code: 0,
-      output: "Imported 5,000 lines: 5,000 added, 0 changed, 0 unchanged, 0 refused\n",
+      output: expect.stringMatching(
+        /^Imported 5,000 lines: (?:5,000 added, 0 changed, 0|0 added, 0 changed, 5,000) unchanged, 0 refused\n$/,
+      ),
     });
     expect(await added()).toBe(5_000);
   }, 180_000);
