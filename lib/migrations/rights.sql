@@ -48,21 +48,21 @@ revoke all on
   volumes
 from public, colophon_public, colophon_reader, colophon_editor, colophon_operator, colophon_signer;
 
--- What the website and administration show. These tables hold unpublished contributors and other counters, too, which
--- the website's statements leave out: behind a row security policy PostgreSQL would use no trigram index (`like` is not
--- leakproof).
+-- What the website and administration show, exports have, and records of the ledger are called by. These tables hold
+-- unpublished contributors and other counters, too, which the website's statements leave out: behind a row security
+-- policy PostgreSQL would use no trigram index (`like` is not leakproof).
 grant select on
   contributor_aliases,
   contributor_descriptions,
   contributor_links,
   contributor_relations,
-  contributors,
-  tallies
-to colophon_public, colophon_reader;
+  contributors
+to colophon_public, colophon_reader, colophon_operator;
 
--- What only the website shows, or finds others by.
+grant select on tallies to colophon_public, colophon_reader;
+
+-- What only the website shows, and exports have.
 grant select on
-  former_slugs,
   publisher_aliases,
   publisher_descriptions,
   publisher_relations,
@@ -75,7 +75,10 @@ grant select on
   series_tags,
   tags,
   volumes
-to colophon_public;
+to colophon_public, colophon_operator;
+
+-- By what the website finds contributors, too.
+grant select on former_slugs to colophon_public;
 
 -- What only administration shows. Of sessions it is whether a user has one, and nothing that tells or makes a token.
 grant select on
@@ -98,27 +101,8 @@ grant select (id, username) on users to colophon_operator;
 
 grant select (id, name) on permissions, roles to colophon_operator;
 
--- What an export has; the ledger's records are called by it, too.
-grant select on
-  clients,
-  contributor_aliases,
-  contributor_descriptions,
-  contributor_links,
-  contributor_relations,
-  contributors,
-  publisher_aliases,
-  publisher_descriptions,
-  publisher_relations,
-  publishers,
-  series,
-  series_aliases,
-  series_contributors,
-  series_descriptions,
-  series_publishers,
-  series_tags,
-  tags,
-  volumes
-to colophon_operator;
+-- What exports have beside what the website shows.
+grant select on clients to colophon_operator;
 
 -- The tags that the edge was told to forget are marked, and then deleted.
 grant select, delete, update (invalidated_at) on stale_tags to colophon_operator;
