@@ -9,6 +9,7 @@ import {
   recordInWords,
 } from "../../lib/operators/effects-in-words.ts";
 import { mergeAnswer } from "../../lib/operators/merge-answer.ts";
+import { namedChange, undoBatch, conflict as undoConflict, undone } from "../../lib/operators/undo-answer.ts";
 import { table, wrapped } from "./table.ts";
 
 const changes = z.object({
@@ -48,26 +49,13 @@ function changesInWords(answer: z.output<typeof changes>, _: unknown, width: num
   return [...tableOf(["id", "at", "by", "record", "what"], rows, width), ...more];
 }
 
-const named = { change: z.number(), at: z.string(), userId: z.nullable(z.number()), username: z.nullable(z.string()) };
-const place = { record: z.string(), field: z.string() };
-const conflict = z.object({
-  change: z.number(),
-  ...place,
-  now: z.unknown(),
-  reason: z.optional(z.string()),
-  later: z.nullable(z.object(named)),
-});
-const undone = z.object({
-  ...named,
-  effects: z.array(effectSchema),
-  overridden: z.array(conflict),
-  leftOut: z.array(z.object({ ...place, reason: z.string() })),
-});
+const username = z.nullable(z.string());
+const conflict = z.extend(undoConflict, { later: z.nullable(z.extend(namedChange, { username })) });
 const undo = z.object({
   change: z.optional(z.number()),
-  undone: z.array(undone),
+  undone: z.array(z.extend(undone, { username, effects: z.array(effectSchema), overridden: z.array(conflict) })),
   conflicts: z.array(conflict),
-  refused: z.array(z.object({ change: z.number(), reason: z.string() })),
+  refused: undoBatch.shape.refused,
   isDone: z.boolean(),
 });
 

@@ -6,7 +6,7 @@ import { GetObjectCommand } from "@aws-sdk/client-s3";
 import * as z from "zod/mini";
 import { runCommand, UsageError } from "../command.ts";
 import { settings } from "../stages.ts";
-import { invoke } from "./invoke.ts";
+import { answerOf } from "./invoke.ts";
 import { transferClient } from "./transfer-client.ts";
 
 const usage =
@@ -30,8 +30,7 @@ interface Export {
 /** Lets a stage, or the local service, export its catalogue, and downloads the file. */
 async function exportCatalogue({ client, out, report, ...where }: Export): Promise<void> {
   report("ops-export reads the catalogue");
-  const { answer, hasFailed } = await invoke({ name: "ops/export", payload: JSON.stringify({ client }), ...where });
-  if (hasFailed) throw new Error(z.parse(failureSchema, answer).errorMessage);
+  const answer = await answerOf({ name: "ops/export", payload: JSON.stringify({ client }), ...where });
   const { target, bytes, lines, leftOut } = z.parse(answerSchema, answer);
   const count = Object.values(lines).reduce((sum, each) => sum + each, 0);
   report(`${target} has ${count} lines, ${bytes} bytes`);
@@ -50,7 +49,6 @@ const leftOutOf = (count: number) =>
     ? "1 reference to another client's records is left out"
     : `${count} references to other clients' records are left out`;
 
-const failureSchema = z.object({ errorMessage: z.string() });
 const answerSchema = z.object({
   target: z.string(),
   bytes: z.number(),

@@ -10,7 +10,7 @@ import { transferBucket } from "../local/functions.ts";
 import { transferBucketOf } from "../settings/transfer-bucket.ts";
 import { settings } from "../stages.ts";
 import { answerInWords } from "./answers-in-words.ts";
-import { expectAgreement, invoke, targetOf } from "./invoke.ts";
+import { answerOf, expectAgreement, targetOf } from "./invoke.ts";
 import { stageNamed } from "./stage.ts";
 import { transferClient } from "./transfer-client.ts";
 
@@ -64,17 +64,13 @@ async function importFile({ file, isDryRun, reason, by, yes, ...where }: Import)
   const payload = JSON.stringify({ source, reason, by, ...(isDryRun ? { dryRun: true } : { seconds }) });
   const progress = progressOf(measured.lines);
   for (;;) {
-    const { answer, hasFailed } = await invoke({ name: path, payload, yes: true, ...where });
-    if (hasFailed) throw new Error(z.parse(failureSchema, answer).errorMessage);
-    const report = z.parse(reportSchema, answer);
+    const report = z.parse(reportSchema, await answerOf({ name: path, payload, yes: true, ...where }));
     progress.show(report.lines);
     if (!report.isDone && !isDryRun) continue;
     progress.end();
     return report;
   }
 }
-
-const failureSchema = z.object({ errorMessage: z.string() });
 
 /** What tells a file from others, and how long it is. */
 async function measure(file: string): Promise<Measured> {

@@ -73,6 +73,18 @@ export async function invoke({ name, payload, tokenSource, yes, ...where }: Invo
   });
 }
 
+/**
+ * The answer of an operators' function.
+ * @throws with the message of an error that it has thrown
+ */
+export async function answerOf(invocation: Invocation): Promise<unknown> {
+  const { answer, hasFailed } = await invoke(invocation);
+  if (hasFailed) throw new Error(z.parse(failure, answer).errorMessage);
+  return answer;
+}
+
+const failure = z.object({ errorMessage: z.string() });
+
 /** Where a function runs: in the local service, or on a stage. */
 export async function targetOf(path: string, { stage, url, data }: Omit<Invocation, "name">): Promise<Target> {
   if (stage === undefined) return await localTarget(path, url, data);

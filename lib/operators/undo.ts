@@ -2,48 +2,9 @@ import * as z from "zod/mini";
 import { execute } from "../data-api/client.ts";
 import { integer, text } from "../data-api/read.ts";
 import * as changes from "../queries/changes.ts";
+import { type namedChange, undoBatch } from "./undo-answer.ts";
 
-/** A change of the ledger, as an answer names it. */
-const namedChange = z.object({
-  change: z.number(),
-  endpoint: z.string(),
-  at: z.string(),
-  userId: z.nullable(z.number()),
-});
-
-/** `contributor/5`, and its field, or `aliases/12` for an element. */
-const place = { record: z.string(), field: z.string() };
-
-const conflict = z.object({
-  change: z.number(),
-  ...place,
-  /** Its value, as far as it is short. */
-  now: z.unknown(),
-  /** Why an element cannot be brought back. */
-  reason: z.optional(z.string()),
-  /** The newest change that touched the same; null if that was another program. */
-  later: z.nullable(namedChange),
-});
-
-/** What lib/changes/undo-changes.sql answers. */
-const batchSchema = z.object({
-  change: z.optional(z.number()),
-  undone: z.array(
-    z.extend(namedChange, {
-      /** What was done to take it back (lib/changes/README.md, "Effects"); without values if they are long, or many. */
-      effects: z.array(z.looseObject({ record: z.string(), id: z.number(), did: z.enum(["add", "edit", "delete"]) })),
-      /** The conflicts in spite of which that was done. */
-      overridden: z.array(conflict),
-      /** What could not be brought back. */
-      leftOut: z.array(z.object({ ...place, reason: z.string() })),
-    }),
-  ),
-  conflicts: z.array(conflict),
-  refused: z.array(z.object({ change: z.number(), endpoint: z.nullable(z.string()), reason: z.string() })),
-  handled: z.number(),
-});
-
-type Batch = z.output<typeof batchSchema>;
+type Batch = z.output<typeof undoBatch>;
 type Named<Value> = Value & { readonly username: string | null };
 type Conflict = Omit<Batch["conflicts"][number], "later"> & {
   readonly later: Named<z.output<typeof namedChange>> | null;
@@ -68,7 +29,7 @@ export interface UndoAnswer {
 
 /** Puts the answers of several calls together, and names the users. */
 export async function undoAnswer(answers: readonly unknown[], isDone: boolean): Promise<UndoAnswer> {
-  const batches = answers.map((answer) => batchSchema.parse(answer));
+  const batches = answers.map((answer) => undoBatch.parse(answer));
   const all = <Key extends "undone" | "conflicts" | "refused">(key: Key): Batch[Key][number][] =>
     batches.flatMap((batch): Batch[Key][number][] => batch[key]);
   const overridden = all("undone").flatMap((each) => each.overridden);
@@ -98,7 +59,7 @@ export async function undoAnswer(answers: readonly unknown[], isDone: boolean): 
 }
 
 /** How many of the changes a call has looked at. */
-export const handledBy = (answer: unknown): number => batchSchema.parse(answer).handled;
+export const handledBy = (answer: unknown): number => undoBatch.parse(answer).handled;
 
 /** The names of users by `user/5`. */
 async function namesOf(users: readonly (number | null | undefined)[]): Promise<Readonly<Record<string, string>>> {
