@@ -43,10 +43,16 @@ export function digestIn(event: APIGatewayProxyEvent): string | undefined {
 }
 
 export const cookieOf = (event: APIGatewayProxyEvent, name: string): string | undefined =>
-  parseCookie(cookiesOf(event))[name];
+  parseCookie(cookieHeaderOf(event))[name];
+
+/** The names and values of all cookies, as often and in the order as they come: browsers send the oldest first. */
+export const cookiesOf = (event: APIGatewayProxyEvent): [name: string, value: string | undefined][] =>
+  cookieHeaderOf(event)
+    .split(";")
+    .flatMap((pair) => Object.entries(parseCookie(pair)));
 
 /** API Gateway may pass several Cookie headers; `headers` has only the last of them. */
-function cookiesOf(event: APIGatewayProxyEvent): string {
+function cookieHeaderOf(event: APIGatewayProxyEvent): string {
   const headers = Object.entries(event.multiValueHeaders ?? {}).filter(([name]) => name.toLowerCase() === "cookie");
   const values = headers.flatMap(([, all]) => all ?? []);
   return values.length > 0 ? values.join("; ") : (headerOf(event, "cookie") ?? "");

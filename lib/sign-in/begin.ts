@@ -3,8 +3,8 @@ import { normalPathOf } from "../contract/panel-path.ts";
 import type { startSignIn } from "../contract/sign-in.ts";
 import type { Input } from "../http/input.ts";
 import { callbackOf } from "./addresses.ts";
-import { attemptSeconds, newAttempt } from "./attempt.ts";
-import { attemptCookie } from "./cookies.ts";
+import { newAttempt } from "./attempt.ts";
+import { keepAttempt } from "./cookies.ts";
 import type { NavigationContext, Redirection } from "./navigation.ts";
 import { configurationOf, findProvider } from "./provider.ts";
 
@@ -25,5 +25,5 @@ export async function begin({
     code_challenge: await openid.calculatePKCECodeChallenge(attempt.codeVerifier),
     code_challenge_method: "S256",
   });
-  return { location: address.href, cookies: [attemptCookie(event, attempt.cookie, attemptSeconds)] };
+  return { location: address.href, cookies: keepAttempt(event, attempt) };
 }

@@ -1,7 +1,9 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { stringifySetCookie } from "cookie";
-import { cookieOf } from "../http/session.ts";
+import { cookieOf, cookiesOf } from "../http/session.ts";
+import { digestOf } from "../token.ts";
 import { isSecure } from "./addresses.ts";
+import { type Attempt, attemptSeconds } from "./attempt.ts";
 
 type SameSite = "lax" | "strict" | "none";
 
@@ -11,14 +13,34 @@ const sameSite: SameSite =
 const domain = process.env.SIGN_IN_COOKIE_DOMAIN;
 
 /** No other host can set a cookie with this prefix for the API, and no page that came without encryption. */
-const attemptName = (event: APIGatewayProxyEvent) => (isSecure(event) ? "__Host-signIn" : "signIn");
+const attemptPrefix = (event: APIGatewayProxyEvent) => (isSecure(event) ? "__Host-signIn-" : "signIn-");
 
-export const attemptCookieIn = (event: APIGatewayProxyEvent): string => cookieOf(event, attemptName(event)) ?? "";
+/** Each window has an attempt of its own, which comes back with its state. */
+const attemptName = (event: APIGatewayProxyEvent, state: string) => attemptPrefix(event) + digestOf(state).slice(0, 12);
+
+/** API Gateway takes 10,240 bytes of headers; an attempt has 200 to 2,200. */
+const attemptBytesMax = 4_600;
+
+export const attemptCookieIn = (event: APIGatewayProxyEvent, state: string): string =>
+  cookieOf(event, attemptName(event, state)) ?? "";
+
+/** Keeps an attempt, and those before it for which there is room; the oldest ones are given up. */
+export function keepAttempt(event: APIGatewayProxyEvent, { state, cookie }: Attempt): string[] {
+  const others = cookiesOf(event).filter(([name]) => name.startsWith(attemptPrefix(event)));
+  const excess = others.filter((_, index) => [cookie, ...others.slice(index)].flat().join("").length > attemptBytesMax);
+  return [
+    ...excess.map(([name]) => attemptCookie(event, name, "", 0)),
+    attemptCookie(event, attemptName(event, state), cookie, attemptSeconds),
+  ];
+}
+
+export const forgetAttempt = (event: APIGatewayProxyEvent, { state }: Attempt): string =>
+  attemptCookie(event, attemptName(event, state), "", 0);
 
 /** Lax, since the browser comes back from another site. */
-export const attemptCookie = (event: APIGatewayProxyEvent, value: string, maxAge: number): string =>
+const attemptCookie = (event: APIGatewayProxyEvent, name: string, value: string, maxAge: number): string =>
   stringifySetCookie({
-    name: attemptName(event),
+    name,
     value,
     maxAge,
     path: "/",

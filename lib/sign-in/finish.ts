@@ -4,10 +4,10 @@ import { rememberCaller } from "../http/log.ts";
 import { digestOf, newToken } from "../token.ts";
 import { callbackOf, pageOfPanel } from "./addresses.ts";
 import { attemptIn } from "./attempt.ts";
-import { attemptCookie, attemptCookieIn, sessionCookie } from "./cookies.ts";
+import { attemptCookieIn, forgetAttempt, sessionCookie } from "./cookies.ts";
 import { SignInFailure } from "./failure.ts";
 import { identify } from "./identify.ts";
-import { type NavigationContext, type Redirection, rememberDestination } from "./navigation.ts";
+import { type NavigationContext, type Redirection, rememberAttempt } from "./navigation.ts";
 import { issuer } from "./provider.ts";
 
 /** How long a session lasts; the stage's setting. */
@@ -16,9 +16,10 @@ const daySeconds = 86_400;
 
 /** Ends an attempt to sign in with a session, if the provider and the database know whose it is. */
 export async function finish({ event, deadline }: NavigationContext): Promise<Redirection> {
-  const attempt = await attemptIn(attemptCookieIn(event), deadline);
+  const { state = "" } = event.queryStringParameters ?? {};
+  const attempt = await attemptIn(attemptCookieIn(event, state), deadline);
   if (!attempt) throw new SignInFailure("invalid", "no attempt of this browser, or one that took too long");
-  rememberDestination(event, attempt.to);
+  rememberAttempt(event, attempt);
   const person = await identify(addressOf(event), attempt, deadline);
   const token = newToken();
   const { status, caller } = await openSession(
@@ -40,7 +41,7 @@ export async function finish({ event, deadline }: NavigationContext): Promise<Re
   if (status !== 200) throw new SignInFailure("invalid", `the database refused the attempt: ${status}`);
   return {
     location: pageOfPanel(attempt.to),
-    cookies: [sessionCookie(event, token, sessionDays * daySeconds), attemptCookie(event, "", 0)],
+    cookies: [sessionCookie(event, token, sessionDays * daySeconds), forgetAttempt(event, attempt)],
   };
 }
 

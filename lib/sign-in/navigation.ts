@@ -10,6 +10,8 @@ import { withoutTimeout } from "../http/pipeline.ts";
 import type { Middleware, Response } from "../http/response.ts";
 import { deadlineOf, Unavailable } from "../retry.ts";
 import { beginningOf } from "./addresses.ts";
+import type { Attempt } from "./attempt.ts";
+import { forgetAttempt } from "./cookies.ts";
 import { SignInFailure } from "./failure.ts";
 import { errorPage, pagePolicy } from "./page.ts";
 
@@ -57,11 +59,11 @@ const pageHeaders: Middleware = {
     void Object.assign(response?.headers ?? {}, uncacheable, { "Content-Security-Policy": pagePolicy }),
 };
 
-/** The page of the panel to which a request shall lead in the end, if it does not say so itself. */
-const destinations = new WeakMap<APIGatewayProxyEvent, string>();
+/** The attempts that requests have come back with. */
+const attempts = new WeakMap<APIGatewayProxyEvent, Attempt>();
 
-/** Has whoever begins again come back to this page of the panel. */
-export const rememberDestination = (event: APIGatewayProxyEvent, to: string): unknown => destinations.set(event, to);
+/** If the request fails, its attempt has ended, and whoever begins again comes back to the same page of the panel. */
+export const rememberAttempt = (event: APIGatewayProxyEvent, attempt: Attempt): unknown => attempts.set(event, attempt);
 
 const retryAfterSeconds = "10";
 
@@ -69,7 +71,8 @@ const answerByPage: Middleware = {
   onError: (request) => {
     const { event } = request;
     const told = toldOf(request.error);
-    const to = destinations.get(event) ?? normalPathOf(event.queryStringParameters?.to ?? "") ?? "";
+    const attempt = attempts.get(event);
+    const to = attempt?.to ?? normalPathOf(event.queryStringParameters?.to ?? "") ?? "";
     const { status, html } = errorPage(told, beginningOf(event, to));
     logFailure(event, request.error, status);
     request.response = {
@@ -78,6 +81,8 @@ const answerByPage: Middleware = {
         "Content-Type": "text/html; charset=utf-8",
         ...(status === 503 ? { "Retry-After": retryAfterSeconds } : {}),
       },
+      // After a fault the same page may be asked for again.
+      ...(attempt && status < 500 ? { multiValueHeaders: { "Set-Cookie": [forgetAttempt(event, attempt)] } } : {}),
       body: html,
     };
   },

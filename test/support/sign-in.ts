@@ -28,6 +28,17 @@ export function openBrowser(): Browser {
   };
 }
 
+/** The names of the attempts to sign in that the browser has. */
+export const attemptsIn = ({ cookies }: Browser): string[] =>
+  [...cookies.keys()].filter((name) => name.startsWith("signIn-"));
+
+/** The cookie of the browser's only attempt. */
+export const attemptOf = (browser: Browser): string => {
+  const [name = "", ...others] = attemptsIn(browser);
+  expect([name, others]).toEqual([expect.stringMatching(/^signIn-[\da-f]{12}$/), []]);
+  return name;
+};
+
 /** Where a response sends the browser. */
 export const locationOf = (response: Response): URL => new URL(response.headers.get("Location") ?? "", response.url);
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { begin, expectPage, openBrowser } from "../../support/sign-in.ts";
+import { attemptOf, attemptsIn, begin, expectPage, openBrowser } from "../../support/sign-in.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack({ signIn: [{ name: "ada", email: "ada@example.com", description: "" }] });
@@ -22,14 +22,14 @@ describe("GET /sign-in", () => {
     });
     for (const each of [challenge, state, nonce]) expect(each).toMatch(/^[\w-]{43}$/);
     expect(new Set([challenge, state, nonce]).size).toBe(3);
-    expect([...browser.cookies.keys()]).toEqual(["signIn"]);
+    expect([...browser.cookies.keys()]).toEqual([attemptOf(browser)]);
   });
 
   it("answers each time with other values, which nobody can read from the cookie", async () => {
     const browser = openBrowser();
-    const addresses = [await begin(stack, browser), await begin(stack, browser)];
-    const [text = ""] = (browser.cookies.get("signIn") ?? "").split(".");
-    const content = Buffer.from(text, "base64url").toString();
+    const addresses = [await begin(stack, openBrowser()), await begin(stack, browser)];
+    const [text = ""] = (browser.cookies.get(attemptOf(browser)) ?? "").split(".");
+    const content = attemptOf(browser) + Buffer.from(text, "base64url");
 
     for (const name of ["state", "nonce", "code_challenge"]) {
       const [one, other] = addresses.map((each) => each.searchParams.get(name) ?? "");
@@ -43,13 +43,29 @@ describe("GET /sign-in", () => {
     const { headers } = await openBrowser().get(`${stack.url}/sign-in`);
 
     expect(headers.getSetCookie()).toEqual([
-      expect.stringMatching(/^signIn=[\w-]+\.[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/),
+      expect.stringMatching(/^signIn-[\da-f]{12}=[\w-]+\.[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/),
     ]);
     expect(Object.fromEntries(headers)).toMatchObject({
       "cache-control": "no-store",
       "referrer-policy": "no-referrer",
     });
     expect(headers.get("access-control-allow-origin")).toBeNull();
+  });
+
+  it("keeps the attempts of other windows, and gives the oldest up before a request could get too long", async () => {
+    const browser = openBrowser();
+    const begun = new Set<string>();
+    for (let count = 0; count < 40; count++) {
+      await begin(stack, browser, `/${"a".repeat(count % 10 ? 20 : 1_499)}`);
+
+      const attempts = attemptsIn(browser);
+      for (const name of attempts) begun.add(name);
+      expect([...begun].slice(-attempts.length)).toEqual(attempts);
+      expect(attempts.length).toBeGreaterThanOrEqual(Math.min(2, begun.size));
+      expect([...browser.cookies].flat().join("").length).toBeLessThan(5_000);
+    }
+
+    expect([begun.size, attemptsIn(browser).length > 5]).toEqual([40, true]);
   });
 
   it("answers 400 where it shall come back to another site, and says so", async () => {

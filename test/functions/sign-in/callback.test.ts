@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Person } from "../../support/people.ts";
-import { aLinkedUser, begin, choose, expectPage, openBrowser, signIn } from "../../support/sign-in.ts";
+import { aLinkedUser, attemptsIn, begin, choose, expectPage, openBrowser, signIn } from "../../support/sign-in.ts";
 import { signInPanel, useStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
@@ -23,8 +23,9 @@ describe("GET /sign-in/callback", () => {
     expect([response.status, response.headers.get("location")]).toEqual([302, signInPanel]);
     expect(response.headers.getSetCookie()).toEqual([
       expect.stringMatching(/^refreshToken=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/),
-      "signIn=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax",
+      expect.stringMatching(/^signIn-[\da-f]{12}=; Max-Age=0; Path=\/; HttpOnly; SameSite=Lax$/),
     ]);
+    expect(attemptsIn(browser)).toEqual([]);
     const session = await stack.call("session", { as: browser.cookies.get("refreshToken") });
     expect(session.body).toMatchObject({ user: { id: ada.id } });
     const days = (Date.parse(session.body.expires) - Date.now()) / 86_400_000;
@@ -69,13 +70,28 @@ describe("GET /sign-in/callback", () => {
     expect(response.headers.getSetCookie()).toEqual([]);
   });
 
-  it("answers 403 to whom nobody knows here, and shows nothing else", async () => {
-    const response = await unchanged(stack, () => signIn(stack, openBrowser(), "stranger"));
+  it("answers 302 to each of several windows that have begun at once, in whatever order they come back", async () => {
+    const browser = openBrowser();
+    const [one, other] = [await begin(stack, browser, "/one"), await begin(stack, browser, "/other")];
+    const addresses = [await choose(browser, other, "grace"), await choose(browser, one, "ada")];
+
+    const pages = [];
+    for (const address of addresses) pages.push((await browser.get(address)).headers.get("location"));
+
+    expect(pages).toEqual(["https://panel.example.com/other", "https://panel.example.com/one"]);
+    const { body } = await stack.call("session", { as: browser.cookies.get("refreshToken") });
+    expect(body).toMatchObject({ user: { id: ada.id } });
+    expect(attemptsIn(browser)).toEqual([]);
+  });
+
+  it("answers 403 to whom nobody knows here, shows nothing else, and ends the attempt", async () => {
+    const browser = openBrowser();
+    const response = await unchanged(stack, () => signIn(stack, browser, "stranger"));
 
     const html = await expectPage(response, 403, "This account is not known here");
     expect(html).not.toMatch(/stranger|ada|@/);
     expect(html).toContain(`href="${stack.url}/sign-in"`);
-    expect(response.headers.getSetCookie()).toEqual([]);
+    expect([browser.cookies.has("refreshToken"), attemptsIn(browser)]).toEqual([false, []]);
   });
 
   it("has a failed attempt begun again for the same page of the panel", async () => {

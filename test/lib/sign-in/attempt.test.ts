@@ -4,8 +4,9 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signInArns } from "../../../infra/local/secrets.ts";
 import { normalPathOf } from "../../../lib/contract/panel-path.ts";
+import { digestOf } from "../../../lib/token.ts";
 import { type HostileProvider, startHostileProvider } from "../../support/hostile-provider.ts";
-import { aLinkedUser, type Browser, begin, expectPage, openBrowser } from "../../support/sign-in.ts";
+import { aLinkedUser, attemptOf, type Browser, begin, expectPage, openBrowser } from "../../support/sign-in.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
@@ -52,7 +53,7 @@ async function comeBackWith(forgery: Forgery): Promise<Response> {
       .update(JSON.stringify([purpose, issuer, clientId, text]))
       .digest("base64url");
   const browser = openBrowser();
-  browser.cookies.set("signIn", `${text}.${sign("cookie")}`);
+  browser.cookies.set(`signIn-${digestOf(sign("state")).slice(0, 12)}`, `${text}.${sign("cookie")}`);
   return await comeBack(browser, sign("state"), sign("nonce"));
 }
 
@@ -76,20 +77,21 @@ describe("The cookie of an attempt", () => {
   it("is worth nothing if one character is another one", async () => {
     const browser = openBrowser();
     const { searchParams } = await begin(stack, browser, "/users");
-    const cookie = browser.cookies.get("signIn") ?? "";
+    const name = attemptOf(browser);
+    const cookie = browser.cookies.get(name) ?? "";
     const [state = "", nonce = ""] = ["state", "nonce"].map((name) => searchParams.get(name) ?? "");
     const places = [0, 5, Math.floor(cookie.length / 2), cookie.indexOf(".") + 1, cookie.length - 2];
 
     for (const place of places) {
       const other = cookie[place] === "A" ? "B" : "A";
-      browser.cookies.set("signIn", cookie.slice(0, place) + other + cookie.slice(place + 1));
+      browser.cookies.set(name, cookie.slice(0, place) + other + cookie.slice(place + 1));
       expect([place, (await comeBack(browser, state, nonce)).status]).toEqual([place, 400]);
     }
     for (const wrong of ["", ".", "a", "a.b", "a.b.c", cookie.split(".")[0] ?? "", `.${cookie.split(".")[1]}`]) {
-      browser.cookies.set("signIn", wrong);
+      browser.cookies.set(name, wrong);
       expect([wrong, (await comeBack(browser, state, nonce)).status]).toEqual([wrong, 400]);
     }
-    browser.cookies.set("signIn", cookie);
+    browser.cookies.set(name, cookie);
     expect((await comeBack(browser, state, nonce)).status).toBe(302);
   });
 
@@ -105,6 +107,22 @@ describe("The cookie of an attempt", () => {
 
     await expectPage(response, 400, "Signing in did not work");
     expect(victim.cookies.has("refreshToken")).toBe(false);
+  });
+
+  it("is of one attempt: under the name of another one it is worth nothing", async () => {
+    const browser = openBrowser();
+    const one = await begin(stack, browser);
+    const name = attemptOf(browser);
+    const other = openBrowser();
+    const { searchParams } = await begin(stack, other);
+    browser.cookies.set(name, other.cookies.get(attemptOf(other)) ?? "");
+
+    const nonce = searchParams.get("nonce") ?? "";
+    await expectPage(
+      await comeBack(browser, one.searchParams.get("state") ?? "", nonce),
+      400,
+      "Signing in did not work",
+    );
   });
 
   it("leaves no row behind, however many come back that never began", async () => {
@@ -201,7 +219,7 @@ describe("The page to come back to", () => {
     const browser = openBrowser();
     await begin(stack, browser, `${"/a/..".repeat(800)}/users`);
 
-    const [content = ""] = (browser.cookies.get("signIn") ?? "").split(".");
+    const [content = ""] = (browser.cookies.get(attemptOf(browser)) ?? "").split(".");
     expect(JSON.parse(Buffer.from(content, "base64url").toString())).toMatchObject({ to: "/users" });
   });
 

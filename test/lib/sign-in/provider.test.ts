@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type HostileProvider, newSigner, startHostileProvider } from "../../support/hostile-provider.ts";
 import { aUser, type Person } from "../../support/people.ts";
-import { begin, expectPage, openBrowser } from "../../support/sign-in.ts";
+import { attemptOf, attemptsIn, begin, expectPage, openBrowser } from "../../support/sign-in.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
@@ -125,7 +125,9 @@ describe("The provider's answer", () => {
     const response = await unchanged(stack, () => round(wrong, browser));
 
     await expectPage(response, 400, "Signing in did not work");
-    expect([...browser.cookies.keys()]).toEqual(["signIn"]);
+    // Only who comes back with another state leaves the attempt as it is.
+    expect(attemptsIn(browser)).toHaveLength(wrong.parameters && "state" in wrong.parameters ? 1 : 0);
+    expect(browser.cookies.has("refreshToken")).toBe(false);
     expect(logged()).toMatchObject([{ level: "warn", status: 400, signIn: "failed", endpoint: "sign-in-callback" }]);
     expect(JSON.stringify(logged())).not.toMatch(/secret|ada@|other\.example/);
   });
@@ -272,9 +274,10 @@ describe("The provider's answer", () => {
     const { searchParams } = await begin(stack, again);
     const address = `${stack.url}/sign-in/callback?${new URLSearchParams({ code: "c", state: searchParams.get("state") ?? "" })}`;
     provider.claims = { ...provider.claims, nonce: searchParams.get("nonce") ?? "" };
-    const cookie = again.cookies.get("signIn") ?? "";
+    const name = attemptOf(again);
+    const cookie = again.cookies.get(name) ?? "";
     const second = await again.get(address);
-    again.cookies.set("signIn", cookie);
+    again.cookies.set(name, cookie);
 
     const replayed = await unchanged(stack, () => again.get(address));
 
@@ -333,10 +336,12 @@ describe("A provider", () => {
     ["does not answer where its keys are", "/keys", () => {}],
   ])("that %s makes the callback 503, and the next one goes well", async (_, path, answer) => {
     provider.answers.set(path, answer);
+    const browser = openBrowser();
 
-    const response = await unchanged(stack, () => round());
+    const response = await unchanged(stack, () => round({}, browser));
 
     await expectPage(response, 503, "Signing in is not available");
+    expect(attemptsIn(browser)).toHaveLength(1);
     expect(logged()).toMatchObject([{ level: "error", status: 503, signIn: "unavailable" }]);
     expect(JSON.stringify(logged())).not.toContain("secret");
     provider.answers.clear();
