@@ -25,7 +25,9 @@ export const handler = operatorFunction(
       const images = options.dryRun
         ? { hasImages: Bucket !== undefined }
         : { images: await restoreFormerImages(ids, { change }) };
-      return (await change("undo_changes", { changes: ids, ...images, ...request, ...options })).answer;
+      const { status, answer } = await change("undo_changes", { changes: ids, ...images, ...request, ...options });
+      if (status !== 200) throw new Error(String(answer));
+      return answer;
     };
     if (only !== undefined || user === undefined || from === undefined || to === undefined) {
       return await undoAnswer([await undo([only ?? 0], { change: only })], true);

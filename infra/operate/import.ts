@@ -11,6 +11,7 @@ import { transferBucketOf } from "../settings/transfer-bucket.ts";
 import { settings } from "../stages.ts";
 import { answerInWords } from "./answers-in-words.ts";
 import { answerOf, expectAgreement, targetOf } from "./invoke.ts";
+import { leavesSomething } from "./remainder.ts";
 import { stageNamed } from "./stage.ts";
 import { transferClient } from "./transfer-client.ts";
 
@@ -24,7 +25,7 @@ const usage =
   "  --yes      changes a protected stage without asking\n" +
   "  --url      where the local service runs; default http://localhost:3000\n" +
   "  --data     the directory of its data; default .local\n" +
-  "It may be stopped at any time: the same command goes on where it was. It ends with 1 if lines were refused.";
+  "It may be stopped at any time: the same command goes on where it was. It ends with 1 if lines were refused or left.";
 
 const path = "ops/import";
 /** A file that is shorter is sent as it is. */
@@ -168,7 +169,7 @@ if (import.meta.main) {
     const report = await importFile({ file, isDryRun, reason, by, ...where });
     const text = answerInWords(path, report, { dryRun: isDryRun }, process.stdout.columns ?? 120);
     console.log(text ?? JSON.stringify(report, null, 2));
-    if (report.refusedCount > 0) process.exitCode = 1;
+    if (leavesSomething(report)) process.exitCode = 1;
     if (report.refusedCount > 100 && values.stage !== undefined)
       console.log(`All of them: npm run logs -- --stage ${values.stage} --function ops/import --level warn --since 1d`);
   });

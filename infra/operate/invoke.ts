@@ -13,6 +13,7 @@ import { settings } from "../stages.ts";
 import { tokenFrom } from "../token.ts";
 import { answerInWords } from "./answers-in-words.ts";
 import { aliasName, aliasOf } from "./released-functions.ts";
+import { leavesSomething } from "./remainder.ts";
 import { deployedFunction, stageNamed } from "./stage.ts";
 
 const usage =
@@ -27,7 +28,8 @@ const usage =
   "  --token-from  an environment variable, or else a file, that has the refresh token to send to an endpoint\n" +
   "  --json        prints answers as they are, also those that would be a table\n" +
   "  --url         where the local service runs; default http://localhost:3000\n" +
-  "  --data        the directory of its data; default .local";
+  "  --data        the directory of its data; default .local\n" +
+  "It ends with 1 if the function failed, or if it refused or left something of an undo or an import.";
 
 const { id: account, region } = settings.account;
 
@@ -196,6 +198,6 @@ if (import.meta.main) {
     const path = functionPathOf(name);
     const text = json ? undefined : answerInWords(path, answer, await eventOf(path, payload), columns());
     console.log(text ?? JSON.stringify(answer, null, 2));
-    process.exitCode = hasFailed ? 1 : 0;
+    process.exitCode = hasFailed || leavesSomething(answer) ? 1 : 0;
   });
 }

@@ -28,7 +28,6 @@ $$;
 create function undo_error(change changes) returns text language plpgsql stable as $$
   begin
     return case
-      when change.id is null then 'There is no such change'
       when change.undone_by is not null then format('It was undone by change %s', change.undone_by)
       when change.endpoint = 'admin-users/delete' then 'A deleted user is deleted for good'
       when change.endpoint in ('admin-users/logout', 'sign-out') then 'Sessions that were ended stay ended'
@@ -201,8 +200,12 @@ create function undo_changes(request request) returns outcome language plpgsql a
     size integer = 0;
     entry jsonb;
     change_ids bigint[] = ids(request.input -> 'changes');
+    unknown_id bigint = (select id from unnest(change_ids) as id except select id from changes limit 1);
     outcome outcome;
   begin
+    if unknown_id is not null then
+      return refused(400, format('There is no change %s', unknown_id));
+    end if;
     if is_dry_run(request) and cast(request.input ->> 'hasImages' as boolean) then
       perform postpone_removal(former_images(change_ids));
     else

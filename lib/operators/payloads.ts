@@ -174,6 +174,10 @@ export const payloads = {
         path: ["to"],
         error: "It is not after `from`",
       }),
+      z.refine(({ from }) => from === undefined || Date.parse(from) < Date.now(), {
+        path: ["from"],
+        error: "It is in the future",
+      }),
     ),
   "ops/verify-release": z.object({ DeploymentId: z.string(), LifecycleEventHookExecutionId: z.string() }),
 } as const satisfies Readonly<Record<`ops/${string}`, z.ZodMiniType>>;

@@ -36,6 +36,6 @@ export const undoBatch = z.object({
   change: z.optional(z.number()),
   undone: z.array(undone),
   conflicts: z.array(conflict),
-  refused: z.array(z.object({ change: z.number(), endpoint: z.nullable(z.string()), reason: z.string() })),
+  refused: z.array(z.object({ change: z.number(), endpoint: z.string(), reason: z.string() })),
   handled: z.number(),
 });

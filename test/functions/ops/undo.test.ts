@@ -186,7 +186,6 @@ describe("ops-undo", () => {
 
 describe("ops-undo refuses", () => {
   it.each<[string, string, () => Promise<number>]>([
-    ["a change that does not exist", "There is no such change", async () => 987_654],
     [
       "the deletion of a user",
       "A deleted user is deleted for good",
@@ -503,6 +502,19 @@ describe("ops-undo refuses", () => {
     expect((await undo(stack, { change: id })).refused).toMatchObject([
       { reason: "Another role is the default role now" },
     ]);
+  });
+
+  it("a change that does not exist, as an error", async () => {
+    const before = await contents(stack.sql);
+
+    for (const more of [{}, { force: true }, { dryRun: true }]) {
+      await expect(undo(stack, { change: 987_654, ...more })).rejects.toThrow("There is no change 987654");
+    }
+
+    expect(await contents(stack.sql)).toEqual(before);
+    expect(await stack.sql`select from changes where endpoint = 'ops/undo' and asked ->> 'change' = '987654'`).toEqual(
+      [],
+    );
   });
 
   it.each([
@@ -844,10 +856,13 @@ describe("ops-undo of a user's changes in a time", () => {
     expect(await contents(stack.sql)).toEqual(before);
   });
 
-  it("refuses a user whom nobody knows, and a time that ends before it begins", async () => {
+  it("refuses a user whom nobody knows, and a time that ends before it begins, or has not begun", async () => {
     await expect(undo(stack, { user: 987_654, ...range })).rejects.toThrow("There is no user 987654");
     await expect(undo(stack, { user: administrator.id, from: range.to, to: range.from })).rejects.toThrow(
       "Invalid payload: to: It is not after `from`",
+    );
+    await expect(undo(stack, { user: administrator.id, from: hour(24), to: hour(25) })).rejects.toThrow(
+      "Invalid payload: from: It is in the future",
     );
   });
 

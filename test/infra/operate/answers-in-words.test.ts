@@ -31,6 +31,15 @@ async function printed(name: string, payload: object, width = 120): Promise<stri
   return stripVTControlCharacters(text ?? JSON.stringify(answer)).split("\n");
 }
 
+const script = join(import.meta.dirname, "../../../infra/operate/invoke.ts");
+
+/** What `npm run invoke -- NAME PAYLOAD` ends with. */
+const exitCode = (name: string, payload: string) =>
+  new Promise<number>((resolve) => {
+    const words = [script, name, payload, "--url", stack.url, "--data", data];
+    execFile(process.execPath, words, (error) => resolve(Number(error?.code ?? 0)));
+  });
+
 const edit = (id: number, body: object) =>
   stack.call("admin-contributors/edit", { as: administrator.token, path: { id }, body });
 
@@ -80,7 +89,6 @@ describe("npm run invoke -- ops/list-changes", () => {
   });
 
   it("prints plain text where there is no terminal, and with --json the answer as it is", async () => {
-    const script = join(import.meta.dirname, "../../../infra/operate/invoke.ts");
     const words = [script, "ops/list-changes", '{"limit": 1}', "--url", stack.url, "--data", data];
     const run = async (...more: string[]) => (await promisify(execFile)(process.execPath, [...words, ...more])).stdout;
 
@@ -155,16 +163,33 @@ describe("npm run invoke -- ops/undo", () => {
   });
 
   it("tells what cannot be undone, and why", async () => {
-    expect(await printed("ops/undo", { change: 987_654 })).toEqual([
+    const [{ id: migration } = {}] = await stack.sql`select min(id) as id from changes where endpoint = 'ops/migrate'`;
+    expect(await printed("ops/undo", { change: migration })).toEqual([
       "Undid nothing",
       "",
       "Cannot undo 1 change:",
-      "id      why",
-      "987654  There is no such change",
+      expect.stringMatching(/^id +why$/),
+      `${migration}   ops/migrate cannot be undone`,
     ]);
+    expect(await printed("ops/undo", { change: 987_654 })).toEqual(["There is no change 987654"]);
     expect(
       await printed("ops/undo", { user: "nobody", from: "2026-11-23T00:00:00Z", to: "2026-11-24T00:00:00Z" }),
     ).toEqual(["There is no user nobody, nor was there one who changed something"]);
+  });
+
+  it("ends with 1 unless all is undone", async () => {
+    const { id } = await aContributor(stack.sql, { gender: "a" });
+    await edit(id, { first_name: "One", gender: "b" });
+    const change = await newest();
+    await edit(id, { first_name: "One", gender: "c" });
+    const endsWith = async (payload: object) => await exitCode("ops/undo", JSON.stringify(payload));
+
+    expect(await endsWith({ change: 987_654 })).toBe(1);
+    expect(await endsWith({ change, dryRun: true })).toBe(1);
+    expect(await endsWith({ change })).toBe(1);
+    expect(await endsWith({ change, force: true })).toBe(0);
+    // It is undone already.
+    expect(await endsWith({ change, force: true })).toBe(1);
   });
 });
 
@@ -201,6 +226,16 @@ describe("npm run invoke -- ops/merge-contributors", () => {
     const done = await printed("ops/merge-contributors", payload);
     expect(done).toEqual([`Merged ${what}, as change ${await newest()}`, ...lines]);
     expect(await printed("ops/merge-contributors", payload)).toEqual([`Contributor ${merged.id} does not exist`]);
+  });
+});
+
+describe("npm run invoke -- ops/import", () => {
+  it("ends with 1 if lines are refused", async () => {
+    const lineOf = (client: number) =>
+      `{"kind": "contributor", "externalId": "x", "first_name": "X", "client": ${client}}\n`;
+
+    expect(await exitCode("ops/import", JSON.stringify({ source: lineOf(4_711) }))).toBe(1);
+    expect(await exitCode("ops/import", JSON.stringify({ source: lineOf(1) }))).toBe(0);
   });
 });
 
