@@ -101,7 +101,8 @@ create function import_records(request request) returns outcome
       select coalesce(jsonb_agg(refusal order by cast(refusal -> 'line' as bigint)), '[]')
       from jsonb_array_elements(refusals || (input -> 'refusals')) as refusal
     );
-    request.input = input - array['records', 'refusals', 'position', 'end', 'isDone'];
+    request.input = input - array['records', 'refusals', 'position', 'end', 'isDone']
+      || jsonb_build_object('begunAt', coalesce(import.begun_at, now()));
     outcome = operated(request, effects, jsonb_build_object(
       'added', added_count,
       'changed', changed_count,

@@ -215,6 +215,14 @@ create function undo_changes(request request) returns outcome language plpgsql a
         key = any(former_images(change_ids))
         and key not in (select json_array_elements_text(request.input -> 'images'));
     end if;
+    -- An import that is taken back is over: it goes on no more, and the same file begins anew.
+    update imports
+    set is_done = true
+    where source = (
+      select asked ->> 'source'
+      from changes
+      where id = cast(request.input ->> 'import' as bigint) and endpoint = 'ops/import'
+    );
     for change_id in select id from unnest(change_ids) as id order by id desc loop
       select * into change from changes where id = change_id;
       result = undo_change(change, is_forced, undoes);

@@ -150,10 +150,12 @@ export const payloads = {
       .check(z.minLength(1)),
   }),
   "ops/tidy": z.looseObject({ days: z._default(days(tidyDaysMax), tidyDaysDefault) }),
-  /** Either a change, or those of a user in a time; the newest first. */
+  /** Either a change, or all of an import, or those of a user in a time; the newest first. */
   "ops/undo": z
     .strictObject({
       change: z.optional(id),
+      /** One of the import's changes, whichever. */
+      import: z.optional(id),
       user: z.optional(z.union([id, name])),
       from: z.optional(time),
       to: z.optional(time),
@@ -163,13 +165,11 @@ export const payloads = {
       by: z.optional(name),
     })
     .check(
-      z.refine(
-        ({ change, user, from, to }) =>
-          change === undefined
-            ? user !== undefined && from !== undefined && to !== undefined
-            : user === undefined && from === undefined && to === undefined,
-        "either `change`, or `user`, `from` and `to`",
-      ),
+      z.refine(({ change, import: imported, user, from, to }) => {
+        const range = [user, from, to].filter((each) => each !== undefined).length;
+        const single = [change, imported].filter((each) => each !== undefined).length;
+        return single === 0 ? range === 3 : single === 1 && range === 0;
+      }, "either `change`, or `import`, or `user`, `from` and `to`"),
       z.refine(({ from, to }) => from === undefined || to === undefined || Date.parse(from) < Date.parse(to), {
         path: ["to"],
         error: "It is not after `from`",

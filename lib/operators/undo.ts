@@ -61,6 +61,12 @@ export async function undoAnswer(answers: readonly unknown[], isDone: boolean): 
 /** How many of the changes a call has looked at. */
 export const handledBy = (answer: unknown): number => undoBatch.parse(answer).handled;
 
+/** Without what was done to each record: an import has thousands of changes, with hundreds of records each. */
+export function withoutEffects(answer: unknown): Batch {
+  const batch = undoBatch.parse(answer);
+  return { ...batch, undone: batch.undone.map((each) => ({ ...each, effects: [] })) };
+}
+
 /** The names of users by `user/5`. */
 async function namesOf(users: readonly (number | null | undefined)[]): Promise<Readonly<Record<string, string>>> {
   const records = [...new Set(users)].flatMap((id) => (typeof id === "number" ? [`user/${id}`] : []));

@@ -77,21 +77,39 @@ export const isUser = (id: number): Sql => sql`
   or exists (select from changes where caller_id = ${id}::bigint)
 `;
 
+export interface Page {
+  readonly before: number;
+  readonly limit: number;
+}
+
 /** The ids of a user's changes in a time that are not undone, newest first, before an id. */
-export const toUndo = (
-  user: number,
-  { from, to, before, limit }: { from: string; to: string; before: number; limit: number },
-): Sql => sql`
+export const toUndo = (user: number, { from, to }: { from: string; to: string }, page: Page): Sql =>
+  notUndone(sql`caller_id = ${user}::bigint and at >= ${from}::timestamptz and at < ${to}::timestamptz`, page);
+
+/** The same of the changes of an import, from one of them. A file that is imported once more is another import. */
+export const toUndoOfImport = (change: number, page: Page): Sql =>
+  notUndone(
+    sql`
+      caller_id is null
+      and endpoint = 'ops/import'
+      and (asked ->> 'source', asked ->> 'begunAt') = (
+        select asked ->> 'source', asked ->> 'begunAt' from changes where id = ${change}::bigint
+      )
+    `,
+    page,
+  );
+
+const notUndone = (found: Sql, { before, limit }: Page): Sql => sql`
   select id
   from changes
-  where
-    caller_id = ${user}::bigint
-    and at >= ${from}::timestamptz
-    and at < ${to}::timestamptz
-    and undone_by is null
-    and id < ${before}::bigint
+  where ${found} and undone_by is null and id < ${before}::bigint
   order by id desc
   limit ${limit}::bigint
+`;
+
+/** A row if a change is one of an import. */
+export const isOfImport = (change: number): Sql => sql`
+  select 1 from changes where id = ${change}::bigint and endpoint = 'ops/import'
 `;
 
 /**

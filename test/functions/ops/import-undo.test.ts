@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { useAdministrator } from "../../support/callers.ts";
 import { catalogueContents } from "../../support/catalogue-contents.ts";
 import { useStack } from "../../support/stack.ts";
@@ -152,6 +152,90 @@ describe("An import over any catalogue", () => {
     );
     expect(done).toBeGreaterThan(12);
   }, 300_000);
+
+  describe("of several batches", () => {
+    const people = Array.from({ length: 1_200 }, (_, number) => ({
+      kind: "contributor",
+      externalId: `c${number}`,
+      first_name: `Number ${number}`,
+      gender: null,
+    }));
+    const takingBack = (payload: object) =>
+      invoke<{ readonly undone: readonly object[]; readonly conflicts: object[]; readonly isDone: boolean }>(
+        "ops-undo",
+        payload,
+      );
+    const count = async () => (await stack.sql`select from contributors`).length;
+
+    beforeEach(() => stack.sql`truncate contributors, publishers, series, tags, imports, changes, tallies cascade`);
+
+    it("is taken back by any of its changes, but not what the same file changed once more", async () => {
+      await importing(people);
+      await stack.sql`update contributors set gender = 'edited' where external_id = 'c7'`;
+      await importing(people);
+      const [again = 0, third = 0, second = 0, first = 0] = await lastChanges();
+
+      expect(await takingBack({ import: again })).toMatchObject({ undone: [{ change: again }], isDone: true });
+      expect(await stack.sql`select external_id from contributors where gender = 'edited'`).toEqual([
+        { external_id: "c7" },
+      ]);
+
+      await stack.sql`update contributors set gender = null`;
+      expect(await takingBack({ import: second })).toMatchObject({
+        undone: [third, second, first].map((change) => ({ change, effects: [] })),
+        conflicts: [],
+        isDone: true,
+      });
+      expect(await count()).toBe(0);
+      expect(await takingBack({ import: second })).toMatchObject({ undone: [], isDone: true });
+    });
+
+    it("leaves what has been changed since, and the rest is taken back", async () => {
+      await importing(people);
+      const [third = 0, second = 0, first = 0] = await lastChanges();
+      await stack.sql`update contributors set gender = 'edited' where external_id = 'c700'`;
+
+      const answer = await takingBack({ import: first });
+
+      expect(answer).toMatchObject({ undone: [{ change: third }, { change: first }], isDone: true });
+      expect(answer.conflicts).toMatchObject([{ change: second, field: "gender" }]);
+      expect(await count()).toBe(500);
+      expect(await takingBack({ import: first, force: true })).toMatchObject({ undone: [{ change: second }] });
+      expect(await count()).toBe(0);
+    });
+
+    it("is tried only change by change, and only if it is an import", async () => {
+      await importing(people);
+      const [third = 0, second = 0] = await lastChanges();
+
+      await expect(takingBack({ import: second, dryRun: true })).rejects.toThrow(`{"change": ${third}}`);
+      await takingBack({ change: third });
+      const [{ id } = { id: 0 }] = await stack.sql<{ id: number }[]>`select max(id) as id from changes`;
+      await expect(takingBack({ import: id })).rejects.toThrow(`There is no change ${id} of an import`);
+      expect(await count()).toBe(1_000);
+
+      await importing(people.slice(0, 3).map((line) => ({ ...line, gender: "any" })));
+      const [single = 0] = await lastChanges();
+      expect(await takingBack({ import: single, dryRun: true })).toMatchObject({ undone: [{ change: single }] });
+      expect(await stack.sql`select from contributors where gender = 'any'`).toHaveLength(3);
+    });
+
+    it("begins anew when it is taken back halfway", async () => {
+      await importing(people);
+      const [third = 0, second = 0] = await lastChanges();
+      await takingBack({ change: third });
+      await stack.sql`
+        update imports
+        set is_done = false, lines = 1000, key = null, position = ${textOf(people.slice(0, 1_000)).length}
+      `;
+
+      expect(await takingBack({ import: second })).toMatchObject({ undone: [{}, {}], isDone: true });
+
+      expect(await count()).toBe(0);
+      expect(await importing(people)).toMatchObject({ added: 1_200 });
+      expect(await count()).toBe(1_200);
+    });
+  });
 
   it("is not taken back where somebody has built on it since, unless that is forced", async () => {
     await stack.sql`truncate contributors, publishers, series, tags, imports, changes, tallies cascade`;
