@@ -101,40 +101,6 @@ create function gained_relations(kept_id bigint, merged_ids bigint[]) returns ta
   order by place, id
 $$;
 
--- What the kept one would have too many of, or null. What it has already does not matter.
-create function merge_excess(
-  kept_id bigint, merged_ids bigint[], aliases text[], links text[]
-) returns text language sql stable as $$
-  select format('Contributor %s would have %s %s, and can have %s', kept_id, former + gained, kind, max_count)
-  from (
-    select
-      'aliases', cardinality(aliases), (select count(*) from contributor_aliases where contributor_id = kept_id), 200
-    union all
-    select 'links', cardinality(links), cardinality(urls_of(kept_id)), 50
-    union all
-    select
-      'descriptions', (select count(*) from merged_descriptions(kept_id, merged_ids) where is_gained),
-      (select count(*) from contributor_descriptions where contributor_id = kept_id), 40
-    union all
-    select
-      'relations', (select count(*) from gained_relations(kept_id, merged_ids)),
-      (
-        select count(*)
-        from contributor_relations
-        where contributor_id = kept_id and relation_id <> all(merged_ids)
-      ),
-      100
-  ) as element (kind, gained, former, max_count)
-  where gained > 0 and former + gained > max_count
-  union all
-  select format(
-    'The alias "%s…" would have %s characters, and can have 255', left(name, 30), char_length(name)
-  )
-  from unnest(aliases) as name
-  where char_length(name) > 255
-  limit 1
-$$;
-
 -- What somebody is in a series who has these roles there: the first one as it is written, and the parts of the others
 -- that are new.
 create function joined_roles(roles text[]) returns text language sql immutable as $$
@@ -163,6 +129,66 @@ create function joined_roles(roles text[]) returns text language sql immutable a
   )
 $$;
 
+-- The series of the merged ones, the roles that all have there, and what the kept one gets.
+create function gained_roles(kept_id bigint, merged_ids bigint[]) returns table (
+  series_id bigint, roles text[], role text
+) language sql stable as $$
+  with link as (
+    select series_id, array_agg(role order by place) as roles
+    from
+      unnest(kept_id || merged_ids) with ordinality as contributor (id, place)
+      join series_contributors as link on link.contributor_id = contributor.id
+    group by series_id
+    having max(place) > 1
+  ), joined as materialized (
+    select roles, joined_roles(roles) as role from (select distinct roles from link) as different
+  )
+  select series_id, roles, role from link join joined using (roles)
+$$;
+
+-- The length of a text as the API counts it, in units of UTF-16.
+create function units(text text) returns integer language sql immutable as $$
+  select char_length(text) + char_length(regexp_replace(text, '[^\U00010000-\U0010FFFF]', '', 'g'))
+$$;
+
+-- What the kept one would have too many of, or null. What it has already does not matter.
+create function merge_excess(
+  kept_id bigint, merged_ids bigint[], aliases text[], links text[]
+) returns text language sql stable as $$
+  select format('Contributor %s would have %s %s, and can have %s', kept_id, former + gained, kind, max_count)
+  from (
+    select
+      'aliases', cardinality(aliases), (select count(*) from contributor_aliases where contributor_id = kept_id), 200
+    union all
+    select 'links', cardinality(links), cardinality(urls_of(kept_id)), 50
+    union all
+    select
+      'descriptions', (select count(*) from merged_descriptions(kept_id, merged_ids) where is_gained),
+      (select count(*) from contributor_descriptions where contributor_id = kept_id), 40
+    union all
+    select
+      'relations', (select count(*) from gained_relations(kept_id, merged_ids)),
+      (
+        select count(*)
+        from contributor_relations
+        where contributor_id = kept_id and relation_id <> all(merged_ids)
+      ),
+      100
+  ) as element (kind, gained, former, max_count)
+  where gained > 0 and former + gained > max_count
+  union all
+  select format('The alias "%s…" would have %s characters, and can have 255', left(name, 30), units(name))
+  from unnest(aliases) as name
+  where units(name) > 255
+  union all
+  select format(
+    'The role "%s…" in series %s would have %s characters, and can have 255', left(role, 30), series_id, units(role)
+  )
+  from gained_roles(kept_id, merged_ids)
+  where role <> all(roles) and units(role) > 255
+  limit 1
+$$;
+
 -- The fields that are no empty lists.
 create function without_empty(fields jsonb) returns jsonb language sql immutable as $$
   select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(fields) where value not in ('null', '[]')
@@ -176,19 +202,10 @@ create function gain_series(kept_id bigint, merged_ids bigint[]) returns replace
   declare
     changed replacement;
   begin
-    with link as (
-      select series_id, array_agg(role order by place) as roles
-      from
-        unnest(kept_id || merged_ids) with ordinality as contributor (id, place)
-        join series_contributors as link on link.contributor_id = contributor.id
-      group by series_id
-      having max(place) > 1
-    ), joined as materialized (
-      select roles, joined_roles(roles) as role from (select distinct roles from link) as different
-    ), written as (
+    with written as (
       insert into series_contributors as current (contributor_id, series_id, role)
       select kept_id, series_id, role
-      from link join joined using (roles)
+      from gained_roles(kept_id, merged_ids)
       order by series_id
       on conflict (contributor_id, series_id) do update
       set role = excluded.role

@@ -376,6 +376,29 @@ describe("ops-merge-contributors refuses, and changes nothing,", () => {
       `The alias "${"a".repeat(30)}…" would have 256 characters, and can have 255`,
     );
   });
+
+  it("a name that is too long in units of UTF-16, as the API counts", async () => {
+    const [kept] = (await some(1)) as [Entry];
+    const long = await aContributor(stack.sql, { first_name: "😀".repeat(100), last_name: "b".repeat(55) });
+
+    expect(await refusal({ keep: kept.id, merge: [long.id] })).toBe(
+      `The alias "${"😀".repeat(30)}…" would have 256 characters, and can have 255`,
+    );
+  });
+
+  it("roles that are too long together", async () => {
+    const [kept, one] = (await some(2)) as [Entry, Entry];
+    const series = await aSeries(stack.sql);
+    await work(kept, series, "a".repeat(200));
+    await work(one, series, "b".repeat(54));
+
+    expect(await refusal({ keep: kept.id, merge: [one.id] })).toBe(
+      `The role "${"a".repeat(30)}…" in series ${series.id} would have 256 characters, and can have 255`,
+    );
+    await stack.sql`update series_contributors set role = ${"b".repeat(53)} where contributor_id = ${one.id}`;
+    await merge(kept, [one]);
+    expect(await rolesOf(kept)).toEqual([[series.id, `${"a".repeat(200)}, ${"b".repeat(53)}`]]);
+  });
 });
 
 describe("ops-merge-contributors: former slugs", () => {
