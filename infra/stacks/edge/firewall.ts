@@ -11,11 +11,20 @@ export interface FirewallProps extends Pick<WebAclProps, "name" | "settings" | "
  * Against common attacks. The rules that look at bodies only count: signed-in editors send them, and the functions
  * validate them. Descriptions of up to 20,000 characters may mention HTML, and the Base64 of an image may contain any
  * pattern.
+ *
+ * So does the rule against queries of more than 2,048 bytes: a provider's code may be longer, Microsoft Entra's of a
+ * guest is, and `to` may. API Gateway takes 10,240 bytes of request line and headers.
  */
 const common: ManagedRules = {
   name: "common",
   group: "AWSManagedRulesCommonRuleSet",
-  countOnly: ["SizeRestrictions_BODY", "CrossSiteScripting_BODY", "GenericLFI_BODY", "GenericRFI_BODY"],
+  countOnly: [
+    "SizeRestrictions_BODY",
+    "SizeRestrictions_QUERYSTRING",
+    "CrossSiteScripting_BODY",
+    "GenericLFI_BODY",
+    "GenericRFI_BODY",
+  ],
 };
 
 /** The firewall before API Gateway, on a stage without an edge. */
