@@ -1,7 +1,15 @@
 import * as openid from "openid-client";
 import type { Attempt } from "./attempt.ts";
 import { SignInFailure } from "./failure.ts";
-import { configurationOf, findProvider, forgetProvider, keepKeys, reasonOf, restFromKeys } from "./provider.ts";
+import {
+  clientId,
+  configurationOf,
+  findProvider,
+  forgetProvider,
+  keepKeys,
+  reasonOf,
+  restFromKeys,
+} from "./provider.ts";
 import { forgetSecret, readSecret } from "./secrets.ts";
 
 /** The secret by which the provider knows that it is this service that asks. Only the callback may read it. */
@@ -32,6 +40,9 @@ export async function identify(address: URL, attempt: Attempt, deadline: number)
     keepKeys(configuration);
     const claims = tokens.claims();
     if (!claims || claims.iss !== metadata.issuer) throw new SignInFailure("invalid", "an ID token of another issuer");
+    // openid-client looks at it only where the audience is several.
+    if (claims.azp !== undefined && claims.azp !== clientId)
+      throw new SignInFailure("invalid", "an ID token for another client");
     if (!subjectPattern.test(claims.sub))
       throw new SignInFailure("invalid", "a subject that OpenID Connect does not allow");
     const withEmail =
@@ -47,7 +58,7 @@ export async function identify(address: URL, attempt: Attempt, deadline: number)
     } else if (failure.told === "unavailable" && !(error instanceof openid.AuthorizationResponseError)) {
       forgetProvider();
       forgetSecret(clientSecretArn);
-    } else if (failure.message === wrongSignature) {
+    } else if (signsOtherwise.has(failure.message)) {
       forgetProvider();
     }
     throw failure;
@@ -105,8 +116,11 @@ function refusalOf(word: string): SignInFailure {
 const isUnknownKey = (error: unknown) =>
   error instanceof Error && "code" in error && error.code === "OAUTH_KEY_SELECTION_FAILED";
 
-/** What openid-client says where the key is known by its name, and the token was signed with another one. */
-const wrongSignature = "JWT signature verification failed";
+/**
+ * What openid-client says where the key is known by its name, and the token was signed with another one, or by an
+ * algorithm that the provider did not name when it was asked.
+ */
+const signsOtherwise = new Set(["JWT signature verification failed", 'unexpected JWT "alg" header parameter']);
 
 /** Codes of openid-client for what comes back from the browser, or is in an ID token, and is not as it should be. */
 const invalidities = new Set([

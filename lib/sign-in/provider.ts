@@ -44,11 +44,18 @@ async function discover(): Promise<openid.ServerMetadata> {
         execute: isInsecure ? [openid.allowInsecureRequests] : [],
       })
     ).serverMetadata();
-    const { authorization_endpoint, token_endpoint, jwks_uri } = metadata;
+    const {
+      authorization_endpoint,
+      token_endpoint,
+      jwks_uri,
+      token_endpoint_auth_methods_supported: methods,
+    } = metadata;
     const addresses = [authorization_endpoint, token_endpoint, jwks_uri];
     if (metadata.issuer !== issuer)
       throw new SignInFailure("unavailable", "the provider writes its issuer in another way than the settings");
     if (!addresses.every(isAllowed)) throw new SignInFailure("unavailable", "an address is missing, or has no https");
+    if (methods && !Array.isArray(methods))
+      throw new SignInFailure("unavailable", "the methods of authentication are no list");
     return metadata;
   } catch (error) {
     throw new SignInFailure("unavailable", `discovery failed: ${reasonOf(error)}`);
