@@ -35,9 +35,6 @@ export const openSession = (
     deadline,
   );
 
-/** Ends the session of a token. 200, too, if that has ended, or never was. */
-export const closeSession = (
-  { digest, key, id }: Pick<SignIn, "digest" | "key" | "id">,
-  deadline: number,
-): Promise<Outcome> =>
-  change("sign_out", { digest, userMissing: 401 }, { key, id, endpoint: "sign-out", input: {} }, deadline);
+/** Ends the session of a token, which happens once. 200, too, if that has ended, or never was. */
+export const closeSession = ({ digest, id }: Pick<SignIn, "digest" | "id">, deadline: number): Promise<Outcome> =>
+  change("sign_out", { digest, userMissing: 401 }, { key: digest, id, endpoint: "sign-out", input: {} }, deadline);

@@ -30,17 +30,23 @@ const tokenLengthMax = 512;
  * @throws {ContractError} 401 without the cookie; 403 if a page of a foreign origin sends the request
  */
 function sessionDigest(event: APIGatewayProxyEvent, { method, takesEditLock }: Declaration): string {
-  const digest = digestIn(event);
+  const [digest] = digestsIn(event);
   if (digest === undefined) throw new ContractError(401);
   if ((method !== "GET" || takesEditLock) && isForeign(event)) throw new ContractError(403);
   return digest;
 }
 
-/** The SHA-256 of the token in the cookie; undefined without the cookie, or if it is too long to be a token. */
-export function digestIn(event: APIGatewayProxyEvent): string | undefined {
-  const token = cookieOf(event, "refreshToken");
-  return token && token.length <= tokenLengthMax ? digestOf(token) : undefined;
-}
+/**
+ * The SHA-256 of each token in the request, but of what is too long to be one; the first one counts. A browser can have
+ * several: for the API's host, and for domains above it.
+ */
+export const digestsIn = (event: APIGatewayProxyEvent): string[] => [
+  ...new Set(
+    cookiesOf(event)
+      .filter(([name, token]) => name === "refreshToken" && token && token.length <= tokenLengthMax)
+      .map(([, token = ""]) => digestOf(token)),
+  ),
+];
 
 export const cookieOf = (event: APIGatewayProxyEvent, name: string): string | undefined =>
   parseCookie(cookieHeaderOf(event))[name];

@@ -4,7 +4,7 @@ import { rememberCaller } from "../http/log.ts";
 import { digestOf, newToken } from "../token.ts";
 import { callbackOf, pageOfPanel } from "./addresses.ts";
 import { attemptIn } from "./attempt.ts";
-import { attemptCookieIn, forgetAttempt, sessionCookie } from "./cookies.ts";
+import { attemptCookieIn, forgetAttempt, sessionCookies } from "./cookies.ts";
 import { SignInFailure } from "./failure.ts";
 import { identify } from "./identify.ts";
 import { type NavigationContext, type Redirection, rememberAttempt } from "./navigation.ts";
@@ -41,7 +41,7 @@ export async function finish({ event, deadline }: NavigationContext): Promise<Re
   if (status !== 200) throw new SignInFailure("invalid", `the database refused the attempt: ${status}`);
   return {
     location: pageOfPanel(attempt.to),
-    cookies: [sessionCookie(event, token, sessionDays * daySeconds), forgetAttempt(event, attempt)],
+    cookies: [...sessionCookies(event, token, sessionDays * daySeconds), forgetAttempt(event, attempt)],
   };
 }
 

@@ -5,7 +5,8 @@ import { aSession, aUser, type Person } from "../support/people.ts";
 import { useStack } from "../support/stack.ts";
 import { unchanged, whileDatabaseFails } from "../support/unchanged.ts";
 
-const stack = useStack({ signIn: [] });
+let variables: Readonly<Record<string, string>> = {};
+const stack = useStack({ signIn: [], variables: () => variables });
 let user: Person;
 
 beforeEach(async () => {
@@ -33,6 +34,46 @@ describe("POST /sign-out", () => {
 
       expect([body, headers.getSetCookie()]).toEqual([signedOut, forgetting]);
     }
+  });
+
+  it("ends all sessions of a browser that has several cookies, of one user or of two", async () => {
+    const tokens = [user.token, await aSession(stack.sql, user.id), (await aUser(stack.sql)).token];
+    const Cookie = ["unknown", ...tokens].map((token) => `refreshToken=${token}`).join("; ");
+
+    const { body } = await stack.call("sign-out", { headers: { Cookie } });
+
+    expect(body).toEqual(signedOut);
+    for (const token of tokens) expect((await stack.call("session", { as: token })).body).toEqual(unauthorized);
+  });
+
+  it("asks the database for no more sessions than a browser can have here", async () => {
+    const Cookie = Array.from({ length: 300 }, (_, index) => `refreshToken=${index}`).join("; ");
+    let statements = 0;
+    stack.dataApi.intercept(() => void statements++);
+
+    const { body } = await stack.call("sign-out", { headers: { Cookie } });
+
+    stack.dataApi.intercept(undefined);
+    expect([body, statements]).toEqual([signedOut, 5]);
+  });
+
+  it.each([
+    [undefined, ["; Domain=v1.api.example.com", "; Domain=api.example.com", "; Domain=example.com", ""]],
+    ["example.com", ["", "; Domain=v1.api.example.com", "; Domain=api.example.com", "; Domain=example.com"]],
+  ])("has the cookie of every domain forgotten, at last that of the setting: %s", async (domain, domains) => {
+    variables = {
+      SIGN_IN_API_ADDRESS: "https://v1.api.example.com",
+      ...(domain ? { SIGN_IN_COOKIE_DOMAIN: domain } : {}),
+    };
+    await stack.lambda.renew();
+
+    const { headers } = await stack.call("sign-out", { as: user.token });
+
+    variables = {};
+    await stack.lambda.renew();
+    expect(headers.getSetCookie()).toEqual(
+      domains.map((each) => `refreshToken=; Max-Age=0${each}; Path=/; HttpOnly; Secure; SameSite=Lax`),
+    );
   });
 
   it("answers 200 to a page of the panel, which may read it", async () => {

@@ -5,7 +5,8 @@ import { signInPanel, useStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
 const users = ["ada", "grace", "stranger"].map((name) => ({ name, email: `${name}@example.com`, description: "" }));
-const stack = useStack({ signIn: users });
+const variables: Readonly<Record<string, string>> = {};
+const stack = useStack({ signIn: users, variables: () => variables });
 let ada: Person;
 let grace: Person;
 

@@ -62,8 +62,7 @@ async function signInWith({ token = randomUUID(), ...given }: Attempt) {
   return { ...outcome, token };
 }
 
-const signOut = (token: string, key: string = randomUUID()) =>
-  closeSession({ digest: digestOf(token), key, id: "request" }, performance.now() + 20_000);
+const signOut = (token: string) => closeSession({ digest: digestOf(token), id: "request" }, performance.now() + 20_000);
 
 async function link(user: Person, subject: string = randomUUID()): Promise<string> {
   await stack.sql`insert into identities (issuer, subject, user_id) values (${issuer}, ${subject}, ${user.id})`;
