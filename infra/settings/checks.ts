@@ -1,3 +1,4 @@
+import { getDomain } from "tldts";
 import { isNavigation, isPublicRecord } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import type { Settings, StageSettings } from "./schema.ts";
@@ -182,10 +183,13 @@ export const checkSignIn = ({ account, stages }: Settings): Issue[] =>
       ...(cookieDomain !== undefined && !`.${apiDomain}`.endsWith(`.${cookieDomain}`)
         ? [issue("cookieDomain", `the API's domain, ${apiDomain ?? "which is API Gateway's"}, is not within it`)]
         : []),
+      ...(cookieDomain !== undefined && getDomain(cookieDomain, { allowPrivateDomains: true }) === null
+        ? [issue("cookieDomain", "browsers take no cookie for a domain under which others have theirs")]
+        : []),
     ];
   });
 
-/** The domain to which browsers give cookies of one site, if it has two parts. */
-const siteOf = (host: string) => host.split(".").slice(-2).join(".");
+/** The domain whose hosts are one site for browsers: they have the same list of the suffixes under which others register. */
+const siteOf = (host: string) => getDomain(host, { allowPrivateDomains: true }) ?? host;
 
 const areUnique = (names: readonly string[]) => new Set(names).size === names.length;

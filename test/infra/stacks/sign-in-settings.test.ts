@@ -101,6 +101,24 @@ describe("The setting signIn", () => {
     expect(issuesWith(changes)?.join("\n")).toContain(`stages.1.signIn${issue.startsWith(":") ? "" : "."}${issue}`);
   });
 
+  it.each([
+    ["api.example.co.uk", "example.co.uk", "example.co.uk"],
+    ["api.example.co.uk", "other.co.uk", undefined],
+    ["api.pages.github.io", "pages.github.io", "pages.github.io"],
+    ["one.github.io", "two.github.io", undefined],
+  ])("knows whether %s and admin.%s are one site, where more than two parts make it", (api, other, site) => {
+    const panel = `https://admin.${other}`;
+    const edge = { ...settings.stages[1]?.edge, domain: api };
+    const issues = (changes: object) => issuesWith({ panel, ...changes }, { edge, allowedOrigins: [panel] });
+
+    expect(issues({ sameSite: site ? "lax" : "none" })).toBeUndefined();
+    expect(issues({ sameSite: site ? "none" : "lax" })).toHaveLength(1);
+    if (site) expect(issues({ cookieDomain: site })).toBeUndefined();
+    expect(issues({ sameSite: site ? "lax" : "none", cookieDomain: api.split(".").slice(-2).join(".") })).toEqual([
+      "stages.1.signIn.cookieDomain: browsers take no cookie for a domain under which others have theirs",
+    ]);
+  });
+
   it("is refused for an API under API Gateway's own address, unless the cookie may go to other sites", () => {
     expect(issuesWith({}, withoutDomain)).toEqual([
       "stages.1.signIn.sameSite: browsers would not send the cookie, as panel and API are on different sites: none",
