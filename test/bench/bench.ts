@@ -8,6 +8,7 @@ import { benchImages } from "./images.ts";
 import { imports } from "./imports.ts";
 import { loading } from "./loading.ts";
 import { keeps, print, type Row } from "./measure.ts";
+import { merges } from "./merges.ts";
 import { type Stage, setTheStage } from "./stage.ts";
 import { statements } from "./statements.ts";
 
@@ -29,6 +30,7 @@ const chapters: Readonly<Record<string, Chapter>> = {
     measure: http,
   },
   imports: { title: "Imports of 200,000 lines while somebody edits", measure: imports },
+  merges: { title: "Merges of 100 contributors with 1,000 series each, at 20,000 contributors", measure: merges },
   loading: { title: "Size of bundles, and time from process start to a ready handler", alone: loading },
   images: { title: "Images", alone: benchImages },
 };

@@ -240,7 +240,7 @@ describe("An export", () => {
 
         expect(await textOf(await exportFrom(stack))).toBe(text);
       }),
-      { numRuns: 12 },
+      { numRuns: 5 },
     );
   });
 });
