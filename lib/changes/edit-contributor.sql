@@ -57,6 +57,17 @@ create function edit_contributor(request request, caller caller) returns outcome
       return error;
     end if;
 
+    -- Foreign keys would lock them in the order of the request. An import locks whom it publishes by their ids.
+    perform
+    from contributors
+    where
+      id = any(array(
+        select cast(relation ->> 'relation_id' as bigint)
+        from unnest(array[input -> 'added_relations', input -> 'modified_relations']) as list
+          cross join lateral json_array_elements(list) as relation
+      ))
+    order by id
+    for key share;
     invalid = coalesce(
       invalid_parameter(
         'aliases', input -> 'added_aliases', removed_aliases, null,

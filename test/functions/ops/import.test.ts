@@ -742,7 +742,7 @@ describe("An import beside others", () => {
         statuses.add(edit.status).add(add.status);
       }
     });
-    const log = vi.spyOn(console, "log");
+    const before = await deadlocks();
     for (let round = 0; round < 4; round++)
       await importing(
         ...many(900, (number) => ({
@@ -754,14 +754,52 @@ describe("An import beside others", () => {
       );
     isOver = true;
     await Promise.all(edits);
-    const text = log.mock.calls.flat().join("\n");
-    log.mockRestore();
 
     expect([...statuses].filter((status) => status !== 200 && status !== 400)).toEqual([]);
-    expect(text).not.toContain("40P01");
+    expect(await deadlocks()).toEqual(before);
     const [tallied] = await stack.sql`select sum(tally)::int as tally from tallies where subject = 'contributors'`;
     expect(await stack.sql`select count(*)::int as tally from contributors`).toEqual([tallied]);
   });
+
+  it("takes the locks of those whom it publishes in the order in which an edit relates them", async () => {
+    await forget();
+    await importing(...many(1));
+    const { id: between } = await aContributor(stack.sql);
+    await importing(...many(2));
+    const { id } = await aContributor(stack.sql);
+    const [first, , last] = (await stack.sql`select id from contributors order by id`).map((row) => row.id);
+    const added_relations = [last, between, first].map((relation_id) => ({ relation_id, relation_type: "x" }));
+    const body = { first_name: "Editor", added_relations };
+    const before = await deadlocks();
+
+    // The edit waits in the middle of them, and the import waits for the edit.
+    const [edit, report] = await stack.sql.begin(async (tx) => {
+      const [{ pid } = { pid: 0 }] = await tx`select pg_backend_pid() as pid`;
+      await tx`select from contributors where id = ${between} for update`;
+      const editing = stack.call("admin-contributors/edit", { as: administrator.token, path: { id }, body });
+      const editor = await waitingFor(Number(pid));
+      const imported = importing(...many(2, () => ({ public: true })));
+      await waitingFor(editor);
+      return [editing, imported] as const;
+    });
+
+    expect(await edit).toMatchObject({ status: 200 });
+    expect(await report).toMatchObject({ changed: 2 });
+    expect(await deadlocks()).toEqual(before);
+  });
+
+  const deadlocks = async () =>
+    await stack.sql`select deadlocks from pg_stat_database where datname = current_database()`;
+
+  /** The session that waits for a lock of this one, once there is one. */
+  async function waitingFor(pid: number): Promise<number> {
+    for (;;) {
+      const [waiting] = await stack.sql<{ pid: number }[]>`
+        select pid from pg_stat_activity where ${pid} = any(pg_blocking_pids(pid))
+      `;
+      if (waiting) return waiting.pid;
+    }
+  }
 });
 
 describe("An import that takes longer than its function may", () => {
