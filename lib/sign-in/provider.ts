@@ -54,7 +54,7 @@ async function discover(): Promise<openid.ServerMetadata> {
     if (metadata.issuer !== issuer)
       throw new SignInFailure("unavailable", "the provider writes its issuer in another way than the settings");
     if (!addresses.every(isAllowed)) throw new SignInFailure("unavailable", "an address is missing, or has no https");
-    if (methods && !Array.isArray(methods))
+    if (!Array.isArray(methods ?? []))
       throw new SignInFailure("unavailable", "the methods of authentication are no list");
     return metadata;
   } catch (error) {

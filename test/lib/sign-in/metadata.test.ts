@@ -47,7 +47,7 @@ async function signIn(claims: object = {}): Promise<number> {
 
 describe("What the provider says about itself", () => {
   it("is asked again after a document that makes no sense", async () => {
-    for (const token_endpoint_auth_methods_supported of [{}, 1, "client_secret_basic"]) {
+    for (const token_endpoint_auth_methods_supported of [{}, 1, false, "client_secret_basic"]) {
       provider.metadata = { token_endpoint_auth_methods_supported };
       expect((await begin()).status).toBe(503);
     }
