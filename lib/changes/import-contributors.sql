@@ -16,7 +16,9 @@ create function contributor_lines(items jsonb) returns import_line[] language sq
       select
         id, first_name, last_name, place,
         case
-          when id is null then jsonb_build_object('is_new', true, 'public', false)
+          when id is null then jsonb_build_object(
+            'is_new', true, 'public', false, 'slug', said_slug(given ->> 'external_id')
+          )
           else jsonb_build_object(
             'id', id, 'is_new', false, 'own_slug', slug, 'client', client_id, 'public', public,
             'first_name', first_name, 'last_name', last_name, 'gender', gender, 'type', type,
@@ -37,6 +39,7 @@ create function contributor_problem(line import_line, fresh jsonb) returns text[
     return case
       when line.first_name is null then array['first_name', 'needed']
       when not line.is_new and line.slug <> line.own_slug then array['slug', 'differs']
+      when line.is_new and line.slug <> said_slug(line.external_id) then array['slug', 'unsaid']
       when line.is_new and line.slug is not null and slug_exists('contributors', line.slug) then array['slug', 'taken']
       when line.client is not null and not is_client(line.client, line.number, fresh) then array['client', 'unknown']
       when line.image is distinct from line.former_image and image_refusal(line.image) is not null

@@ -52,11 +52,16 @@ create type import_claim as (line bigint, field text, value text);
 -- records by their ids.
 create type import_result as (effects jsonb, added bigint, changed bigint, refusals jsonb, fresh jsonb);
 
+-- The slug that an external id says, as an export names a record without one; null if it says none.
+create function said_slug(external_id text) returns text language sql immutable as $$
+  select substring(external_id from '^slug:([^/?#%\\]+)$')
+$$;
+
 -- The record that a line means by an external id.
 create function imported_id(kind text, reference text) returns bigint language plpgsql stable as $$
   declare
     found_id bigint;
-    own_slug text = case when starts_with(reference, 'slug:') then substr(reference, 6) end;
+    own_slug text = said_slug(reference);
   begin
     if kind = 'contributor' then
       select id into found_id from contributors where external_id = reference;

@@ -4,7 +4,7 @@ create function publisher_lines(items jsonb) returns import_line[] language sql 
     select jsonb_populate_record(
       cast(null as import_line),
       case
-        when id is null then jsonb_build_object('is_new', true)
+        when id is null then jsonb_build_object('is_new', true, 'slug', said_slug(given ->> 'external_id'))
         else jsonb_build_object(
           'id', id, 'is_new', false, 'own_slug', slug, 'client', client_id, 'name', name, 'short_name', short_name,
           'country', country, 'website', website, 'headquarter', headquarter, 'founding_date', founding_date,
@@ -24,6 +24,7 @@ create function publisher_problem(line import_line, fresh jsonb) returns text[] 
     return case
       when line.name is null then array['name', 'needed']
       when not line.is_new and line.slug <> line.own_slug then array['slug', 'differs']
+      when line.is_new and line.slug <> said_slug(line.external_id) then array['slug', 'unsaid']
       when line.is_new and line.slug is not null and slug_exists('publishers', line.slug) then array['slug', 'taken']
       when line.client is not null and not is_client(line.client, line.number, fresh) then array['client', 'unknown']
       when line.image is distinct from line.former_image and image_refusal(line.image) is not null

@@ -4,7 +4,9 @@ create function series_lines(items jsonb) returns import_line[] language sql sta
     select jsonb_populate_record(
       cast(null as import_line),
       case
-        when id is null then jsonb_build_object('is_new', true, 'type', '', 'origin', '')
+        when id is null then jsonb_build_object(
+          'is_new', true, 'type', '', 'origin', '', 'slug', said_slug(given ->> 'external_id')
+        )
         else jsonb_build_object(
           'id', id, 'is_new', false, 'own_slug', slug, 'client', client_id, 'name', name, 'type', type,
           'origin', origin
@@ -73,6 +75,7 @@ create function series_problem(line import_line, fresh jsonb) returns text[] lan
     return case
       when line.name is null then array['name', 'needed']
       when not line.is_new and line.slug <> line.own_slug then array['slug', 'differs']
+      when line.is_new and line.slug <> said_slug(line.external_id) then array['slug', 'unsaid']
       when line.is_new and line.slug is not null and slug_exists('series', line.slug) then array['slug', 'taken']
       when line.client is not null and not is_client(line.client, line.number, fresh) then array['client', 'unknown']
     end;

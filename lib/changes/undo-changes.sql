@@ -86,6 +86,7 @@ create function constraint_reason(name text, effects jsonb) returns text languag
       'contributors_name_key', 'users_username_key', 'roles_name_key', 'permissions_name_key', 'tags_name_key'
     ) then coalesce(name_holder(effects), 'Another record') || ' has the name now'
     when name like '%\_slug_key' then 'Another record has the slug now'
+    when name like '%\_external\_id\_key' then 'Another record has the externalId now'
     when name in ('permissions_key_key', 'roles_key_key') then 'It has been restored under another id'
     when name = 'roles_default_key' then 'Another role is the default role now'
     when name like '%\_client_id_fkey' then 'Its client is gone'

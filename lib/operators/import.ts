@@ -117,6 +117,7 @@ const lastOf = (field: string | null) => (field ?? "").replace(/\.\d+$/, "[]").r
 const reasons: Readonly<Record<string, (field: string) => string>> = {
   needed: (field) => `a new record needs it; expected ${expectations[field]}`,
   differs: () => "expected the slug that the record has: a slug does not change",
+  unsaid: () => "expected the slug that externalId says",
   taken: (field) => (field === "first_name" ? "another contributor has this name" : "another record has it"),
   unknown: (field) => `there is none; expected ${expectations[field]}`,
   removed: () => "this image is about to be removed",

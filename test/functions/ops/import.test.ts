@@ -4,6 +4,7 @@ import { transferBucket } from "../../../infra/local/functions.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor, aPublisher, aSeries } from "../../support/catalogue.ts";
 import { catalogueContents } from "../../support/catalogue-contents.ts";
+import { identifier } from "../../support/database.ts";
 import { startStack, useStack } from "../../support/stack.ts";
 
 const stack = useStack({ uploads: true });
@@ -248,6 +249,35 @@ describe("ops-import", () => {
     });
     expect(await importing({ kind: "contributor", externalId: "slug:nobody", gender: "male" })).toMatchObject({
       changed: 1,
+    });
+  });
+
+  it("gives a new record the slug that its external id says, so that an export never names two records alike", async () => {
+    const kinds = ["publisher", "contributor", "series"];
+    const lineOf = (kind: string, name: string, slug: string, more = {}) => ({
+      kind,
+      externalId: `slug:${slug}`,
+      ...(kind === "contributor" ? { first_name: name } : { name }),
+      ...more,
+    });
+    expect(await importing(...kinds.map((kind) => lineOf(kind, "Robert", "ghost")))).toMatchObject({ added: 3 });
+    for (const table of ["publishers", "contributors", "series"]) {
+      const rows = await stack.sql`select slug from ${identifier(table)} where external_id = 'slug:ghost'`;
+      expect(rows).toEqual([{ slug: "ghost" }]);
+    }
+
+    await aContributor(stack.sql, { slug: "taken", external_id: "t1" });
+    const refused = await importing(
+      ...kinds.map((kind) => lineOf(kind, "Else", "else", { slug: "other" })),
+      lineOf("contributor", "Took", "taken"),
+      lineOf("contributor", "Path", "no/slug"),
+    );
+    expect(refused).toMatchObject({
+      added: 1,
+      refused: [
+        ...[1, 2, 3].map((line) => ({ line, field: "slug", reason: "expected the slug that externalId says" })),
+        { line: 4, field: "slug", reason: "another record has it" },
+      ],
     });
   });
 

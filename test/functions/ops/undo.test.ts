@@ -272,6 +272,16 @@ describe("ops-undo refuses", () => {
       },
     ],
     [
+      "an externalId that another contributor has now",
+      "Another record has the externalId now",
+      async () => {
+        const { id } = await aContributor(stack.sql, { external_id: "of-both" });
+        const deletion = await change("admin-contributors/delete", { path: { id } });
+        await aContributor(stack.sql, { external_id: "of-both" });
+        return deletion;
+      },
+    ],
+    [
       "a username that somebody else has now",
       " has the name now",
       async () => {
