@@ -162,6 +162,7 @@ create function undo_publisher(target bigint, effect jsonb) returns jsonb langua
     fields publishers;
     before jsonb = publisher_with_references(target);
     missing jsonb;
+    state jsonb;
   begin
     if effect ->> 'did' = 'add' then
       delete from publishers where id = target;
@@ -189,17 +190,15 @@ create function undo_publisher(target bigint, effect jsonb) returns jsonb langua
     end if;
 
     fields = jsonb_populate_record(cast(null as publishers), former);
-    if slug_exists('publishers', fields.slug) then
-      perform refuse_undo(format('Another publisher has the slug %s now', fields.slug));
-    end if;
     insert into publishers (
       id, external_id, client_id, name, short_name, slug, country, website, headquarter, founding_date, image,
       image_source, random_key
     )
     overriding system value
     values (
-      target, fields.external_id, fields.client_id, fields.name, fields.short_name, fields.slug, fields.country,
-      fields.website, fields.headquarter, fields.founding_date, fields.image, fields.image_source, fields.random_key
+      target, free_external_id('publisher', target, fields.external_id), fields.client_id, fields.name,
+      fields.short_name, fields.slug, fields.country, fields.website, fields.headquarter, fields.founding_date,
+      fields.image, fields.image_source, fields.random_key
     );
     missing = restore_publisher_lists(target, former);
     insert into publisher_relations (id, publisher_id, relation_id, type)
@@ -211,7 +210,10 @@ create function undo_publisher(target bigint, effect jsonb) returns jsonb langua
     insert into series_publishers (publisher_id, series_id)
     select target, id from series where id = any(ids(cast(former -> 'series' as json)))
     on conflict do nothing;
-    return jsonb_build_object('after', publisher_record(target), 'left_out', missing);
+    state = publisher_record(target);
+    return jsonb_build_object(
+      'after', state, 'left_out', missing || left_out_identifiers('publisher', target, former, state)
+    );
   end
 $$;
 
@@ -221,6 +223,7 @@ create function undo_series_record(target bigint, effect jsonb) returns jsonb la
     fields series;
     before jsonb = series_record(target);
     missing jsonb;
+    state jsonb;
   begin
     if effect ->> 'did' = 'add' then
       delete from series where id = target;
@@ -237,14 +240,17 @@ create function undo_series_record(target bigint, effect jsonb) returns jsonb la
     end if;
 
     fields = jsonb_populate_record(cast(null as series), former);
-    if slug_exists('series', fields.slug) then
-      perform refuse_undo(format('Another series has the slug %s now', fields.slug));
-    end if;
     insert into series (id, external_id, client_id, name, slug, type, origin)
     overriding system value
-    values (target, fields.external_id, fields.client_id, fields.name, fields.slug, fields.type, fields.origin);
+    values (
+      target, free_external_id('series', target, fields.external_id), fields.client_id, fields.name, fields.slug,
+      fields.type, fields.origin
+    );
     missing = restore_series_lists(target, former);
-    return jsonb_build_object('after', series_record(target), 'left_out', missing);
+    state = series_record(target);
+    return jsonb_build_object(
+      'after', state, 'left_out', missing || left_out_identifiers('series', target, former, state)
+    );
   end
 $$;
 

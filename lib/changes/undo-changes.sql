@@ -45,52 +45,72 @@ create function undo_error(change changes) returns text language plpgsql stable 
   end
 $$;
 
--- Who has a name now that one of these effects would bring back.
-create function name_holder(effects jsonb) returns text language sql stable as $$
-  with wanted as (
-    select
-      effect ->> 'record' as kind,
-      cast(effect ->> 'id' as bigint) as id,
-      coalesce(effect -> 'before' -> (effect ->> 'record'), effect -> 'before') as former
-    from jsonb_array_elements(effects) as effect
-  ), holder as (
-    select kind, other.id
-    from
-      wanted
-      left join contributors as own using (id)
-      join contributors as other
-        on identity_key(other.first_name) = identity_key(coalesce(former ->> 'first_name', own.first_name))
-        and identity_key(other.last_name)
-          = identity_key(case when former -> 'last_name' is null then own.last_name else former ->> 'last_name' end)
-    where kind = 'contributor' and other.id <> wanted.id
-    union all
-    select kind, users.id
-    from wanted join users on identity_key(users.username) = identity_key(former ->> 'username')
-    where kind = 'user' and users.id <> wanted.id
-    union all
-    select kind, roles.id
-    from wanted join roles on identity_key(roles.name) = identity_key(former ->> 'name')
-    where kind = 'role' and roles.id <> wanted.id
-    union all
-    select kind, permissions.id
-    from wanted join permissions on identity_key(permissions.name) = identity_key(former ->> 'name')
-    where kind = 'permission' and permissions.id <> wanted.id
-  )
-  select format('%s %s', initcap(kind), id) from holder order by kind, id limit 1
+-- Which other record has what an effect would bring back, by the constraint that it breaks, as `role/5`.
+create function rival_of(constraint_name text, effect jsonb) returns text language plpgsql stable as $$
+  declare
+    target bigint = effect ->> 'id';
+    former jsonb = coalesce(effect -> 'before' -> (effect ->> 'record'), effect -> 'before');
+    name_wanted text = identity_key(coalesce(former ->> 'name', former ->> 'username'));
+    fields contributors;
+  begin
+    if constraint_name = 'contributors_name_key' then
+      select * into fields from contributors where id = target;
+      fields = jsonb_populate_record(fields, former);
+    end if;
+    return case constraint_name
+      when 'contributors_name_key' then (
+        select 'contributor/' || id
+        from contributors
+        where
+          identity_key(first_name) = identity_key(fields.first_name)
+          and identity_key(last_name) = identity_key(fields.last_name)
+          and id <> target
+      )
+      when 'users_username_key' then (
+        select 'user/' || id from users where identity_key(username) = name_wanted and id <> target
+      )
+      when 'roles_name_key' then (
+        select 'role/' || id from roles where identity_key(name) = name_wanted and id <> target
+      )
+      when 'permissions_name_key' then (
+        select 'permission/' || id from permissions where identity_key(name) = name_wanted and id <> target
+      )
+      when 'tags_name_key' then (
+        select 'tag/' || id from tags where identity_key(name) = name_wanted and id <> target
+      )
+      when 'roles_key_key' then (select 'role/' || id from roles where key = former ->> 'key')
+      when 'permissions_key_key' then (select 'permission/' || id from permissions where key = former ->> 'key')
+      when 'roles_default_key' then (select 'role/' || id from roles where is_default = 1)
+    end;
+  end
 $$;
 
--- What a broken constraint means.
-create function constraint_reason(name text, effects jsonb) returns text language sql stable as $$
-  select case
-    when name in (
-      'contributors_name_key', 'users_username_key', 'roles_name_key', 'permissions_name_key', 'tags_name_key'
-    ) then coalesce(name_holder(effects), 'Another record') || ' has the name now'
-    when name like '%\_slug_key' then 'Another record has the slug now'
-    when name like '%\_external\_id\_key' then 'Another record has the externalId now'
-    when name in ('permissions_key_key', 'roles_key_key') then 'It has been restored under another id'
-    when name = 'roles_default_key' then 'Another role is the default role now'
-    when name like '%\_client_id_fkey' then 'Its client is gone'
-    else format('It would break %s', name)
+-- What a broken constraint means, by which later change, and what to do first. Nobody gets a name that nobody chose.
+create function constraint_reason(constraint_name text, effect jsonb, change_id bigint, excluded bigint[]) returns text
+  language plpgsql stable as $$
+  declare
+    rival text = rival_of(constraint_name, effect);
+    who text = coalesce(initcap(replace(rival, '/', ' ')), 'Another record');
+    client text = 'client/' || (effect -> 'before' ->> 'client_id');
+    later bigint = newest_change(
+      change_id, excluded, coalesce(rival, client), 'name', 'username', 'first_name', 'last_name'
+    );
+    later_in_words text;
+  begin
+    if later is null and constraint_name in ('permissions_key_key', 'roles_key_key') then
+      later = (select max(id) from changes where id > change_id and endpoint = 'ops/migrate');
+    end if;
+    later_in_words = coalesce('by change ' || later, 'by another program');
+    return case
+      when constraint_name like '%name\_key'
+        then format('%s has the name now, %s, rename that first', who, later_in_words)
+      when constraint_name in ('permissions_key_key', 'roles_key_key')
+        then format('%s was restored in its place %s, delete that first', who, later_in_words)
+      when constraint_name = 'roles_default_key' then format('%s is the default role now, %s', who, later_in_words)
+      when constraint_name like '%\_client_id_fkey'
+        then format('%s was deleted %s', initcap(replace(client, '/', ' ')), after_change(later))
+      else format('It would break %s', constraint_name)
+    end;
   end
 $$;
 
@@ -141,7 +161,7 @@ create function undo_change(change changes, is_forced boolean, excluded bigint[]
       return jsonb_build_object('reason', sqlerrm);
     when unique_violation or foreign_key_violation then
       get stacked diagnostics reason = constraint_name;
-      return jsonb_build_object('reason', constraint_reason(reason, effects_of(change)));
+      return jsonb_build_object('reason', constraint_reason(reason, effect, change.id, excluded));
   end
 $$;
 

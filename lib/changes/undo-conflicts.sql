@@ -100,6 +100,20 @@ create function changed_since_addition(own text, effect jsonb, state jsonb) retu
   from element
 $$;
 
+-- The newest change after this one that added, deleted or brought back a record, or that touched one of these fields
+-- of it; null if that was another program.
+create function newest_change(change_id bigint, excluded bigint[], key text, variadic fields text[] default '{}')
+  returns bigint language sql stable as $$
+  select max(id)
+  from later_changes(change_id, excluded, array[key])
+  where record = key and field = any(array['*'] || fields)
+$$;
+
+-- What to do first, in a reason.
+create function after_change(change_id bigint) returns text language sql immutable as $$
+  select coalesce('by change ' || change_id || ', undo that first', 'by another program')
+$$;
+
 -- A change as a conflict names it.
 create function named_change(change_id bigint) returns jsonb language sql stable as $$
   select jsonb_build_object('change', id, 'endpoint', endpoint, 'at', at, 'userId', caller_id)

@@ -120,28 +120,32 @@ create function restore_series(target bigint, elements jsonb) returns jsonb lang
   end
 $$;
 
+-- The former slugs that others have now.
+create function taken_slugs(target bigint, slugs jsonb) returns jsonb language sql stable as $$
+  select coalesce(jsonb_agg(left_out(
+    concat('contributor/', target), 'slugs/' || slug,
+    concat(initcap(replace(holder, '/', ' ')), ' has ', slug, ' now'),
+    holder, 'slugs/' || slug
+  ) order by slug), '[]')
+  from
+    jsonb_array_elements_text(slugs) as slug
+    cross join lateral holder_of('contributor', target, 'slug', slug) as holder
+  where holder is not null
+$$;
+
 -- Gives former slugs back that nobody has now. Returns those that it did not have.
 create function restore_slugs(target bigint, slugs jsonb) returns jsonb language plpgsql as $$
   declare
-    taken text;
     restored jsonb;
   begin
     if slugs is null or slugs = '[]' then
       return null;
     end if;
-    select slug into taken
-    from jsonb_array_elements_text(slugs) as slug
-    where
-      slug_exists('contributors', slug)
-      and slug not in (select former.slug from former_slugs as former where contributor_id = target);
-    if taken is not null then
-      perform refuse_undo(format('Another contributor has the slug %s now', taken));
-    end if;
     with inserted as (
       insert into former_slugs (slug, contributor_id)
       select slug, target
       from jsonb_array_elements_text(slugs) as slug
-      on conflict (slug) do nothing
+      where not slug_exists('contributors', slug)
       returning slug
     )
     select jsonb_agg(slug order by slug) into restored from inserted;
@@ -304,6 +308,7 @@ create function undo_contributor_edit(target bigint, effect jsonb) returns jsonb
       ))
       || undo_series(target, former)
       || undo_slugs(target, former);
+    missing = missing || taken_slugs(target, former -> 'removed_slugs');
     if changed -> 'added_aliases' is not null
       or changed -> 'added_descriptions' is not null
       or changed -> 'added_relations' is not null
@@ -334,22 +339,18 @@ create function undo_contributor_deletion(target bigint, former jsonb, change_id
     fields contributors = jsonb_populate_record(cast(null as contributors), former);
     missing jsonb = dangling_elements(target, former);
     image_missing jsonb = left_out_image('contributor/' || target, former, null);
-    assigned text;
+    state jsonb;
   begin
     insert into contributors (
       id, external_id, client_id, first_name, last_name, slug, gender, type, public, image, random_key, version
     )
     overriding system value
     values (
-      target, fields.external_id, fields.client_id, fields.first_name, fields.last_name, fields.slug, fields.gender,
-      fields.type, fields.public, case when image_missing is null then fields.image end,
-      coalesce(fields.random_key, random()), next_version('contributor', target, change_id, fields.version)
-    )
-    returning slug into assigned;
-    -- The trigger would give it another one.
-    if assigned <> fields.slug then
-      perform refuse_undo(format('Another contributor has the slug %s now', fields.slug));
-    end if;
+      target, free_external_id('contributor', target, fields.external_id), fields.client_id, fields.first_name,
+      fields.last_name, fields.slug, fields.gender, fields.type, fields.public,
+      case when image_missing is null then fields.image end, coalesce(fields.random_key, random()),
+      next_version('contributor', target, change_id, fields.version)
+    );
     perform restore_slugs(target, former -> 'former_slugs');
     perform restore_aliases(target, former -> 'aliases');
     perform restore_descriptions(target, former -> 'descriptions');
@@ -360,8 +361,11 @@ create function undo_contributor_deletion(target bigint, former jsonb, change_id
     select target, place - 1, url
     from jsonb_array_elements_text(former -> 'links') with ordinality as link (url, place);
     perform check_limits(array(select contributor_id from contributor_relations where relation_id = target) || target);
+    state = contributor_record(target);
     return jsonb_build_object(
-      'after', contributor_record(target), 'left_out', missing || coalesce(image_missing, '[]')
+      'after', state,
+      'left_out', missing || coalesce(image_missing, '[]') || taken_slugs(target, former -> 'former_slugs')
+        || left_out_identifiers('contributor', target, former, state)
     );
   end
 $$;

@@ -5,10 +5,64 @@ create function refuse_undo(reason text) returns void language plpgsql as $$
   end
 $$;
 
--- What an undone change lacks. Its cause is the record for want of which that is, if it could be brought back.
-create function left_out(record text, field text, reason text, cause text default null) returns jsonb
-  language sql immutable as $$
-  select jsonb_build_object('record', record, 'field', field, 'reason', reason, 'cause', cause)
+-- What an undone change lacks. Its cause is the record for which that is, if something can be done about it: the one
+-- that is gone, or the one that has it now, in this field.
+create function left_out(record text, field text, reason text, cause text default null, cause_field text default '*')
+  returns jsonb language sql immutable as $$
+  select jsonb_build_object(
+    'record', record, 'field', field, 'reason', reason, 'cause', cause, 'cause_field', cause_field
+  )
+$$;
+
+-- Which other record has a slug now, also as a former one, or an external id, as `contributor/5`; null if none has. By
+-- an external id that says a slug an import means whoever has that, too (import-lines.sql).
+create function holder_of(kind text, target bigint, field text, wanted text) returns text language plpgsql stable as $$
+  declare
+    slug_wanted text = case field when 'slug' then wanted else said_slug(wanted) end;
+    external_id_wanted text = case field when 'external_id' then wanted end;
+  begin
+    return kind || '/' || case kind
+      when 'contributor' then (
+        select min(id)
+        from (
+          select id from contributors where slug = slug_wanted or external_id = external_id_wanted
+          union all
+          select contributor_id from former_slugs where slug = slug_wanted
+        ) as holder
+        where id <> target
+      )
+      when 'publisher' then (
+        select min(id)
+        from publishers
+        where (slug = slug_wanted or external_id = external_id_wanted) and id <> target
+      )
+      when 'series' then (
+        select min(id) from series where (slug = slug_wanted or external_id = external_id_wanted) and id <> target
+      )
+    end;
+  end
+$$;
+
+-- An external id, unless another record has it now.
+create function free_external_id(kind text, target bigint, external_id text) returns text language sql stable as $$
+  select external_id where holder_of(kind, target, 'external_id', external_id) is null
+$$;
+
+-- What is left out of a record that is there again, since another one has it now. The database has given it another
+-- slug, as it does for a new record.
+create function left_out_identifiers(kind text, target bigint, former jsonb, state jsonb) returns jsonb
+  language sql stable as $$
+  select coalesce(jsonb_agg(left_out(
+    concat_ws('/', kind, target), field,
+    concat(
+      initcap(replace(holder, '/', ' ')), ' has ', former ->> field, ' now', ', so it is ' || (state ->> field)
+    ),
+    holder, 'slugs/' || (former ->> 'slug')
+  )), '[]')
+  from
+    unnest(array['slug', 'external_id']) as field
+    cross join lateral holder_of(kind, target, field, former ->> field) as holder
+  where former -> field <> state -> field
 $$;
 
 -- What is left out if a record should get its former image again, and that has not been restored.
@@ -102,23 +156,18 @@ create function undo_effect(effect jsonb, change_id bigint, excluded bigint[]) r
     state jsonb = record_state(record, target, is_edit);
     conflicts jsonb;
     undone jsonb;
-    gone_by bigint;
   begin
     if effect ->> 'did' = 'delete' and state is not null then
-      perform refuse_undo(format('There is a %s %s again', record, target));
+      perform refuse_undo(format(
+        'There is a %s %s again, %s', record, target, after_change(newest_change(change_id, excluded, own))
+      ));
     elsif effect ->> 'did' <> 'delete' and state is null and record = 'user' then
       return jsonb_build_object('conflicts', jsonb_build_array(), 'left_out', jsonb_build_array(
         left_out(own, '*', format('User %s was deleted, which is for good', target))
       ));
     elsif effect ->> 'did' <> 'delete' and state is null then
-      gone_by = (
-        select max(later.id)
-        from later_changes(change_id, excluded, array[own]) as later
-        where later.record = own and field = '*'
-      );
-      perform refuse_undo(coalesce(
-        format('%s %s was deleted by change %s, undo that first', initcap(record), target, gone_by),
-        format('%s %s is gone', initcap(record), target)
+      perform refuse_undo(format(
+        '%s %s was deleted %s', initcap(record), target, after_change(newest_change(change_id, excluded, own))
       ));
     end if;
 
@@ -137,11 +186,7 @@ create function undo_effect(effect jsonb, change_id bigint, excluded bigint[]) r
       'field', missing -> 'field',
       'now', null,
       'reason', missing -> 'reason',
-      'later', named_change((
-        select max(later.id)
-        from later_changes(change_id, excluded, array[missing ->> 'cause']) as later
-        where later.record = missing ->> 'cause' and later.field = '*'
-      ))
+      'later', named_change(newest_change(change_id, excluded, missing ->> 'cause', missing ->> 'cause_field'))
     )), '[]')
     into conflicts
     from jsonb_array_elements(undone -> 'left_out') as missing
@@ -165,7 +210,8 @@ create function undo_effect(effect jsonb, change_id bigint, excluded bigint[]) r
       end,
       'conflicts', conflicts,
       'left_out', (
-        select coalesce(jsonb_agg(missing - 'cause'), '[]') from jsonb_array_elements(undone -> 'left_out') as missing
+        select coalesce(jsonb_agg(missing - array['cause', 'cause_field']), '[]')
+        from jsonb_array_elements(undone -> 'left_out') as missing
       )
     );
   end

@@ -253,6 +253,46 @@ describe("An import over any catalogue", () => {
     expect(await stack.sql`select external_id from series`).toEqual([{ external_id: "s9" }]);
   });
 
+  it("comes back without the slugs and the external ids that new records have since, if that is forced", async () => {
+    await stack.sql`truncate contributors, publishers, series, tags, imports, changes, tallies cascade`;
+    await importing(basis);
+    const [change = 0] = await lastChanges();
+    await undone(change);
+    const [{ id: undoing } = { id: 0 }] = await stack.sql<{ id: number }[]>`
+      select id from changes where endpoint = 'ops/undo'
+    `;
+    await importing([
+      { kind: "publisher", externalId: "p0", name: "House p0" },
+      { kind: "series", externalId: "s0", name: "Series" },
+    ]);
+    const [later] = await lastChanges();
+    const before = await catalogueContents(stack.sql, "version");
+
+    const { conflicts } = await undone(undoing);
+
+    const fields = ["slug", "external_id"];
+    expect(conflicts).toEqual(
+      ["publisher", "series"].flatMap((kind) =>
+        fields.map((field) =>
+          expect.objectContaining({
+            record: expect.stringMatching(kind),
+            field,
+            reason: expect.stringMatching(/ has .* now/),
+            later: expect.objectContaining({ change: later }),
+          }),
+        ),
+      ),
+    );
+
+    const { change: forced } = await invoke<{ readonly change: number }>("ops-undo", { change: undoing, force: true });
+    expect(await stack.sql`select slug, external_id from series order by id`).toEqual([
+      { slug: "series-2", external_id: null },
+      { slug: "series", external_id: "s0" },
+    ]);
+    await undone(forced);
+    expect(await catalogueContents(stack.sql, "version")).toEqual(before);
+  });
+
   it("names the deletion that took a contributor from its series", async () => {
     await stack.sql`truncate contributors, publishers, series, tags, imports, changes, tallies cascade`;
     await importing(basis);

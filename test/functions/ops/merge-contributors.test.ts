@@ -6,7 +6,7 @@ import { openDatabase } from "../../support/database.ts";
 import { differenceBy } from "../../support/difference.ts";
 import { aUser } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
-import { contents, undo, undone } from "../../support/undo.ts";
+import { contents, undone } from "../../support/undo.ts";
 
 const stack = useStack();
 const administrator = useAdministrator(stack);
@@ -631,18 +631,6 @@ describe("ops-merge-contributors: undone", () => {
 
     expect(await contents(stack.sql)).toEqual(before);
     expect((await lookUp(one.slug)).body.id).toBe(kept.id);
-  });
-
-  it("is refused when somebody has one of the slugs since", async () => {
-    const [kept, one] = (await some(2)) as [Entry, Entry];
-    await merge(kept, [one]);
-    await stack.call("admin-contributors/delete", { as: administrator.token, path: { id: kept.id } });
-    const [{ id } = { id: 0 }] = await stack.sql<{ id: number }[]>`select max(id) as id from changes`;
-    await aContributor(stack.sql, { slug: one.slug });
-
-    const { refused } = await undo(stack, { change: id });
-
-    expect(refused).toMatchObject([{ change: id, reason: `Another contributor has the slug ${one.slug} now` }]);
   });
 });
 

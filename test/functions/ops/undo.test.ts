@@ -262,26 +262,6 @@ describe("ops-undo refuses", () => {
       },
     ],
     [
-      "a slug that another contributor has now",
-      "Another contributor has the slug",
-      async () => {
-        const { id, slug } = await aContributor(stack.sql);
-        const deletion = await change("admin-contributors/delete", { path: { id } });
-        await aContributor(stack.sql, { slug });
-        return deletion;
-      },
-    ],
-    [
-      "an externalId that another contributor has now",
-      "Another record has the externalId now",
-      async () => {
-        const { id } = await aContributor(stack.sql, { external_id: "of-both" });
-        const deletion = await change("admin-contributors/delete", { path: { id } });
-        await aContributor(stack.sql, { external_id: "of-both" });
-        return deletion;
-      },
-    ],
-    [
       "a username that somebody else has now",
       " has the name now",
       async () => {
@@ -296,7 +276,7 @@ describe("ops-undo refuses", () => {
     ],
     [
       "a deletion whose permission of this service has been restored",
-      "It has been restored under another id",
+      "was restored in its place by change",
       async () => {
         const id = await permissionId(stack.sql, "delete-roles");
         const deletion = await change("admin-permissions/delete", { path: { id } });
@@ -380,7 +360,7 @@ describe("ops-undo refuses", () => {
     ],
     [
       "a deletion of what is there again",
-      "There is a contributor",
+      "again, by another program",
       async () => {
         const { id } = await aContributor(stack.sql);
         const deletion = await change("admin-contributors/delete", { path: { id } });
@@ -392,7 +372,7 @@ describe("ops-undo refuses", () => {
     ],
     [
       "a deletion whose client is gone",
-      "Its client is gone",
+      "Client 77 was deleted by another program",
       async () => {
         await stack.sql`insert into clients values (77, 'Gone')`;
         const { id } = await aContributor(stack.sql, { client_id: 77 });
@@ -471,7 +451,7 @@ describe("ops-undo refuses", () => {
     await undone(stack, edit);
   });
 
-  it("a name that somebody has, and says who", async () => {
+  it("a name that somebody has, and says who, by which change", async () => {
     const { id } = await aContributor(stack.sql, { first_name: "Named", last_name: null });
     const deletion = await change("admin-contributors/delete", { path: { id } });
     const holder = await aContributor(stack.sql, { first_name: "NAMED", last_name: null });
@@ -480,26 +460,59 @@ describe("ops-undo refuses", () => {
       path: { id: person.id },
       body: { username: `Re ${person.id}` },
     });
-    const user = await aUser(stack.sql, person.username);
+    const user = await aUser(stack.sql);
+    const taking = await change("admin-users/edit", { path: { id: user.id }, body: { username: person.username } });
+    await change("admin-users/edit", {
+      path: { id: user.id },
+      body: { username: person.username, age_verified: true },
+    });
     const role = await aRole(stack.sql);
     const ofRole = await change("admin-roles/delete", { path: { id: role.id } });
-    await change("admin-roles/add", { body: { name: role.name, description: "d" } });
+    const newRole = await change("admin-roles/add", { body: { name: role.name, description: "d" } });
     const [roleHolder] = await stack.sql`select id from roles where name = ${role.name}`;
     const permission = await aPermission(stack.sql);
     const ofPermission = await change("admin-permissions/delete", { path: { id: permission.id } });
-    await change("admin-permissions/add", { body: { name: permission.name, description: "d" } });
+    const newPermission = await change("admin-permissions/add", { body: { name: permission.name, description: "d" } });
     const [permissionHolder] = await stack.sql`select id from permissions where name = ${permission.name}`;
 
-    for (const [refused, who] of [
-      [deletion, `Contributor ${holder.id}`],
-      [renaming, `User ${user.id}`],
-      [ofRole, `Role ${roleHolder?.id}`],
-      [ofPermission, `Permission ${permissionHolder?.id}`],
+    for (const [refused, who, by] of [
+      [deletion, `Contributor ${holder.id}`, "another program"],
+      [renaming, `User ${user.id}`, `change ${taking}`],
+      [ofRole, `Role ${roleHolder?.id}`, `change ${newRole}`],
+      [ofPermission, `Permission ${permissionHolder?.id}`, `change ${newPermission}`],
     ] as const) {
-      expect(await undo(stack, { change: refused, force: true })).toMatchObject({
-        refused: [{ change: refused, reason: `${who} has the name now` }],
-      });
+      expect((await undo(stack, { change: refused, force: true })).refused).toMatchObject([
+        { change: refused, reason: `${who} has the name now, by ${by}, rename that first` },
+      ]);
     }
+  });
+
+  it("a name that another contributor got by an edit of the other half", async () => {
+    const { id } = await aContributor(stack.sql, { first_name: "Half", last_name: "Name" });
+    const path = { id };
+    const first = await change("admin-contributors/edit", { path, body: { first_name: "Whole" } });
+    const other = await aContributor(stack.sql, { first_name: "Half", last_name: "Other" });
+    const later = await change("admin-contributors/edit", {
+      path: { id: other.id },
+      body: { first_name: "Half", last_name: "Name" },
+    });
+
+    expect((await undo(stack, { change: first, force: true })).refused).toMatchObject([
+      { reason: `Contributor ${other.id} has the name now, by change ${later}, rename that first` },
+    ]);
+  });
+
+  it("a permission of this service that a migration has restored", async () => {
+    const id = await permissionId(stack.sql, "view-permissions");
+    const deletion = await change("admin-permissions/delete", { path: { id } });
+    await stack.lambda.invoke("ops-migrate", {});
+    const migration = await latestChange(stack.sql);
+
+    expect((await undo(stack, { change: deletion, force: true })).refused).toMatchObject([
+      {
+        reason: `Permission ${await permissionId(stack.sql, "view-permissions")} was restored in its place by change ${migration}, delete that first`,
+      },
+    ]);
   });
 
   it("to make a role the default role while there is another one", async () => {
@@ -510,7 +523,7 @@ describe("ops-undo refuses", () => {
     `;
 
     expect((await undo(stack, { change: id })).refused).toMatchObject([
-      { reason: "Another role is the default role now" },
+      { reason: `Role ${await defaultRoleId(stack.sql)} is the default role now, by another program` },
     ]);
   });
 
@@ -714,6 +727,141 @@ describe("ops-undo finds what was changed again since", () => {
     });
     expect(await idsOf("aliases", { id })).toHaveLength(3);
     expect(await idsOf("relations", { id })).toEqual([]);
+  });
+
+  it("a slug that another contributor has, and makes another one with force", async () => {
+    const { id, slug, first_name } = await aWholeContributor();
+    const deletion = await change("admin-contributors/delete", { path: { id } });
+    const later = await change("admin-contributors/add", { body: { first_name: slug } });
+    const [{ id: holder } = {}] = await stack.sql`select id from contributors where slug = ${slug}`;
+    const before = await contents(stack.sql);
+    const reason = `Contributor ${holder} has ${slug} now, so it is ${slug}-2`;
+
+    expect(await undo(stack, { change: deletion })).toMatchObject({
+      undone: [],
+      conflicts: [
+        {
+          record: `contributor/${id}`,
+          field: "slug",
+          now: null,
+          reason,
+          later: { change: later, userId: administrator.id },
+        },
+      ],
+      refused: [],
+    });
+    expect(await contents(stack.sql)).toEqual(before);
+
+    const forced = await undo(stack, { change: deletion, force: true });
+    expect(forced.undone).toMatchObject([
+      {
+        overridden: [{ field: "slug", later: { change: later } }],
+        leftOut: [{ record: `contributor/${id}`, field: "slug", reason }],
+      },
+    ]);
+    expect(await stack.sql`select first_name, slug from contributors where id = ${id}`).toEqual([
+      { first_name, slug: `${slug}-2` },
+    ]);
+    expect(await idsOf("aliases", { id })).toHaveLength(3);
+    await undone(stack, forced.change ?? 0);
+    expect(await contents(stack.sql)).toEqual(before);
+  });
+
+  it("a slug that another program has given away", async () => {
+    const { id, slug } = await aContributor(stack.sql);
+    const deletion = await change("admin-contributors/delete", { path: { id } });
+    await aContributor(stack.sql, { slug });
+
+    expect((await undo(stack, { change: deletion })).conflicts).toMatchObject([{ field: "slug", later: null }]);
+  });
+
+  it("an external id that another contributor has, or whose slug it has, which force leaves out", async () => {
+    const [one, two] = [
+      await aContributor(stack.sql, { external_id: "of-both" }),
+      await aContributor(stack.sql, { external_id: "slug:said", slug: "said" }),
+    ];
+    const first = await change("admin-contributors/delete", { path: { id: one.id } });
+    const second = await change("admin-contributors/delete", { path: { id: two.id } });
+    const other = await aContributor(stack.sql, { external_id: "of-both", slug: "said" });
+    const reason = (value: string) => `Contributor ${other.id} has ${value} now`;
+
+    expect((await undo(stack, { change: first })).conflicts).toMatchObject([
+      { record: `contributor/${one.id}`, field: "external_id", reason: reason("of-both"), later: null },
+    ]);
+    expect((await undo(stack, { change: second })).conflicts).toMatchObject([
+      { field: "slug", reason: `${reason("said")}, so it is said-2` },
+      { field: "external_id", reason: reason("slug:said") },
+    ]);
+    for (const deletion of [first, second]) await undo(stack, { change: deletion, force: true });
+    expect(
+      await stack.sql`select slug, external_id from contributors where id = any(${[one.id, two.id]}) order by id`,
+    ).toEqual([
+      { slug: one.slug, external_id: null },
+      { slug: "said-2", external_id: null },
+    ]);
+  });
+
+  it("a slug that leads to another contributor since a merge, and leaves it there with force", async () => {
+    const { id, slug } = await aContributor(stack.sql);
+    const deletion = await change("admin-contributors/delete", { path: { id } });
+    await aContributor(stack.sql, { slug });
+    const [{ id: merged } = {}] = await stack.sql`select id from contributors where slug = ${slug}`;
+    const kept = await aContributor(stack.sql);
+    await stack.lambda.invoke("ops-merge-contributors", { keep: kept.id, merge: [merged] });
+    const merge = await latestChange(stack.sql);
+    await change("admin-contributors/edit", { path: { id: kept.id }, body: { first_name: `Kept ${kept.id}` } });
+    const before = await contents(stack.sql);
+
+    expect((await undo(stack, { change: deletion })).conflicts).toMatchObject([
+      {
+        field: "slug",
+        reason: expect.stringContaining(`Contributor ${kept.id} has ${slug} now`),
+        later: { change: merge },
+      },
+    ]);
+    const forced = await undo(stack, { change: deletion, force: true });
+    expect(await stack.sql`select slug from contributors where id = ${id}`).toEqual([{ slug: `${slug}-2` }]);
+    expect(await stack.sql`select contributor_id from former_slugs where slug = ${slug}`).toEqual([
+      { contributor_id: kept.id },
+    ]);
+    await undone(stack, forced.change ?? 0);
+    expect(await contents(stack.sql)).toEqual(before);
+    await undone(stack, merge);
+  });
+
+  it("former slugs that another contributor has, which force leaves out and names", async () => {
+    const [kept, merged] = [await aContributor(stack.sql), await aContributor(stack.sql)];
+    await stack.lambda.invoke("ops-merge-contributors", { keep: kept.id, merge: [merged.id] });
+    const deletion = await change("admin-contributors/delete", { path: { id: kept.id } });
+    const later = await change("admin-contributors/add", { body: { first_name: merged.slug } });
+    const [{ id: holder } = {}] = await stack.sql`select id from contributors where slug = ${merged.slug}`;
+    const left = { record: `contributor/${kept.id}`, field: `slugs/${merged.slug}` };
+    const reason = `Contributor ${holder} has ${merged.slug} now`;
+
+    expect((await undo(stack, { change: deletion })).conflicts).toMatchObject([
+      { ...left, reason, later: { change: later } },
+    ]);
+    expect((await undo(stack, { change: deletion, force: true })).undone).toMatchObject([
+      { leftOut: [{ ...left, reason }] },
+    ]);
+    expect(await stack.sql`select slug from contributors where id = ${kept.id}`).toEqual([{ slug: kept.slug }]);
+  });
+
+  it("a former slug that another contributor has when a merge is done again, which force leaves out", async () => {
+    const [kept, merged] = [await aContributor(stack.sql), await aContributor(stack.sql)];
+    await stack.lambda.invoke("ops-merge-contributors", { keep: kept.id, merge: [merged.id] });
+    const undoing = await undone(stack, await latestChange(stack.sql));
+    await stack.sql`update contributors set slug = slug || '-moved' where id = ${merged.id}`;
+    const later = await change("admin-contributors/add", { body: { first_name: merged.slug } });
+
+    const left = { record: `contributor/${kept.id}`, field: `slugs/${merged.slug}` };
+    const { conflicts } = await undo(stack, { change: undoing });
+    expect(conflicts).toContainEqual(
+      expect.objectContaining({ ...left, later: expect.objectContaining({ change: later }) }),
+    );
+    const forced = await undo(stack, { change: undoing, force: true });
+    expect(forced.undone[0]?.leftOut).toMatchObject([left]);
+    expect(await stack.sql`select from contributors where id = ${merged.id}`).toEqual([]);
   });
 
   it("a role that a user had, a permission that a role had, and that were deleted since", async () => {
