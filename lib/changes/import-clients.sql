@@ -33,6 +33,6 @@ create function import_clients(items jsonb) returns import_result language plpgs
       from unnest(lines) as line left join unnest(before) as former on former -> 'id' = to_jsonb(line.id)
       where line.is_new or former is not null
     );
-    return import_result('client', effects, lines, cardinality(before), '[]');
+    return import_result('client', effects, lines, cardinality(before), '[]', '{}');
   end
 $$;

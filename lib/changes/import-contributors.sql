@@ -99,6 +99,7 @@ create function import_contributors(items jsonb, fresh jsonb) returns import_res
   declare
     lines import_line[] = contributor_lines(items);
     refusals jsonb;
+    claims import_claim[];
     stored import_element[];
     removed_aliases import_element[];
     added_aliases import_element[];
@@ -146,18 +147,8 @@ create function import_contributors(items jsonb, fresh jsonb) returns import_res
         )
     );
     lines = accepted_lines(lines, refusals);
-    refusals = refusals || refused_twins(array(
-      select cast(row(line.number, claim.field, claim.field || ' ' || claim.value) as import_claim)
-      from
-        unnest(lines) as line
-        cross join lateral (
-          values
-            ('first_name', case when line.is_renamed then line.first_key || chr(10) || line.last_key end),
-            ('slug', case when line.is_new then line.slug end),
-            ('image', case when line.image is distinct from line.former_image then line.image end)
-        ) as claim (field, value)
-      where claim.value is not null
-    ));
+    claims = claims_of('contributor', lines);
+    refusals = refusals || refused_twins(claims);
     lines = accepted_lines(lines, refusals);
 
     -- Whoever reads what others write to these waits now (tag_contributors), before anybody waits for the tallies.
@@ -301,6 +292,6 @@ create function import_contributors(items jsonb, fresh jsonb) returns import_res
           select cast(contributor_record(line.id) as jsonb) where line.is_new or former is not null
         ) as latter (after)
     );
-    return import_result('contributor', effects, lines, cardinality(edited), refusals);
+    return import_result('contributor', effects, lines, cardinality(edited), refusals, claims);
   end
 $$;

@@ -45,12 +45,14 @@ create type import_line as (
 -- An element of a record's list, in its place; one that is not stored yet has no id.
 create type import_element as (owner bigint, id bigint, place bigint, value jsonb);
 
--- What only one record may have, and a line wants for its own.
+-- What only one record may have, and a line wants for its own. The value says what it is, as `image avatars/one.webp`.
 create type import_claim as (line bigint, field text, value text);
 
 -- What became of lines of one kind. `refusals` are objects with line, field and reason; `fresh` has the lines of new
--- records by their ids.
-create type import_result as (effects jsonb, added bigint, changed bigint, refusals jsonb, fresh jsonb);
+-- records by their ids; `claims` are those of lines that were not refused before.
+create type import_result as (
+  effects jsonb, added bigint, changed bigint, refusals jsonb, fresh jsonb, claims import_claim[]
+);
 
 -- The slug that an external id says, as an export names a record without one; null if it says none.
 create function said_slug(external_id text) returns text language sql immutable as $$
@@ -120,6 +122,27 @@ $$;
 
 create function refusal(line bigint, field text, reason text) returns jsonb language sql immutable as $$
   select jsonb_build_object('line', line, 'field', field, 'reason', reason)
+$$;
+
+-- What lines of a kind want for their own, but for covers.
+create function claims_of(kind text, lines import_line[]) returns import_claim[] language sql immutable as $$
+  select array(
+    select cast(row(line.number, claim.field, claim.value) as import_claim)
+    from
+      unnest(lines) as line
+      cross join lateral (
+        values
+          (
+            'first_name',
+            case
+              when kind = 'contributor' and line.is_renamed then 'name ' || line.first_key || chr(10) || line.last_key
+            end
+          ),
+          ('slug', case when line.is_new then kind || ' slug ' || line.slug end),
+          ('image', case when line.image is distinct from line.former_image then 'image ' || line.image end)
+      ) as claim (field, value)
+    where claim.value is not null
+  )
 $$;
 
 -- Refuses each line that claims what an earlier one has got.
@@ -245,14 +268,15 @@ $$;
 
 -- What became of the lines.
 create function import_result(
-  kind text, effects jsonb, lines import_line[], changed bigint, refusals jsonb
+  kind text, effects jsonb, lines import_line[], changed bigint, refusals jsonb, claims import_claim[]
 ) returns import_result language sql immutable as $$
   select cast(row(
     coalesce(effects, '[]'),
     count(*) filter (where line.is_new),
     changed,
     refusals,
-    jsonb_build_object(kind, coalesce(jsonb_object_agg(line.id, line.number) filter (where line.is_new), '{}'))
+    jsonb_build_object(kind, coalesce(jsonb_object_agg(line.id, line.number) filter (where line.is_new), '{}')),
+    claims
   ) as import_result)
   from unnest(lines) as line
 $$;

@@ -38,6 +38,7 @@ create function import_publishers(items jsonb, fresh jsonb) returns import_resul
   declare
     lines import_line[] = publisher_lines(items);
     refusals jsonb;
+    claims import_claim[];
     stored import_element[];
     removed_aliases import_element[];
     added_aliases import_element[];
@@ -53,17 +54,8 @@ create function import_publishers(items jsonb, fresh jsonb) returns import_resul
       where problem is not null
     );
     lines = accepted_lines(lines, refusals);
-    refusals = refusals || refused_twins(array(
-      select cast(row(line.number, claim.field, claim.field || ' ' || claim.value) as import_claim)
-      from
-        unnest(lines) as line
-        cross join lateral (
-          values
-            ('slug', case when line.is_new then line.slug end),
-            ('image', case when line.image is distinct from line.former_image then line.image end)
-        ) as claim (field, value)
-      where claim.value is not null
-    ));
+    claims = claims_of('publisher', lines);
+    refusals = refusals || refused_twins(claims);
     lines = accepted_lines(lines, refusals);
 
     if exists (select from unnest(lines) as line where line.is_new) then
@@ -173,6 +165,6 @@ create function import_publishers(items jsonb, fresh jsonb) returns import_resul
       from unnest(lines) as line left join unnest(before) as former on former -> 'id' = to_jsonb(line.id)
       where line.is_new or former is not null
     );
-    return import_result('publisher', effects, lines, cardinality(edited), refusals);
+    return import_result('publisher', effects, lines, cardinality(edited), refusals, claims);
   end
 $$;

@@ -34,7 +34,7 @@ $$;
 create function import_kind(kind text, items jsonb, fresh jsonb) returns import_result language plpgsql as $$
   begin
     if items = '[]' then
-      return cast(row('[]', 0, 0, '[]', '{}') as import_result);
+      return cast(row('[]', 0, 0, '[]', '{}', '{}') as import_result);
     end if;
     return case kind
       when 'client' then import_clients(items)
@@ -63,6 +63,7 @@ create function import_records(request request) returns outcome
     result import_result;
     kind text;
     fresh jsonb = '{}';
+    claims import_claim[] = '{}';
     effects jsonb = '[]';
     refusals jsonb = '[]';
     all_refusals jsonb;
@@ -94,6 +95,7 @@ create function import_records(request request) returns outcome
       added_count = added_count + result.added;
       changed_count = changed_count + result.changed;
       fresh = fresh || result.fresh;
+      claims = claims || result.claims;
       refusals = refusals || result.refusals;
     end loop;
 
@@ -108,7 +110,10 @@ create function import_records(request request) returns outcome
       'changed', changed_count,
       'unchanged', lines - added_count - changed_count - jsonb_array_length(all_refusals),
       'refusals', refusals
-    ) || case when is_dry_run(request) then jsonb_build_object('fresh', fresh) else '{}' end);
+    ) || case
+      when is_dry_run(request) then jsonb_build_object('fresh', fresh, 'claims', to_jsonb(claims))
+      else '{}'
+    end);
     insert into imports (
       source, position, lines, added, changed, unchanged, refused, refusals, is_done, key, answer
     )

@@ -116,7 +116,7 @@ create function import_contributor_relations(items jsonb, fresh jsonb) returns i
       set version = version + 1
       where id in (select owner from unnest(relations));
     end if;
-    return cast(row(coalesce(effects, '[]'), cardinality(relations), 0, refusals, '{}') as import_result);
+    return cast(row(coalesce(effects, '[]'), cardinality(relations), 0, refusals, '{}', '{}') as import_result);
   end
 $$;
 
@@ -138,6 +138,6 @@ create function import_publisher_relations(items jsonb, fresh jsonb) returns imp
         from unnest(before) as former
       );
     end if;
-    return cast(row(coalesce(effects, '[]'), cardinality(relations), 0, refusals, '{}') as import_result);
+    return cast(row(coalesce(effects, '[]'), cardinality(relations), 0, refusals, '{}', '{}') as import_result);
   end
 $$;

@@ -89,6 +89,7 @@ create function import_series(items jsonb, fresh jsonb) returns import_result la
     credits import_element[] = referred_elements(lines, 'contributor', fresh);
     houses import_element[] = referred_elements(lines, 'publisher', fresh);
     covers import_claim[];
+    claims import_claim[];
     refusals jsonb;
     stored import_element[];
     wanted import_element[];
@@ -145,18 +146,13 @@ create function import_series(items jsonb, fresh jsonb) returns import_result la
       ) as first (refusal)
     );
     lines = accepted_lines(lines, refusals);
-    refusals = refusals || refused_twins(
-      array(
-        select cast(row(line.number, 'slug', 'slug ' || line.slug) as import_claim)
-        from unnest(lines) as line
-        where line.is_new and line.slug is not null
-      ) || array(
-        select distinct on (claim.line, value) cast(row(claim.line, field, 'cover ' || value) as import_claim)
-        from unnest(covers) as claim
-        where claim.line in (select line.number from unnest(lines) as line)
-        order by claim.line, value, field
-      )
+    claims = claims_of('series', lines) || array(
+      select distinct on (claim.line, value) cast(row(claim.line, field, 'image ' || value) as import_claim)
+      from unnest(covers) as claim
+      where claim.line in (select line.number from unnest(lines) as line)
+      order by claim.line, value, field
     );
+    refusals = refusals || refused_twins(claims);
     lines = accepted_lines(lines, refusals);
 
     with inserted as (
@@ -361,6 +357,6 @@ create function import_series(items jsonb, fresh jsonb) returns import_result la
       ),
       '[]'
     );
-    return import_result('series', effects, lines, cardinality(edited), refusals);
+    return import_result('series', effects, lines, cardinality(edited), refusals, claims);
   end
 $$;

@@ -3,7 +3,7 @@ import { execute } from "../data-api/client.ts";
 import { sqlStateOf } from "../data-api/errors.ts";
 import { text } from "../data-api/read.ts";
 import * as imports from "../queries/imports.ts";
-import { type CatalogueLine, expectations } from "./catalogue-lines.ts";
+import { type CatalogueLine, expectations, type Refusal } from "./catalogue-lines.ts";
 import { type Batch, batchesOf, isRefusal, itemOf, itemWithout, linesIn, readAhead, recordOf } from "./import-lines.ts";
 import { openSource, type Source } from "./import-source.ts";
 import type { OperatorContext } from "./operator-function.ts";
@@ -29,6 +29,8 @@ const answerSchema = z.object({
   refusals: z.array(refusal),
   /** In a dry run: the lines of new records, by their kinds and ids. */
   fresh: z.optional(z.nullable(z.record(z.string(), z.record(z.string(), z.number())))),
+  /** In a dry run: the names, slugs and images that lines want for their own. */
+  claims: z._default(z.array(z.object({ line: z.number(), field: z.string(), value: z.string() })), []),
 });
 /** What became of a batch; `refusals` has those of the database. */
 type Answer = z.output<typeof answerSchema>;
@@ -126,7 +128,7 @@ const reasons: Readonly<Record<string, (field: string) => string>> = {
 };
 
 /**
- * Imports the lines of a batch, or tries to. Those that are refused are logged.
+ * Imports the lines of a batch, or tries to.
  * @param toItem how a line is sent, if it is
  * @returns what became of them, with all that were refused; undefined if the import of the file has stopped elsewhere
  */
@@ -153,7 +155,8 @@ async function importBatch(
     if (status === 409) return undefined;
     const result = answerSchema.parse(answer);
     const all = [...refusals, ...result.refusals].sort((one, other) => one.line - other.line);
-    for (const each of all) context.log({ refused: explained(each) }, "warn");
+    // Lines of a dry run may be tried several times.
+    if (!options.dryRun) logRefusals(all, context);
     return { ...result, refusals: all };
   } catch (error) {
     if (sqlStateOf(error) !== uniqueViolation || lines.length < 2) throw error;
@@ -166,6 +169,10 @@ async function importBatch(
   return other && sumOf(one, other);
 }
 
+function logRefusals(refusals: readonly RefusedLine[], { log }: OperatorContext): void {
+  for (const each of refusals) log({ refused: explained(each) }, "warn");
+}
+
 const uniqueViolation = "23505";
 
 const sumOf = (one: Answer, other: Answer): Answer => ({
@@ -173,44 +180,73 @@ const sumOf = (one: Answer, other: Answer): Answer => ({
   changed: one.changed + other.changed,
   unchanged: one.unchanged + other.unchanged,
   refusals: [...one.refusals, ...other.refusals],
+  claims: [...one.claims, ...other.claims],
   fresh: Object.fromEntries(recordKinds.map((kind) => [kind, { ...one.fresh?.[kind], ...other.fresh?.[kind] }])),
 });
 
 const recordKinds = ["client", "publisher", "contributor", "series"];
 
 /**
- * A dry run of a file, from its beginning to its end or the deadline. Each batch is tried by itself, so a record of an
- * earlier batch is not there: lines that lead to it are sent without that, and one about it counts as a change.
+ * A dry run of a file, from its beginning to its end or the deadline. Each batch is tried by itself, so what earlier
+ * ones would have done is only known here.
  */
 async function tryFile(source: Source, input: ImportInput, context: OperatorContext): Promise<Progress> {
   let progress = beginning;
-  const added = new Set<string>();
+  /** The records that were added, and whose are the names, slugs and images that only one may have. */
+  const known = { added: new Set<string>(), owners: new Map<string, string>() };
   for await (const batch of batchesFrom(source, beginning)) {
     if (isLate(context)) return progress;
-    /** The lines that are not sent. */
-    const unsent = new Set<number>();
-    const toItem = (number: number, content: CatalogueLine) => {
-      const item = itemWithout(added, number, content);
-      if (!item) unsent.add(number);
-      return item;
-    };
-    const answer = await importBatch(batch, { ...input, source: source.name }, context, toItem);
-    if (!answer) throw new Error("A dry run was refused");
-    const fresh = new Set(Object.values(answer.fresh ?? {}).flatMap((lines) => Object.values(lines)));
-    for (const { number, content } of batch.lines) {
-      const record = fresh.has(number) ? recordOf(content) : undefined;
-      if (record !== undefined) added.add(record);
-    }
+    const answer = await tryBatch(batch, { ...input, source: source.name }, context, known);
     progress = {
       position: batch.lines.at(-1)?.end ?? 0,
       lines: batch.lines.at(-1)?.number ?? 0,
       added: progress.added + answer.added,
-      changed: progress.changed + answer.changed + unsent.size,
-      unchanged: progress.unchanged + answer.unchanged - unsent.size,
+      changed: progress.changed + answer.changed,
+      unchanged: progress.unchanged + answer.unchanged,
       refused: progress.refused + answer.refusals.length,
       refusals: [...progress.refusals, ...answer.refusals].slice(0, refusalsMax),
       is_done: batch.isLast,
     };
   }
   return progress;
+}
+
+/**
+ * Tries a batch, and notes what it would have done. A record of an earlier batch is not there: lines that lead to it are
+ * sent without that, and one about it is not sent, and counts as a change. If a line wants what a record of an earlier
+ * batch has got, the batch is tried once more without that line, since others may lead to it.
+ */
+async function tryBatch(
+  batch: Batch,
+  input: ImportInput,
+  context: OperatorContext,
+  known: { readonly added: Set<string>; readonly owners: Map<string, string> },
+): Promise<Answer> {
+  const unsent = new Set<number>();
+  const toItem = (number: number, content: CatalogueLine) => {
+    const item = itemWithout(known.added, number, content);
+    if (!item) unsent.add(number);
+    return item;
+  };
+  const answer = await importBatch(batch, input, context, toItem);
+  if (!answer) throw new Error("A dry run was refused");
+  const records = new Map(batch.lines.map(({ number, content }) => [number, recordOf(content)]));
+  const refused = new Set(answer.refusals.map(({ line }) => line));
+  const claims = answer.claims.filter(({ line }) => !refused.has(line));
+  const taken = new Map<number, Refusal>();
+  for (const { line, field, value } of claims) {
+    const owner = known.owners.get(value);
+    if (owner !== undefined && owner !== records.get(line)) taken.set(line, { field, reason: "taken" });
+  }
+  if (taken.size > 0) {
+    const lines = batch.lines.map((line) => ({ ...line, content: taken.get(line.number) ?? line.content }));
+    return await tryBatch({ ...batch, lines }, input, context, known);
+  }
+  logRefusals(answer.refusals, context);
+  for (const { line, value } of claims) known.owners.set(value, records.get(line) ?? "");
+  for (const line of Object.values(answer.fresh ?? {}).flatMap((lines) => Object.values(lines))) {
+    const record = records.get(line);
+    if (record !== undefined) known.added.add(record);
+  }
+  return { ...answer, changed: answer.changed + unsent.size, unchanged: answer.unchanged - unsent.size };
 }

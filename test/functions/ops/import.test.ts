@@ -301,6 +301,7 @@ describe("ops-import", () => {
           last: 1,
           reason: "They sent a file",
           by: "Ada",
+          begunAt: expect.any(String),
         },
         records: [`contributor/${id}`],
         record_id: id,
@@ -738,6 +739,37 @@ describe("A dry run", () => {
     expect(await sizes()).toEqual(recorded);
     expect(tried).toEqual(await run({ source: textOf(lines) }));
     expect(tried).toMatchObject({ isDone: true, added: 554, changed: 3, refusedCount: 51 });
+  });
+});
+
+describe("A dry run of several batches", () => {
+  it("knows the names, slugs and images that records of earlier ones have got", async () => {
+    await forget();
+    await importing({ kind: "contributor", externalId: "there", first_name: "There" });
+    const lines = [
+      { kind: "contributor", externalId: "there", image: "avatars/there.webp" },
+      { kind: "contributor", externalId: "first", slug: "own", first_name: "İstanbul Weiß", image: "avatars/one.webp" },
+      { kind: "publisher", externalId: "p1", name: "House" },
+      ...many(500),
+      { kind: "contributor", externalId: "second", first_name: "i̇stanbul WEISS" },
+      { kind: "contributor-relation", from: "second", to: "many-1", relation_type: "x" },
+      { kind: "contributor", externalId: "third", slug: "own", first_name: "Third" },
+      { kind: "publisher", externalId: "p2", name: "House", slug: "own", image: "avatars/one.webp" },
+      { kind: "publisher", externalId: "p3", name: "House", slug: "own" },
+      { kind: "series", externalId: "s1", name: "S", volumes: [{ number: 1, cover: "avatars/there.webp" }] },
+      { kind: "contributor", externalId: "there", image: "avatars/there.webp", gender: "any" },
+    ];
+
+    const tried = await run({ source: textOf(lines), dryRun: true });
+
+    expect(tried.refused.map(({ line, field }) => [line, field])).toEqual([
+      [504, "first_name"],
+      [505, "from"],
+      [506, "slug"],
+      [507, "image"],
+      [509, "volumes.0.cover"],
+    ]);
+    expect(tried).toEqual(await run({ source: textOf(lines) }));
   });
 });
 
