@@ -88,7 +88,7 @@ export function restFromKeys(): void {
 /** The provider for one sign-in, with the client's authentication and the keys that are known. */
 export function configurationOf(metadata: openid.ServerMetadata, clientSecret?: string): openid.Configuration {
   const methods = metadata.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-  const authentication = methods.includes("client_secret_basic") ? openid.ClientSecretBasic : openid.ClientSecretPost;
+  const authentication = methods.includes("client_secret_basic") ? clientSecretBasic : openid.ClientSecretPost;
   const client = { [openid.clockTolerance]: clockToleranceInSeconds };
   const configuration = new openid.Configuration(
     metadata,
@@ -104,6 +104,17 @@ export function configurationOf(metadata: openid.ServerMetadata, clientSecret?: 
   openid.enableNonRepudiationChecks(configuration);
   return configuration;
 }
+
+/**
+ * As openid-client does it (RFC 6749, 2.3.1), but for what form-encoding may leave as it is: Google does not decode the
+ * hyphens, dots and underscores of its clients, and would not know them.
+ */
+const clientSecretBasic =
+  (secret: string): openid.ClientAuth =>
+  (_provider, { client_id }, _body, headers) => {
+    const encoded = [client_id, secret].map((each) => encodeURIComponent(each).replaceAll("%20", "+"));
+    headers.set("Authorization", `Basic ${btoa(encoded.join(":"))}`);
+  };
 
 /** Clocks may differ by two minutes, and a sign-in takes a while. */
 const clockToleranceInSeconds = 150;
