@@ -39,7 +39,7 @@ export function providerPages(options: ProviderOptions): PageHandler {
 }
 
 async function open(options: ProviderOptions): Promise<PageHandler> {
-  const { Provider, interactionPolicy } = await import("oidc-provider");
+  const { errors, interactionPolicy, Provider } = await import("oidc-provider");
   const { issuer, clientId, clientSecret, redirectUris, users } = options;
   const policy = interactionPolicy.base();
   policy.remove("consent");
@@ -75,15 +75,20 @@ async function open(options: ProviderOptions): Promise<PageHandler> {
     // Whoever was here before may want to be somebody else now, so nobody stays signed in here.
     headers.cookie = headers.cookie?.replace(/(?:^|; )_session(?:\.sig)?=[^;]*/g, "");
     const [, name] = /^\/provider\/choose\/[\w-]+\/(\w+)$/.exec(url) ?? [];
-    if (request.method === "POST" && name !== undefined) {
-      await provider.interactionFinished(request, response, { login: { accountId: name, remember: false } });
-    } else if (url.startsWith(`${providerPath}/choose/`)) {
-      await provider.interactionDetails(request, response);
-      sendChoice(response, url, users);
-    } else {
-      // As express does for what is mounted, so that the provider knows its own addresses.
-      Object.assign(request, { originalUrl: url, url: url.slice(providerPath.length) });
-      await answer(request, response);
+    try {
+      if (request.method === "POST" && name !== undefined) {
+        await provider.interactionFinished(request, response, { login: { accountId: name, remember: false } });
+      } else if (url.startsWith(`${providerPath}/choose/`)) {
+        await provider.interactionDetails(request, response);
+        sendChoice(response, url, users);
+      } else {
+        // As express does for what is mounted, so that the provider knows its own addresses.
+        Object.assign(request, { originalUrl: url, url: url.slice(providerPath.length) });
+        await answer(request, response);
+      }
+    } catch (error) {
+      if (!(error instanceof errors.SessionNotFound)) throw error;
+      sendMade(response);
     }
     return true;
   };
@@ -101,7 +106,21 @@ function sendChoice(response: ServerResponse, url: string, users: readonly Provi
     ({ name, description }) =>
       `<form method="post" action="${url}/${name}"><button><b>${name}</b><br>${description}</button></form>`,
   );
-  response.writeHead(200, {
+  const note = "<p>This stands for the provider of a deployed stage, and asks for no password.</p>";
+  sendPage(response, 200, "Who are you?", [...choices, note].join("\n"));
+}
+
+/** Somebody has gone back to a choice that was made. */
+const sendMade = (response: ServerResponse) =>
+  sendPage(
+    response,
+    400,
+    "You have chosen already",
+    '<p>Or ten minutes have passed since.</p>\n<p><a href="/sign-in">Choose again</a></p>',
+  );
+
+function sendPage(response: ServerResponse, status: number, title: string, content: string): void {
+  response.writeHead(status, {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
@@ -116,9 +135,8 @@ function sendChoice(response: ServerResponse, url: string, users: readonly Provi
 body { font: 1.1rem/1.5 system-ui, sans-serif; max-width: 24rem; margin: 15vh auto; padding: 0 1rem }
 button { font: inherit; text-align: left; width: 100%; padding: .5rem 1rem; margin: .3rem 0; cursor: pointer }
 </style>
-<h1>Who are you?</h1>
-${choices.join("\n")}
-<p>This stands for the provider of a deployed stage, and asks for no password.</p>
+<h1>${title}</h1>
+${content}
 </html>
 `);
 }

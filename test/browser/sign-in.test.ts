@@ -125,6 +125,30 @@ describe.skipIf(!hasBrowser)("Somebody at a panel", () => {
     expect(await shown(page)).toMatch(`${await nameOf(grace)} until`);
   });
 
+  it("can go back to the provider's page or the callback, and is told so", async () => {
+    const page = await openPanel();
+    let callback = "";
+    page.on("request", (request) => {
+      if (request.url().includes("/sign-in/callback")) callback = request.url();
+    });
+    await signIn(page, "ada");
+    await page.waitForURL(panelOrigin() + place);
+
+    await page.goBack();
+    await page.getByRole("heading", { name: "You have chosen already" }).waitFor();
+    await page.goto(callback);
+    await page.getByText("you may be signed in already").waitFor();
+    await page.goto(panelOrigin() + place);
+    expect(await shown(page)).toMatch(`${await nameOf(ada)} until`);
+
+    await page.goBack();
+    await page.goBack();
+    await page.getByRole("link", { name: "Choose again" }).click();
+    await page.getByRole("button", { name: "grace" }).click();
+    await page.waitForURL(`${panelOrigin()}/start`);
+    expect(await shown(page)).toMatch(`${await nameOf(grace)} until`);
+  });
+
   it("is not signed in by an address that somebody else has sent", async () => {
     const attacker = openBrowser();
     const address = await choose(attacker, await begin(stack, attacker), "grace");
