@@ -45,6 +45,8 @@ export const handler = operatorFunction(
       if (answer && handledBy(answer) === ids.length) return await undoAnswer([answer], true);
       throw new Error(tooMany[kind](ids[0]));
     }
+    // An import that goes on would add changes behind those that are found now, so it ends first.
+    if (imported !== undefined) await undo([], request);
     const answers: unknown[] = [];
     let length = 0;
     for (;;) {

@@ -11,6 +11,7 @@ const pieceBytes = 4 * 1024 * 1024;
 export interface Source {
   /** Names this very content: other content, even under the same key, is another import. */
   readonly name: string;
+  readonly length: number;
   /** The bytes from this one on. */
   readonly read: (position: number) => AsyncGenerator<Buffer>;
 }
@@ -29,6 +30,7 @@ export async function openSource(source: string): Promise<Source> {
 function linesSource(bytes: Buffer): Source {
   return {
     name: `sha256:${createHash("sha256").update(bytes).digest("hex")}`,
+    length: bytes.length,
     async *read(position) {
       yield bytes.subarray(position);
     },
@@ -44,6 +46,7 @@ async function openObject(Bucket: string, Key: string): Promise<Source> {
   });
   return {
     name: `s3://${Bucket}/${Key} ${ETag}`,
+    length: ContentLength,
     async *read(position) {
       for (let from = position; from < ContentLength; from += pieceBytes) {
         const Range = `bytes=${from}-${Math.min(from + pieceBytes, ContentLength) - 1}`;

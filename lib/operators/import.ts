@@ -78,11 +78,11 @@ export async function importFile(input: ImportInput, context: OperatorContext): 
   if (progress.is_done) progress = beginning;
   for (;;) {
     for await (const batch of batchesFrom(source, progress)) {
-      if (isLate(context)) return reportOf(await progressOf(source));
+      if (isLate(context)) return reportOf(await progressMade(source));
       if (!(await importBatch(batch, { ...input, source: source.name }, context))) break;
     }
     // Another run may have done what this one was about to do.
-    progress = await progressOf(source);
+    progress = await progressMade(source);
     if (progress.is_done) return reportOf(progress);
   }
 }
@@ -95,6 +95,14 @@ const isLate = ({ deadline }: OperatorContext): boolean => performance.now() > d
 async function progressOf({ name }: Source): Promise<Progress> {
   const [row] = await execute(imports.find(name));
   return row ? progressSchema.parse(JSON.parse(text(row, 0))) : beginning;
+}
+
+/** @throws if an import that somebody has taken back was ended by that */
+async function progressMade(source: Source): Promise<Progress> {
+  const progress = await progressOf(source);
+  if (progress.is_done && progress.position < source.length)
+    throw new Error("ops-undo has taken this import back and ended it: import the file again if that was a mistake");
+  return progress;
 }
 
 const reportOf = ({ lines, added, changed, unchanged, refused, refusals, is_done }: Progress): Report => ({

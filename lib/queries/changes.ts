@@ -86,14 +86,20 @@ export interface Page {
 export const toUndo = (user: number, { from, to }: { from: string; to: string }, page: Page): Sql =>
   notUndone(sql`caller_id = ${user}::bigint and at >= ${from}::timestamptz and at < ${to}::timestamptz`, page);
 
-/** The same of the changes of an import, from one of them. A file that is imported once more is another import. */
+/**
+ * The same of the changes of an import, from one of them. A file that is imported once more is another import. Older
+ * changes do not say to which import they belong: such a one is alone.
+ */
 export const toUndoOfImport = (change: number, page: Page): Sql =>
   notUndone(
     sql`
       caller_id is null
       and endpoint = 'ops/import'
-      and (asked ->> 'source', asked ->> 'begunAt') = (
-        select asked ->> 'source', asked ->> 'begunAt' from changes where id = ${change}::bigint
+      and (
+        id = ${change}::bigint
+        or (asked ->> 'source', asked ->> 'begunAt') = (
+          select asked ->> 'source', asked ->> 'begunAt' from changes where id = ${change}::bigint
+        )
       )
     `,
     page,

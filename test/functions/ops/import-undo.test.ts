@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { useAdministrator } from "../../support/callers.ts";
 import { catalogueContents } from "../../support/catalogue-contents.ts";
 import { useStack } from "../../support/stack.ts";
@@ -160,6 +160,11 @@ describe("An import over any catalogue", () => {
       first_name: `Number ${number}`,
       gender: null,
     }));
+    const more = people.map((line) => ({
+      ...line,
+      externalId: `d${line.externalId}`,
+      first_name: `${line.first_name} B`,
+    }));
     const takingBack = (payload: object) =>
       invoke<{ readonly undone: readonly object[]; readonly conflicts: object[]; readonly isDone: boolean }>(
         "ops-undo",
@@ -218,6 +223,42 @@ describe("An import over any catalogue", () => {
       const [single = 0] = await lastChanges();
       expect(await takingBack({ import: single, dryRun: true })).toMatchObject({ undone: [{ change: single }] });
       expect(await stack.sql`select from contributors where gender = 'any'`).toHaveLength(3);
+    });
+
+    it("is taken back in a part that does not say to which import it belongs", async () => {
+      await importing(people);
+      const [third = 0, second = 0, first = 0] = await lastChanges();
+      await stack.sql`update changes set asked = (asked::jsonb - 'begunAt')::json`;
+
+      for (const change of [third, second, first])
+        expect(await takingBack({ import: change })).toMatchObject({ undone: [{ change }], isDone: true });
+      expect(await count()).toBe(0);
+    });
+
+    it("is ended, says so, and is taken back with the batch that was under way", async () => {
+      await stack.sql`insert into contributors (first_name, slug, external_id) values ('Last', 'last', 'c1100')`;
+      const waiting = (relation: string) =>
+        stack.sql.query(`
+          select from pg_locks join pg_stat_activity using (pid)
+          where datname = current_database() and not granted and ${relation}
+        `);
+      const runs = await stack.sql.begin(async (tx) => {
+        await tx`select from contributors where external_id = 'c1100' for update`;
+        const ended = stack.lambda.invoke("ops-import", { source: textOf([...people, ...more]) });
+        await vi.waitUntil(async () => (await waiting("relation is null")).length > 0, { timeout: 60_000 });
+        const [last = 0] = await lastChanges();
+        const undo = takingBack({ import: last });
+        await vi.waitUntil(async () => (await waiting("relation = 'change_lock'::regclass")).length > 0, {
+          timeout: 60_000,
+        });
+        return { ended, undo };
+      });
+
+      expect(await runs.undo).toMatchObject({ undone: [{}, {}, {}], conflicts: [], isDone: true });
+      expect(await runs.ended).toMatchObject({
+        error: { errorMessage: expect.stringMatching(/^ops-undo has taken this import back/) },
+      });
+      expect(await stack.sql`select first_name from contributors`).toEqual([{ first_name: "Last" }]);
     });
 
     it("begins anew when it is taken back halfway", async () => {
