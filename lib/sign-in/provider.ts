@@ -133,7 +133,10 @@ const boundedFetch: openid.CustomFetch = async (url, { headers, ...options }) =>
     chunks.push(chunk);
   }
   const { status, statusText } = response;
-  return new Response(bytes > 0 ? Buffer.concat(chunks) : null, { status, statusText, headers: response.headers });
+  const answered = new Headers(response.headers);
+  // It comes with `invalid_client` (RFC 6749, 5.2), and openid-client would not read the error in the body.
+  answered.delete("WWW-Authenticate");
+  return new Response(bytes > 0 ? Buffer.concat(chunks) : null, { status, statusText, headers: answered });
 };
 
 /**
