@@ -1,11 +1,15 @@
 -- A link says who a user is for a provider of OpenID Connect, by `issuer` and `subject`, or that the first one who
--- signs in with a verified `email` is the user.
+-- signs in with a verified `email`, in the thirty days that it is awaited, is the user.
 
 -- The user whom an identity belongs to; of an unknown identity, the user for whom its e-mail address is awaited.
 create function identified_user(link json) returns bigint language sql stable as $$
   select coalesce(
     (select user_id from identities where issuer = link ->> 'issuer' and subject = link ->> 'subject'),
-    (select user_id from awaited_emails where issuer = link ->> 'issuer' and email = email_key(link ->> 'email'))
+    (
+      select user_id
+      from awaited_emails
+      where issuer = link ->> 'issuer' and email = email_key(link ->> 'email') and expires_at > now()
+    )
   )
 $$;
 
@@ -21,7 +25,11 @@ create function link_error(link json, target bigint default null) returns outcom
       when exists (
         select
         from awaited_emails
-        where issuer = link ->> 'issuer' and email = email_key(link ->> 'email') and user_id is distinct from target
+        where
+          issuer = link ->> 'issuer'
+          and email = email_key(link ->> 'email')
+          and user_id is distinct from target
+          and expires_at > now()
       ) then refused(409, 'email')
     end;
   end
@@ -37,7 +45,9 @@ create function add_link(link json, target bigint) returns boolean language plpg
     else
       insert into awaited_emails (issuer, email, user_id)
       values (link ->> 'issuer', email_key(link ->> 'email'), target)
-      on conflict do nothing;
+      on conflict (issuer, email) do update
+      set user_id = excluded.user_id, expires_at = excluded.expires_at
+      where awaited_emails.expires_at <= now();
     end if;
     return found;
   end
@@ -73,7 +83,7 @@ create function links_of(target bigint) returns jsonb language sql stable as $$
     'emails', (
       select coalesce(jsonb_agg(jsonb_build_object('issuer', issuer, 'email', email) order by issuer, email), '[]')
       from awaited_emails
-      where user_id = target
+      where user_id = target and expires_at > now()
     )
   )
 $$;

@@ -37,6 +37,7 @@ import contributorsByImage from "./0037-contributors-by-image.sql";
 import publishersByImage from "./0038-publishers-by-image.sql";
 import usersByImage from "./0039-users-by-image.sql";
 import volumesByCover from "./0040-volumes-by-cover.sql";
+import awaitedEmailsExpire from "./0041-awaited-emails-expire.sql";
 
 export interface Migration {
   readonly name: string;
@@ -88,4 +89,5 @@ export const migrations: readonly Migration[] = [
   { name: "0038-publishers-by-image", text: publishersByImage },
   { name: "0039-users-by-image", text: usersByImage },
   { name: "0040-volumes-by-cover", text: volumesByCover },
+  { name: "0041-awaited-emails-expire", text: awaitedEmailsExpire },
 ];

@@ -117,6 +117,23 @@ describe("ops-link-identity", () => {
     expect((await stack.call("session", { as: person.token })).status).toBe(200);
   });
 
+  it("awaits an address for thirty days, and then anew, for the same user or another one", async () => {
+    const email = anEmail();
+    const pass = () => stack.sql`
+      update awaited_emails set expires_at = expires_at - interval '30 days' where email = ${email}
+    `;
+    const other = await aUser(stack.sql);
+    const links = { result: { identities: [], emails: [{ issuer, email }] } };
+    for (const { username } of [person, person, other]) {
+      expect(await link({ email, username })).toEqual(links);
+      await pass();
+    }
+
+    expect(await link({ email, username: other.username, dryRun: true })).toEqual(links);
+    expect(await link({ subject: randomUUID() })).toMatchObject({ result: { emails: [] } });
+    expect(await stack.sql`select user_id from awaited_emails where email = ${email}`).toEqual([{ user_id: other.id }]);
+  });
+
   it("fails for a user who does not exist", async () => {
     await expectUnchanged(() => link({ username: "nobody", subject: "s" }), failed("There is no such user"));
     await expectUnchanged(

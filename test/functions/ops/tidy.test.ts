@@ -234,6 +234,21 @@ describe("ops-tidy and cache tags", () => {
   });
 });
 
+describe("ops-tidy and awaited e-mail addresses", () => {
+  it("forgets those that are not awaited any more", async () => {
+    await stack.sql`
+      insert into awaited_emails (issuer, email, user_id, expires_at)
+      values
+        ('https://a.example', 'ada@example.com', ${administrator.id}, now() - interval '1 second'),
+        ('https://b.example', 'ada@example.com', ${administrator.id}, now() + interval '1 hour')
+    `;
+
+    await tidied({});
+
+    expect(await stack.sql`select issuer from awaited_emails`).toEqual([{ issuer: "https://b.example" }]);
+  });
+});
+
 describe("ops-tidy and releases", () => {
   let running: string;
 

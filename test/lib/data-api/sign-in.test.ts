@@ -260,6 +260,18 @@ describe("An awaited e-mail address", () => {
     expect((await signInWith({ email })).status).toBe(200);
   });
 
+  it("links nobody after thirty days", async () => {
+    const email = await awaitEmail(person);
+    const await_ = (days: number) => stack.sql`
+      update awaited_emails set expires_at = expires_at + make_interval(days => ${days}) where email = ${email}
+    `;
+
+    await await_(-30);
+    expect((await unchanged(stack, () => signInWith({ email }))).status).toBe(403);
+    await await_(1);
+    expect((await signInWith({ email })).status).toBe(200);
+  });
+
   it("of another issuer links nothing", async () => {
     const email = await awaitEmail(person);
 
