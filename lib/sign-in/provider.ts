@@ -13,7 +13,12 @@ const answerBytesMax = 1_000_000;
 /** Only on one machine the provider has no https; the settings of a stage demand it. */
 const isInsecure = issuer.startsWith("http:");
 
+/** What the provider says about itself, as this environment has heard it last. It is asked again when this time is over. */
 let found: openid.ServerMetadata | undefined;
+let believedUntil = 0;
+const believedMilliseconds = 60 * 60_000;
+/** How long it is left alone, if it does not answer then. */
+const spareMilliseconds = 60_000;
 /** The provider's keys, as this environment has fetched them last. */
 let keys: openid.ExportedJWKSCache["jwks"] | undefined;
 /** Until when an unknown key is not asked for, in milliseconds: so long after that was in vain. */
@@ -21,11 +26,20 @@ let restsUntil = 0;
 const restMilliseconds = 5_000;
 
 /**
- * What the provider says about itself. It is asked once an environment, and again after a failure.
- * @throws {SignInFailure} when it does not answer, or talks nonsense
+ * What the provider says about itself. It is asked once an hour, and again after a failure; its keys, too, which it may
+ * have withdrawn. What is known counts on as long as it does not answer.
+ * @throws {SignInFailure} when it has never answered, or talked nonsense
  */
 export async function findProvider(): Promise<openid.ServerMetadata> {
-  found ??= await discover();
+  if (found && Date.now() < believedUntil) return found;
+  try {
+    found = await discover();
+    keys = undefined;
+    believedUntil = Date.now() + believedMilliseconds;
+  } catch (error) {
+    if (!found) throw error;
+    believedUntil = Date.now() + spareMilliseconds;
+  }
   return found;
 }
 
