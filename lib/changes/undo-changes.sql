@@ -206,7 +206,11 @@ $$;
 -- Takes changes back, the newest first. Records get only such `images` back whose objects have been restored; a dry run
 -- supposes that all can be, if there is a file service (`hasImages`). A call ends when its answer has grown to half of
 -- what a result of the Data API may have; `handled` says how many changes it has looked at.
-create function undo_changes(request request) returns outcome language plpgsql as $$
+-- To plan its statements anew for each record of a change would take most of the time.
+create function undo_changes(request request) returns outcome
+  language plpgsql
+  set plan_cache_mode = force_generic_plan
+  as $$
   declare
     is_forced boolean = coalesce(cast(request.input ->> 'force' as boolean), false);
     change_id bigint;
