@@ -328,12 +328,19 @@ create function gain_elements(kept_id bigint, merged_ids bigint[], aliases text[
   end
 $$;
 
--- The fields that a merge fills where the kept one has none.
+-- The fields that a merge fills where the kept one has none. An external id that says a slug stays with that.
 create function filled_fields(kept contributors, merged_ids bigint[]) returns json language sql stable as $$
   select json_build_object(
     'gender', coalesce(kept.gender, (array_agg(gender order by place) filter (where gender is not null))[1]),
     'type', coalesce(kept.type, (array_agg(type order by place) filter (where type is not null))[1]),
-    'image', coalesce(kept.image, (array_agg(image order by place) filter (where image is not null))[1])
+    'image', coalesce(kept.image, (array_agg(image order by place) filter (where image is not null))[1]),
+    'external_id', coalesce(
+      kept.external_id,
+      (
+        array_agg(external_id order by place)
+        filter (where external_id is not null and said_slug(external_id) is null)
+      )[1]
+    )
   )
   from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
 $$;
@@ -428,7 +435,9 @@ create function merge_contributors(request request) returns outcome language plp
       return refused(400, error);
     end if;
 
-    former = json_build_object('gender', kept.gender, 'type', kept.type, 'image', kept.image);
+    former = json_build_object(
+      'gender', kept.gender, 'type', kept.type, 'image', kept.image, 'external_id', kept.external_id
+    );
     latest = filled_fields(kept, merged_ids);
     slugs = array(
       select slug from contributors where id = any(merged_ids)
@@ -451,6 +460,7 @@ create function merge_contributors(request request) returns outcome language plp
       gender = latest ->> 'gender',
       type = latest ->> 'type',
       image = latest ->> 'image',
+      external_id = latest ->> 'external_id',
       version = version + 1
     where id = kept_id;
 

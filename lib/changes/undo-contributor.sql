@@ -237,7 +237,8 @@ $$;
 create function contributor_fields(fields contributors) returns json language sql immutable as $$
   select json_build_object(
     'first_name', fields.first_name, 'last_name', fields.last_name, 'gender', fields.gender, 'type', fields.type,
-    'public', fields.public, 'image', fields.image, 'client_id', fields.client_id
+    'public', fields.public, 'image', fields.image, 'client_id', fields.client_id,
+    'external_id', fields.external_id
   )
 $$;
 
@@ -327,6 +328,7 @@ create function undo_contributor_edit(target bigint, effect jsonb) returns jsonb
       public = fields.public,
       image = fields.image,
       client_id = fields.client_id,
+      external_id = fields.external_id,
       version = version + 1
     where id = target and changed <> '{}';
     return jsonb_build_object('before', changed, 'left_out', missing || coalesce(image_missing, '[]'));

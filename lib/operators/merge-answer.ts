@@ -19,7 +19,9 @@ export const mergeAnswer = z.strictObject({
     roles: count,
   }),
   /** Fields that were empty. */
-  filled: z.partial(z.strictObject({ gender: z.string(), type: z.string(), image: z.string() })),
+  filled: z.partial(
+    z.strictObject({ gender: z.string(), type: z.string(), image: z.string(), external_id: z.string() }),
+  ),
   /** How many others have relations that lead to the kept one now. */
   redirected: count,
   leftOut: z.strictObject({

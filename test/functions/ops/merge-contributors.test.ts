@@ -580,11 +580,37 @@ describe("ops-merge-contributors: the ledger", () => {
   });
 });
 
+describe("ops-merge-contributors: external ids", () => {
+  const externalIdOf = async ({ id }: Entry) =>
+    (await stack.sql`select external_id from contributors where id = ${id}`)[0]?.external_id;
+
+  it("fill that of the kept one, so that imports find it, unless they say a slug", async () => {
+    const [kept, one] = (await some(2)) as [Entry, Entry];
+    const said = await aContributor(stack.sql, { external_id: `slug:${one.slug}-said`, slug: `${one.slug}-said` });
+    const [first, second] = [randomUUID(), randomUUID()];
+    await stack.sql`update contributors set external_id = ${first} where id = ${one.id}`;
+    const other = await aContributor(stack.sql, { external_id: second });
+
+    const { filled } = await merge(kept, [said, one, other]);
+
+    expect([filled, await externalIdOf(kept)]).toEqual([{ external_id: first }, first]);
+  });
+
+  it("leave that which the kept one has", async () => {
+    const kept = await aContributor(stack.sql, { external_id: randomUUID() });
+    const own = await externalIdOf(kept);
+    const one = await aContributor(stack.sql, { external_id: randomUUID() });
+
+    expect((await merge(kept, [one])).filled).toEqual({});
+    expect(await externalIdOf(kept)).toBe(own);
+  });
+});
+
 describe("ops-merge-contributors: undone", () => {
   it("leaves the database as it was, and undone again as the merge did", async () => {
     const [kept, friend] = (await some(2)) as [Entry, Entry];
     const one = await aContributor(stack.sql, { gender: "male", image: `avatars/${randomUUID()}.webp` });
-    const other = await aContributor(stack.sql, { type: "author" });
+    const other = await aContributor(stack.sql, { type: "author", external_id: randomUUID() });
     const former = await aContributor(stack.sql);
     await merge(one, [former]);
     const [both, theirs] = [await aSeries(stack.sql), await aSeries(stack.sql)];
