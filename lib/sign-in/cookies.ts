@@ -19,18 +19,24 @@ const attemptPrefix = (event: APIGatewayProxyEvent) => (isSecure(event) ? "__Hos
 /** Each window has an attempt of its own, which comes back with its state. */
 const attemptName = (event: APIGatewayProxyEvent, state: string) => attemptPrefix(event) + digestOf(state).slice(0, 12);
 
+const isAttemptName = (event: APIGatewayProxyEvent, name: string) =>
+  name.startsWith(attemptPrefix(event)) && /^[\da-f]{12}$/.test(name.slice(attemptPrefix(event).length));
+
 /** API Gateway takes 10,240 bytes of headers; an attempt has 200 to 2,200. */
 const attemptBytesMax = 4_600;
 
 export const attemptCookieIn = (event: APIGatewayProxyEvent, state: string): string =>
   cookieOf(event, attemptName(event, state)) ?? "";
 
+/** More than a browser can have of them. API Gateway passes 10,240 bytes of headers back, too. */
+const givenUpMax = 30;
+
 /** Keeps an attempt, and those before it for which there is room; the oldest ones are given up. */
 export function keepAttempt(event: APIGatewayProxyEvent, { state, cookie }: Attempt): string[] {
-  const others = cookiesOf(event).filter(([name]) => name.startsWith(attemptPrefix(event)));
+  const others = cookiesOf(event).filter(([name]) => isAttemptName(event, name));
   const excess = others.filter((_, index) => [cookie, ...others.slice(index)].flat().join("").length > attemptBytesMax);
   return [
-    ...excess.map(([name]) => attemptCookie(event, name, "", 0)),
+    ...excess.slice(0, givenUpMax).map(([name]) => attemptCookie(event, name, "", 0)),
     attemptCookie(event, attemptName(event, state), cookie, attemptSeconds),
   ];
 }

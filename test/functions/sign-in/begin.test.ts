@@ -68,6 +68,22 @@ describe("GET /sign-in", () => {
     expect([begun.size, attemptsIn(browser).length > 5]).toEqual([40, true]);
   });
 
+  it.each([
+    ["of another form", `signIn-a b=${"x".repeat(4_700)}; signIn-é=1; signIn-=2; signIn-0123456789abc=3`, 1],
+    [
+      "as many as fit into a request",
+      Array.from({ length: 400 }, (_, n) => `signIn-${String(n).padStart(12, "0")}=`).join(";"),
+      31,
+    ],
+  ])("answers 302 to cookies that no browser got here: %s", async (_, cookies, most) => {
+    const response = await openBrowser().get(`${stack.url}/sign-in`, {
+      Cookie: Buffer.from(cookies).toString("latin1"),
+    });
+
+    expect(response.status).toBe(302);
+    expect(response.headers.getSetCookie().length).toBeLessThanOrEqual(most);
+  });
+
   it("answers 400 where it shall come back to another site, and says so", async () => {
     const response = await openBrowser().get(`${stack.url}/sign-in?to=//evil.example`);
 
