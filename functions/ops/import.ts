@@ -1,11 +1,12 @@
 import { importFile, type Report } from "../../lib/operators/import.ts";
-import { type OperatorContext, operatorFunction } from "../../lib/operators/operator-function.ts";
+import type { OperatorContext } from "../../lib/operators/operator-function.ts";
+import { repairFunction } from "../../lib/operators/repair-function.ts";
 
 /**
  * Imports a catalogue from a file, from where an earlier run stopped. If `isDone` is false, time was over, and the next
  * run goes on. Refused lines are in the report, and all of them in the log; they change nothing.
  */
-export const handler = operatorFunction(
+export const handler = repairFunction(
   "ops/import",
   async ({ format: _, seconds, ...input }, context): Promise<Report> =>
     await importFile(input, { ...context, deadline: stopAt(context, seconds) }),

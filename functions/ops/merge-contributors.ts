@@ -1,11 +1,11 @@
 import { mergeAnswer } from "../../lib/operators/merge-answer.ts";
-import { operatorFunction } from "../../lib/operators/operator-function.ts";
+import { repairFunction } from "../../lib/operators/repair-function.ts";
 
 /**
  * Makes contributors one: the kept one gets what the merged ones have, which are deleted; their slugs lead to it
  * (lib/operators/README.md, "Merge").
  */
-export const handler = operatorFunction("ops/merge-contributors", async (input, { change }) => {
+export const handler = repairFunction("ops/merge-contributors", async (input, { change }) => {
   const { status, answer } = await change("merge_contributors", input);
   if (status !== 200) throw new Error(String(answer));
   return mergeAnswer.parse(answer);

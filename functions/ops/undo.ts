@@ -3,8 +3,8 @@ import { execute } from "../../lib/data-api/client.ts";
 import { integer } from "../../lib/data-api/read.ts";
 import { Bucket } from "../../lib/images/bucket.ts";
 import { restoreFormerImages } from "../../lib/images/restore-former.ts";
-import { operatorFunction } from "../../lib/operators/operator-function.ts";
 import type { OperatorPayload } from "../../lib/operators/payloads.ts";
+import { repairFunction } from "../../lib/operators/repair-function.ts";
 import { handledBy, type UndoAnswer, undoAnswer, userIdOf, withoutEffects } from "../../lib/operators/undo.ts";
 import * as changes from "../../lib/queries/changes.ts";
 
@@ -21,7 +21,7 @@ const answerLengthMax = 2_000_000;
  * again since is a conflict, and is left as it is, unless that is forced. Each call of the database takes back some
  * changes in one transaction; a run that breaks off is simply repeated.
  */
-export const handler = operatorFunction(
+export const handler = repairFunction(
   "ops/undo",
   async ({ change: only, import: imported, user, from, to, ...options }, { change, deadline }): Promise<UndoAnswer> => {
     const undo = async (ids: readonly number[], request: object) => {

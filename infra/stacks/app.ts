@@ -53,6 +53,7 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
       ...place(region, tags),
       settings: each,
       operatorFunctions: functions.filter(({ name }) => databaseFunctions.has(name)),
+      edgeStage: settings.stages.find(({ database, edge }) => edge && database === each.name)?.name,
     });
     if (each.backupRegion) {
       const copies = new BackupStack(app, `colophon-${each.name}-backup`, {

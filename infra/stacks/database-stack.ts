@@ -16,6 +16,7 @@ import { Migration } from "./database/migration.ts";
 import { OperatorsTrail } from "./database/operators-cloudtrail.ts";
 import { RestoreDrill } from "./database/restore-drill.ts";
 import { Transfers } from "./database/transfers.ts";
+import { nudges, nudging } from "./edge/edge-invalidation.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
 import { Alarms, isAbsent } from "./shared/alarms.ts";
 import { makeFunctionLog } from "./shared/log.ts";
@@ -34,6 +35,8 @@ export interface DatabaseStackProps extends Pick<StackProps, "env" | "tags" | "s
   readonly settings: DatabaseSettings;
   /** Operators' functions of this database, and the one by which CloudFormation runs the migrations. */
   readonly operatorFunctions: readonly Packaged[];
+  /** The stage with an edge, which is told what operators change; there is at most one on a database. */
+  readonly edgeStage: string | undefined;
 }
 
 /**
@@ -42,7 +45,11 @@ export interface DatabaseStackProps extends Pick<StackProps, "env" | "tags" | "s
 export class DatabaseStack extends Stack {
   readonly #zones: readonly string[] | undefined;
 
-  constructor(scope: Construct, id: string, { settings, operatorFunctions: all, ...stackProps }: DatabaseStackProps) {
+  constructor(
+    scope: Construct,
+    id: string,
+    { settings, operatorFunctions: all, edgeStage, ...stackProps }: DatabaseStackProps,
+  ) {
     super(scope, id, {
       ...stackProps,
       description: `Colophon: the database ${settings.name}`,
@@ -83,6 +90,7 @@ export class DatabaseStack extends Stack {
               ? ownResource(cluster, packaged)
               : databaseResource(cluster, packaged),
             ...[transfers.resourceFor(packaged.name) ?? []].flat(),
+            ...(edgeStage && nudges(packaged) ? [nudging(this, `colophon-${edgeStage}`)] : []),
           ],
           timeout: longTimeout,
         }),

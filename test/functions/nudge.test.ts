@@ -124,6 +124,70 @@ describe("A change of what the public reads", () => {
   });
 });
 
+describe("A change by an operator", () => {
+  const invoke = async <Result>(name: string, payload: object): Promise<Result> => {
+    const invocation = await stack.lambda.invoke(name, payload);
+    if ("error" in invocation) throw new Error(invocation.error.errorMessage);
+    return invocation.result as Result;
+  };
+  const lines = (count: number) =>
+    Array.from({ length: count }, () => {
+      const id = randomUUID();
+      return `${JSON.stringify({ kind: "contributor", externalId: id, first_name: id })}\n`;
+    }).join("");
+
+  it("nudges ops-invalidate once: a merge, an undo, an import of several batches", async () => {
+    const [keep, merged] = [await aContributor(stack.sql), await aContributor(stack.sql)];
+
+    const { change } = await invoke<{ change: number }>("ops-merge-contributors", {
+      keep: keep.id,
+      merge: [merged.id],
+    });
+    await expect.poll(() => invocations).toEqual([nudge]);
+    expect(await invoke("ops-undo", { change })).toMatchObject({ undone: [{ change }] });
+    await expect.poll(() => invocations).toEqual([nudge, nudge]);
+    expect(await invoke("ops-import", { source: lines(501) })).toMatchObject({ added: 501 });
+    await expect.poll(() => invocations).toEqual([nudge, nudge, nudge]);
+  });
+
+  it("nudges it, too, when the function fails behind it", async () => {
+    let calls = 0;
+    stack.dataApi.intercept(({ sql }) =>
+      sql?.includes("import_records") && calls++ === 1
+        ? { kind: "error", status: 400, type: "BadRequestException" }
+        : undefined,
+    );
+
+    await expect(invoke("ops-import", { source: lines(501) })).rejects.toThrow();
+    stack.dataApi.intercept(undefined);
+
+    await expect.poll(() => invocations).toEqual([nudge]);
+  });
+
+  it("nudges nobody in a dry run, when it is refused, has a conflict, or changes nothing", async () => {
+    await stack.lambda.renew();
+    const [keep, merged] = [await aContributor(stack.sql), await aContributor(stack.sql)];
+    const merging = { keep: keep.id, merge: [merged.id] };
+    const { id } = await aContributor(stack.sql, { gender: "a" });
+    const source = lines(1);
+    await invoke("ops-import", { source });
+    await edit(id);
+    const [{ change } = { change: 0 }] = await stack.sql<{ change: number }[]>`select max(id) as change from changes`;
+    await expect.poll(() => invocations).toEqual([nudge, nudge]);
+
+    await invoke("ops-merge-contributors", { ...merging, dryRun: true });
+    await invoke("ops-import", { source: lines(1), dryRun: true });
+    await invoke("ops-undo", { change, dryRun: true });
+    await expect(invoke("ops-merge-contributors", { ...merging, merge: [999_999_999] })).rejects.toThrow("not exist");
+    await stack.sql`update contributors set first_name = 'Conflicting' where id = ${id}`;
+    expect(await invoke("ops-undo", { change })).toMatchObject({ undone: [], conflicts: [{ change }] });
+    expect(await invoke("ops-undo", { change: 1 })).toMatchObject({ refused: [{ change: 1 }] });
+    expect(await invoke("ops-import", { source })).toMatchObject({ added: 0, unchanged: 1 });
+
+    expect(invocations).toEqual([nudge, nudge]);
+  });
+});
+
 describe("A change whose nudge fails is answered 200, and warns", () => {
   /** A machine that stands still for a while knows the reason too late, so more than one change may be needed. */
   const expectWarning = (reason: unknown) =>

@@ -111,7 +111,7 @@ export class StageFunctions {
 
   /** For operators, who invoke it. Where there are uploads, it restores deleted images, too. */
   undoing(): ServiceFunction {
-    const { cluster, images } = this.#props;
+    const { settings, cluster, images, prefix } = this.#props;
     const packaged = this.find("ops-undo");
     return new ServiceFunction(this.#stack, "Undoing", {
       ...this.#common(packaged),
@@ -119,6 +119,7 @@ export class StageFunctions {
       resources: [
         databaseResource(cluster, packaged),
         ...(images ? [images.restorationFor(["users", "contributors"])] : []),
+        ...(settings.edge ? [nudging(this.#stack, prefix)] : []),
       ],
       timeout: longTimeout,
     });

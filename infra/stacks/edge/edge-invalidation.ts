@@ -4,6 +4,7 @@ import { MathExpression, Stats } from "aws-cdk-lib/aws-cloudwatch";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { FilterPattern } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
+import type { Packaged } from "../../build/package.ts";
 import type { Metrics } from "../monitoring/metrics.ts";
 import type { Alarms } from "../shared/alarms.ts";
 import { ScheduledFunction, type ScheduledFunctionProps } from "../shared/scheduled-function.ts";
@@ -88,6 +89,11 @@ const invalidating = ({ distributionId, distributionArn }: Distribution, invalid
   },
 });
 
+/** Whether an operators' function nudges it: it reads the name. */
+export const nudges = ({ variables }: Packaged): boolean => variables.has(nudgeVariable);
+
+const nudgeVariable = "INVALIDATE_FUNCTION";
+
 /**
  * For functions that nudge it. The name instead of a reference: its distribution depends on the API, and that on all
  * functions of endpoints.
@@ -96,7 +102,7 @@ export function nudging(stack: Stack, prefix: string): Resource {
   const resourceName = `${prefix}-ops-invalidate`;
   const arn = stack.formatArn({ service: "lambda", resource: `function:${resourceName}` });
   return {
-    variables: { INVALIDATE_FUNCTION: resourceName },
+    variables: { [nudgeVariable]: resourceName },
     policies: { Nudge: [new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [arn] })] },
   };
 }

@@ -172,17 +172,24 @@ const moreWithUploads: Readonly<Record<string, readonly string[]>> = {
 
 /** And where there is an edge. */
 const nudge = "lambda:InvokeFunction function:";
-const moreWithEdge: Readonly<Record<string, (stack: string) => string>> = {
+const moreWithEdge: Readonly<Record<string, (stage: string) => string>> = {
   ...Object.fromEntries(
-    ["add", "edit", "delete", "update-avatar", "delete-avatar"].map((each) => [
-      `admin-contributors-${each}`,
-      (stack) => `${nudge}${stack}-ops-invalidate`,
-    ]),
+    [
+      ...["add", "edit", "delete", "update-avatar", "delete-avatar"].map((each) => `admin-contributors-${each}`),
+      "ops-import",
+      "ops-merge-contributors",
+      "ops-undo",
+    ].map((each) => [each, (stage) => `${nudge}colophon-${stage}-ops-invalidate`]),
   ),
   "ops-invalidate": () => "cloudfront:CreateInvalidation the edge",
 };
 
-const edgeStacks = new Set(settings.stages.flatMap(({ name, edge }) => (edge ? `colophon-${name}` : [])));
+/** The stages with an edge by their stacks, and by those of their databases. */
+const edgeStages = new Map(
+  settings.stages
+    .filter(({ edge }) => edge)
+    .flatMap(({ name, database }) => [`colophon-${name}`, `colophon-${database}-database`].map((each) => [each, name])),
+);
 const uploadStacks = new Set(settings.stages.flatMap(({ name, uploads }) => (uploads ? `colophon-${name}` : [])));
 
 describe.each(stacks)("Of the stack %s", (stack) => {
@@ -213,12 +220,13 @@ describe.each(stacks)("Of the stack %s", (stack) => {
 
   it("each function may do what it does, and nothing else", () => {
     const hasUploads = uploadStacks.has(stack);
+    const edgeStage = edgeStages.get(stack);
     for (const [name, lambda] of functions) {
       const itsOwn = [
         ...(mayTransact(name) ? transactionsOf(stack) : []),
         ...(more[name] ?? []),
         ...((hasUploads && moreWithUploads[name]) || []),
-        ...(edgeStacks.has(stack) ? [moreWithEdge[name]?.(stack) ?? []].flat() : []),
+        ...[moreWithEdge[name]].flatMap((toRight) => (edgeStage && toRight ? toRight(edgeStage) : [])),
       ];
       const all = [...log, ...(without[name] ?? [...databaseOf(stack), ...itsOwn])];
       expect([name, ...rightsOf(template, lambda)]).toEqual([name, ...all.sort()]);

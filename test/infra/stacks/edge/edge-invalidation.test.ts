@@ -6,9 +6,14 @@ import { type Properties, type Resource, type Template, useSynthesis } from "../
 
 const synthesis = useSynthesis();
 
-const nudging = endpoints.filter((each) => "changesPublic" in each).map(functionName);
+const nudging = [
+  ...endpoints.filter((each) => "changesPublic" in each).map((each) => `STAGE-${functionName(each)}`),
+  "STAGE-ops-undo",
+  "DATABASE-ops-import",
+  "DATABASE-ops-merge-contributors",
+];
 
-describe.each(settings.stages)("What changes on stage $name", ({ name, edge, uploads }) => {
+describe.each(settings.stages)("What changes on stage $name", ({ name, database, edge, uploads }) => {
   const prefix = `colophon-${name}`;
   let template: Template;
   let functions: Map<string, Resource>;
@@ -23,13 +28,17 @@ describe.each(settings.stages)("What changes on stage $name", ({ name, edge, upl
   const variablesOf = (each: Resource | undefined): Properties => each?.Properties.Environment.Variables ?? {};
 
   it("is told to ops-invalidate by each function that changes what the public reads, if there is an edge", () => {
-    const told = [...functions].flatMap(([each, lambda]) => {
+    const all = [template, synthesis.template(`colophon-${database}-database`)].flatMap((each) =>
+      each.all("Lambda::Function"),
+    );
+    const told = all.flatMap((lambda) => {
       const { INVALIDATE_FUNCTION } = variablesOf(lambda);
-      return INVALIDATE_FUNCTION ? [[each, INVALIDATE_FUNCTION]] : [];
+      return INVALIDATE_FUNCTION ? [[lambda.Properties.FunctionName, INVALIDATE_FUNCTION]] : [];
     });
 
     const deployed = nudging.filter((each) => uploads || !each.endsWith("avatar"));
-    expect(told.sort()).toEqual(edge ? deployed.map((each) => [each, `${prefix}-ops-invalidate`]).sort() : []);
+    const names = deployed.map((each) => each.replace("STAGE", prefix).replace("DATABASE", `colophon-${database}`));
+    expect(told.sort()).toEqual(edge ? names.map((each) => [each, `${prefix}-ops-invalidate`]).sort() : []);
   });
 
   it.runIf(edge)("is invalidated at the edge of the stage, within its budget", () => {
