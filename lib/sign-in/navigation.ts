@@ -11,7 +11,7 @@ import type { Middleware, Response } from "../http/response.ts";
 import { deadlineOf, Unavailable } from "../retry.ts";
 import { beginningOf } from "./addresses.ts";
 import type { Attempt } from "./attempt.ts";
-import { forgetAttempt } from "./cookies.ts";
+import { forgetAttempt } from "./attempt-cookies.ts";
 import { SignInFailure } from "./failure.ts";
 import { errorPage, pagePolicy } from "./page.ts";
 

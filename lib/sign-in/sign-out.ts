@@ -8,7 +8,7 @@ import { pipeline, withoutTimeout } from "../http/pipeline.ts";
 import { envelope, type Response } from "../http/response.ts";
 import { digestsIn, isForeign } from "../http/session.ts";
 import { deadlineOf } from "../retry.ts";
-import { forgetSession } from "./cookies.ts";
+import { forgetSession } from "./session-cookies.ts";
 
 type SignOutDeclaration = Declaration & { readonly response: { readonly message: string } };
 

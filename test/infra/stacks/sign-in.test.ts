@@ -42,7 +42,7 @@ describe("A stage with sign-in", () => {
     const provider = { SIGN_IN_ISSUER: issuer, SIGN_IN_CLIENT_ID: clientId, SIGN_IN_KEY_ARN: { Ref: key } };
 
     expect(names.map((each) => [each, variablesOf(each)])).toEqual([
-      ["sign-in-begin", { ...cookies, ...addresses, ...provider }],
+      ["sign-in-begin", { ...addresses, ...provider }],
       [
         "sign-in-callback",
         {
@@ -117,8 +117,8 @@ describe("A stage with sign-in and without an edge", () => {
     const made = template(`colophon-${prod.name}`);
     await remove();
 
-    for (const each of names) {
-      expect(variablesIn(made, each)).not.toHaveProperty("SIGN_IN_API_ADDRESS");
+    for (const each of names) expect(variablesIn(made, each)).not.toHaveProperty("SIGN_IN_API_ADDRESS");
+    for (const each of ["sign-in-callback", "sign-out"]) {
       expect(variablesIn(made, each)).toMatchObject({
         SIGN_IN_COOKIE_DOMAIN: cookieDomain,
         SIGN_IN_SAME_SITE: sameSite,
