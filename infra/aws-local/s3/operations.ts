@@ -37,7 +37,8 @@ const options = [
   "version-id-marker",
 ];
 /** Headers that change nothing here, or that an operation looks at. */
-const implemented = /^x-amz-(content-sha256|date|user-agent|sdk-checksum-algorithm|checksum-.+|meta-.+|copy-source)$/;
+const implemented =
+  /^x-amz-(content-sha256|date|user-agent|sdk-checksum-algorithm|checksum-.+|meta-.+|copy-source|expected-bucket-owner)$/;
 /** Conditions. Reads look at those that are left out. */
 const unimplemented = /^if-(?!match$|none-match$)/;
 

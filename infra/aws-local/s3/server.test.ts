@@ -191,6 +191,7 @@ describe("S3", () => {
     ["another body than was signed", "PUT", "/images/x", { "x-amz-content-sha256": "0" }, 403, "SignatureDoesNotMatch"],
     ["a page of another host", "PUT", "/images/x", { origin: "https://evil.example.com" }, 403, "AccessDenied"],
     ["another host's name", "PUT", "/images/x", { host: "evil.example.com" }, 403, "AccessDenied"],
+    ["a bucket of another account", "PUT", "/images/x", { "x-amz-expected-bucket-owner": "1" }, 403, "AccessDenied"],
     ["a path that is not encoded", "PUT", "/images/x%", {}, 400, "InvalidURI"],
     ["tags", "PUT", "/images/x?tagging=", {}, 501, "NotImplemented"],
     ["a read by date", "GET", "/images/x", { "if-modified-since": "now" }, 501, "NotImplemented"],

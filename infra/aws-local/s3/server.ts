@@ -12,6 +12,8 @@ export interface S3Options {
   /** Where objects are kept: a folder for each bucket. */
   readonly directory: string;
   readonly buckets: readonly BucketOptions[];
+  /** To which the buckets belong. Default: 123456789012. */
+  readonly account?: string;
   /** The key that requests must be signed with. */
   readonly key: Key;
   /** Default: a free one, on 127.0.0.1. */
@@ -38,7 +40,13 @@ const requestsMax = 10_000;
 const bodyBytesMax = 16 * 1_048_576;
 
 /** Starts an S3 that puts, gets, copies, deletes and lists objects, and their versions, in the given buckets. */
-export async function startS3({ directory, buckets: options, key, port }: S3Options): Promise<S3> {
+export async function startS3({
+  directory,
+  buckets: options,
+  account = "123456789012",
+  key,
+  port,
+}: S3Options): Promise<S3> {
   const buckets = new Map<string, Bucket>();
   for (const { name, ...rest } of options) buckets.set(name, await openBucket(join(directory, name), rest));
   const signatureErrorOf = verifier("s3", key);
@@ -51,6 +59,8 @@ export async function startS3({ directory, buckets: options, key, port }: S3Opti
     if (!body) throw new S3Error(400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size");
     const signatureError = isFromPage(request) ? "missing" : await signatureErrorOf(request, body);
     if (signatureError) throw new S3Error(...signatureErrors[signatureError]);
+    const { "x-amz-expected-bucket-owner": owner = account } = request.headers;
+    if (owner !== account) throw new S3Error(403, "AccessDenied", "Access Denied");
     const operation = operationOf(buckets, request, body);
     const call = `${request.method} ${request.url?.replace(/[?&]x-id=\w+/, "")}`;
     if (requests.push(call) > requestsMax) requests.shift();
