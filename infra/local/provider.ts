@@ -116,7 +116,7 @@ const sendMade = (response: ServerResponse) =>
     response,
     400,
     "You have chosen already",
-    '<p>Or ten minutes have passed since.</p>\n<p><a href="/sign-in">Choose again</a></p>',
+    '<p>Or ten minutes have passed since, or the service has been started again.</p>\n<p><a href="/sign-in">Choose again</a></p>',
   );
 
 function sendPage(response: ServerResponse, status: number, title: string, content: string): void {

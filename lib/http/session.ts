@@ -48,20 +48,15 @@ export const digestsIn = (event: APIGatewayProxyEvent): string[] => [
   ),
 ];
 
-export const cookieOf = (event: APIGatewayProxyEvent, name: string): string | undefined =>
-  parseCookie(cookieHeaderOf(event))[name];
-
-/** The names and values of all cookies, as often and in the order as they come: browsers send the oldest first. */
-export const cookiesOf = (event: APIGatewayProxyEvent): [name: string, value: string | undefined][] =>
-  cookieHeaderOf(event)
-    .split(";")
-    .flatMap((pair) => Object.entries(parseCookie(pair)));
-
-/** API Gateway may pass several Cookie headers; `headers` has only the last of them. */
-function cookieHeaderOf(event: APIGatewayProxyEvent): string {
+/**
+ * The names and values of all cookies, as often and in the order as they come: browsers send the oldest first. API Gateway
+ * may pass several Cookie headers; `headers` has only the last of them.
+ */
+export function cookiesOf(event: APIGatewayProxyEvent): [name: string, value: string | undefined][] {
   const headers = Object.entries(event.multiValueHeaders ?? {}).filter(([name]) => name.toLowerCase() === "cookie");
   const values = headers.flatMap(([, all]) => all ?? []);
-  return values.length > 0 ? values.join("; ") : (headerOf(event, "cookie") ?? "");
+  const pairs = (values.length > 0 ? values.join(";") : (headerOf(event, "cookie") ?? "")).split(";");
+  return pairs.flatMap((pair) => Object.entries(parseCookie(pair)));
 }
 
 /** Browsers send the origin of the page with every POST and DELETE; other clients send none. */

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { stringifySetCookie } from "cookie";
-import { cookieOf, cookiesOf } from "../http/session.ts";
+import { cookiesOf } from "../http/session.ts";
 import { digestOf } from "../token.ts";
 import { isSecure } from "./addresses.ts";
 import { type Attempt, attemptSeconds } from "./attempt.ts";
@@ -18,7 +18,7 @@ const isAttemptName = (event: APIGatewayProxyEvent, name: string) =>
 const attemptBytesMax = 4_600;
 
 export const attemptCookieIn = (event: APIGatewayProxyEvent, state: string): string =>
-  cookieOf(event, attemptName(event, state)) ?? "";
+  cookiesOf(event).find(([name]) => name === attemptName(event, state))?.[1] ?? "";
 
 /** More than a browser can have of them. API Gateway passes 10,240 bytes of headers back, too. */
 const givenUpMax = 30;
