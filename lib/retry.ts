@@ -8,7 +8,11 @@ export class Unavailable extends Error {
   readonly mayBeDone: boolean;
 
   constructor(cause: unknown, mayBeDone = false) {
-    super(`No answer in time${mayBeDone ? ", so the change may have been made" : ""}: ${cause}`, { cause });
+    const [reason] = String(cause).split("\n");
+    super(
+      `No answer in time${mayBeDone ? ", so the change may have been made, as ops/list-changes tells" : ""}: ${reason}`,
+      { cause },
+    );
     this.mayBeDone = mayBeDone;
   }
 }

@@ -70,6 +70,17 @@ describe("retry", () => {
     });
   });
 
+  it("says where to find whether the change was made, and of a long error its first line", () => {
+    const { message } = new Unavailable(
+      new Error("canceling statement\nPL/pgSQL function undo_changes\nat once"),
+      true,
+    );
+
+    expect(message).toBe(
+      "No answer in time, so the change may have been made, as ops/list-changes tells: Error: canceling statement",
+    );
+  });
+
   it("aborts an attempt at the deadline", async () => {
     const unanswered = (options?: AttemptOptions) =>
       new Promise<never>((_, reject) => {
