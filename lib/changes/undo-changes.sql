@@ -93,7 +93,7 @@ create function constraint_reason(constraint_name text, effect jsonb, change_id 
     who text = coalesce(initcap(replace(rival, '/', ' ')), 'Another record');
     client text = 'client/' || (effect -> 'before' ->> 'client_id');
     later bigint = newest_change(
-      change_id, excluded, coalesce(rival, client), 'name', 'username', 'first_name', 'last_name'
+      change_id, excluded, coalesce(rival, client), array['name', 'username', 'first_name', 'last_name']
     );
     later_in_words text;
   begin

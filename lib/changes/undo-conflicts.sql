@@ -102,7 +102,7 @@ $$;
 
 -- The newest change after this one that added, deleted or brought back a record, or that touched one of these fields
 -- of it; null if that was another program.
-create function newest_change(change_id bigint, excluded bigint[], key text, variadic fields text[] default '{}')
+create function newest_change(change_id bigint, excluded bigint[], key text, fields text[] default '{}')
   returns bigint language sql stable as $$
   select max(id)
   from later_changes(change_id, excluded, array[key])

@@ -186,7 +186,7 @@ create function undo_effect(effect jsonb, change_id bigint, excluded bigint[]) r
       'field', missing -> 'field',
       'now', null,
       'reason', missing -> 'reason',
-      'later', named_change(newest_change(change_id, excluded, missing ->> 'cause', missing ->> 'cause_field'))
+      'later', named_change(newest_change(change_id, excluded, missing ->> 'cause', array[missing ->> 'cause_field']))
     )), '[]')
     into conflicts
     from jsonb_array_elements(undone -> 'left_out') as missing
