@@ -13,7 +13,7 @@ import * as changes from "../../lib/queries/changes.ts";
 export const handler = operatorFunction("ops/list-changes", async (input, { deadline }) => {
   const { before, limit, raw, ...filters } = input;
   const after = before === undefined ? undefined : { id: before };
-  const { text, next } = await readPage(changes.list(filters), { after, limit }, { deadline });
+  const { text, next } = await readPage(changes.list(filters, raw), { after, limit }, { deadline });
   const rows = z.array(ledgerRow).parse(JSON.parse(`[${text}]`));
   const inWords = (nameOf: NameOf) =>
     rows.map((row) => ({

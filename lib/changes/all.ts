@@ -175,6 +175,6 @@ export const scripts: readonly Script[] = Object.entries({
 export const callableFunctions = {
   colophon_reader: ["caller", "session_caller", "open_record"],
   colophon_editor: ["make_change"],
-  colophon_operator: ["make_operator_change"],
+  colophon_operator: ["make_operator_change", "effects_of"],
   colophon_signer: ["make_sign_in"],
 } as const;

@@ -56,6 +56,13 @@ create function edited_values(input jsonb, before jsonb) returns jsonb language 
   where value is not null
 $$;
 
+-- What a record is called, by itself or by the input that adds it.
+create function record_name(state jsonb) returns text language sql immutable as $$
+  select nullif(
+    coalesce(state ->> 'name', state ->> 'username', concat_ws(' ', state ->> 'first_name', state ->> 'last_name')), ''
+  )
+$$;
+
 create function effects_of(change changes) returns jsonb language plpgsql stable as $$
   declare
     input jsonb = cast(change.asked as jsonb);
@@ -73,22 +80,28 @@ create function effects_of(change changes) returns jsonb language plpgsql stable
       return case when jsonb_typeof(before) = 'array' then before else '[]' end;
     end if;
     if verb = 'delete' then
-      return jsonb_build_array(effect || jsonb_strip_nulls(jsonb_build_object('did', 'delete', 'before', before)));
+      return jsonb_build_array(effect || jsonb_strip_nulls(jsonb_build_object(
+        'name', record_name(coalesce(before -> kind, before)), 'did', 'delete', 'before', before
+      )));
     end if;
     -- The owner leaves an empty object of what the ledger must not keep (infra/README.md, "Take-downs").
     if input is null or input = '{}' then
       return '[]';
     end if;
     return case verb
-      when 'add' then jsonb_build_array(effect || jsonb_build_object('did', 'add', 'after', case kind
-        when 'contributor' then jsonb_build_object(
-          'first_name', input -> 'first_name', 'last_name', input -> 'last_name', 'client_id', input -> 'client',
-          'gender', null, 'type', null, 'public', false, 'image', null
-        )
-        else jsonb_build_object(
-          kind, jsonb_build_object('name', input -> 'name', 'description', input -> 'description')
-        )
-      end))
+      when 'add' then jsonb_build_array(effect || jsonb_build_object(
+        'name', record_name(input),
+        'did', 'add',
+        'after', case kind
+          when 'contributor' then jsonb_build_object(
+            'first_name', input -> 'first_name', 'last_name', input -> 'last_name', 'client_id', input -> 'client',
+            'gender', null, 'type', null, 'public', false, 'image', null
+          )
+          else jsonb_build_object(
+            kind, jsonb_build_object('name', input -> 'name', 'description', input -> 'description')
+          )
+        end
+      ))
       when 'edit' then jsonb_build_array(effect || jsonb_build_object(
         'did', 'edit', 'before', before, 'after', edited_values(input, before)
       ))

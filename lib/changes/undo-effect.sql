@@ -102,10 +102,6 @@ create function record_state(record text, target bigint, is_edit boolean) return
   end
 $$;
 
-create function record_name(state jsonb) returns text language sql immutable as $$
-  select coalesce(state ->> 'name', state ->> 'username', concat_ws(' ', state ->> 'first_name', state ->> 'last_name'))
-$$;
-
 -- The new values of what an edit changed, from the record as it is now.
 create function current_values(before jsonb, state jsonb) returns jsonb language sql stable as $$
   select coalesce(jsonb_object_agg(key, latest), '{}')

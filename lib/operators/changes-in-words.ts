@@ -16,8 +16,9 @@ export const ledgerRow = z.object({
   records: z.nullable(z.array(z.string())),
   undoes: z.nullable(z.array(z.number())),
   undoneBy: z.nullable(z.number()),
+  effects: z.array(effectSchema),
   asked: z.nullable(fields),
-  before: z.unknown(),
+  before: z.optional(z.unknown()),
   answer: z.unknown(),
 });
 export type LedgerRow = z.infer<typeof ledgerRow>;
@@ -53,11 +54,10 @@ const effectsMax = 20;
  */
 export function changeInWords(row: LedgerRow, nameOf: NameOf, isWhole: boolean): ChangeInWords {
   const { id, at, endpoint, userId, undoneBy, undoes, requestId } = row;
-  const effects = effectsOf(row);
   const records = recordsOf(row);
   const [record = ""] = records.length === 1 ? records : [];
   const { by = null, reason = null } = userId === null ? operatorOf(row) : { by: row.username };
-  const what = whatOf(row, effects, nameOf, isWhole);
+  const what = whatOf(row, nameOf, isWhole);
   return {
     id,
     at,
@@ -65,7 +65,7 @@ export function changeInWords(row: LedgerRow, nameOf: NameOf, isWhole: boolean):
     userId,
     endpoint,
     record: record.replace("/", " ") || (records.length > 0 ? `${records.length} records` : null),
-    name: record === "" ? null : (nameOf(record) ?? effects[0]?.name ?? null),
+    name: record === "" ? null : (nameOf(record) ?? row.effects[0]?.name ?? null),
     what: isWhole || what.length <= linesMax ? what : [...what.slice(0, linesMax), moreThan(what)],
     undoneBy,
     undoes,
@@ -104,56 +104,27 @@ const verbOf = ({ endpoint }: LedgerRow): string => endpoint.split("/").at(-1) ?
 
 const fieldsOf = (value: unknown): Fields => fields.safeParse(value).data ?? {};
 
-/** What a row did to each record; nothing if the row does not have that. */
-function effectsOf(row: LedgerRow): readonly Effect[] {
-  const { recordId: id, asked, before, answer } = row;
-  const record = kindOf(row);
-  if (Array.isArray(before)) return z.array(effectSchema).parse(before);
-  if (record === undefined || id === null) return [];
-  const verb = verbOf(row);
-  const edit = (after: Fields | null): Effect[] =>
-    before === null ? [] : [{ record, id, did: "edit", before: fieldsOf(before), after }];
-  if (verb === "add" || verb === "create-user") {
-    const name = nameIn(fieldsOf(asked));
-    return name === undefined ? [] : [{ record, id, name, did: "add" }];
-  }
-  if (verb === "edit") return edit(asked);
-  if (verb === "update-avatar" || verb === "update-image") return edit({ image: fieldsOf(answer).image });
-  if (verb === "delete-avatar" || verb === "delete-image") return edit({ image: null });
-  if (verb !== "delete" || before === null) return [];
-  const whole = fieldsOf(before);
-  return [{ record, id, name: nameIn({ ...whole, ...fieldsOf(whole[record]) }), did: "delete", before: whole }];
-}
-
-const names = z.object({
-  username: z.optional(z.string()),
-  name: z.optional(z.string()),
-  first_name: z.optional(z.string()),
-  last_name: z.nullish(z.string()),
-});
-
-function nameIn(record: Fields): string | undefined {
-  const { username, name, first_name: first, last_name: last } = names.safeParse(record).data ?? {};
-  return username ?? name ?? (last ? `${first} ${last}` : first);
-}
-
-function whatOf(row: LedgerRow, effects: readonly Effect[], nameOf: NameOf, isWhole: boolean): readonly string[] {
-  if (effects.length === 0) return withoutEffect(row, nameOf);
+function whatOf(row: LedgerRow, nameOf: NameOf, isWhole: boolean): readonly string[] {
+  const { effects, records } = row;
+  const [first] = effects;
+  if (!first || (records === null && isEmptied(first))) return withoutEffect(row, nameOf);
   if (effects.length > effectsMax && !isWhole) return countsOf(effects);
   const ofOne = recordsOf(row).length === 1;
-  const lines = effects.flatMap((effect) => {
+  return effects.flatMap((effect) => {
     const name = effect.name ?? nameOf(`${effect.record}/${effect.id}`);
     const begin = ofOne ? "" : `${recordInWords(effect.record, effect.id, name)}: `;
-    const isEmptied = effect.did === "edit" && !effect.before;
     const own = ofOne ? effect : { ...effect, name: undefined };
-    return (isEmptied ? ["edited; emptied since"] : effectInWords(own, nameOf)).map((line) => `${begin}${line}`);
+    return (isEmptied(effect) ? [`${done[effect.did]}; emptied since`] : effectInWords(own, nameOf)).map(
+      (line) => `${begin}${line}`,
+    );
   });
-  return row.endpoint === "ops/create-user" ? [...lines, rolesOf(row), ...linksOf(row)] : lines;
 }
+
+/** Whether the ledger does not have any more what an edit or a deletion replaced. */
+const isEmptied = ({ did, before }: Effect): boolean => did !== "add" && !before;
 
 /** `added: 1,200 contributors, 30 series` */
 function countsOf(effects: readonly Effect[]): string[] {
-  const done: Readonly<Record<Effect["did"], string>> = { add: "added", edit: "edited", delete: "deleted" };
   return [...Map.groupBy(effects, ({ did }) => did)].map(([did, all]) => {
     const counts = [...Map.groupBy(all, ({ record }) => record)].map(([record, { length }]) =>
       counted(length, record === "series" ? record : `${record}s`),
@@ -211,6 +182,9 @@ function withoutEffect(row: LedgerRow, nameOf: NameOf): readonly string[] {
       return ["deleted; the ledger keeps only the ids of deleted users"];
     case "admin-users/logout":
       return ["logged out"];
+    case "ops/create-user":
+      if (asked !== null) return [`added: ${asked.username}`, rolesOf(row), ...linksOf(row)];
+      break;
     case "ops/issue-refresh-token":
       return [asked === null ? "session opened" : `session opened for ${fieldsOf(asked).days} days`];
     case "ops/link-identity":

@@ -1,5 +1,6 @@
 import sql, { join, type Sql } from "sql-template-tag";
 import type { ListQuery } from "../data-api/list.ts";
+import { inReleaseSchema } from "../data-api/release.ts";
 
 export interface Filters {
   readonly id?: number | undefined;
@@ -14,8 +15,11 @@ export interface Filters {
   readonly to?: string | undefined;
 }
 
-/** The ledger, newest first. */
-export const list = (filters: Filters): ListQuery<unknown> => ({
+/**
+ * The ledger, newest first, with what each change did to records (lib/changes/effects.sql).
+ * @param raw with all that was asked and replaced, too; otherwise only where effects do not say it
+ */
+export const list = (filters: Filters, raw: boolean): ListQuery<unknown> => ({
   page: ({ after, limit }) => {
     const newest = (found: Sql) => sql`
       (
@@ -32,8 +36,13 @@ export const list = (filters: Filters): ListQuery<unknown> => ({
     return sql`
       select
         id, at, request_id as "requestId", endpoint, caller_id as "userId", username, record_id as "recordId", records,
-        undoes, undone_by as "undoneBy", asked, before, answer
-      from (${join(found, " union ")}) as page join changes using (id)
+        undoes, undone_by as "undoneBy", effects,
+        ${raw ? sql`asked, before` : sql`case when endpoint not like 'admin-%' or effects = '[]' then asked end as asked`},
+        answer
+      from
+        (${join(found, " union ")}) as page
+        join changes using (id)
+        cross join lateral ${inReleaseSchema("effects_of")}(changes) as effects
       order by id desc
       limit ${limit}::bigint
     `;

@@ -420,7 +420,7 @@ describe("The words of an edit", () => {
     ]);
     const again = [{ id: kept?.id, language: "German", source: "https://t.example" }];
     expect(await edit(id, { first_name, modified_descriptions: again })).toEqual([
-      `description ${kept?.id} (German): source "https://s.example" → "https://t.example"`,
+      `description ${kept?.id}: source "https://s.example" → "https://t.example"`,
     ]);
   });
 

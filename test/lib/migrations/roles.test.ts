@@ -162,7 +162,7 @@ describe("Of the functions", () => {
     expect(await calledBy("public", schema)).toEqual([]);
     expect(await calledBy("reader", schema)).toEqual(["caller", "open_record", "session_caller"]);
     expect(await calledBy("editor", schema)).toEqual(["make_change"]);
-    expect(await calledBy("operator", schema)).toEqual(["make_operator_change"]);
+    expect(await calledBy("operator", schema)).toEqual(["effects_of", "make_operator_change"]);
     expect(await calledBy("signer", schema)).toEqual(["make_sign_in"]);
     expect(await calledBy("master", schema)).toEqual(
       (await functionsOf(schema)).map(({ name }) => name.replace(`${schema}.`, "")),

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import sql, { empty, type Sql } from "sql-template-tag";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import * as z from "zod/mini";
 import { lateRole, scale, scaleUsers } from "../../../infra/local/demo/scale.ts";
 import { search } from "../../../lib/contract/parameters.ts";
 import { type Batch, foundOf, type ListQuery } from "../../../lib/data-api/list.ts";
-import * as changes from "../../../lib/queries/changes.ts";
+import type * as ledger from "../../../lib/queries/changes.ts";
 import * as contributors from "../../../lib/queries/contributors.ts";
 import { isSelective } from "../../../lib/queries/fragments/search.ts";
 import * as publishers from "../../../lib/queries/publishers.ts";
@@ -16,6 +16,7 @@ import { identifier, openDatabase } from "../../support/database.ts";
 const database = `plans_${randomUUID().replaceAll("-", "")}`;
 const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
 const db = openDatabase(`${inject("databaseUrl")}/${database}`, { max: 1 });
+let changes: typeof ledger;
 
 beforeAll(async () => {
   await admin`create database ${identifier(database)} template demo`;
@@ -36,9 +37,15 @@ beforeAll(async () => {
   await db`analyze changes`;
   await db`insert into former_slugs select 'former-' || id, id from contributors where id % 10 = 0`;
   await db`analyze former_slugs`;
+  // Whose function reads the rows, a module knows when it is loaded.
+  const [{ schema } = {}] = await db`select schema from releases`;
+  vi.stubEnv("RELEASE_SCHEMA", schema);
+  vi.resetModules();
+  changes = await import("../../../lib/queries/changes.ts");
 });
 
 afterAll(async () => {
+  vi.unstubAllEnvs();
   await db.end();
   await admin`drop database ${identifier(database)} with (force)`;
   await admin.end();
@@ -219,7 +226,7 @@ describe("In a large ledger", () => {
     ["a user by name", { user: "user 7" }, ["changes_by_username", "changes_by_caller"]],
     ["nobody", { user: "nobody" }, ["changes_by_username", "changes_by_caller"]],
   ])("the changes of %s are read from an index", async (_, filters, indexes) => {
-    const plan = await planOf(page(changes.list(filters)));
+    const plan = await planOf(page(changes.list(filters, false)));
 
     expect(plan.match(/changes_by_\w+/g)).toEqual(indexes);
     // The rows of the page are read by their ids; the ids of `changes_1` and `changes_2` are what is looked for.
