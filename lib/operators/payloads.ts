@@ -1,5 +1,9 @@
 import * as z from "zod/mini";
+import english from "zod/v4/locales/en.js";
 import { name, shortText } from "../contract/parameters.ts";
+
+// Zod Mini says "Invalid input" for everything else.
+z.config(english());
 
 const tidyDaysDefault = 400;
 const tidyDaysMax = 3_650;
@@ -10,7 +14,10 @@ const importSecondsMax = 900;
 const mergedMax = 100;
 
 const id = z.int().check(z.positive());
-const time = z.iso.datetime({ offset: true });
+/** PostgreSQL has no year 0, and no offset of 16 hours. */
+const time = z.iso
+  .datetime({ offset: true, error: "a time as 2026-11-21T08:00:00Z" })
+  .check(z.refine((text) => Date.parse(text) > 0 && !/[+-](1[6-9]|2\d):\d\d$/.test(text), "a time since 1970"));
 const reason = shortText;
 /** What every repair takes: the operator's reason and name for the ledger, and whether it only says what it would do. */
 const repair = { reason: z.optional(reason), by: z.optional(name), dryRun: z.optional(z.boolean()) };
@@ -19,7 +26,9 @@ const days = (max: number) => z.int().check(z.minimum(1), z.maximum(max));
 /** A record as the ledger names it: `contributor/5`. */
 const record = z
   .string()
-  .check(z.regex(/^(?:user|role|permission|contributor|publisher|series|tag|client)\/[1-9]\d{0,15}$/));
+  .check(
+    z.regex(/^(?:user|role|permission|contributor|publisher|series|tag|client)\/[1-9]\d{0,15}$/, "as contributor/5"),
+  );
 
 /** An object in S3. */
 const s3Url = z.string().check(z.regex(/^s3:\/\/[a-z0-9.-]+\/./));
@@ -95,8 +104,8 @@ export const payloads = {
     ),
   "ops/list-changes": z.strictObject({
     id: z.optional(id),
-    user: z.optional(z.union([id, name])),
-    endpoint: z.optional(z.string().check(z.regex(/^[a-z-]+(\/[a-z-]+)?$/))),
+    user: z.optional(z.union([id, name], "a user's id or name")),
+    endpoint: z.optional(z.string().check(z.regex(/^[a-z-]+(\/[a-z-]+)?$/, "a path as admin-roles/edit"))),
     record: z.optional(z.union([id, record])),
     from: z.optional(time),
     to: z.optional(time),
