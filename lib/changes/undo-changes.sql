@@ -148,7 +148,10 @@ create function undo_change(change changes, is_forced boolean, excluded bigint[]
       perform refuse_undo('The Administrator role would lose a permission of this service');
     end if;
     if effects = '[]' then
-      perform refuse_undo(left_out -> 0 ->> 'reason');
+      perform refuse_undo(concat(
+        left_out -> 0 ->> 'reason',
+        case when conflicts <> '[]' then ' ' || after_change(cast(conflicts #>> '{0,later,change}' as bigint)) end
+      ));
     end if;
     if conflicts <> '[]' and not is_forced then
       raise sqlstate 'CNFLT';

@@ -142,6 +142,27 @@ create function undo_record(effect jsonb, change_id bigint, excluded bigint[]) r
   end
 $$;
 
+-- Of an effect on a record that is gone nothing can be taken back, so it is left out of what the change did. Deleted
+-- users cannot come back, and are no conflict.
+create function gone_record(effect jsonb, change_id bigint, excluded bigint[]) returns jsonb language sql stable as $$
+  select jsonb_build_object(
+    'left_out', jsonb_build_array(left_out(own, '*', reason)),
+    'conflicts', case
+      when effect ->> 'record' = 'user' then jsonb_build_array()
+      else jsonb_build_array(jsonb_build_object(
+        'change', change_id, 'record', own, 'field', '*', 'now', null, 'reason', reason,
+        'later', named_change(newest_change(change_id, excluded, own))
+      ))
+    end
+  )
+  from
+    concat_ws('/', effect ->> 'record', effect ->> 'id') as own
+    cross join lateral concat(
+      initcap(effect ->> 'record'), ' ', effect ->> 'id', ' was deleted',
+      case when effect ->> 'record' = 'user' then ', which is for good' end
+    ) as reason
+$$;
+
 -- Takes an effect back, whatever stands in its way. Returns the effect of this, the conflicts, and what was left out.
 create function undo_effect(effect jsonb, change_id bigint, excluded bigint[]) returns jsonb language plpgsql as $$
   declare
@@ -157,14 +178,8 @@ create function undo_effect(effect jsonb, change_id bigint, excluded bigint[]) r
       perform refuse_undo(format(
         'There is a %s %s again, %s', record, target, after_change(newest_change(change_id, excluded, own))
       ));
-    elsif effect ->> 'did' <> 'delete' and state is null and record = 'user' then
-      return jsonb_build_object('conflicts', jsonb_build_array(), 'left_out', jsonb_build_array(
-        left_out(own, '*', format('User %s was deleted, which is for good', target))
-      ));
     elsif effect ->> 'did' <> 'delete' and state is null then
-      perform refuse_undo(format(
-        '%s %s was deleted %s', initcap(record), target, after_change(newest_change(change_id, excluded, own))
-      ));
+      return gone_record(effect, change_id, excluded);
     end if;
 
     conflicts = conflicts_of(change_id, excluded, effect, state);

@@ -334,6 +334,25 @@ describe("An import over any catalogue", () => {
     expect(await catalogueContents(stack.sql, "version")).toEqual(before);
   });
 
+  it("takes back the rest with force where a record of it was deleted since", async () => {
+    await stack.sql`truncate contributors, publishers, series, tags, imports, changes, tallies cascade`;
+    await importing(basis);
+    const [change = 0] = await lastChanges();
+    const [{ id } = { id: 0 }] = await stack.sql<{ id: number }[]>`
+      select id from contributors where external_id = 'c2'
+    `;
+    await stack.call("admin-contributors/delete", { as: administrator.token, path: { id } });
+
+    expect(await undone(change)).toMatchObject({
+      undone: [],
+      conflicts: [{ record: `contributor/${id}`, field: "*", later: { endpoint: "admin-contributors/delete" } }],
+    });
+    expect(await invoke("ops-undo", { change, force: true })).toMatchObject({
+      undone: [{ leftOut: [{ reason: `Contributor ${id} was deleted` }] }],
+    });
+    expect(await stack.sql`select from contributors`).toEqual([]);
+  });
+
   it("names the deletion that took a contributor from its series", async () => {
     await stack.sql`truncate contributors, publishers, series, tags, imports, changes, tallies cascade`;
     await importing(basis);

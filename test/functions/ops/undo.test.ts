@@ -243,7 +243,7 @@ describe("ops-undo refuses", () => {
     ],
     [
       "an edit of a contributor who was deleted since",
-      "was deleted by change",
+      " was deleted by change ",
       async () => {
         const path = { id: (await aContributor(stack.sql)).id };
         const id = await change("admin-contributors/edit", { path, body: { first_name: `Gone ${path.id}` } });
@@ -773,6 +773,32 @@ describe("ops-undo finds what was changed again since", () => {
     await aContributor(stack.sql, { slug });
 
     expect((await undo(stack, { change: deletion })).conflicts).toMatchObject([{ field: "slug", later: null }]);
+  });
+
+  it("whoever else a merge changed, who was deleted since, and is left out with force", async () => {
+    const [kept, merged] = [await aContributor(stack.sql), await aContributor(stack.sql)];
+    const friend = await aContributor(stack.sql);
+    await edit(friend.id, {
+      first_name: `Friend ${friend.id}`,
+      added_relations: [{ relation_id: merged.id, relation_type: "friend" }],
+    });
+    await stack.lambda.invoke("ops-merge-contributors", { keep: kept.id, merge: [merged.id] });
+    const merge = await latestChange(stack.sql);
+    const later = await change("admin-contributors/delete", { path: { id: friend.id } });
+    const before = await contents(stack.sql);
+    const gone = { record: `contributor/${friend.id}`, field: "*", reason: `Contributor ${friend.id} was deleted` };
+
+    expect(await undo(stack, { change: merge })).toMatchObject({
+      undone: [],
+      conflicts: [{ ...gone, later: { change: later } }],
+      refused: [],
+    });
+    expect(await contents(stack.sql)).toEqual(before);
+    const forced = await undo(stack, { change: merge, force: true });
+    expect(forced.undone).toMatchObject([{ leftOut: [gone], overridden: [{ later: { change: later } }] }]);
+    expect(await stack.sql`select slug from contributors where id = ${merged.id}`).toEqual([{ slug: merged.slug }]);
+    await undone(stack, forced.change ?? 0);
+    expect(await contents(stack.sql)).toEqual(before);
   });
 
   it("an external id that another contributor has, or whose slug it has, which force leaves out", async () => {
