@@ -32,8 +32,8 @@ const texts: Readonly<Record<Told | "parameter" | "broken", Text>> = {
   stranger: {
     status: 403,
     title: "This account is not known here",
-    text: "You have signed in, but this account has no access. Whoever looks after the users here can give it to you.",
-    again: "Sign in with another account",
+    text: "You have signed in, but this account has no access. Whoever looks after the users here can give it to you. To use another account, sign out of this one first, where you have just signed in.",
+    again: "Sign in again",
   },
   unavailable: {
     status: 503,
