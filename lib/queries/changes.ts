@@ -91,9 +91,25 @@ export interface Page {
   readonly limit: number;
 }
 
-/** The ids of a user's changes in a time that are not undone, newest first, before an id. */
+/**
+ * The ids of a user's changes in a time that are not undone, newest first, before an id. To sign in or out, or to save
+ * what was there already, is none; what is forgotten, since it was about a user who was deleted, may have been one.
+ */
 export const toUndo = (user: number, { from, to }: { from: string; to: string }, page: Page): Sql =>
-  notUndone(sql`caller_id = ${user}::bigint and at >= ${from}::timestamptz and at < ${to}::timestamptz`, page);
+  notUndone(
+    sql`
+      caller_id = ${user}::bigint
+      and at >= ${from}::timestamptz
+      and at < ${to}::timestamptz
+      and endpoint not in ('sign-in/callback', 'sign-out')
+      and not (
+        endpoint like 'admin-%/edit'
+        and asked is null
+        and (endpoint <> 'admin-users/edit' or record_id in (select id from users))
+      )
+    `,
+    page,
+  );
 
 /**
  * The same of the changes of an import, from one of them. A file that is imported once more is another import. Older

@@ -984,7 +984,20 @@ describe("ops-undo of a user's changes in a time", () => {
     const second = await rename(two, "Two more");
     const third = await rename(one, "One again");
     const logout = await change("admin-users/logout", { path: { id: other.id } }, editor.token);
-    const nothing = await rename(one, "One again");
+    await rename(one, "One again");
+    for (const endpoint of ["sign-in/callback", "sign-out"]) {
+      await stack.sql`
+        insert into changes (key, request_id, endpoint, caller_id, record_id)
+        values (${endpoint}, '', ${endpoint}, ${editor.id}, ${editor.id})
+      `;
+    }
+    const deleted = await aUser(stack.sql);
+    const forgotten = await change(
+      "admin-users/edit",
+      { path: { id: deleted.id }, body: { username: `Forgotten ${deleted.id}` } },
+      editor.token,
+    );
+    await change("admin-users/delete", { path: { id: deleted.id } });
     const byAnother = await rename(two, "Two by another", administrator.token);
     const after = await contents(stack.sql);
     const payload = { user: editor.username.toUpperCase(), ...range, reason: "A mistake", by: "ada" };
@@ -996,7 +1009,7 @@ describe("ops-undo of a user's changes in a time", () => {
       undone: [third, first].map((id) => ({ change: id, undoneBy: answer.change, userId: editor.id })),
       conflicts: [{ change: second, field: "name", later: { change: byAnother } }],
       refused: [
-        { change: nothing, reason: "It changed nothing" },
+        { change: forgotten, reason: "What it did is forgotten, since its user was deleted" },
         { change: logout, reason: "Sessions that were ended stay ended" },
       ],
       isDone: true,
@@ -1060,8 +1073,8 @@ describe("ops-undo of a user's changes in a time", () => {
   it("refuses a dry run of too many, and an ambiguous name", async () => {
     const editor = await holderOf(stack.sql, "edit-roles");
     await stack.sql`
-      insert into changes (key, request_id, endpoint, caller_id, username, record_id)
-      select 'too many ' || number, '', 'admin-roles/edit', ${editor.id}, ${administrator.username}, 1
+      insert into changes (key, request_id, endpoint, caller_id, username, record_id, asked)
+      select 'too many ' || number, '', 'admin-roles/edit', ${editor.id}, ${administrator.username}, 1, '{"name": ""}'
       from generate_series(1, 301) as number
     `;
 
