@@ -137,8 +137,12 @@ create function import_contributors(items jsonb, fresh jsonb) returns import_res
       select coalesce(jsonb_agg(refusal(line.number, 'first_name', 'taken')), '[]')
       from
         unnest(lines) as line
-        join contributors as other
-          on identity_key(other.first_name) = line.first_key and identity_key(other.last_name) = line.last_key
+        cross join lateral (
+          select id
+          from contributors
+          where identity_key(first_name) = line.first_key and identity_key(last_name) = line.last_key
+          limit 1
+        ) as other
       where
         line.is_renamed
         and not exists (
@@ -154,7 +158,7 @@ create function import_contributors(items jsonb, fresh jsonb) returns import_res
     -- Whoever reads what others write to these waits now (tag_contributors), before anybody waits for the tallies.
     perform
     from contributors
-    where not public and id in (select line.id from unnest(lines) as line where line.public)
+    where not public and id = any(array(select line.id from unnest(lines) as line where line.public))
     order by id
     for update;
     with inserted as (
@@ -208,7 +212,9 @@ create function import_contributors(items jsonb, fresh jsonb) returns import_res
     );
     edited = array(
       select line.id
-      from unnest(lines) as line join contributors on contributors.id = line.id
+      from
+        unnest(lines) as line
+        cross join lateral (select * from contributors where id = line.id limit 1) as contributors
       where
         not line.is_new
         and (

@@ -102,7 +102,9 @@ create function import_publishers(items jsonb, fresh jsonb) returns import_resul
     added_descriptions = unequal(elements_in(lines, 'descriptions'), stored);
     edited = array(
       select line.id
-      from unnest(lines) as line join publishers on publishers.id = line.id
+      from
+        unnest(lines) as line
+        cross join lateral (select * from publishers where id = line.id limit 1) as publishers
       where
         not line.is_new
         and (

@@ -4,7 +4,7 @@ create function lock_contributors(items jsonb) returns void language plpgsql as 
     perform
     from contributors
     where
-      id in (
+      id = any(array(
         select imported_id('contributor', name)
         from
           jsonb_array_elements(items) as item
@@ -17,7 +17,7 @@ create function lock_contributors(items jsonb) returns void language plpgsql as 
             from jsonb_array_elements(item -> 'contributors') as credit
             where item ->> 'kind' = 'series'
           ) as mentioned (name)
-      )
+      ))
     order by id
     for no key update;
   end
@@ -51,7 +51,8 @@ $$;
 -- one behind the lock. The input has the lines that were read, and the `refusals` of those that could not be. A refused
 -- line changes nothing; the others are done. The row of the import moves on in the same transaction, so whoever goes on
 -- begins behind the last line that was done. 409 means that it is somewhere else. Plans are kept while tables grow from
--- nothing, so records are looked up by indexes, however few there are.
+-- nothing, so records are looked up by indexes, however few there are. Where a plan of an empty table would still read
+-- all of it, as a join with the lines does, ids come as an array, or the table behind a limit.
 create function import_records(request request) returns outcome
   language plpgsql
   set plan_cache_mode = force_generic_plan

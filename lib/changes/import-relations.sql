@@ -114,7 +114,7 @@ create function import_contributor_relations(items jsonb, fresh jsonb) returns i
       ) as edit (contributor_id, effect);
       update contributors
       set version = version + 1
-      where id in (select owner from unnest(relations));
+      where id = any(array(select owner from unnest(relations)));
     end if;
     return cast(row(coalesce(effects, '[]'), cardinality(relations), 0, refusals, '{}', '{}') as import_result);
   end
@@ -130,7 +130,9 @@ create function import_publisher_relations(items jsonb, fresh jsonb) returns imp
     effects jsonb;
   begin
     if relations <> '{}' then
-      before = array(select publisher_record(id) from publishers where id in (select owner from unnest(relations)));
+      before = array(
+        select publisher_record(id) from publishers where id = any(array(select owner from unnest(relations)))
+      );
       insert into publisher_relations (publisher_id, relation_id, type)
       select owner, other, type from unnest(relations) where owner > 0 and other > 0 order by line;
       effects = (

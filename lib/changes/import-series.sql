@@ -270,7 +270,9 @@ create function import_series(items jsonb, fresh jsonb) returns import_result la
 
     edited = array(
       select line.id
-      from unnest(lines) as line join series on series.id = line.id
+      from
+        unnest(lines) as line
+        cross join lateral (select * from series where id = line.id limit 1) as series
       where
         not line.is_new
         and (
