@@ -167,8 +167,8 @@ create function changes_after(change_id bigint, keys text[]) returns setof chang
   select * from changes where id > change_id and records && keys
 $$;
 
--- What changes after this one touched of these records: who deletes a contributor touches their series, too. Changes
--- that were taken back do not count, nor does what only takes back a later change.
+-- What changes after this one touched of these records: who deletes or merges a contributor touches their series, too.
+-- Changes that were taken back do not count, nor does what only takes back a later change.
 create function later_changes(change_id bigint, excluded bigint[], keys text[]) returns table (
   id bigint, record text, field text
 ) language sql stable as $$
@@ -179,9 +179,12 @@ create function later_changes(change_id bigint, excluded bigint[], keys text[]) 
     cross join lateral (
       select * from footprint(effect)
       union all
-      select concat('series/', work ->> 'id'), concat('contributors/', effect ->> 'id')
-      from jsonb_array_elements(effect -> 'before' -> 'series') as work
-      where effect ->> 'record' = 'contributor' and effect ->> 'did' = 'delete'
+      select
+        concat('series/', coalesce(work ->> 'id', work #>> '{}')), concat('contributors/', effect ->> 'id')
+      from
+        unnest(array['series', 'added_series', 'removed_series', 'modified_series']) as list
+        cross join lateral jsonb_array_elements(effect -> 'before' -> list) as work
+      where effect ->> 'record' = 'contributor'
     ) as touched
   where
     undone_by is null

@@ -156,11 +156,26 @@ create function conflicts_of(change_id bigint, excluded bigint[], effect jsonb, 
         where field ~ '^(role|permission|contributor)s/'
         union
         select concat('contributor/', id) from jsonb_path_query(effect, 'strict $.**.relation_id') as id
+        union
+        select concat('contributor/', credit ->> 'id')
+        from
+          unnest(array[effect -> 'before', effect -> 'after', state]) as series
+          cross join lateral jsonb_array_elements(series -> 'contributors') as credit
+        where effect ->> 'record' = 'series'
       ), later as (
         select * from later_changes(change_id, excluded, array(select key from related))
       ), touched as (
         select field.record, field.field, later.field as later_field, later.id
         from field join later using (record, field)
+        union all
+        -- Of publishers and series an edit has whole lists, and a deletion or a merge of others touches an element.
+        select field.record, field.field, later.field, later.id
+        from field join later on later.record = field.record and split_part(later.field, '/', 1) = field.field
+        where later.field <> field.field
+        union all
+        select field.record, field.field, later.field, later.id
+        from field join later on later.record = field.record and later.field = split_part(field.field, '/', 1)
+        where later.field <> field.field
         union all
         select record, field.field, later.field, later.id
         from field join later using (record)

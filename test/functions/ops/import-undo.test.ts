@@ -334,6 +334,39 @@ describe("An import over any catalogue", () => {
     expect(await catalogueContents(stack.sql, "version")).toEqual(before);
   });
 
+  it("names the change behind a list of it that is different now, of the whole list or of an element", async () => {
+    await stack.sql`truncate contributors, publishers, series, tags, imports, changes, tallies cascade`;
+    const creditsOf = (...people: string[]) => ({
+      kind: "series",
+      externalId: "s0",
+      name: "Series",
+      contributors: people.map((contributor) => ({ contributor })),
+    });
+    await importing(basis);
+    const [addition = 0] = await lastChanges();
+    await importing([creditsOf("c0", "c1")]);
+    const [edit = 0] = await lastChanges();
+
+    const { conflicts } = await undone(addition);
+    expect(conflicts).toContainEqual(
+      expect.objectContaining({
+        field: expect.stringMatching(/^contributors\//),
+        later: expect.objectContaining({ change: edit }),
+      }),
+    );
+
+    const [one, other] = await stack.sql<{ id: number }[]>`
+      select id from contributors where external_id in ('c1', 'c2') order by external_id
+    `;
+    await invoke("ops-merge-contributors", { keep: other?.id, merge: [one?.id] });
+    expect((await undone(edit)).conflicts).toEqual([
+      expect.objectContaining({
+        field: "contributors",
+        later: expect.objectContaining({ endpoint: "ops/merge-contributors" }),
+      }),
+    ]);
+  });
+
   it("takes back the rest with force where a record of it was deleted since", async () => {
     await stack.sql`truncate contributors, publishers, series, tags, imports, changes, tallies cascade`;
     await importing(basis);
