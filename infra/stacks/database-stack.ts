@@ -30,6 +30,8 @@ const slowStatements = `filter @message like /duration: |still waiting for |canc
 
 const rotationDays = 30;
 const checkFunction = "ops-check-copy";
+/** A whole vCPU, to read lines; and a dry run remembers what they add, some 500 bytes each. */
+const importMemoryInMegabytes = 1_769;
 
 export interface DatabaseStackProps extends Pick<StackProps, "env" | "tags" | "synthesizer"> {
   readonly settings: DatabaseSettings;
@@ -93,6 +95,7 @@ export class DatabaseStack extends Stack {
             ...(edgeStage && nudges(packaged) ? [nudging(this, `colophon-${edgeStage}`)] : []),
           ],
           timeout: longTimeout,
+          ...(packaged.name === "ops-import" ? { memoryInMegabytes: importMemoryInMegabytes } : {}),
         }),
     );
     // The functions need the tables that the migrations create.

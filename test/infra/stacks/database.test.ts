@@ -344,6 +344,12 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     );
   });
 
+  it("gives more memory only to imports, which remember what a dry run adds", () => {
+    const large = template.all("Lambda::Function").filter(({ Properties }) => Number(Properties.MemorySize) > 512);
+
+    expect(large.map(({ Properties }) => Properties.FunctionName)).toEqual([`colophon-${given.name}-ops-import`]);
+  });
+
   it("tells API stacks where it is by parameters, which they read", () => {
     const names = template.all("SSM::Parameter").map(({ Properties }) => Properties.Name as string);
     expect(names).toHaveLength(2 + limitedRoles.length);
