@@ -36,6 +36,7 @@ export default defineConfig({
   test: {
     include: ["{test,infra/aws-local}/**/*.test.ts"],
     globalSetup: "test/support/global-setup.ts",
+    setupFiles: "test/support/seed.ts",
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // What is waited for comes at once, except on a machine that stands still for seconds.

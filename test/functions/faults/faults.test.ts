@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { seed } from "../../support/seed.ts";
 import { useUploads } from "../../support/uploads.ts";
 import { runFaults } from "./run.ts";
 
 const stack = useUploads();
 
-/** `COLOPHON_FAULT_REQUESTS=10000` for more; the same seed makes the same plan. */
+/** `COLOPHON_FAULT_REQUESTS=10000` for more. */
 const requests = Number(process.env.COLOPHON_FAULT_REQUESTS ?? 400);
-const seed = Number(process.env.COLOPHON_FAULT_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 describe(`${requests} reads, writes and image updates`, () => {
   it(

@@ -31,7 +31,8 @@ const recordLine = <Fields extends { readonly slug: boolean }>(
 ) => ({
   kind,
   externalId: `${kind}/${index}`,
-  ...(slug && { slug: `${kind}-${index}` }),
+  // A slug that no name before it can have taken.
+  ...(slug && { slug: `said-${kind}-${index}` }),
   ...fields,
 });
 

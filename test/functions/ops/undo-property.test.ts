@@ -5,6 +5,7 @@ import { aContributor, aSeries } from "../../support/catalogue.ts";
 import { aUser } from "../../support/people.ts";
 import { tinyImage as image } from "../../support/pictures.ts";
 import { aPermission, aRole, give } from "../../support/records.ts";
+import { seed } from "../../support/seed.ts";
 import type { Request } from "../../support/stack.ts";
 import { contents, latestChange, settleImages, undo, undone, versions } from "../../support/undo.ts";
 import { expectAgreement, useUploads } from "../../support/uploads.ts";
@@ -12,8 +13,7 @@ import { expectAgreement, useUploads } from "../../support/uploads.ts";
 const stack = useUploads();
 const administrator = useAdministrator(stack);
 
-/** `COLOPHON_UNDO_SEED=7` for the same changes again, `COLOPHON_UNDO_CHANGES=2000` for more of them. */
-const seed = Number(process.env.COLOPHON_UNDO_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** `COLOPHON_UNDO_CHANGES=2000` for more. */
 const count = Number(process.env.COLOPHON_UNDO_CHANGES ?? 200);
 
 /** Some of few, so that changes meet. */
