@@ -183,8 +183,7 @@ describe("Whatever public answer a write changes", () => {
   const statements: readonly ((kind: number, one: number, other: number, seed: number) => string)[] = [
     (_, one) => `update contributors set public = not public where id = ${owned(0, one)}`,
     (_, one, other) => `update contributors set public = id <> ${owned(0, other)} where id <> ${owned(0, one)}`,
-    (_, one, __, seed) =>
-      `update contributors set first_name = ${text(seed)}, gender = 'x' where id = ${owned(0, one)}`,
+    (_, one) => `update contributors set first_name = '${randomUUID()}', gender = 'x' where id = ${owned(0, one)}`,
     (kind, one, _, seed) =>
       `update ${table(kind)}s set client_id = nullif(${seed % 3}, 0) where id = ${owned(kind, one)}`,
     (kind, one, _, seed) => `update ${table(kind)}s set image = ${text(seed)} where id = ${owned(kind, one)}`,
@@ -241,7 +240,7 @@ describe("Whatever public answer a write changes", () => {
     let changed = 0;
     const random = fc.sample(
       fc.tuple(fc.nat(statements.length - 1), fc.nat(1), fc.nat(count - 1), fc.nat(count - 1), fc.nat(9_999)),
-      { numRuns: steps, seed: Date.now() },
+      { numRuns: steps },
     );
     // Each statement once, in any case.
     const planned = [...statements.keys()].map((index) => [index, index % 2, index % count, 1, index + 7] as const);
