@@ -1,6 +1,9 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { App } from "aws-cdk-lib";
 import { Template as Assertions } from "aws-cdk-lib/assertions";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
 import { type DatabaseSettings, settingsSchema } from "../../../infra/settings/schema.ts";
 import { BackupStack } from "../../../infra/stacks/backup-stack.ts";
@@ -378,10 +381,12 @@ describe.each([
   ["governance", undefined],
   ["compliance", 7],
 ] as const)("The vault of copies in another region, locked in %s mode", (mode, changeableForDays) => {
-  it("keeps each copy for the days of its settings, and is immutable in one of the modes only", () => {
+  it("keeps each copy for the days of its settings, and is immutable in one of the modes only", async () => {
     const backupLock = { mode, daysMin: 14, daysMax: 35, changeableForDays: 7 };
     const prod = settings.databases.find(({ name }) => name === "prod") ?? expect.fail("no prod");
-    const stack = new BackupStack(new App(), "Backup", {
+    const outdir = await mkdtemp(join(tmpdir(), "colophon-vault-"));
+    onTestFinished(() => rm(outdir, { recursive: true }));
+    const stack = new BackupStack(new App({ outdir }), "Backup", {
       settings: { ...prod, backupLock },
       databaseRegion: "eu-central-1",
     });
