@@ -346,7 +346,7 @@ create function filled_fields(kept contributors, merged_ids bigint[]) returns js
 $$;
 
 -- What the answer says of the merged ones, and what the kept one does not get. A result has room for so many texts.
-create function merged_contributors(kept_id bigint, merged_ids bigint[], image_key text) returns jsonb
+create function merged_contributors(kept_id bigint, merged_ids bigint[], filled json) returns jsonb
   language sql stable as $$
   select jsonb_build_object(
     'kept', kept_id,
@@ -370,7 +370,12 @@ create function merged_contributors(kept_id bigint, merged_ids bigint[], image_k
           limit 300
         ) as text
       ),
-      'images', coalesce(jsonb_agg(id order by place) filter (where image <> image_key), '[]')
+      'images', coalesce(jsonb_agg(id order by place) filter (where image <> filled ->> 'image'), '[]'),
+      'externalIds', coalesce(
+        jsonb_agg(jsonb_build_object('record', id, 'externalId', external_id) order by place)
+        filter (where external_id is not null and external_id is distinct from filled ->> 'external_id'),
+        '[]'
+      )
     )
   )
   from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
@@ -445,7 +450,7 @@ create function merge_contributors(request request) returns outcome language plp
       select slug from former_slugs where contributor_id = any(merged_ids)
       order by slug
     );
-    answer = merged_contributors(kept_id, merged_ids, latest ->> 'image');
+    answer = merged_contributors(kept_id, merged_ids, latest);
     effects = redirect_relations(kept_id, merged_ids);
     answer = answer || jsonb_build_object(
       'filled', replaced(latest, former), 'redirected', jsonb_array_length(effects)

@@ -249,7 +249,7 @@ describe("ops-merge-contributors: what the merged ones have is the kept one's", 
 
     const { filled, leftOut } = await merge(kept, [one]);
 
-    expect([filled, leftOut.images]).toEqual([{}, [one.id]]);
+    expect([filled, leftOut.images, leftOut.externalIds]).toEqual([{}, [one.id], []]);
     expect(await stack.sql`select key from images_to_remove where key like 'avatars/o%'`).toEqual([
       { key: "avatars/other.webp" },
     ]);
@@ -591,9 +591,13 @@ describe("ops-merge-contributors: external ids", () => {
     await stack.sql`update contributors set external_id = ${first} where id = ${one.id}`;
     const other = await aContributor(stack.sql, { external_id: second });
 
-    const { filled } = await merge(kept, [said, one, other]);
+    const { filled, leftOut } = await merge(kept, [said, one, other]);
 
     expect([filled, await externalIdOf(kept)]).toEqual([{ external_id: first }, first]);
+    expect(leftOut.externalIds).toEqual([
+      { record: said.id, externalId: `slug:${said.slug}` },
+      { record: other.id, externalId: second },
+    ]);
   });
 
   it("leave that which the kept one has", async () => {
@@ -601,7 +605,7 @@ describe("ops-merge-contributors: external ids", () => {
     const own = await externalIdOf(kept);
     const one = await aContributor(stack.sql, { external_id: randomUUID() });
 
-    expect((await merge(kept, [one])).filled).toEqual({});
+    expect(await merge(kept, [one])).toMatchObject({ filled: {}, leftOut: { externalIds: [{ record: one.id }] } });
     expect(await externalIdOf(kept)).toBe(own);
   });
 });
