@@ -5,7 +5,8 @@ import { Bucket } from "../../lib/images/bucket.ts";
 import { restoreFormerImages } from "../../lib/images/restore-former.ts";
 import type { OperatorPayload } from "../../lib/operators/payloads.ts";
 import { repairFunction } from "../../lib/operators/repair-function.ts";
-import { handledBy, type UndoAnswer, undoAnswer, userIdOf, withoutEffects } from "../../lib/operators/undo.ts";
+import { type UndoAnswer, undoAnswer, userIdOf, withoutEffects } from "../../lib/operators/undo.ts";
+import { type UndoBatch, undoBatch } from "../../lib/operators/undo-answer.ts";
 import * as changes from "../../lib/queries/changes.ts";
 
 /** Everybody waits during a call, and a change of an import may have 500 records, each of which takes some 2 ms. */
@@ -30,7 +31,7 @@ export const handler = repairFunction(
         : { images: await restoreFormerImages(ids, { change }) };
       const { status, answer } = await change("undo_changes", { changes: ids, ...images, ...request, ...options });
       if (status !== 200) throw new Error(String(answer));
-      return answer;
+      return undoBatch.parse(answer);
     };
     if (only !== undefined) return await undoAnswer([await undo([only], { change: only })], true);
 
@@ -42,12 +43,12 @@ export const handler = repairFunction(
     if (options.dryRun) {
       const ids = await next(before, dryRunMax[kind] + 1);
       const answer = ids.length > dryRunMax[kind] ? undefined : await undo(ids, request);
-      if (answer && handledBy(answer) === ids.length) return await undoAnswer([answer], true);
+      if (answer?.handled === ids.length) return await undoAnswer([answer], true);
       throw new Error(tooMany[kind](ids[0]));
     }
     // An import that goes on would add changes behind those that are found now, so it ends first.
     if (imported !== undefined) await undo([], request);
-    const answers: unknown[] = [];
+    const answers: UndoBatch[] = [];
     let length = 0;
     for (;;) {
       const ids = await next(before, changesPerCall[kind]);
@@ -56,7 +57,7 @@ export const handler = repairFunction(
         return await undoAnswer(answers, false);
       }
       const answer = await undo(ids, request);
-      before = ids[handledBy(answer) - 1] ?? before;
+      before = ids[answer.handled - 1] ?? before;
       const shown = imported === undefined ? answer : withoutEffects(answer);
       answers.push(shown);
       length += JSON.stringify(shown).length;

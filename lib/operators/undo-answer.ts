@@ -37,5 +37,7 @@ export const undoBatch = z.object({
   undone: z.array(undone),
   conflicts: z.array(conflict),
   refused: z.array(z.object({ change: z.number(), endpoint: z.string(), reason: z.string() })),
+  /** How many of the changes the call has looked at. */
   handled: z.number(),
 });
+export type UndoBatch = z.output<typeof undoBatch>;

@@ -2,11 +2,10 @@ import * as z from "zod/mini";
 import { execute } from "../data-api/client.ts";
 import { integer, text } from "../data-api/read.ts";
 import * as changes from "../queries/changes.ts";
-import { type namedChange, undoBatch } from "./undo-answer.ts";
+import type { namedChange, UndoBatch } from "./undo-answer.ts";
 
-type Batch = z.output<typeof undoBatch>;
 type Named<Value> = Value & { readonly username: string | null };
-type Conflict = Omit<Batch["conflicts"][number], "later"> & {
+type Conflict = Omit<UndoBatch["conflicts"][number], "later"> & {
   readonly later: Named<z.output<typeof namedChange>> | null;
 };
 
@@ -15,23 +14,22 @@ export interface UndoAnswer {
   /** The last row that was added to the ledger; without one nothing was undone, or this was a dry run. */
   readonly change?: number | undefined;
   /** The changes that were undone, newest first. `undoneBy` is the row that did it. */
-  readonly undone: readonly (Named<Omit<Batch["undone"][number], "overridden">> & {
+  readonly undone: readonly (Named<Omit<UndoBatch["undone"][number], "overridden">> & {
     readonly undoneBy?: number | undefined;
     readonly overridden: readonly Conflict[];
   })[];
   /** What was changed again since. The changes with a conflict are left as they are. */
   readonly conflicts: readonly Conflict[];
   /** The changes that cannot be undone, even with `force`. */
-  readonly refused: Batch["refused"];
+  readonly refused: UndoBatch["refused"];
   /** False if some changes are left: the same payload goes on. */
   readonly isDone: boolean;
 }
 
 /** Puts the answers of several calls together, and names the users. */
-export async function undoAnswer(answers: readonly unknown[], isDone: boolean): Promise<UndoAnswer> {
-  const batches = answers.map((answer) => undoBatch.parse(answer));
-  const all = <Key extends "undone" | "conflicts" | "refused">(key: Key): Batch[Key][number][] =>
-    batches.flatMap((batch): Batch[Key][number][] => batch[key]);
+export async function undoAnswer(batches: readonly UndoBatch[], isDone: boolean): Promise<UndoAnswer> {
+  const all = <Key extends "undone" | "conflicts" | "refused">(key: Key): UndoBatch[Key][number][] =>
+    batches.flatMap((batch): UndoBatch[Key][number][] => batch[key]);
   const overridden = all("undone").flatMap((each) => each.overridden);
   const later = [...all("conflicts"), ...overridden].map((each) => each.later);
   const usernames = await namesOf([...all("undone"), ...later].map((each) => each?.userId));
@@ -39,7 +37,7 @@ export async function undoAnswer(answers: readonly unknown[], isDone: boolean): 
     ...value,
     username: usernames[`user/${value.userId}`] ?? null,
   });
-  const ofConflict = (each: Batch["conflicts"][number]): Conflict => ({
+  const ofConflict = (each: UndoBatch["conflicts"][number]): Conflict => ({
     ...each,
     later: each.later && named(each.later),
   });
@@ -58,14 +56,11 @@ export async function undoAnswer(answers: readonly unknown[], isDone: boolean): 
   };
 }
 
-/** How many of the changes a call has looked at. */
-export const handledBy = (answer: unknown): number => undoBatch.parse(answer).handled;
-
 /** Without what was done to each record: an import has thousands of changes, with hundreds of records each. */
-export function withoutEffects(answer: unknown): Batch {
-  const batch = undoBatch.parse(answer);
-  return { ...batch, undone: batch.undone.map((each) => ({ ...each, effects: [] })) };
-}
+export const withoutEffects = (batch: UndoBatch): UndoBatch => ({
+  ...batch,
+  undone: batch.undone.map((each) => ({ ...each, effects: [] })),
+});
 
 /** The names of users by `user/5`. */
 async function namesOf(users: readonly (number | null | undefined)[]): Promise<Readonly<Record<string, string>>> {
