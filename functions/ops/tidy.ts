@@ -6,8 +6,8 @@ import * as changes from "../../lib/queries/changes.ts";
 
 /**
  * Deletes old data: rows of the ledger that are older than so many days, sessions that ended 30 days ago, cache tags of
- * three days ago, e-mail addresses that are not awaited any more, and the database functions of old releases. Safe to run at any time. It also logs how much the ledger
- * grew in the last day, for an alarm.
+ * three days ago, e-mail addresses that are not awaited any more, and the database functions of old releases. Safe to
+ * run at any time. It also logs how much the ledger grew in the last day, for an alarm.
  */
 export const handler = operatorFunction("ops/tidy", async ({ days }, { change, log }) => {
   const deleted = { changes: 0, sessions: 0, tags: 0, releases: 0 };

@@ -63,7 +63,8 @@ create function edit_contributor(request request, caller caller) returns outcome
     where
       id = any(array(
         select cast(relation ->> 'relation_id' as bigint)
-        from unnest(array[input -> 'added_relations', input -> 'modified_relations']) as list
+        from
+          unnest(array[input -> 'added_relations', input -> 'modified_relations']) as list
           cross join lateral json_array_elements(list) as relation
       ))
     order by id
