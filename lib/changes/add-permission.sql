@@ -1,13 +1,11 @@
 -- POST /admin-permissions/add. The name of a missing permission of this service restores it with its key, and only the
--- Administrator role gets it. Any other permission has no key, and so no effect in this service.
+-- Administrator role gets it. The name stays reserved while that permission has another one. Any other permission has
+-- no key, and so no effect in this service.
 create function add_permission(request request, caller caller) returns outcome language plpgsql as $$
   declare
     fields permissions = json_populate_record(cast(null as permissions), request.input);
     added bigint;
   begin
-    if exists (select from permissions where key = fields.key) then
-      fields.key = null;
-    end if;
     insert into permissions (key, name, description)
     values (fields.key, fields.name, fields.description)
     on conflict do nothing

@@ -149,6 +149,14 @@ create function is_administrator(user_id bigint) returns boolean language sql st
   )
 $$;
 
+-- Whether the caller may not grant these roles: one has a permission that the caller lacks, or it is the Administrator
+-- role, which only its users grant: others may hold all permissions that an administrator has left.
+create function must_not_grant(caller_id bigint, role_ids bigint[]) returns boolean language sql stable as $$
+  select
+    lacks_any(caller_id, permissions_of(role_ids))
+    or exists (select from roles where id = any(role_ids) and key = 'administrator') and not is_administrator(caller_id)
+$$;
+
 -- Whether the Administrator role is among these roles of a user, and the caller may not take it away: the caller does
 -- not have it, or nobody else than the user does.
 create function must_stay_administrator(target bigint, caller_id bigint, removed bigint[]) returns boolean

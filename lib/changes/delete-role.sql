@@ -46,7 +46,7 @@ create function delete_role(request request, caller caller) returns outcome lang
 
     if before ->> 'key' = 'administrator'
       or strips_outranking_user(caller.id, request.target, ids(before -> 'permissions'))
-      or lacks_any(caller.id, permissions_of(default_role())) and is_last_role(request.target)
+      or must_not_grant(caller.id, default_role()) and is_last_role(request.target)
     then
       return refused(403);
     end if;

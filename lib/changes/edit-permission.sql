@@ -1,4 +1,5 @@
--- POST /admin-permissions/edit/{id}. The key stays, so the permission keeps its effect.
+-- POST /admin-permissions/edit/{id}. The key stays, so the permission keeps its effect. The original name of a
+-- permission of this service, whose key is in the input, is reserved for that one.
 create function edit_permission(request request, caller caller) returns outcome language plpgsql as $$
   declare
     target bigint = request.target;
@@ -12,6 +13,9 @@ create function edit_permission(request request, caller caller) returns outcome 
     end if;
     if lacks_any(caller.id, array[target]) then
       return refused(403);
+    end if;
+    if fields.key <> coalesce(before ->> 'key', '') then
+      return refused(409);
     end if;
 
     begin

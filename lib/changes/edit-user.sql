@@ -30,7 +30,7 @@ create function edit_user(request request, caller caller) returns outcome langua
       remaining = default_role();
     end if;
     if outranks(target, caller.id)
-      or lacks_any(caller.id, permissions_of(without(remaining, current)))
+      or must_not_grant(caller.id, without(remaining, current))
       or must_stay_administrator(target, caller.id, without(current, remaining))
     then
       return refused(403);

@@ -50,7 +50,7 @@ export const editUser = declare({
   forbids: {
     1: "an added role, or the default role in place of the last one, has a permission that the caller lacks",
     2: outranked,
-    3: "the Administrator role is removed by a caller who does not have it, or from its last user",
+    3: "the Administrator role is added or removed by a caller who does not have it, or removed from its last user",
   },
 });
 

@@ -19,6 +19,6 @@ export const permissions = {
 
 export type Permission = keyof typeof permissions;
 
-/** The permission whose original name this is, regardless of case. */
+/** The permission whose original name this is, regardless of case: PostgreSQL also folds `ß` to `ss`, and `ſ` to `s`. */
 export const keyOf = (name: string): string | undefined =>
-  Object.keys(permissions).find((key) => key === name.toLowerCase());
+  Object.keys(permissions).find((key) => key.toUpperCase() === name.toLowerCase().toUpperCase());

@@ -200,11 +200,35 @@ describe("Only its holders act on the Administrator role", () => {
     await expectForbidden(() => remove(administrator, "roles", role.id));
   });
 
-  it("but whoever has all permissions may grant it, and so becomes one of them", async () => {
-    const other = await everythingElse();
+  it("and only they grant it, also when it is the default role", async () => {
+    const [administrator, other] = [await anAdministrator(stack.sql), await everythingElse()];
     const role = await administratorRole();
+    const single = await aRole(stack.sql);
+    const user = await userOf(single);
 
-    expect((await editUser(other, other, { added_roles: [role.id] })).status).toBe(200);
-    expect((await editRole(other, role)).status).toBe(200);
+    await expectForbidden(() => editUser(other, other, { added_roles: [role.id] }));
+    await stack.sql`update roles set is_default = 0`;
+    await stack.sql`update roles set is_default = 1 where id = ${role.id}`;
+    await expectForbidden(
+      () => editUser(other, user, { removed_roles: [single.id] }),
+      () => remove(other, "roles", single.id),
+    );
+    expect((await editUser(administrator, user, { removed_roles: [single.id] })).status).toBe(200);
+    expect(await roleIdsOf(stack.sql, user)).toEqual([role.id]);
+  });
+
+  it("and nobody climbs to it who holds the permissions that are left, and restores the others", async () => {
+    const { sql } = stack;
+    const left: Permission[] = ["edit-users", "add-permissions", "view-users", "view-roles"];
+    const climber = await holderOf(sql, ...left);
+    const role = await administratorRole();
+    await sql`delete from permissions where key <> all(${left})`;
+
+    await expectForbidden(() => editUser(climber, climber, { added_roles: [role.id] }));
+    for (const name of Object.keys(permissions).filter((key) => !left.some((each) => each === key)))
+      await stack.call("admin-permissions/add", { as: climber.token, body: { name, description: "Restored" } });
+
+    const { body } = await stack.call("session", { as: climber.token });
+    expect(body.permissions.toSorted()).toEqual(left.toSorted());
   });
 });

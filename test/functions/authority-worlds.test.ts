@@ -99,12 +99,14 @@ function rulesAgainst(world: World, attempt: Attempt): number[] {
   const isWeakened = (user: number) => !includesAll(can(next, user), can(world, user));
   const weakened = endpoint.startsWith("admin-roles") ? usersOf(next).filter(isWeakened) : [];
   const demoted = administrators(world).filter((user) => !administrators(next).includes(user));
+  const promoted = administrators(next).filter((user) => !administrators(world).includes(user));
   const stripped = minus(grants, next.grants).filter(([role]) => role === administrator);
   const actsOnRole = endpoint.startsWith("admin-roles") && target === administrator;
   const forbidden = [
     !includesAll(own, received),
     (endpoint.startsWith("admin-users") ? [target] : weakened).some(outranks),
-    ((demoted.length > 0 || stripped.length > 0 || actsOnRole) && !administrators(world).includes(caller)) ||
+    ((promoted.length > 0 || demoted.length > 0 || stripped.length > 0 || actsOnRole) &&
+      !administrators(world).includes(caller)) ||
       (demoted.length > 0 && administrators(next).length === 0) ||
       (actsOnRole && (stripped.length > 0 || endpoint === "admin-roles/delete")),
   ];

@@ -3,7 +3,6 @@ import { useHolder } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { envelope, forbidden, invalidParameter } from "../../support/envelope.ts";
 import { anAdministrator, holderOf } from "../../support/people.ts";
-import { aRole } from "../../support/records.ts";
 import { useStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
@@ -32,21 +31,11 @@ describe("POST /admin-permissions/add", () => {
     ]);
   });
 
-  it("answers 200, and the former name of a renamed permission has no effect", async () => {
-    const climber = await holderOf(stack.sql, "add-permissions");
-    const role = await aRole(stack.sql);
-    await stack.sql`update permissions set name = 'renamed' where key = 'delete-roles'`;
+  it("answers 409 for the original name of a permission of this service that has been renamed", async () => {
+    await stack.sql`update permissions set name = 'renamed' where key = 'view-permissions'`;
 
-    await add({ name: "delete-roles", description: "The old name" }, climber.token);
-    await stack.sql`
-      insert into role_permissions (role_id, permission_id)
-      select role_id, permissions.id
-      from user_roles, permissions
-      where user_id = ${climber.id} and permissions.name = 'delete-roles'
-    `;
-
-    const attempt = () => stack.call("admin-roles/delete", { as: climber.token, path: { id: role.id } });
-    expect((await unchanged(stack, attempt)).body).toEqual(forbidden);
+    for (const name of ["view-permissions", " View-Permissions", "view-permißions"])
+      expect((await unchanged(stack, () => add({ name, description: "Another" }))).body).toEqual(taken);
   });
 
   it("answers 200 and restores a missing permission of this service, for the Administrator role only", async () => {
@@ -58,7 +47,7 @@ describe("POST /admin-permissions/add", () => {
     const attempt = (as: string) => stack.call("admin-contributors/delete", { as, path: { id: contributor.id } });
     expect((await attempt(administrator.token)).status).toBe(403);
 
-    expect((await add({ name: " Delete-Contributors", description: "Back" }, adder.token)).status).toBe(200);
+    expect((await add({ name: " Delete-Contributorſ", description: "Back" }, adder.token)).status).toBe(200);
 
     expect((await attempt(adder.token)).body).toEqual(forbidden);
     expect((await attempt(administrator.token)).status).toBe(200);
