@@ -1,7 +1,19 @@
 -- The way to sign in (lib/data-api/sign-in.ts). Whoever calls it says who a provider has identified, so only the role
 -- that does nothing else may. The request has the digest of the new session's token, and its key stands for one attempt
--- to sign in. It runs alone, since it gives authority: behind the lock of all changes the user exists, is not being
--- logged out, and signs in nowhere else.
+-- to sign in. Before the provider is asked, it comes without input, and claims the attempt. Signing in runs alone,
+-- since it gives authority: behind the lock of all changes the user exists, is not being logged out, and signs in
+-- nowhere else.
+
+-- An attempt asks the provider for tokens once: by the request that has this token, which may be sent again.
+create function claim_attempt(request request) returns outcome language plpgsql as $$
+  begin
+    insert into used_attempts (key, digest) values (request.key, request.digest) on conflict do nothing;
+    return case
+      when exists (select from used_attempts where key = request.key and digest = request.digest) then answered()
+      else refused(409)
+    end;
+  end
+$$;
 
 -- Who signs in; nobody if the identity is unknown.
 create function signing_in(request request) returns caller language plpgsql stable as $$
@@ -32,7 +44,7 @@ create function repeated_sign_in(request request, caller caller) returns outcome
   end
 $$;
 
--- 403 means that the identity is unknown.
+-- 403 means that the identity is unknown, and 409 that the attempt was made before.
 create function make_sign_in(
   input json, out status integer, out caller_id bigint, out body text, out clock bigint
 ) language plpgsql as $$
@@ -42,8 +54,10 @@ create function make_sign_in(
     outcome outcome;
   begin
     request.endpoint = 'sign-in/callback';
+    if request.input is null then
+      outcome = claim_attempt(request);
     -- Strangers take no lock, so nobody waits for them.
-    if caller.id is not null then
+    elsif caller.id is not null then
       outcome = take_locks(request, is_shared => false);
       -- Somebody may have deleted the user, or linked the identity to another one, while this waited.
       caller = signing_in(request);

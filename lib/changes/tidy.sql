@@ -1,7 +1,7 @@
 -- Deletes a batch of old data: rows of the ledger that are older than so many days (at least 1), sessions that ended 30
 -- days ago, cache tags of three days ago, and releases that are not among the last ten and were not in use for 90 days.
--- The answer is the number of each. Of two others there are few: imports that are as old as those rows of the ledger,
--- and e-mail addresses that are not awaited any more.
+-- The answer is the number of each. Of three others there are few: imports that are as old as those rows of the ledger,
+-- e-mail addresses that are not awaited any more, and attempts to sign in, which end after ten minutes.
 create function tidy(request request) returns outcome language plpgsql as $$
   declare
     batch integer = 10000;
@@ -40,6 +40,8 @@ create function tidy(request request) returns outcome language plpgsql as $$
     delete from imports where moved_at < now() - make_interval(days => days);
 
     delete from awaited_emails where expires_at <= now();
+
+    delete from used_attempts where used_at < now() - interval '1 day';
 
     -- A release that runs this is in use.
     update releases set installed_at = now() where schema = current_schema();

@@ -21,6 +21,12 @@ export interface SignIn {
   readonly id: string;
 }
 
+/** Claims an attempt for the session that it may open, before the provider is asked. 409: another request has done so. */
+export const claimAttempt = (
+  { digest, key, id }: Pick<SignIn, "digest" | "key" | "id">,
+  deadline: number,
+): Promise<Outcome> => makeSignIn({ digest, key, id }, deadline);
+
 /**
  * Opens a session for the user whom an identity belongs to. 403: it belongs to nobody. 409: the attempt has opened a
  * session before. 401: the user has been logged out since the attempt began. All of these leave no trace.
@@ -29,11 +35,13 @@ export const openSession = (
   { issuer, subject, email, startedAt, digest, days, key, id }: SignIn,
   deadline: number,
 ): Promise<Outcome> =>
-  callOnce(
-    (input) => sql`${inReleaseSchema("make_sign_in")}(${input})`,
+  makeSignIn(
     { key, id, digest, input: { issuer, subject, email, days, startedAt: new Date(startedAt).toISOString() } },
     deadline,
   );
+
+const makeSignIn = (request: object, deadline: number): Promise<Outcome> =>
+  callOnce((input) => sql`${inReleaseSchema("make_sign_in")}(${input})`, request, deadline);
 
 /** Ends the session of a token, which happens once. 200, too, if that has ended, or never was. */
 export const closeSession = ({ digest, id }: Pick<SignIn, "digest" | "id">, deadline: number): Promise<Outcome> =>

@@ -42,6 +42,7 @@ revoke all on
   stale_tags,
   tags,
   tallies,
+  used_attempts,
   user_locks,
   user_roles,
   users,

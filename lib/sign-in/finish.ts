@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
-import { openSession } from "../data-api/sign-in.ts";
+import { claimAttempt, openSession } from "../data-api/sign-in.ts";
 import { rememberCaller } from "../http/log.ts";
 import { digestOf, newToken } from "../token.ts";
 import { callbackOf, pageOfPanel } from "./addresses.ts";
@@ -21,19 +21,15 @@ export async function finish({ event, deadline }: NavigationContext): Promise<Re
   const attempt = await attemptIn(attemptCookieIn(event, state), deadline);
   if (!attempt) throw new SignInFailure("invalid", "no attempt of this browser, or one that took too long");
   rememberAttempt(event, attempt);
-  const person = await identify(addressOf(event), attempt, deadline);
   const token = newToken();
+  const request = { digest: digestOf(token), key: digestOf(attempt.state), id: event.requestContext.requestId };
+  const claim = async () => {
+    const { status } = await claimAttempt(request, deadline);
+    if (status !== 200) throw new SignInFailure("invalid", "the attempt has come back before");
+  };
+  const person = await identify(addressOf(event), attempt, claim, deadline);
   const { status, caller } = await openSession(
-    {
-      ...person,
-      issuer,
-      digest: digestOf(token),
-      days: sessionDays,
-      startedAt: attempt.startedAt,
-      // Whoever replays the attempt gets no second session.
-      key: digestOf(attempt.state),
-      id: event.requestContext.requestId,
-    },
+    { ...person, ...request, issuer, days: sessionDays, startedAt: attempt.startedAt },
     deadline,
   );
   rememberCaller(event, caller);
@@ -46,10 +42,13 @@ export async function finish({ event, deadline }: NavigationContext): Promise<Re
   };
 }
 
+/** What openid-client looks at, without the extension `response`. */
+const parameters = ["code", "error", "id_token", "iss", "state", "token"];
+
 /** The address to which the provider has sent the browser. A parameter that comes twice stays twice, and is refused. */
 function addressOf(event: APIGatewayProxyEvent): URL {
   const address = new URL(callbackOf(event));
-  for (const [name, values = []] of Object.entries(event.multiValueQueryStringParameters ?? {}))
-    for (const value of values) address.searchParams.append(name, value);
+  for (const name of parameters)
+    for (const value of event.multiValueQueryStringParameters?.[name] ?? []) address.searchParams.append(name, value);
   return address;
 }

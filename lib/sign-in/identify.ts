@@ -24,12 +24,23 @@ export interface Person {
 
 /**
  * Exchanges the code in the address for an ID token, and verifies all of it: state and issuer of the address; signature,
- * issuer, audience, nonce and times of the token.
+ * issuer, audience, nonce and times of the token. Anybody can write an address, so an error in it is no failure of the
+ * provider.
+ * @param claim fails if this attempt has asked the provider for tokens before
  * @throws {SignInFailure}
  */
-export async function identify(address: URL, attempt: Attempt, deadline: number): Promise<Person> {
+export async function identify(
+  address: URL,
+  attempt: Attempt,
+  claim: () => Promise<void>,
+  deadline: number,
+): Promise<Person> {
+  const error = address.searchParams.get("error");
+  if (error !== null)
+    throw new SignInFailure(denials.has(error) ? "denied" : "invalid", `the address says ${knownWord(error)}`);
   const [metadata, secret] = await Promise.all([findProvider(), readSecret(clientSecretArn, deadline)]);
   const configuration = configurationOf(metadata, secret);
+  await claim();
   try {
     const tokens = await openid.authorizationCodeGrant(configuration, address, {
       expectedState: attempt.state,
@@ -55,7 +66,7 @@ export async function identify(address: URL, attempt: Attempt, deadline: number)
     if (isUnknownKey(error)) {
       keepKeys(configuration);
       restFromKeys();
-    } else if (failure.told === "unavailable" && !(error instanceof openid.AuthorizationResponseError)) {
+    } else if (failure.told === "unavailable") {
       forgetProvider();
       forgetSecret(clientSecretArn);
     } else if (signsOtherwise.has(failure.message)) {
@@ -75,16 +86,15 @@ const verifiedEmailIn = ({ email, email_verified: isVerified }: openid.IDToken |
 /** What a person can do about it decides what the page says: begin again, ask somebody, or wait. */
 function failureOf(error: unknown): SignInFailure {
   if (error instanceof SignInFailure) return error;
-  if (error instanceof openid.AuthorizationResponseError) return refusalOf(error.error);
   if (error instanceof openid.ResponseBodyError)
-    return error.error === "invalid_grant"
+    return codeRefusals.has(error.error)
       ? new SignInFailure("invalid", "the provider does not accept the code")
       : new SignInFailure("unavailable", `the token endpoint says ${knownWord(error.error)}`);
   return new SignInFailure(isInvalid(error) ? "invalid" : "unavailable", reasonOf(error));
 }
 
-/** What providers say of themselves when they cannot do it now (RFC 6749, 4.1.2.1). */
-const temporary = new Set(["server_error", "temporarily_unavailable"]);
+/** What token endpoints say of a code that they do not know, or cannot read (RFC 6749, 5.2). */
+const codeRefusals = new Set(["invalid_grant", "invalid_request"]);
 /** What they say when somebody is not signed in there, or does not want to be here (OpenID Connect Core, 3.1.2.6). */
 const denials = new Set([
   "access_denied",
@@ -94,24 +104,19 @@ const denials = new Set([
   "account_selection_required",
 ]);
 const known = new Set([
-  ...temporary,
+  ...codeRefusals,
   ...denials,
-  "invalid_request",
+  "server_error",
+  "temporarily_unavailable",
   "unauthorized_client",
   "unsupported_response_type",
   "invalid_scope",
   "invalid_client",
-  "invalid_grant",
   "unsupported_grant_type",
 ]);
 
 /** The address is written by whoever sends the browser here, so the log has only words that a standard has. */
 const knownWord = (word: string) => (known.has(word) ? word : "something unknown");
-
-function refusalOf(word: string): SignInFailure {
-  if (temporary.has(word)) return new SignInFailure("unavailable", `the provider says ${word}`);
-  return new SignInFailure(denials.has(word) ? "denied" : "invalid", `the provider says ${knownWord(word)}`);
-}
 
 const isUnknownKey = (error: unknown) =>
   error instanceof Error && "code" in error && error.code === "OAUTH_KEY_SELECTION_FAILED";

@@ -20,7 +20,7 @@ const texts: Readonly<Record<Told | "parameter" | "broken", Text>> = {
   invalid: {
     status: 400,
     title: "Signing in did not work",
-    text: "It took longer than ten minutes, has ended before, or could not be verified. If you came back to this page, you may be signed in already.",
+    text: "It took longer than ten minutes, has ended before, or could not be completed. If you came back to this page, you may be signed in already.",
     again: "Sign in again",
   },
   denied: {

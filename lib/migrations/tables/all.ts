@@ -38,6 +38,7 @@ import publishersByImage from "./0038-publishers-by-image.sql";
 import usersByImage from "./0039-users-by-image.sql";
 import volumesByCover from "./0040-volumes-by-cover.sql";
 import awaitedEmailsExpire from "./0041-awaited-emails-expire.sql";
+import usedAttempts from "./0042-used-attempts.sql";
 
 export interface Migration {
   readonly name: string;
@@ -90,4 +91,5 @@ export const migrations: readonly Migration[] = [
   { name: "0039-users-by-image", text: usersByImage },
   { name: "0040-volumes-by-cover", text: volumesByCover },
   { name: "0041-awaited-emails-expire", text: awaitedEmailsExpire },
+  { name: "0042-used-attempts", text: usedAttempts },
 ];

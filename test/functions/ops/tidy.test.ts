@@ -115,6 +115,17 @@ describe("ops-tidy and the ledger", () => {
     expect(await stack.sql`delete from imports returning source`).toEqual([{ source: "made-up-30" }]);
   });
 
+  it("forgets attempts to sign in after a day", async () => {
+    await stack.sql`
+      insert into used_attempts (key, digest, used_at)
+      select hours, 'd', now() - make_interval(hours => hours) from unnest(array[23, 25]) as hours
+    `;
+
+    await tidied({});
+
+    expect(await stack.sql`delete from used_attempts returning key`).toEqual([{ key: "23" }]);
+  });
+
   it("is itself in the ledger where it did something, and only there", async () => {
     await record(100, 3);
     const entries = async () =>

@@ -15,6 +15,7 @@ import { latestChange, undo } from "../../support/undo.ts";
 
 const stack = useStack();
 const administrator = useAdministrator(stack);
+let claimAttempt: typeof signIn.claimAttempt;
 let openSession: typeof signIn.openSession;
 let closeSession: typeof signIn.closeSession;
 let person: Person;
@@ -22,7 +23,7 @@ let person: Person;
 beforeAll(async () => {
   const [{ schema } = {}] = await stack.sql`select schema from releases`;
   vi.stubEnv("RELEASE_SCHEMA", schema);
-  ({ openSession } = await importAs("signer"));
+  ({ claimAttempt, openSession } = await importAs("signer"));
   ({ closeSession } = await importAs("editor"));
 });
 
@@ -344,6 +345,20 @@ describe("An attempt", () => {
     expect([status, await session(token)]).toEqual([200, 200]);
     expect(await sessionsOf(person)).toHaveLength(1);
     expect(await changesOf(person)).toHaveLength(1);
+  });
+
+  it("is claimed once, also if the answer is lost", async () => {
+    const key = randomUUID();
+    const claim = (token: string) =>
+      claimAttempt({ key, digest: digestOf(token), id: "request" }, performance.now() + 20_000);
+    let calls = 0;
+    stack.dataApi.intercept(() => (calls++ < 1 ? { kind: "drop-after" } : undefined));
+
+    const first = await claim("one");
+    const others = await Promise.all(["other", "another"].map(claim));
+
+    stack.dataApi.intercept(undefined);
+    expect([first, ...others].map(({ status }) => status)).toEqual([200, 409, 409]);
   });
 
   it("whose deadline is over when it gets the lock is not made", async () => {

@@ -119,6 +119,8 @@ describe("The provider's answer", () => {
     ["the name of another provider (RFC 9207)", { parameters: { iss: "https://other.example" } }],
     ["tokens in the address", { parameters: { id_token: "a.b.c" } }],
     ["an unknown error", { parameters: { error: "a-secret-code ada@example.com" } }],
+    ["an error of the provider, which anybody can write", { parameters: { error: "server_error" } }],
+    ["an outage of the provider, likewise", { parameters: { code: undefined, error: "temporarily_unavailable" } }],
   ])("is 400 with %s", async (_, wrong) => {
     const browser = openBrowser();
 
@@ -132,14 +134,14 @@ describe("The provider's answer", () => {
     expect(JSON.stringify(logged())).not.toMatch(/secret|ada@|other\.example/);
   });
 
-  it("is 400 with a state or a code that comes twice", async () => {
+  it("is 400 with a parameter that comes twice", async () => {
     const { searchParams } = await begin(stack, openBrowser());
-    for (const name of ["state", "code", "iss"]) {
+    for (const name of ["state", "code", "iss", "error", "response"]) {
       const browser = openBrowser();
       const address = await begin(stack, browser);
       const query = new URLSearchParams({ code: "c", state: address.searchParams.get("state") ?? "" });
       query.append(name, searchParams.get("state") ?? "");
-      if (name === "iss") query.append(name, provider.issuer);
+      if (!["state", "code"].includes(name)) query.append(name, provider.issuer);
 
       await expectPage(await browser.get(`${stack.url}/sign-in/callback?${query}`), 400, "Signing in did not work");
     }
@@ -172,7 +174,7 @@ describe("The provider's answer", () => {
     const response = await round({ parameters: { code: undefined, error: "access_denied" } });
 
     await expectPage(response, 403, "You are not signed in");
-    expect(logged()).toMatchObject([{ signIn: "refused", reason: "the provider says access_denied" }]);
+    expect(logged()).toMatchObject([{ signIn: "refused", reason: "the address says access_denied" }]);
   });
 
   it("links a user whose address is awaited only if the provider has verified it", async () => {
@@ -348,22 +350,27 @@ describe("A provider", () => {
     expect(isSignedIn(await round())).toBe(true);
   });
 
-  it("that says it cannot now makes it 503, and is not asked for anything again", async () => {
-    expect(isSignedIn(await round())).toBe(true);
-    provider.requests.length = 0;
-
-    for (const error of ["server_error", "temporarily_unavailable"])
-      await expectPage(await round({ parameters: { code: undefined, error } }), 503, "Signing in is not available");
-
-    expect(provider.requests).toEqual([]);
-  });
-
-  it("that does not accept the code makes it 400", async () => {
+  it.each(["invalid_grant", "invalid_request"])("that refuses the code by %s makes it 400", async (error) => {
     provider.answers.set("/token", (response) =>
-      response.writeHead(400, { "Content-Type": "application/json" }).end('{"error":"invalid_grant"}'),
+      response.writeHead(400, { "Content-Type": "application/json" }).end(JSON.stringify({ error })),
     );
 
     await expectPage(await round(), 400, "Signing in did not work");
+  });
+
+  it("is asked for tokens once an attempt, whatever codes come back with it", async () => {
+    const browser = openBrowser();
+    const { searchParams } = await begin(stack, browser);
+    const Cookie = `${attemptOf(browser)}=${browser.cookies.get(attemptOf(browser))}`;
+    const comeBack = (_: unknown, number: number) => {
+      const query = new URLSearchParams({ code: `invented-${number}`, state: searchParams.get("state") ?? "" });
+      return openBrowser().get(`${stack.url}/sign-in/callback?${query}`, { Cookie });
+    };
+
+    const responses = await Promise.all(Array.from({ length: 40 }, comeBack));
+
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([400]));
+    expect(provider.requests.filter(({ path }) => path === "/token")).toHaveLength(1);
   });
 
   it("that sends its client elsewhere is not followed", async () => {
