@@ -5,6 +5,7 @@ import addRole from "./add-role.sql";
 import authority from "./authority.sql";
 import beginRequest from "./begin-request.sql";
 import catalogueRecords from "./catalogue-records.sql";
+import checkSession from "./check-session.sql";
 import claimImages from "./claim-images.sql";
 import contributorElements from "./contributor-elements.sql";
 import createUser from "./create-user.sql";
@@ -95,6 +96,7 @@ const sharedFunctions = {
 /** Changes that neither give nor take authority: they run beside each other. */
 const changesBesideOthers = {
   add_contributor: addContributor,
+  check_session: checkSession,
   edit_contributor: editContributor,
   prepare_image: prepareImage,
   release_contributor_lock: releaseContributorLock,

@@ -35,6 +35,18 @@ describe("A body", () => {
     expect((await stack.call(name, { as, path: { id: 987_654 }, body })).status).toBe(404);
   });
 
+  it.each([...withBody, ...withImage])(
+    "is read up to 16 KB before the session is known, and no further: %s",
+    async (name) => {
+      const send = (length: number, token: string) =>
+        stack.call(name, { as: token, path: { id: 1 }, body: "[".repeat(length) });
+
+      expect((await send(16_384, "made-up")).body).toEqual(missingParameters);
+      expect((await send(16_385, "made-up")).body).toEqual(unauthorized);
+      expect((await send(16_385, as)).body).toEqual(missingParameters);
+    },
+  );
+
   it("may have any size at an endpoint that reads none", async () => {
     const reply = await stack.call("admin-roles/delete", { as, path: { id: 0 }, body: bodyOf(2 * megabyte) });
 
