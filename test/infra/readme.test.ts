@@ -62,6 +62,15 @@ describe("The operators' README", () => {
   });
 });
 
+it("The table of limits has the settings of prod", async () => {
+  const page = await readFile(join(root, "lib/contract/README.md"), "utf8");
+  const { streams, publicRecords, firewall } = settings.stages.find(({ name }) => name === "prod") ?? {};
+
+  for (const limit of [streams?.concurrent, publicRecords?.concurrent, firewall?.requestsPerAddressIn5Minutes])
+    expect(page).toContain(`in prod ${limit?.toLocaleString("en")} `);
+  expect(page).toContain(`${firewall?.unlimitedListsPerAddressIn5Minutes} of them for lists without a \`limit\``);
+});
+
 describe("Every function", () => {
   it("has an event that it can be invoked with", () => {
     const without = synthesis.functions.filter(
