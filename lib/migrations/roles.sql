@@ -7,7 +7,9 @@
 -- functions that open a record. So `colophon_reader` is not read-only by default.
 --
 -- The Data API keeps sessions of its own, as many as there are calls at the same time. Even the smallest cluster has
--- 189 connections (1 ACU), so no login alone takes them all, and the database is busy long before.
+-- 189 connections (1 ACU). When one login holds all that it may, by its password or by calls that hang, the others need
+-- connections, too. So `colophon_public` has 99 less than the cluster: 75 for changes that all wait for a lock, and 24
+-- for administrative reads, operators, sign-ins, and what PostgreSQL and RDS reserve. The database is busy long before.
 --
 -- Each role has a second login, its clone, which has the role's rights and the same settings: passwords rotate in turn
 -- (functions/ops/rotate-password.ts). A clone cannot act as the role itself, so it cannot change the role's password.
@@ -32,7 +34,7 @@ do $$
       select *
       from (
         values
-          ('colophon_public', true, '12s', 150),
+          ('colophon_public', true, '12s', 90),
           ('colophon_reader', false, '12s', 75),
           ('colophon_editor', false, '25s', 75),
           ('colophon_operator', false, '45s', 30),

@@ -224,7 +224,7 @@ describe("The database", () => {
   });
 
   it.each([
-    ["public", { default_transaction_read_only: "on", statement_timeout: "12s" }, 150],
+    ["public", { default_transaction_read_only: "on", statement_timeout: "12s" }, 90],
     ["reader", { default_transaction_read_only: "off", statement_timeout: "12s" }, 75],
     ["editor", { default_transaction_read_only: "off", statement_timeout: "25s" }, 75],
     ["operator", { default_transaction_read_only: "off", statement_timeout: "45s" }, 30],
@@ -237,5 +237,15 @@ describe("The database", () => {
     expect(await stack.sql`select rolconnlimit from pg_roles where rolname = ${`colophon_${role}`}`).toEqual([
       { rolconnlimit: connections },
     ]);
+  });
+
+  it("leaves connections of the smallest cluster to the others when two roles have all of theirs", async () => {
+    const limits = await stack.sql<{ limit: number }[]>`
+      select rolconnlimit as limit from pg_roles where rolname like 'colophon\\_%' and rolname not like '%\\_clone'
+      order by 1 desc
+    `;
+
+    expect(limits).toHaveLength(5);
+    expect(limits.slice(0, 2).reduce((sum, { limit }) => sum + limit, 0)).toBeLessThanOrEqual(189 - 20);
   });
 });
