@@ -131,12 +131,14 @@ function sendPage(response: ServerResponse, status: number, title: string, conte
 <meta name="viewport" content="width=device-width">
 <title>Sign in on this machine</title>
 <style>
-:root { color-scheme: light dark }
+:root { color-scheme: light dark; background: Canvas }
 body { font: 1.1rem/1.5 system-ui, sans-serif; max-width: 24rem; margin: 15vh auto; padding: 0 1rem }
 button { font: inherit; text-align: left; width: 100%; padding: .5rem 1rem; margin: .3rem 0; cursor: pointer }
 </style>
+<main>
 <h1>${title}</h1>
 ${content}
+</main>
 </html>
 `);
 }

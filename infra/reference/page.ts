@@ -79,12 +79,19 @@ addEventListener("focus", showCaller);
 
 /**
  * Scalar's own fields for a token are hidden: a browser sends the cookie that it has, and scripts cannot send another.
- * Who is signed in stays in sight while a request is being tried.
+ * Who is signed in stays in sight while a request is being tried. Some of Scalar's colours have less contrast than people
+ * need (WCAG 1.4.3).
  */
 const style = (hasHeader: boolean) => `
 body { margin: 0 }
 .scalar-reference-intro-auth, [selectedsecurityschemes] { display: none !important }
 :root { --scalar-custom-header-height: ${hasHeader ? 44 : 0}px }
+.light-mode {
+  --scalar-color-2: #666; --scalar-color-3: #666;
+  --scalar-color-blue: #0067a8; --scalar-color-green: #00754a; --scalar-color-red: #c80000;
+  --scalar-color-orange: #a83e00
+}
+.dark-mode { --scalar-color-3: #8f8f8f; --scalar-color-red: #ff6060 }
 .caller {
   position: sticky; top: 0; z-index: 100000; box-sizing: border-box; height: 44px; padding: 0 24px;
   width: calc(100% - 56px); /* beside the button that closes a request */
@@ -95,7 +102,7 @@ body { margin: 0 }
 `;
 
 const control = `
-<div class="caller">Requests are sent as <b id="name">…</b> <button></button></div>`;
+<header class="caller">Requests are sent as <b id="name">…</b> <button></button></header>`;
 
 interface Page {
   readonly hasControl: boolean;
@@ -114,6 +121,7 @@ const page = ({ base, hasControl, script, policy }: Pick<ReferenceOptions, "base
 <style>${style(hasControl)}</style>
 </head>
 <body>${hasControl ? control : ""}
+<noscript><main>This page needs JavaScript.</main></noscript>
 <div id="reference"></div>
 <script src="${base}scalar.js"></script>
 <script>${script}</script>

@@ -50,7 +50,7 @@ const texts: Readonly<Record<Told | "parameter" | "broken", Text>> = {
 };
 
 const style =
-  ":root{color-scheme:light dark}body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem}";
+  ":root{color-scheme:light dark;background:Canvas}body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem}";
 
 /** Lets the page have its own style, and nothing else: no script, no frame, no form. */
 export const pagePolicy = `default-src 'none'; style-src 'sha256-${hash("sha256", style, "base64")}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
@@ -64,9 +64,11 @@ export function errorPage(told: keyof typeof texts, beginAgain: string): { statu
 <meta name="viewport" content="width=device-width">
 <title>${title}</title>
 <style>${style}</style>
+<main>
 <h1>${title}</h1>
 <p>${text}</p>
 <p><a href="${escapeHtml(beginAgain)}">${again}</a></p>
+</main>
 </html>
 `;
   return { status, html };

@@ -2,7 +2,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { docs } from "../../infra/local/docs.ts";
 import { loopbackOrigins } from "../../infra/local/origins.ts";
-import { hasBrowser, startBrowser } from "../support/browser.ts";
+import { accessibilityIssues, hasBrowser, startBrowser } from "../support/browser.ts";
 import { servePages } from "../support/pages.ts";
 import { linkDemoUsers } from "../support/sign-in.ts";
 import { type Stack, startStack } from "../support/stack.ts";
@@ -109,6 +109,13 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
     await answers("403 Forbidden", '"Forbidden"');
     // Neither scripts nor the page itself know the token.
     expect(await page.evaluate("document.cookie")).not.toContain("refreshToken");
+  });
+
+  it("has landmarks and enough contrast", async () => {
+    await page.goto(`${stack.url}/docs#tag/users`);
+
+    expect(await accessibilityIssues(page, page.getByText("/admin-users/id/{id}").first())).toEqual([]);
+    expect(await page.locator("main main").count()).toBe(0);
   });
 
   it("has one place that says who one is, which an open request does not cover", async () => {

@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loopbackOrigins } from "../../infra/local/origins.ts";
-import { hasBrowser, startBrowser } from "../support/browser.ts";
+import { accessibilityIssues, hasBrowser, startBrowser } from "../support/browser.ts";
 import { servePages } from "../support/pages.ts";
 import { anAdministrator, type Person } from "../support/people.ts";
 import { aLinkedUser, begin, choose, openBrowser } from "../support/sign-in.ts";
@@ -147,6 +147,17 @@ describe.skipIf(!hasBrowser)("Somebody at a panel", () => {
     await page.getByRole("button", { name: "grace" }).click();
     await page.waitForURL(`${panelOrigin()}/start`);
     expect(await shown(page)).toMatch(`${await nameOf(grace)} until`);
+  });
+
+  it.each([
+    ["/sign-in", "Who are you?"],
+    ["/sign-in/callback", "Signing in did not work"],
+    ["/provider/choose/another", "You have chosen already"],
+  ])("sees pages with landmarks and enough contrast: %s", async (path, name) => {
+    const page = await browser.newPage();
+    await page.goto(stack.url + path);
+
+    expect(await accessibilityIssues(page, page.getByRole("heading", { name }))).toEqual([]);
   });
 
   it("is not signed in by an address that somebody else has sent", async () => {
