@@ -30,7 +30,7 @@ export const gatewayResponses = {
   MISSING_AUTHENTICATION_TOKEN: { status: 404, message: "Not found" },
   RESOURCE_NOT_FOUND: { status: 404, message: "Not found" },
   REQUEST_TOO_LARGE: { status: 413, message: commonErrors[413] },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415, message: "Unsupported media type" },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, message: commonErrors[415] },
   QUOTA_EXCEEDED: tooManyRequests,
   THROTTLED: tooManyRequests,
   // The function did not answer: no concurrency is left (Lambda's 429), Lambda failed, or the function crashed. So what

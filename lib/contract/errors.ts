@@ -5,6 +5,7 @@ export const commonErrors = {
   403: "Forbidden",
   412: "Precondition failed",
   413: "Request too long",
+  415: "Unsupported media type",
   500: "Internal server error",
   503: "Service unavailable, try again in a few seconds",
 } as const;

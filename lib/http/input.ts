@@ -24,8 +24,9 @@ export function inputParser(declaration: Declaration): (event: APIGatewayProxyEv
   const parseWhole = parser(body ?? {});
   const parseBody = (event: APIGatewayProxyEvent) => {
     if (!body) return {};
+    const isPatch = isMergePatch(event);
     const value = bodyOf(event, declaration);
-    return mergePatch && isMergePatch(event) ? parsePatch(body, value) : parseWhole(value);
+    return mergePatch && isPatch ? parsePatch(body, value) : parseWhole(value);
   };
   return (event) => ({
     path: parsePath(event.pathParameters ?? {}),
@@ -34,8 +35,16 @@ export function inputParser(declaration: Declaration): (event: APIGatewayProxyEv
   });
 }
 
-const isMergePatch = (event: APIGatewayProxyEvent): boolean =>
-  /^\s*application\/merge-patch\+json\s*(?:;|$)/i.test(headerOf(event, "content-type") ?? "");
+/**
+ * Whether the body is a merge patch. Any type but those of patches means a whole body.
+ * @throws {ContractError} 415 for another patch, whose sender does not expect that what it leaves out is reset
+ */
+function isMergePatch(event: APIGatewayProxyEvent): boolean {
+  const [type = ""] = (headerOf(event, "content-type") ?? "").toLowerCase().split(";");
+  if (type.trim() === "application/merge-patch+json") return true;
+  if (type.includes("patch")) throw new ContractError(415);
+  return false;
+}
 
 /** The fields that a merge patch has: what it leaves out gets no default (RFC 7396). */
 function parsePatch(shape: Shape, patch: unknown) {
@@ -84,14 +93,17 @@ function queryParametersOf({
 const bodyBytesMax = 1_048_576;
 
 /**
- * The JSON value of the body. It is undefined, which no schema accepts, for an array and for anything but JSON.
+ * The JSON value of the body. It is undefined, which no schema accepts, for an array and for anything but JSON. API Gateway
+ * replaces invalid UTF-8 by U+FFFD, so a body with that character is not the one that was sent.
  * @throws {ContractError} 413 for a body of more than 1 MB, unless it may hold an image
  */
 function bodyOf({ body, isBase64Encoded }: APIGatewayProxyEvent, { needsFileService }: Declaration): unknown {
   const content = Buffer.from(body ?? "", isBase64Encoded ? "base64" : "utf8");
   if (content.length > bodyBytesMax && !needsFileService) throw new ContractError(413);
+  const text = content.toString();
+  if (text.includes("\ufffd")) return undefined;
   try {
-    const value: unknown = JSON.parse(content.toString());
+    const value: unknown = JSON.parse(text);
     return Array.isArray(value) ? undefined : value;
   } catch {
     return undefined;

@@ -129,6 +129,9 @@ describe.each(some((each) => Object.keys(queryOf(each)).length > 0))("The query 
   });
 });
 
+/** The JSON of a body, with an é as Latin-1 has it at the end of each text. */
+const notUtf8 = (body: object): Buffer => Buffer.from(JSON.stringify(body).replaceAll('",', '\xe9",'), "latin1");
+
 /** What the interface requires in a body. */
 const required: Readonly<Record<string, readonly string[]>> = {
   "admin-users/edit": ["username"],
@@ -143,9 +146,9 @@ const required: Readonly<Record<string, readonly string[]>> = {
 describe.each(some(({ body }) => body))("The body of %s", (name) => {
   const [column, message, make] = records[tableOf(name)];
 
-  it("is 400 where it is no object, or something is missing in it", async () => {
+  it("is 400 where it is no object, is not UTF-8, or something is missing in it", async () => {
     const { id } = await make();
-    const whole = ["{}", "[]", "null", '"text"', "{", "", "name=n&description=d"];
+    const whole = ["{}", "[]", "null", '"text"', "{", "", "name=n&description=d", notUtf8(bodyOf(randomUUID()))];
     const otherwiseWrong = { gender: 5, added_roles: "x", added_permissions: "x" };
     const without = (required[name] ?? []).flatMap((field) => [
       ...[undefined, null, "", " \t\u2028", 7, ["x"]].map((value) => ({ ...bodyOf(randomUUID()), [field]: value })),
@@ -154,6 +157,18 @@ describe.each(some(({ body }) => body))("The body of %s", (name) => {
 
     expect(Object.keys(required), "with all bodies").toContain(name);
     await expectEach(name, [...whole, ...without], (body) => ({ path: { id }, body }), missingParameters);
+  });
+
+  it("is 415 where its type is another patch than a merge patch, and of any other type it is whole", async () => {
+    const { id } = await make();
+    const send = (type: string) => ({ path: { id }, body: bodyOf(randomUUID()), headers: { "Content-Type": type } });
+
+    const patches = ["merge-patch", "merge-patch+jsonx", "json-patch+json", "Merge-Patch; charset=utf-8"].map(
+      (subtype) => `application/${subtype}`,
+    );
+    await expectEach(name, patches, send, envelope(415, "Unsupported media type"));
+    for (const type of ["application/json", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded"])
+      expect([type, (await stack.call(name, { as, ...send(type) })).status]).toEqual([type, 200]);
   });
 
   it("is 409 where another record has the name, whatever its case and space", async () => {

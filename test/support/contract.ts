@@ -86,7 +86,7 @@ export function errorsOf(declaration: Declaration): readonly { data: string; cod
     ...(needsCaller(declaration) ? [401] : []),
     ...(declaration.permission || isSignOut ? [403] : []),
   ];
-  const bodyErrors = declaration.body && !declaration.needsFileService ? [413] : [];
+  const bodyErrors = declaration.body ? [...(declaration.needsFileService ? [] : [413]), 415] : [];
   const messages: Readonly<Record<number, string>> = { ...commonErrors, ...declaration.errors };
   const headers = headersOf(declaration);
   const headerErrors = headers.includes("If-Match") ? [412] : [];

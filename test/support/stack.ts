@@ -26,7 +26,7 @@ export interface Request {
   readonly as?: string | undefined;
   readonly path?: Readonly<Record<string, string | number>>;
   readonly query?: Readonly<Record<string, string | number>>;
-  /** Sent as JSON; a string is sent as it is. */
+  /** Sent as JSON; a string is sent as it is, and so are bytes. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -187,7 +187,9 @@ async function call(
       ...(body === undefined ? {} : { "Content-Type": "application/json" }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    ...(body === undefined
+      ? {}
+      : { body: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
   const reply = {
