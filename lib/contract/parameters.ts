@@ -86,16 +86,32 @@ const nonEmptyText = z.string().check(z.minLength(1), z.maxLength(nameLengthMax)
 
 export const slug = z.pipe(z.string().check(z.minLength(1)), orNull(nonEmptyText));
 
-/** What `name_key` leaves nothing of, so that every name contains it. */
-const nothing = /^(?:[ \t\n\v\f\r]|[\u0300-\u036f\p{Join_Control}\p{Variation_Selector}])*$/u;
+/** The words of a search, split where `name_key` has a blank, without what it leaves out. */
+const wordsOf = (search: string): readonly string[] =>
+  search
+    .normalize("NFKD")
+    .replace(/[\u0300-\u036f\p{Join_Control}\p{Variation_Selector}]/gu, "")
+    .split(/[ \t\n\v\f\r]+/)
+    .filter((word) => word !== "");
 
-/** A text to search for. One of blanks, accents and joiners alone counts as absent, as an empty one does (lib/http/input.ts). */
+/** A pasted title has room. */
+const searchWordsMax = 16;
+
+/** The words to search for. A text without any counts as absent, as an empty one does (lib/http/input.ts). */
 export const search = z.optional(
   z.pipe(
-    z.string().check(z.maxLength(nameLengthMax), storable),
-    z.transform((text) => (nothing.test(text.normalize("NFKD")) ? undefined : text)),
+    z.string().check(
+      z.maxLength(nameLengthMax),
+      storable,
+      z.refine((text) => wordsOf(text).length <= searchWordsMax),
+    ),
+    z.transform((text) => {
+      const words = wordsOf(text);
+      return words.length > 0 ? words : undefined;
+    }),
   ),
 );
+
 /** The greatest `limit` of a page. With a greater one, or none, a list counts as whole: caches and the firewall differ. */
 export const pageLimitMax = 999;
 

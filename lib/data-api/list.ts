@@ -42,6 +42,8 @@ export interface ListQuery<Item> {
   readonly sortInMemory?: boolean;
   /** A scalar: how many records match. Only lists whose answer says it have one. */
   readonly max?: Sql;
+  /** All records are compared to count those that match, and again for the page: not if there are none. */
+  readonly countsFirst?: boolean;
   /** Only for the compiler: the type of a record. */
   readonly item?: Item;
 }
@@ -107,13 +109,15 @@ const batchOf = ({ after, offset = 0, limit }: PageRequest, rowsMax: number): Ba
 });
 
 /** The database joins the records of a page to one text: a row for each of them would take longer to deliver. */
-const selectShort = (query: ListQuery<unknown>, batch: Batch): Sql => sql`
+export const selectShort = (query: ListQuery<unknown>, batch: Batch): Sql => sql`
   ${query.found ? sql`with ${foundOf(query)}` : empty}
+  ${query.countsFirst ? sql`, total as (select (${query.max}) as max)` : empty}
   select
-    ${query.max ? sql`(${query.max})` : sql`0::bigint`} as max,
+    ${query.countsFirst ? sql`(select max from total)` : query.max ? sql`(${query.max})` : sql`0::bigint`} as max,
     count(*) as count,
     ${withoutNull(query, sql`string_agg(cast(row_to_json(item) as text), ',')`)} as text
   from (${query.page(batch)}) as item
+  ${query.countsFirst ? sql`where (select max from total) > 0` : empty}
 `;
 
 /** The same as far as a result has room, and the last record, if the list goes on after it. */

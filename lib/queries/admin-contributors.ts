@@ -15,12 +15,12 @@ import { imageUrl } from "./fragments/images.ts";
 import { record } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
 import { catalogueOrders } from "./fragments/order.ts";
-import { isSelective } from "./fragments/search.ts";
+import { isScanned, isSelective, type Search } from "./fragments/search.ts";
 import { tally } from "./fragments/tallies.ts";
 
 interface ListInput {
   readonly client: number;
-  readonly search?: string | undefined;
+  readonly search?: Search;
   readonly order: "name-asc" | "name-desc";
 }
 
@@ -34,6 +34,7 @@ export function list({ client, search, order }: ListInput): ListQuery<ResponseBo
       where ${nameMatches(search, client)}
     `,
     sortInMemory: isSelective(search),
+    countsFirst: isScanned(search),
     max: search === undefined ? tally("contributors", sql`0, ${client}::bigint`) : countFound(search, client),
     optional: "locked_by",
     page: (batch) => sql`

@@ -7,13 +7,13 @@ import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
 import { type CatalogueOrder, catalogueOrders, type Order } from "./fragments/order.ts";
 import { randomSlug } from "./fragments/random.ts";
-import { isSelective, nameAndAliases, namesContain } from "./fragments/search.ts";
+import { isScanned, isSelective, nameAndAliases, namesContain, type Search } from "./fragments/search.ts";
 import { tally } from "./fragments/tallies.ts";
 import { relatedWorks, type WorksInput } from "./works.ts";
 
 interface ListInput {
   readonly client: number;
-  readonly search: string | undefined;
+  readonly search: Search;
   readonly order: CatalogueOrder;
   readonly include?: readonly "slug"[] | undefined;
 }
@@ -33,6 +33,7 @@ export function list({
       where public and ${nameMatches(search, client)}
     `,
     sortInMemory: isSelective(search),
+    countsFirst: isScanned(search),
     max: search === undefined ? tally("public contributors", sql`0, ${client}::bigint`) : countFound(search, client),
     optional: "random_series",
     page: (batch) => sql`
@@ -74,7 +75,7 @@ export function list({
  * Whether a contributor's name and aliases contain the words. If few are found, those of other clients are left out at
  * once; otherwise the page reads each scope on its own, and PostgreSQL plans it faster without the condition.
  */
-export const nameMatches = (search: string | undefined, client: number): Sql => sql`
+export const nameMatches = (search: Search, client: number): Sql => sql`
   ${isSelective(search) ? sql`scope in (0, ${client}::bigint) and` : empty} ${namesContain(names, search)}
 `;
 
@@ -88,7 +89,7 @@ const names = nameAndAliases(
  * Those that are found, as many as a batch may need: all, if they are few. Otherwise an index-only scan reads the shared
  * and the client's own ones in order, and the two are merged; by one select PostgreSQL would read and sort all.
  */
-export function candidates(search: string | undefined, client: number, { by, isAfter }: Order, batch: Batch): Sql {
+export function candidates(search: Search, client: number, { by, isAfter }: Order, batch: Batch): Sql {
   const { after, offset, limit, limitMax } = batch;
   if (isSelective(search)) return sql`(select id, key from found where ${isAfter(after)})`;
   const ofScope = (scope: Sql) => sql`
@@ -104,7 +105,7 @@ export function candidates(search: string | undefined, client: number, { by, isA
 }
 
 /** How many are found: by scope, too, or PostgreSQL would read the table, which takes longer than the index. */
-export const countFound = (search: string, client: number): Sql =>
+export const countFound = (search: Search, client: number): Sql =>
   isSelective(search)
     ? sql`select count(*) from found`
     : sql`

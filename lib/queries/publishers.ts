@@ -7,12 +7,12 @@ import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
 import { type CatalogueOrder, catalogueOrders } from "./fragments/order.ts";
 import { randomSlug } from "./fragments/random.ts";
-import { nameAndAliases, namesContain } from "./fragments/search.ts";
+import { nameAndAliases, namesContain, type Search } from "./fragments/search.ts";
 import { tally } from "./fragments/tallies.ts";
 import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
 
 interface ListInput {
-  readonly search: string | undefined;
+  readonly search: Search;
   readonly order: CatalogueOrder | undefined;
 }
 

@@ -7,7 +7,7 @@ import { instant } from "./fragments/instant.ts";
 import { record, records } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
 import { ascending, descending } from "./fragments/order.ts";
-import { isSelective, namesContain, oneName } from "./fragments/search.ts";
+import { isScanned, isSelective, namesContain, oneName, type Search } from "./fragments/search.ts";
 import { tally } from "./fragments/tallies.ts";
 
 type Id = number | null;
@@ -21,7 +21,7 @@ const orders = {
 
 interface ListInput {
   readonly order: keyof typeof orders;
-  readonly search?: string | undefined;
+  readonly search?: Search;
   /** Null is an id that no role has. */
   readonly role?: Id | undefined;
 }
@@ -33,6 +33,7 @@ export function list({ order, search, role }: ListInput): ListQuery<ResponseBody
   return {
     found: matching(search, role, column),
     sortInMemory: isSelective(search),
+    countsFirst: isScanned(search),
     max: search === undefined ? count : sql`select count(*) from found`,
     page: ({ after, limit, offset }) => sql`
       select
@@ -56,7 +57,7 @@ export function list({ order, search, role }: ListInput): ListQuery<ResponseBody
 }
 
 /** The table of users' roles has their sort keys, too. So the users of a rare role are found without the others. */
-function matching(search: string | undefined, role: Id | undefined, key: Sql): Sql {
+function matching(search: Search, role: Id | undefined, key: Sql): Sql {
   const hasName = namesContain(oneName(sql`username_key`), search);
   if (role === undefined) return sql`select id, ${key} as key from users where ${hasName}`;
   const holders = sql`from user_roles where role_id = ${role}::bigint`;

@@ -4,11 +4,11 @@ import type { ListQuery } from "../data-api/list.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
 import { type CatalogueOrder, catalogueOrders } from "./fragments/order.ts";
-import { nameAndAliases, namesContain } from "./fragments/search.ts";
+import { nameAndAliases, namesContain, type Search } from "./fragments/search.ts";
 
 export interface WorksInput {
   readonly client: number;
-  readonly search: string | undefined;
+  readonly search: Search;
   readonly order: CatalogueOrder;
   readonly user_lang: string;
 }

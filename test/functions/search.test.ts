@@ -175,6 +175,15 @@ describe("A search finds each record in whose name or aliases all its words occu
     await fc.assert(property, { numRuns: 20, endOnFailure: true });
   });
 
+  it("of as many as sixteen words, of which some are no more than a letter", async () => {
+    const title = "It was  the best of times, it was the worst of times, it was the";
+    const { id } = await aContributor(stack.sql, { first_name: `${title} age`, client_id: 1 });
+
+    expect((await found("contributors/list", title)).ids).toEqual([id]);
+    expect((await found("contributors/list", "a b e f g h i m o r s t w , it of")).ids).toContain(id);
+    expect((await found("contributors/list", "a b e f g h i m o r s t w , it z")).ids).not.toContain(id);
+  });
+
   it("as an edit leaves them, which is one change", async () => {
     const { id } = await aContributor(stack.sql, { first_name: "Jean Giraud", client_id: 1 });
     const edit = (body: object) =>

@@ -1,50 +1,47 @@
 import sql, { join, type Sql } from "sql-template-tag";
 
-/** Where the words of a search are looked for. */
+/** The words of a search (lib/contract/parameters.ts); undefined without one. */
+export type Search = readonly string[] | undefined;
+
+/** Where words are looked for: the keys of a name and its aliases as one text, in which no word goes across two lines. */
 export interface Names {
-  /** Keys of names. A word has to occur in one of them. */
-  readonly keys: readonly Sql[];
-  /** All of them as one text, as the trigram index has it. No word has a line break, so none goes across two names. */
+  /** As the trigram index has it. */
   readonly indexed: Sql;
+  /** As all records are read. */
+  readonly scanned: Sql;
 }
 
-export const oneName = (key: Sql): Names => ({ keys: [key], indexed: key });
+export const oneName = (key: Sql): Names => ({ indexed: key, scanned: key });
 
-/** The name and the aliases of a record of this table. */
+/** The name and the aliases of a record of this table. Few have aliases, so joining the texts is left out for the others. */
 export const nameAndAliases = (table: Sql, aliasKeys: Sql = sql`${table}.alias_keys`): Names => ({
-  keys: [sql`${table}.name_key`, aliasKeys],
   indexed: sql`${table}.name_key || chr(10) || ${table}.alias_keys`,
+  scanned: sql`
+    case ${aliasKeys} when '' then ${table}.name_key else ${table}.name_key || chr(10) || ${aliasKeys} end
+  `,
 });
 
 /**
- * Whether each word of the search occurs in a name; `%`, `_` and backslashes are plain characters. With `like` a generic
- * plan reads the whole trigram index for a word without a trigram, so that is searched by `strpos`. In a subselect a
- * word is folded once, and not for each row.
+ * Whether each word of the search occurs in a name; `%`, `_` and backslashes are plain characters. A generic plan looks
+ * up every `like` in the trigram index, whose whole it reads for a word without a trigram. `like all` uses no index,
+ * and so it compares these words, all of them in one pass. In a subselect words are folded once, and not for each row.
  */
-export function namesContain({ keys, indexed }: Names, search: string | undefined): Sql {
+export function namesContain({ indexed, scanned }: Names, search: Search): Sql {
   if (search === undefined) return sql`true`;
-  const conditions = wordsOf(search).map((word) => {
-    if (hasTrigram(word)) return sql`${indexed} like (select containing(${word}::text))`;
-    const inKeys = keys.map((key) => sql`strpos(${key}, (select name_key(${word}::text)) collate "C") > 0`);
-    return sql`(${join(inKeys, " or ")})`;
-  });
+  const { lookedUp = [], compared } = Object.groupBy(search, (word) => (hasTrigram(word) ? "lookedUp" : "compared"));
+  const conditions = lookedUp.map((word) => sql`${indexed} like (select containing(${word}::text))`);
+  if (compared) {
+    const patterns = sql`select containing(word) from unnest(string_to_array(${compared.join(" ")}::text, ' ')) as word`;
+    conditions.push(sql`${scanned} like all (array(${patterns}))`);
+  }
   return join(conditions, " and ");
 }
 
 /** Whether the trigram index can find records for the search, since it can for one of the words. */
-export const isSelective = (search: string | undefined): boolean =>
-  search !== undefined && wordsOf(search).some(hasTrigram);
+export const isSelective = (search: Search): boolean => search?.some(hasTrigram) ?? false;
 
-/** The different words of a search, split where `name_key` has a blank, without the accents that it leaves out. */
-const wordsOf = (search: string): readonly string[] => [
-  ...new Set(
-    search
-      .normalize("NFKD")
-      .replace(/[\u0300-\u036f\p{Join_Control}\p{Variation_Selector}]/gu, "")
-      .split(/[ \t\n\v\f\r]+/)
-      .filter((word) => word !== ""),
-  ),
-];
+/** Whether a search has to compare its words with all names. */
+export const isScanned = (search: Search): boolean => search !== undefined && !isSelective(search);
 
 /**
  * Whether a word has a trigram, into which pg_trgm splits texts at everything but letters and digits: three of these in a

@@ -170,22 +170,30 @@ from
                 from
                   users
                 where
-                  (
-                    strpos(
-                      username_key,
-                      (
-                        select
-                          name_key (:4::text)
-                      ) collate "C"
-                    ) > 0
+                  username_key like all (
+                    array(
+                      select
+                        containing (word)
+                      from
+                        unnest(string_to_array(:4::text, ' ')) as word
+                    )
                   )
+              ),
+              total as (
+                select
+                  (
+                    select
+                      count(*)
+                    from
+                      found
+                  ) as max
               )
             select
               (
                 select
-                  count(*)
+                  max
                 from
-                  found
+                  total
               ) as max,
               count(*) as count,
               string_agg(cast(row_to_json(item) as text), ',') as text
@@ -262,6 +270,13 @@ from
                   key desc,
                   id desc
               ) as item
+            where
+              (
+                select
+                  max
+                from
+                  total
+              ) > 0
           ) as answer
         where
           caller.status = 200
