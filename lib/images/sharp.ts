@@ -20,6 +20,8 @@ sharp.unblock({
 const inputPixelsMax = 50_000_000;
 /** Each line costs time, however short it is: libvips takes ten seconds for 50,000,000 lines of one pixel. */
 const sidePixelsMax = 16_384;
+/** AVIF takes the longest by far, and ignores `secondsMax`: its decoder gives the whole image at once. */
+const heifPixelsMax = 16_000_000;
 const secondsMax = 10;
 
 /**
@@ -28,7 +30,10 @@ const secondsMax = 10;
  */
 export async function openImage(bytes: Buffer): Promise<Sharp> {
   const image = sharp(bytes, { limitInputPixels: inputPixelsMax, failOn: "error", sequentialRead: true, pages: 1 });
-  const { width, height } = await image.metadata();
+  const { format, width, height } = await image.metadata();
+  if (format === "heif" && width * height > heifPixelsMax) {
+    throw new RangeError(`The AVIF has ${width} x ${height} pixels: at most ${heifPixelsMax}`);
+  }
   if (Math.max(width, height) > sidePixelsMax) {
     throw new RangeError(`The image has ${width} x ${height} pixels: a side has at most ${sidePixelsMax}`);
   }

@@ -7,7 +7,7 @@ import { aContributor } from "./catalogue.ts";
 import type { Sql } from "./database.ts";
 import { envelope, forbidden, invalidParameter, missingParameters, unauthorized } from "./envelope.ts";
 import { aUser, holderOf, type Person } from "./people.ts";
-import { blackPng, dataUrl, pixelAt, plain, sizeOf } from "./pictures.ts";
+import { avif, blackPng, dataUrl, pixelAt, plain, sizeOf } from "./pictures.ts";
 import type { Reply } from "./stack.ts";
 import { unchanged, whileDatabaseFails } from "./unchanged.ts";
 import { imageOf, notedKeys, pairOf, startUploads, type UploadStack } from "./uploads.ts";
@@ -208,11 +208,11 @@ export function itUpdatesImages(images: Images): void {
     expect(await sql`select from images_to_remove where remove_after > now()`).toHaveLength(0);
   });
 
-  it("answers 500 to a file that is no image, or of more than 16,384 pixels a side, and keeps the former", async () => {
+  it("answers 500 to a file that is no image, or has too many pixels, and keeps the former", async () => {
     await updateImage({ image: image() });
     const key = await images.key();
     const svg = "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>";
-    const large = [blackPng(16_385, 1), blackPng(1, 16_385), blackPng(16_000, 16_000)];
+    const large = [blackPng(16_385, 1), blackPng(1, 16_385), blackPng(16_000, 16_000), await avif(4_001, 4_000)];
 
     for (const bytes of [Buffer.from(svg), Buffer.from("junk"), images.picture.subarray(0, 60), ...large])
       expect((await updateImage({ image: dataUrl(bytes, "image/svg+xml") })).body).toEqual(updateFailed);

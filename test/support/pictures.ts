@@ -8,6 +8,10 @@ export const dataUrl = (bytes: Buffer, type = "image/png"): string => `data:${ty
 export const plain = (background = "#336699", width = 40, height = 30) =>
   sharp({ create: { width, height, channels: background.length > 7 ? 4 : 3, background } });
 
+/** An AVIF of one colour, whose file is small. */
+export const avif = (width: number, height: number): Promise<Buffer> =>
+  plain("#336699", width, height).avif({ effort: 0 }).toBuffer();
+
 export const storedWidth = 80;
 export const storedHeight = 60;
 

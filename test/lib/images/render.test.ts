@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { render } from "../../../lib/images/render.ts";
 import { openImage } from "../../../lib/images/sharp.ts";
 import {
+  avif,
   blackPng,
   photograph,
   pixelAt,
@@ -223,6 +224,16 @@ describe("render: errors", () => {
       [256, 128],
     ]);
     await expect(render(blackPng(10_000, 5_001))).rejects.toThrow(/pixel limit/);
+  });
+
+  it("are given for AVIF of more than 16 megapixels, before the image is decoded", async () => {
+    const [accepted, refused] = await Promise.all([avif(4_000, 4_000), avif(4_001, 4_000)]);
+
+    expect(await sizesOf(accepted)).toEqual([
+      [1024, 1024],
+      [256, 256],
+    ]);
+    await expect(render(refused)).rejects.toThrow("The AVIF has 4001 x 4000 pixels");
   });
 
   it("are given for a side of more than 16,384 pixels, before the image is decoded", async () => {
