@@ -66,6 +66,7 @@ export const checkRegions = ({ account, databases, stages }: Settings): Issue[] 
 
 const lists = endpoints.filter(({ response }) => "list" in response).length;
 const publicRecords = endpoints.filter(isPublicRecord).length;
+const imageChanges = endpoints.filter(({ needsFileService }) => needsFileService).length;
 const navigations = endpoints.filter(isNavigation).length;
 /** Lambda keeps this much for functions without reserved concurrency ("Configuring reserved concurrency"). */
 const unreservedMin = 100;
@@ -73,6 +74,7 @@ const unreservedMin = 100;
 const reservedBy = (stage: StageSettings): number =>
   lists * (stage.streams.concurrent ?? 0) +
   publicRecords * (stage.publicRecords.concurrent ?? 0) +
+  imageChanges * (stage.uploads ? (stage.images.concurrent ?? 0) : 0) +
   navigations * (stage.signIn?.concurrent ?? 0) +
   (invalidationsAtOnce(stage) ?? 0);
 

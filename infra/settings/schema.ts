@@ -302,6 +302,8 @@ const stageSettings = z
       .prefault({}),
     /** How many reads of each kind of public record may run at once; each ends within 8 s. */
     publicRecords: z.strictObject({ concurrent: reserved.default(20) }).prefault({}),
+    /** How many updates and removals of images may run at once, for each of the four functions; only with `uploads`. */
+    images: z.strictObject({ concurrent: reserved.default(5) }).prefault({}),
     /** How people sign in. Without it the stage answers `/sign-in` and `/sign-out` 503, and has no such functions. */
     signIn: signInSettings.optional(),
     /** Sends public requests to the stage's API regularly; an alarm fires when an answer is wrong. */

@@ -183,11 +183,13 @@ const cachedForLong: Resource = { variables: { SHARED_CACHE_SECONDS: `${sharedCa
 /** How long an endpoint's function may run, and how many may run at once: visitors leave room for the panel. */
 function boundsOf(
   declaration: Declaration,
-  { streams, publicRecords, signIn }: StageSettings,
+  { streams, publicRecords, images, signIn }: StageSettings,
 ): Pick<ServiceFunctionProps, "timeout" | "concurrent"> {
   if ("list" in declaration.response)
     return { timeout: Duration.seconds(streams.secondsMax), concurrent: streams.concurrent };
   if (isPublicRecord(declaration)) return { timeout: publicRecordTimeout, concurrent: publicRecords.concurrent };
+  // An image may take seconds.
+  if (declaration.needsFileService) return { timeout: bufferedTimeout, concurrent: images.concurrent };
   // The provider decides how long it takes, and strangers how often it is asked.
   if (isNavigation(declaration)) return { timeout: bufferedTimeout, concurrent: signIn?.concurrent ?? null };
   return { timeout: bufferedTimeout };

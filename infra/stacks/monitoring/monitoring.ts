@@ -99,7 +99,7 @@ export class Monitoring extends Construct {
     alarms.add("functions-full", {
       metric: metrics.customMetric("full", Stats.SUM),
       impact:
-        "Visitors are turned away because as many functions run as may run at once: those of lists (streams.concurrent) or of public records (publicRecords.concurrent), or all of the account. The dashboard shows which; see the saved query `refused-by-the-gateway`.",
+        "Visitors are turned away because as many functions run as may run at once: those of lists (streams.concurrent), of public records (publicRecords.concurrent) or of images (images.concurrent), or all of the account. The dashboard shows which; see the saved query `refused-by-the-gateway`.",
       threshold: 10,
       evaluationPeriods: 1,
     });

@@ -68,6 +68,7 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
     const concurrencyOf = (declaration: (typeof served)[number]) => {
       if ("list" in declaration.response) return stage.streams.concurrent;
       if (isPublicRecord(declaration)) return stage.publicRecords.concurrent;
+      if (declaration.needsFileService) return stage.images.concurrent;
       return isNavigation(declaration) ? stage.signIn?.concurrent : undefined;
     };
     for (const declaration of served) {

@@ -173,7 +173,7 @@ describe("Settings", () => {
           each.publicRecords.concurrent = 57;
         }
       },
-      /account\.concurrency: stages reserve 881, and 100 are for the rest/,
+      /account\.concurrency: stages reserve 901, and 100 are for the rest/,
     ],
     [
       "a concurrency where nobody says how large the account's is",
@@ -309,10 +309,11 @@ describe("Settings", () => {
     ]);
   });
 
-  it("bound the lists, public records and sign-ins of a stage that says nothing of them", () => {
+  it("bound the lists, public records, images and sign-ins of a stage that says nothing of them", () => {
     const bare = settingsSchema.parse(
       changed(({ dev, prod }) => {
-        for (const each of ["streams", "publicRecords"] as const) delete (dev as Partial<StageSettings>)[each];
+        for (const each of ["streams", "publicRecords", "images"] as const)
+          delete (dev as Partial<StageSettings>)[each];
         delete (dev.throttles as Partial<StageSettings["throttles"]>).signIn;
         for (const each of ["concurrent", "sameSite"] as const) delete (prod.signIn as Partial<SignInSettings>)[each];
       }),
@@ -321,6 +322,7 @@ describe("Settings", () => {
     expect(bare.stages[0]).toMatchObject({
       streams: { concurrent: 5, secondsMax: 120 },
       publicRecords: { concurrent: 20 },
+      images: { concurrent: 5 },
       throttles: { signIn: { rate: 5, burst: 20 } },
     });
     expect(bare.stages[1]?.signIn).toMatchObject({ concurrent: 10, sameSite: "lax" });
@@ -328,14 +330,15 @@ describe("Settings", () => {
 
   it("may reserve all of the account but for a hundred functions, or nothing in a small one", () => {
     const full = changed(({ account, dev, prod }) => {
-      account.concurrency = 433;
+      account.concurrency = 453;
       Object.assign(dev, { streams: {}, publicRecords: {} });
-      Object.assign(prod, { streams: { concurrent: 15 }, publicRecords: {} });
+      Object.assign(prod, { streams: { concurrent: 15 }, publicRecords: {}, images: {} });
       Object.assign(prod.signIn ?? {}, { concurrent: 4 });
     });
     const small = changed(({ account, stages }) => {
       account.concurrency = 10;
-      for (const { streams, publicRecords } of stages) streams.concurrent = publicRecords.concurrent = null;
+      for (const { streams, publicRecords, images } of stages)
+        streams.concurrent = publicRecords.concurrent = images.concurrent = null;
       for (const { signIn } of stages) if (signIn) signIn.concurrent = null;
     });
 
