@@ -10,6 +10,7 @@ import {
   source,
   withDefault,
 } from "../contract/parameters.ts";
+import { quotation } from "./excerpts.ts";
 
 /*
  * The lines of a catalogue as a file (README.md, "Lines of a catalogue"): imports read them, exports write them. A name, a text, a
@@ -200,7 +201,7 @@ export function parseLine(text: string): CatalogueLine | Refusal {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return { field: null, reason: `expected JSON: ${error instanceof Error ? error.message : error}` };
+    return { field: null, reason: `expected JSON: ${quotation(String(Object(error).message))}` };
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return { field: null, reason: "expected a JSON object" };
@@ -217,7 +218,7 @@ const isSelfRelation = (line: CatalogueLine): boolean => "to" in line && line.fr
 
 function refusalOf(path: readonly PropertyKey[], issue?: z.core.$ZodIssue): Refusal {
   if (issue?.code === "unrecognized_keys")
-    return { field: [...path, issue.keys[0]].join("."), reason: "is no field of such a line" };
+    return { field: quotation([...path, issue.keys[0]].join(".")), reason: "is no field of such a line" };
   const last = path.at(-1);
   const key = typeof last === "number" ? `${String(path.at(-2))}[]` : String(last);
   return { field: path.join("."), reason: `expected ${expectations[key]}` };

@@ -332,6 +332,26 @@ describe("A line is refused, and the others are done,", () => {
     ["that is empty", "", null, "expected a JSON object, not an empty line"],
     ["that ends with CR LF", `${JSON.stringify(first)}\r`, null, "expected lines that end with LF, not with CR LF"],
     ["of an unknown kind", { kind: "author" }, "kind", /^expected one of client, publisher/],
+    ["that is no JSON, and quoted up to half a character", "𠮷野家, publisher", null, /^expected JSON: .*𠮷/],
+    ["with a NUL", '{"kind":\0"client"}', null, /^expected JSON: [^\0]*$/],
+    [
+      "with half a character in a field's name",
+      '{"kind":"client","id":8,"name":"A","\\ud800":1}',
+      "\ufffd",
+      "is no field of such a line",
+    ],
+    [
+      "with a NUL in a field's name",
+      '{"kind":"client","id":8,"name":"A","a\\u0000":1}',
+      "a\ufffd",
+      "is no field of such a line",
+    ],
+    [
+      "with a field's name of 900,000 letters",
+      { kind: "client", id: 8, name: "A", ["é".repeat(900_000)]: 1 },
+      `${"é".repeat(99)}…`,
+      "is no field of such a line",
+    ],
     ["with an unknown field", { ...first, born: 1928 }, "born", "is no field of such a line"],
     ["with an invalid field", { ...first, public: "yes" }, "public", "expected true or false"],
     [
