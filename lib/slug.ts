@@ -4,7 +4,7 @@ const slugLengthMax = 100;
 
 /**
  * The slug of a name, in Latin letters, digits and hyphens, before the database makes it unique. A name without these
- * gets the fallback.
+ * gets the fallback. NFKC takes ligatures such as ﬁ apart, and gives other forms of a letter as that letter.
  */
 export const slugOf = (name: string, fallback: string): string =>
-  slugify(name).slice(0, slugLengthMax).replace(/-+$/, "") || fallback;
+  slugify(name.normalize("NFKC")).slice(0, slugLengthMax).replace(/-+$/, "") || fallback;

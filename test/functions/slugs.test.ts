@@ -18,6 +18,12 @@ async function slugsOf(...names: readonly string[]): Promise<string[]> {
   return slugs;
 }
 
+describe("A slug", () => {
+  it("has the letters of ligatures, of wide forms and of numbers in circles", async () => {
+    expect(await slugsOf("ﬁne ﬂower", "Ｔｅｚｕｋａ", "Ⅻ ①")).toEqual(["fine-flower", "tezuka", "xii-1"]);
+  });
+});
+
 describe("A next slug is found", () => {
   it("in the order of names, where there are no gaps", async () => {
     expect(await slugsOf("Gap", "Gap!", "Gap?", "Gap.", "Gap,")).toEqual(["gap", "gap-2", "gap-3", "gap-4", "gap-5"]);
