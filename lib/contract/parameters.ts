@@ -15,12 +15,15 @@ const storable = z.refine<string>((value) => !value.includes("\0") && value.isWe
 /** Of control characters, a text may contain only these. Any other has six bytes in JSON, and nothing shows it. */
 export const unfitForText = /[\p{Cc}--[\t\n\r]]/v;
 
-/** Text of at most `max` characters. Line breaks become `\n`, and surrounding white space is removed. */
+/**
+ * Text of at most `max` characters. Line breaks become `\n`, and surrounding white space is removed; a text without any
+ * visible character is empty.
+ */
 export const text = (max: number) =>
   z.string().check(
     z.maxLength(max, invalid),
     z.refine((value) => value.isWellFormed() && !unfitForText.test(value), invalid),
-    z.overwrite((value) => value.replaceAll(/\r\n?/g, "\n").trim()),
+    z.overwrite((value) => (isVisible(value) ? value.replaceAll(/\r\n?/g, "\n").trim() : "")),
   );
 
 /** A name that may be empty; a name without any visible character is empty. */
@@ -31,7 +34,7 @@ export const nameOrEmpty = z.string().check(
 );
 export const name = nameOrEmpty.check(z.minLength(1));
 
-/** A language by its English name or its two-letter code. */
+/** A language by its English name, in any case, or its two-letter code. */
 export const languageName = z.pipe(name, z.transform(language));
 
 /** A contributor's description. */
@@ -54,6 +57,8 @@ export const optionalName = z.pipe(
   z.optional(z.nullable(nameOrEmpty)),
   z.transform((value) => value || null),
 );
+/** A day, as 1909-12-31. PostgreSQL has no year 0. */
+export const date = z.iso.date().check(z.regex(/^(?!0000)/));
 export const flag = withDefault(z.boolean(), false);
 
 const digits = z.string().check(z.regex(/^\d{1,16}$/));
@@ -135,4 +140,11 @@ export const include = <const Words extends readonly [string, ...string[]]>(...w
   );
 /** A detail without its edit lock. */
 export const lock = z.optional(z.enum(["none"]));
-export const userLanguage = z._default(z.pipe(nonEmptyText, z.transform(language)), "English");
+/** Languages compare regardless of case, so only a code needs its name. */
+export const userLanguage = z._default(
+  z.pipe(
+    nonEmptyText,
+    z.transform((text) => (text.length === 2 ? language(text) : text)),
+  ),
+  "English",
+);

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { link } from "../contract/links.ts";
 import {
+  date,
   languageName,
   name,
   nameLengthMax,
@@ -29,8 +30,6 @@ const imageKey = z
   .string()
   .check(z.maxLength(keyLengthMax), z.regex(/^(?!\.+(?:\/|$))[\w.~-]+(?:\/(?!\.+(?:\/|$))[\w.~-]+)*$/));
 const positive = z.int().check(z.positive());
-/** PostgreSQL has no year 0. */
-const day = z.iso.date().check(z.regex(/^(?!0000)/));
 
 /** A field of a record: a line may leave it out, and null empties it. */
 const or = <S extends z.ZodMiniType, const Empty>(schema: S, empty: Empty) =>
@@ -75,7 +74,7 @@ const kinds = {
     country: orNull(nameOrEmpty),
     website: orNull(link),
     headquarter: orNull(nameOrEmpty),
-    founding_date: orNull(day),
+    founding_date: orNull(date),
     image: orNull(imageKey),
     image_source: orNull(source),
     aliases: list(z.strictObject({ title: name, language: languageName }), aliasesMax),
