@@ -133,6 +133,8 @@ describe("A name", () => {
   it.each([
     ["a joiner", "کتاب\u200cخانه", "کتابخانه"],
     ["a variation selector", "❤\ufe0f of stone", "❤ of stone"],
+    ["the number of blanks between words", "K  äse", "K äse"],
+    ["their kind", "青山\u3000剛昌", "青山 \u00a0 剛昌"],
     ["one of another form", "葛\u{e0101}飾", "葛\u{e0100}飾"],
   ])("is taken where it differs only in %s, and is found without", async (_, name, same) => {
     const other = await aUser(stack.sql);

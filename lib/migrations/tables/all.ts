@@ -39,6 +39,7 @@ import usersByImage from "./0039-users-by-image.sql";
 import volumesByCover from "./0040-volumes-by-cover.sql";
 import awaitedEmailsExpire from "./0041-awaited-emails-expire.sql";
 import usedAttempts from "./0042-used-attempts.sql";
+import blanksInNames from "./0050-blanks-in-names.sql";
 
 export interface Migration {
   readonly name: string;
@@ -92,4 +93,5 @@ export const migrations: readonly Migration[] = [
   { name: "0040-volumes-by-cover", text: volumesByCover },
   { name: "0041-awaited-emails-expire", text: awaitedEmailsExpire },
   { name: "0042-used-attempts", text: usedAttempts },
+  { name: "0050-blanks-in-names", text: blanksInNames },
 ];
