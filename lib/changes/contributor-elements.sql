@@ -1,3 +1,50 @@
+create function full_name(fields contributors) returns text language sql immutable as $$
+  select concat_ws(' ', fields.first_name, fields.last_name)
+$$;
+
+-- Those of the names, each once, that a contributor has neither as its name nor as an alias that stays.
+create function missing_aliases(owner contributors, removed bigint[], names text[]) returns text[]
+  language sql stable as $$
+  with known as (
+    select identity_key(full_name(owner)) as key
+    union all
+    select identity_key(name) from contributor_aliases where contributor_id = owner.id and id <> all(removed)
+  )
+  select array(
+    select name
+    from (
+      select distinct on (identity_key(name)) name, place
+      from unnest(names) with ordinality as alias (name, place)
+      where identity_key(name) not in (select key from known)
+      order by identity_key(name), place
+    ) as alias
+    order by place
+  )
+$$;
+
+-- Those of the relations, each once, that a contributor does not have when others are removed and modified.
+create function missing_relations(owner bigint, removed bigint[], modified json, relations json) returns json
+  language sql stable as $$
+  with known as (
+    select
+      coalesce(input.relation_id, current.relation_id) as relation_id,
+      coalesce(input.relation_type, current.relation_type) as relation_type
+    from
+      contributor_relations as current
+      left join json_populate_recordset(cast(null as contributor_relations), modified) as input on input.id = current.id
+    where current.contributor_id = owner and current.id <> all(removed)
+  )
+  select coalesce(json_agg(element order by place), '[]')
+  from (
+    select distinct on (element ->> 'relation_id', element ->> 'relation_type') element, place
+    from json_array_elements(relations) with ordinality as relation (element, place)
+    where
+      (cast(element ->> 'relation_id' as bigint), element ->> 'relation_type')
+        not in (select relation_id, relation_type from known)
+    order by element ->> 'relation_id', element ->> 'relation_type', place
+  ) as relation
+$$;
+
 -- Each function edits elements of a contributor, and returns what the ledger needs in order to undo that, by the names
 -- of the request: the ids of added elements, removed elements as they were, and the former fields of modified ones. A
 -- statement runs only if it has something to do, since it runs triggers even if it touches no row.

@@ -18,35 +18,21 @@ create function merge_error(kept_id bigint, merged_ids bigint[]) returns text la
   limit 1
 $$;
 
-create function full_name(fields contributors) returns text language sql immutable as $$
-  select concat_ws(' ', fields.first_name, fields.last_name)
-$$;
-
 -- The names and the aliases of the merged ones that the kept one has neither as its name nor as an alias.
 create function gained_aliases(kept contributors, merged_ids bigint[]) returns text[] language sql stable as $$
-  with known as (
-    select identity_key(full_name(kept)) as key
-    union all
-    select identity_key(name) from contributor_aliases where contributor_id = kept.id
-  ), candidate as (
-    select place, 0 as id, full_name(contributors) as name
-    from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
-    union all
-    select place, alias.id, alias.name
-    from
-      unnest(merged_ids) with ordinality as merged (id, place)
-      join contributor_aliases as alias on alias.contributor_id = merged.id
-  )
-  select array(
+  select missing_aliases(kept, '{}', array(
     select name
     from (
-      select distinct on (identity_key(name)) place, id, name
-      from candidate
-      where identity_key(name) not in (select key from known)
-      order by identity_key(name), place, id
-    ) as gained
+      select place, 0, full_name(contributors)
+      from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
+      union all
+      select place, alias.id, alias.name
+      from
+        unnest(merged_ids) with ordinality as merged (id, place)
+        join contributor_aliases as alias on alias.contributor_id = merged.id
+    ) as candidate (place, id, name)
     order by place, id
-  )
+  ))
 $$;
 
 create function urls_of(target bigint) returns text[] language sql stable as $$

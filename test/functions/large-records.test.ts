@@ -150,7 +150,7 @@ describe.each([
       gender: longestName,
       type: longestName,
       links,
-      added_aliases: Array(200).fill(longestName),
+      added_aliases: Array.from({ length: 200 }, (_, number) => uniqueName(number)),
       added_relations: others.map(({ id }) => ({ relation_id: id, relation_type: longestName })),
     };
 

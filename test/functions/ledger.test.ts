@@ -215,7 +215,10 @@ describe("The row of an edit has what it replaced, as it was", () => {
         ...body,
         added_aliases: ["One", "Two"],
         added_descriptions: ["Long", "Short", "Gone"].map((description) => ({ description, language: "English" })),
-        added_relations: [0, 0, 1].map((index) => ({ relation_id: friend(index), relation_type: "friend" })),
+        added_relations: ["friend", "teacher", "rival"].map((relation_type, index) => ({
+          relation_id: friend(index >> 1),
+          relation_type,
+        })),
       },
     });
     const ids = async (table: string) => (await elementsOf(table, contributor)).map(({ id }) => id);
@@ -247,7 +250,7 @@ describe("The row of an edit has what it replaced, as it was", () => {
         removed_relations: [relations[2]],
         modified_relations: [
           { id: relations[0], relation_id: friend(1), relation_type: "friend" },
-          { id: relations[1], relation_type: "friend" },
+          { id: relations[1], relation_type: "teacher" },
         ],
       },
     });
@@ -259,7 +262,7 @@ describe("The row of an edit has what it replaced, as it was", () => {
       removed_aliases: [{ id: aliases[0], name: "One" }],
       removed_descriptions: [{ id: descriptions[2], description: "Gone", language: "English", source: "" }],
       modified_descriptions: [{ id: descriptions[0], description: "Long", source: "" }],
-      removed_relations: [{ id: relations[2], relation_id: friend(1), relation_type: "friend" }],
+      removed_relations: [{ id: relations[2], relation_id: friend(1), relation_type: "rival" }],
       modified_relations: [{ id: relations[0], relation_id: friend(0) }],
     });
   });

@@ -231,7 +231,7 @@ describe("POST /admin-contributors/edit/{id}", () => {
   it.each([
     ["descriptions", 40, (number: number) => ({ description: `Text ${number}`, language: "English" })],
     ["aliases", 200, (number: number) => `Alias ${number}`],
-    ["relations", 100, () => ({ relation_id: other, relation_type: "friend" })],
+    ["relations", 100, (number: number) => ({ relation_id: other, relation_type: `friend ${number}` })],
   ])("answers 400 to more %s than %i, and counts what is removed", async (kind, most, element) => {
     const contributor = await aFullContributor();
     other = (await aContributor(stack.sql)).id;
@@ -244,18 +244,72 @@ describe("POST /admin-contributors/edit/{id}", () => {
     const [first] = (await detail(contributor))[kind];
     expect((await change({ [`added_${kind}`]: added, [`removed_${kind}`]: [first.id] })).status).toBe(200);
     expect((await detail(contributor))[kind]).toHaveLength(most);
+    if (kind !== "descriptions")
+      expect((await change({ [`added_${kind}`]: [element(1), element(1)] })).status).toBe(200);
+    expect((await detail(contributor))[kind]).toHaveLength(most);
   });
 
-  it("answers 200 and stores the English names of languages, given by name or code", async () => {
+  it("answers 200 and adds no alias and no relation that is there already, nor one twice", async () => {
     const contributor = await aFullContributor();
-    await edit(contributor.id, { first_name: name(), added_descriptions: [{ description: "Neu", language: "de" }] });
+    const first_name = name();
+    const relation_id = contributor.friend.id;
+    const relation = (relation_type: string) => ({ relation_id, relation_type });
+    const same = {
+      added_aliases: [`${first_name}  NEW`, "New", { name: "nEw" }, " alias ", "Alias  ", "Other"],
+      added_relations: [relation("friend"), relation("teacher"), relation("friend"), relation("teacher")],
+      modified_relations: [{ id: contributor.relation, relation_type: "teacher" }],
+    };
+    const edited = { first_name, last_name: "New" };
+
+    expect((await edit(contributor.id, { ...edited, ...same })).status).toBe(200);
+    const once = await detail(contributor);
+    expect((await edit(contributor.id, { ...edited, ...same, added_relations: [relation("friend")] })).status).toBe(
+      200,
+    );
+
+    expect(once.aliases.map((alias: { name: string }) => alias.name)).toEqual(["Alias", "New", "Other"]);
+    expect(once.relations).toEqual([
+      expect.objectContaining({ id: contributor.relation, ...relation("teacher") }),
+      expect.objectContaining(relation("friend")),
+    ]);
+    expect(await detail(contributor)).toEqual(once);
+    expect(await stack.sql`select version from contributors where id = ${contributor.id}`).toEqual([{ version: 2 }]);
+  });
+
+  it("answers 200 and adds an alias and a relation again that it removes", async () => {
+    const contributor = await aFullContributor();
+    const relation = { relation_id: contributor.friend.id, relation_type: "friend" };
+    const body = { removed_aliases: [contributor.alias], removed_relations: [contributor.relation] };
+
+    await edit(contributor.id, { first_name: name(), ...body, added_aliases: ["ALIAS"], added_relations: [relation] });
+
+    const { aliases, relations } = await detail(contributor);
+    expect(aliases).toEqual([{ id: expect.any(Number), name: "ALIAS" }]);
+    expect(relations).toEqual([expect.objectContaining(relation)]);
+  });
+
+  it("answers 200 and stores the English names of languages, given by code, or by name in any case", async () => {
+    const contributor = await aFullContributor();
+    await edit(contributor.id, {
+      first_name: name(),
+      added_descriptions: ["de", "english", "norwegian BOKMÅL", "cOCKNEY"].map((language) => ({
+        description: "Neu",
+        language,
+      })),
+    });
     await edit(contributor.id, {
       first_name: name(),
       modified_descriptions: [{ id: contributor.description, language: "ja" }],
     });
 
     const { descriptions } = await detail(contributor);
-    expect(descriptions.map(({ language }: { language: string }) => language)).toEqual(["Japanese", "German"]);
+    expect(descriptions.map(({ language }: { language: string }) => language)).toEqual([
+      "Japanese",
+      "German",
+      "English",
+      "Norwegian Bokmål",
+      "cOCKNEY",
+    ]);
   });
 
   it("answers 409 to another's name, whatever its case and space, and changes nothing", async () => {

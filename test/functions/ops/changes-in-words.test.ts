@@ -393,7 +393,7 @@ describe("The words of an edit", () => {
       first_name,
       added_aliases: ["Alias"],
       added_descriptions: ["Keep", "Drop"].map((description) => ({ description, language: "English" })),
-      added_relations: [0, 1].map(() => ({ relation_id: one.id, relation_type: "friend" })),
+      added_relations: ["friend", "rival"].map((relation_type) => ({ relation_id: one.id, relation_type })),
     });
     const [[alias], [kept, dropped], [first, second]] = [
       await elements("aliases"),

@@ -33,8 +33,8 @@ const modify = <Item>(items: Item[], seed: number, fields: Partial<Item>) => {
   if (items.length > 0) Object.assign(pick(items, seed) as object, fields);
 };
 
-/** Another one each time: of two equal aliases nobody can tell which one is gone. */
-const aliasOf = (seed: number) => `Alias ${seed} ${randomUUID()}`;
+/** Another one each time: of two equal aliases nobody can tell which one is gone, and no relation is added twice. */
+const nameOf = (seed: number) => `Name ${seed} ${randomUUID()}`;
 
 /** What a person may do with the form. */
 const touches: Record<string, (form: Form, seed: number) => void> = {
@@ -45,9 +45,9 @@ const touches: Record<string, (form: Form, seed: number) => void> = {
   "publish it, or not": (form) => Object.assign(form, { public: !form.public }),
   "add a link": ({ links }, seed) => void links.push({ url: `https://example.com/${seed}`, domain: "" }),
   "remove links": ({ links }, seed) => remove(links, seed),
-  "add an alias": ({ aliases }, seed) => add(aliases, { name: aliasOf(seed) }),
+  "add an alias": ({ aliases }, seed) => add(aliases, { name: nameOf(seed) }),
   "remove aliases": ({ aliases }, seed) => remove(aliases, seed),
-  "rename an alias": ({ aliases }, seed) => modify(aliases, seed, { name: aliasOf(seed) }),
+  "rename an alias": ({ aliases }, seed) => modify(aliases, seed, { name: nameOf(seed) }),
   "add a description": ({ descriptions }, seed) =>
     add(descriptions, { description: pick(texts, seed), language: "English", source: pick(lines, seed) }),
   "remove descriptions": ({ descriptions }, seed) => remove(descriptions, seed),
@@ -56,7 +56,7 @@ const touches: Record<string, (form: Form, seed: number) => void> = {
     modify(descriptions, seed, { language: pick(["German", "French", "Klingon"], seed) }),
   "cite a source": ({ descriptions }, seed) => modify(descriptions, seed, { source: pick(lines, seed) }),
   "add a relation": ({ relations }, seed) =>
-    void relations.push({ relation_id: pick(others, seed), relation_type: `type ${seed % 5}` } as Form["relations"][0]),
+    void relations.push({ relation_id: pick(others, seed), relation_type: nameOf(seed) } as Form["relations"][0]),
   "remove relations": ({ relations }, seed) => remove(relations, seed),
   "relate to another": ({ relations }, seed) => modify(relations, seed, { relation_id: pick(others, seed) }),
   "relate otherwise": ({ relations }, seed) => modify(relations, seed, { relation_type: `type ${seed % 5}` }),
