@@ -70,13 +70,15 @@ create function edit_contributor(request request, caller caller) returns outcome
     order by id
     for key share;
     -- The ledger finds what the ids of added elements were in the input.
-    input = cast(input as jsonb) || jsonb_build_object(
-      'added_aliases',
-      missing_aliases(fields, removed_aliases, array(select json_array_elements_text(input -> 'added_aliases'))),
-      'added_relations',
-      missing_relations(target, removed_relations, input -> 'modified_relations', input -> 'added_relations')
-    );
-    request.input = input;
+    if cast(input as jsonb) ?| array['added_aliases', 'added_relations'] then
+      input = cast(input as jsonb) || jsonb_build_object(
+        'added_aliases',
+        missing_aliases(fields, removed_aliases, array(select json_array_elements_text(input -> 'added_aliases'))),
+        'added_relations',
+        missing_relations(target, removed_relations, input -> 'modified_relations', input -> 'added_relations')
+      );
+      request.input = input;
+    end if;
     invalid = coalesce(
       invalid_parameter(
         'aliases', input -> 'added_aliases', removed_aliases, null,
