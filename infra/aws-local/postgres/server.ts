@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { readFile, rm } from "node:fs/promises";
+import { readFile, realpath, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import { freePort } from "../http/free-port.ts";
 import { createCluster, runningPostgres, stateFile } from "./cluster.ts";
 import { findPrograms, type Programs } from "./programs.ts";
+import { placeOf } from "./root.ts";
 
 export interface PostgresOptions {
   /** The directory of the cluster, which is created if it does not exist. */
@@ -20,6 +21,7 @@ export interface PostgresOptions {
   locale?: string;
   /** False makes it faster, and loses data when the machine crashes: for tests only. */
   durable?: boolean;
+  report?: (line: string) => void;
 }
 
 export interface Postgres {
@@ -37,11 +39,12 @@ export interface Postgres {
  * the process's signals itself, and fails when a killed process has left a server running.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
-  const { port, locale = "icu:en-US", durable = true } = options;
-  const directory = resolve(options.directory);
+  const { port, locale = "icu:en-US", durable = true, report = () => {} } = options;
   const programs = await findPrograms();
+  const cluster = resolve(options.directory);
+  await endLeftover(programs, await realpath(cluster).catch(() => cluster));
+  const { directory, leave } = await placeOf(cluster, programs.account, report);
   if (!existsSync(join(directory, "PG_VERSION"))) await createCluster(programs, directory, locale, durable);
-  await endLeftover(programs, directory);
   await start(programs, directory, port, durable);
   const processId = Number(await readState(directory));
   const guard = endWithThisProcess(processId);
@@ -52,6 +55,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     async stop() {
       guard.kill("SIGKILL");
       if (isRunning(processId)) await stop(programs, directory);
+      await leave();
     },
   };
 }

@@ -12,7 +12,7 @@ export async function supervisePostgres(
   report: (line: string) => void,
   onExit: (why: string) => void,
 ): Promise<Pick<Postgres, "url" | "stop">> {
-  let server = await startPostgres(options);
+  let server = await startPostgres({ ...options, report });
   let isStopping = false;
   let restarting = Promise.resolve();
   const { url } = server;
