@@ -33,7 +33,10 @@ export interface Upload {
   readonly parts: Map<number, { readonly file: string; readonly etag: string; readonly size: number }>;
 }
 
-/** Objects by their keys, in the files of one folder. Whoever kills the process loses nothing that was stored. */
+/**
+ * Objects by their keys, in the files of one folder, which only the user of this process can read. Whoever kills the
+ * process loses nothing that was stored.
+ */
 export type Bucket = Awaited<ReturnType<typeof openBucket>>;
 
 /** The id of an object that was stored without versions. A bucket that gets versions later keeps it as the oldest. */
@@ -56,7 +59,7 @@ export async function openBucket(
   folder: string,
   { versioned = false, noncurrentDays }: Omit<BucketOptions, "name"> = {},
 ) {
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   for (const name of await readdir(folder)) if (name.endsWith(unfinished)) await rm(join(folder, name));
   // An encoded key has no slash, so no key leads out of the folder.
   const pathOf = (key: string, ending: string) => join(folder, encodeURIComponent(key) + ending);
@@ -79,7 +82,7 @@ export async function openBucket(
       await rename(draft, pathOf(key, finished));
       return { id: nullId, isDeleteMarker };
     }
-    await mkdir(pathOf(key, versionsFolder), { recursive: true });
+    await mkdir(pathOf(key, versionsFolder), { recursive: true, mode: 0o700 });
     const [newest] = await versionsOf(key);
     // The clock may have been set back.
     lastId = Math.max(lastId + 1, (Number(newest?.id) || 0) + 1, Date.now() * 1_000);
@@ -91,7 +94,7 @@ export async function openBucket(
   /** Writes to a file that is no object yet. Headers and body are one file, so that they always belong together. */
   const writeDraft = async (headers: ObjectHeaders, body: Buffer | AsyncIterable<Buffer>): Promise<string> => {
     const draft = join(folder, randomUUID() + unfinished);
-    await using handle = await open(draft, "wx");
+    await using handle = await open(draft, "wx", 0o600);
     await handle.writeFile(`${JSON.stringify(headers)}\n`);
     await handle.writeFile(body);
     // To the disk, not only to the operating system.

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { request } from "node:http";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import {
   CopyObjectCommand,
@@ -55,6 +55,17 @@ async function send(
 }
 
 describe("S3", () => {
+  it("keeps everything from other users of the machine, also what they could read before", async () => {
+    const folder = s3.folder(Bucket);
+    await chmod(dirname(folder), 0o755);
+    await s3.restart();
+    await put("avatars/one.webp");
+
+    const files = [dirname(folder), folder, ...(await readdir(folder)).map((name) => join(folder, name))];
+    const modes = await Promise.all(files.map(async (file) => ((await stat(file)).mode & 0o777).toString(8)));
+    expect(modes).toEqual(["700", "700", "600"]);
+  });
+
   it("keeps an object's bytes and headers, from one start to the next", async () => {
     const Body = Buffer.from([0, 10, 255, 10]);
     const stored = { ContentType: "image/webp", CacheControl: "public, max-age=1", Metadata: { by: "a test" } };

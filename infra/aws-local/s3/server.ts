@@ -1,3 +1,4 @@
+import { chmod, mkdir } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { listenToClients } from "../http/listen.ts";
@@ -47,6 +48,9 @@ export async function startS3({
   key,
   port,
 }: S3Options): Promise<S3> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  // An earlier start may have created it for everybody to read.
+  await chmod(directory, 0o700);
   const buckets = new Map<string, Bucket>();
   for (const { name, ...rest } of options) buckets.set(name, await openBucket(join(directory, name), rest));
   const signatureErrorOf = verifier("s3", key);
