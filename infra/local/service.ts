@@ -8,6 +8,7 @@ import { isAmong, isOrigin } from "../../lib/http/origins.ts";
 import type { PageHandler } from "../aws-local/api-gateway/server.ts";
 import { isFree } from "../aws-local/http/free-port.ts";
 import type { Lambda } from "../aws-local/lambda/lambda.ts";
+import { withConnection } from "../aws-local/postgres/connection.ts";
 import { startAwsLocal } from "../aws-local/start.ts";
 import { buildOrReuse } from "../build/cached-build.ts";
 import { writeCredentials } from "./credentials.ts";
@@ -18,7 +19,7 @@ import { drawingPages } from "./demo/drawings.ts";
 import { linkDemoUsers } from "./demo/identities.ts";
 import { loadDemo, readCatalogue } from "./demo/load.ts";
 import { scale } from "./demo/scale.ts";
-import { validTokens } from "./demo/tokens.ts";
+import { renewTokens } from "./demo/tokens.ts";
 import { docs } from "./docs.ts";
 import { localDocument } from "./document.ts";
 import { bucketsOf, settingsOf, signInClientId, variablesOf } from "./functions.ts";
@@ -102,9 +103,13 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       report("The database is up to date");
       const databaseUrl = `${serverUrl}/${encodeURIComponent(name)}`;
       await loadData(lambda, databaseUrl, options);
-      tokens = await validTokens(databaseUrl);
       // Whoever chooses one of them is that user, so a database on another machine knows nobody.
       const users = isLoopback(databaseUrl) ? await linkDemoUsers(databaseUrl, signIn.issuer) : [];
+      if (isLoopback(databaseUrl)) {
+        const { valid, renewed } = await withConnection(databaseUrl, renewTokens);
+        tokens = valid;
+        for (const token of renewed) report(`${token} works again: its session had been ended`);
+      }
       return [
         reportForeignOrigins(allowedOrigins, report),
         options.panel === undefined ? docs("here", url) : docs("at the panel"),

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client as Connection } from "pg";
@@ -7,9 +6,8 @@ import { type CatalogueLine, parseLine } from "../../../lib/operators/catalogue-
 import { slugOf } from "../../../lib/slug.ts";
 import type { Lambda } from "../../aws-local/lambda/lambda.ts";
 import { withConnection } from "../../aws-local/postgres/connection.ts";
+import { renewTokens } from "./tokens.ts";
 import type { Role, User } from "./types.ts";
-
-const tokenDays = 3_650;
 
 const catalogue = join(import.meta.dirname, "catalogue.jsonl");
 
@@ -42,7 +40,10 @@ export async function loadDemo(
     );
     if (rowCount === 0) {
       await loadRoles(connection, roles);
-      if (users) await loadUsers(connection, await readDemo<User>("users"));
+      if (users) {
+        await loadUsers(connection, await readDemo<User>("users"));
+        await renewTokens(connection);
+      }
     }
     await connection.query("commit");
   });
@@ -62,7 +63,7 @@ async function loadRoles(connection: Connection, entries: readonly Role[]): Prom
 }
 
 async function loadUsers(connection: Connection, entries: readonly User[]): Promise<void> {
-  for (const { username, roles, token, age_verified = false, registered = new Date().toISOString() } of entries) {
+  for (const { username, roles, age_verified = false, registered = new Date().toISOString() } of entries) {
     const { rows } = await connection.query<{ id: string }>(sql`
       insert into users (username, slug, age_verified, registered)
       values (${username}, ${slugOf(username, "user")}, ${age_verified}, ${registered})
@@ -73,12 +74,6 @@ async function loadUsers(connection: Connection, entries: readonly User[]): Prom
       select ${rows[0]?.id}, id
       from roles
       where name = any(${roles.length > 0 ? roles : ["Reader"]})
-    `);
-    if (token === undefined) continue;
-    const digest = createHash("sha256").update(token).digest();
-    await connection.query(sql`
-      insert into refresh_tokens (digest, user_id, expires_at)
-      values (${digest}, ${rows[0]?.id}, now() + make_interval(days => ${tokenDays}))
     `);
   }
 }

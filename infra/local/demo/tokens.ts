@@ -1,6 +1,7 @@
+import type { Client } from "pg";
 import sql from "sql-template-tag";
 import { digestOf } from "../../../lib/token.ts";
-import { withConnection } from "../../aws-local/postgres/connection.ts";
+import users from "./users.json" with { type: "json" };
 
 /** The demo users' tokens, and the permissions of each. */
 export const demoTokens: Readonly<Record<string, string>> = {
@@ -9,17 +10,37 @@ export const demoTokens: Readonly<Record<string, string>> = {
   "local-reader": "no permission",
 };
 
-/** The demo tokens that are valid in this database: it may have no demo users, or they may have been logged out. */
-export const validTokens = (databaseUrl: string): Promise<readonly string[]> =>
-  withConnection(databaseUrl, async (client) => {
-    const tokens = Object.keys(demoTokens);
-    const { rows } = await client.query<{ digest: string }>(sql`
-      select encode(digest, 'hex') as digest
-      from refresh_tokens
-      where
-        encode(digest, 'hex') = any(${tokens.map(digestOf)})
-        and expires_at > now()
-        and revoked_at is null
-    `);
-    return tokens.filter((token) => rows.some(({ digest }) => digest === digestOf(token)));
-  });
+const tokenDays = 3_650;
+
+export interface DemoTokens {
+  readonly valid: readonly string[];
+  /** Those of them that were not valid before. */
+  readonly renewed: readonly string[];
+}
+
+/**
+ * Makes the tokens of the demo users valid, also after a forced logout. Another user who has the name of a demo user gets
+ * none, since everybody knows them: a demo user has the time of registration, too.
+ */
+export async function renewTokens(client: Client): Promise<DemoTokens> {
+  const { rows } = await client.query<{ token: string; isRenewed: boolean }>(sql`
+    with demo as (
+      select token, decode(digest, 'hex') as digest, users.id
+      from
+        json_to_recordset(${JSON.stringify(users.map((user) => ({ ...user, digest: digestOf(user.token ?? "") })))})
+          as entry (token text, digest text, username text, registered timestamptz)
+        join users using (username, registered)
+      where token is not null
+    ), renewed as (
+      insert into refresh_tokens (digest, user_id, expires_at)
+      select digest, id, now() + make_interval(days => ${tokenDays}) from demo
+      on conflict (digest) do update
+      set expires_at = excluded.expires_at, revoked_at = null
+      where refresh_tokens.expires_at <= now() or refresh_tokens.revoked_at is not null
+      returning digest
+    )
+    select token, digest in (select digest from renewed) as "isRenewed" from demo
+  `);
+  const renewed = rows.filter(({ isRenewed }) => isRenewed);
+  return { valid: rows.map(({ token }) => token), renewed: renewed.map(({ token }) => token) };
+}

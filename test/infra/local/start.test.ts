@@ -129,8 +129,12 @@ describe("npm start", () => {
     expect([added.status, loggedOut.status]).toEqual([200, 200]);
     expect(output).not.toContain("Demo data");
     expect(JSON.stringify(await (await call("/admin-permissions")).json())).toContain('"kept"');
-    expect(output).toMatch(/local-administrator.*local-reader/s);
-    expect(output).not.toContain("local-editor");
+    expect(output).toMatch(/^local-editor works again: its session had been ended$/m);
+    expect(output.match(/works again/g)).toHaveLength(1);
+    expect(output).toMatch(/local-administrator .*local-editor .*local-reader /s);
+    expect(
+      (await call("/admin-contributors?client=1", { headers: { Cookie: "refreshToken=local-editor" } })).status,
+    ).toBe(200);
   });
 
   it("starts PostgreSQL again when it was killed, and ends when it does not start", async () => {
