@@ -5,7 +5,7 @@ import { type Key, signRequest } from "../aws-local/http/signature.ts";
 import { imageBucket } from "./functions.ts";
 
 /** Keys of the bucket; no others leave this machine's S3. */
-const path = /^\/images\/([a-z]+\/[\w-]+\.webp)(?:\?.*)?$/;
+const path = /^\/images\/([a-z]+\/[\w-]+\.(?:webp|svg))(?:\?.*)?$/;
 
 /**
  * Serves `/images/{key}` from S3 with the headers of the CDN, as `pages` of the gateway; like the CDN, it signs what it

@@ -19,6 +19,7 @@ import { drawingPages } from "./demo/drawings.ts";
 import { linkDemoUsers } from "./demo/identities.ts";
 import { loadDemo, readCatalogue } from "./demo/load.ts";
 import { scale } from "./demo/scale.ts";
+import { storeAvatars } from "./demo/store-avatars.ts";
 import { renewTokens } from "./demo/tokens.ts";
 import { docs } from "./docs.ts";
 import { localDocument } from "./document.ts";
@@ -103,6 +104,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       report("The database is up to date");
       const databaseUrl = `${serverUrl}/${encodeURIComponent(name)}`;
       await loadData(lambda, databaseUrl, options);
+      if (uploads && s3Url) await storeAvatars(databaseUrl, s3Url, key);
       // Whoever chooses one of them is that user, so a database on another machine knows nobody.
       const users = isLoopback(databaseUrl) ? await linkDemoUsers(databaseUrl, signIn.issuer) : [];
       if (isLoopback(databaseUrl)) {
@@ -120,7 +122,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
           redirectUris: [url, url.replace("localhost", "127.0.0.1")].map((each) => each + finishSignIn.path),
           users,
         }),
-        drawingPages(options.empty ? [] : await drawings()),
+        drawingPages(options.empty ? [] : [...covers(await readCatalogue()), ...(uploads ? [] : avatars)]),
         ...(uploads && s3Url ? [imagePages(s3Url, key)] : []),
       ];
     },
@@ -139,8 +141,6 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     },
   };
 }
-
-const drawings = async () => [...covers(await readCatalogue()), ...avatars];
 
 /**
  * Says once of each origin that its pages are refused on administrative paths, and what would allow them. It never

@@ -5,6 +5,8 @@ import { imageHeaders } from "../images.ts";
 /** An image of the demo data, by its key: an SVG, drawn as it is asked for, since that takes no time. */
 export type Drawing = readonly [key: string, draw: () => string];
 
+export const drawingHeaders = { "Content-Type": "image/svg+xml", "Cache-Control": "public, max-age=86400" };
+
 /**
  * Serves drawings as `pages` of the gateway.
  * @returns whether it has answered
@@ -14,8 +16,7 @@ export function drawingPages(drawings: readonly Drawing[]) {
   return async ({ method = "", url = "" }: IncomingMessage, response: ServerResponse): Promise<boolean> => {
     const draw = drawers.get(url);
     if (!draw || !["GET", "HEAD"].includes(method)) return false;
-    const headers = { "Content-Type": "image/svg+xml", "Cache-Control": "public, max-age=86400" };
-    response.writeHead(200, { ...imageHeaders, ...headers }).end(method === "GET" ? draw() : undefined);
+    response.writeHead(200, { ...imageHeaders, ...drawingHeaders }).end(method === "GET" ? draw() : undefined);
     return true;
   };
 }

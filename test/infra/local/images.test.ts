@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
 import { startApiGateway } from "../../../infra/aws-local/api-gateway/server.ts";
 import { signRequest } from "../../../infra/aws-local/http/signature.ts";
 import { type S3, startS3 } from "../../../infra/aws-local/s3/server.ts";
@@ -11,10 +11,14 @@ import { avatars } from "../../../infra/local/demo/avatars.ts";
 import { covers } from "../../../infra/local/demo/covers.ts";
 import { drawingPages } from "../../../infra/local/demo/drawings.ts";
 import { readCatalogue } from "../../../infra/local/demo/load.ts";
+import { storeAvatars } from "../../../infra/local/demo/store-avatars.ts";
 import { bucketsOf, imageBucket } from "../../../infra/local/functions.ts";
 import { imagePages } from "../../../infra/local/images.ts";
+import { scaledKey } from "../../../lib/images/keys.ts";
 import type { CatalogueLine } from "../../../lib/operators/catalogue-lines.ts";
 import { key } from "../../support/environment.ts";
+import { latestChange, settleImages, undo, undone } from "../../support/undo.ts";
+import { startUploads } from "../../support/uploads.ts";
 
 let directory: string;
 let s3: S3;
@@ -138,5 +142,32 @@ describe("The avatars of the demo data", () => {
   it("leave room for those that are uploaded", async () => {
     expect((await get("/images/avatars/one.webp")).status).toBe(200);
     expect((await get("/images/avatars/eric-carle.svg")).status).toBe(404);
+  });
+
+  it("are removed and restored as uploaded ones, also when the service starts meanwhile", async () => {
+    const stack = await startUploads({ from: "demo" });
+    onTestFinished(() => stack.close());
+    const storeAgain = () => storeAvatars(`${inject("databaseUrl")}/${process.env.DATABASE_NAME}`, stack.s3.url, key);
+    const [contributor] = await stack.sql`select id, image from contributors where image is not null order by id`;
+    const typeOf = async (name: string) => {
+      const response = await fetch(`${stack.url}/images/${name}`);
+      return response.ok ? response.headers.get("content-type") : response.status;
+    };
+    const types = () => Promise.all([contributor?.image, scaledKey(contributor?.image)].map(typeOf));
+    await storeAgain();
+    const stored = await stack.keys();
+    await storeAgain();
+    expect(await types()).toEqual(["image/svg+xml", "image/svg+xml"]);
+
+    await stack.call("admin-contributors/delete-avatar", { as: "local-editor", path: { id: contributor?.id } });
+    const removal = await latestChange(stack.sql);
+    await settleImages(stack.sql);
+    await storeAgain();
+
+    expect(await types()).toEqual([404, 404]);
+    expect(await undo(stack, { change: removal, dryRun: true })).toMatchObject({ undone: [{ leftOut: [] }] });
+    await undone(stack, removal);
+    expect(await types()).toEqual(["image/svg+xml", "image/svg+xml"]);
+    expect(await stack.keys()).toEqual(stored);
   });
 });
