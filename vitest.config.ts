@@ -3,9 +3,10 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { compileCache } from "./infra/build/cached-folder.ts";
 
 // Each worker would compile the CDK and the SDK anew.
-process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/colophon/test-runner");
+process.env.NODE_COMPILE_CACHE ??= compileCache();
 
 /** Files that take twenty seconds or more, mostly for processes and time-outs, though they are short. */
 const longTests = [

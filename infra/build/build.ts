@@ -112,7 +112,7 @@ function contentOf(
  * Bundles one function.
  * @throws with esbuild's messages and the lines that they are about, when the code is broken
  */
-export async function buildAgain(endpointPath: string, outdir: string): Promise<void> {
+export async function buildOne(endpointPath: string, outdir: string): Promise<void> {
   try {
     await bundle({ ...bundlingOf([endpointPath], outdir), logLevel: "silent" });
   } catch (error) {

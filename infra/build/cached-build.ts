@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
-import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type BuiltFunction, build } from "./build.ts";
+import { type BuiltFunction, build, buildOne } from "./build.ts";
 import { cachedFolder } from "./cached-folder.ts";
 
 const list = "functions.json";
@@ -13,19 +13,44 @@ const inputs = [
   ...["infra/build", "package-lock.json", "tsconfig.json"],
 ];
 
-/**
- * Bundles every function, or copies the bundles of the same code. For folders that are as deep in the project as the
- * cache is, since source maps name the sources by their relative paths.
- */
-export async function buildOrReuse({ outdir }: { readonly outdir: string }): Promise<BuiltFunction[]> {
-  const kept = await cachedFolder("bundles", inputs, async (folder) => {
+export interface Bundles {
+  /** Not to be changed: other processes use it, too. */
+  readonly outdir: string;
+  readonly functions: readonly BuiltFunction[];
+}
+
+/** Bundles every function, unless the same code has been bundled before. */
+export async function cachedBuild(): Promise<Bundles> {
+  const outdir = await cachedFolder("bundles", inputs, async (folder) => {
     const built = await build({ outdir: folder });
     const relative = built.map((each) => ({ ...each, file: `${each.endpointPath}/index.mjs` }));
     await writeFile(join(folder, list), JSON.stringify(relative));
   });
-  await rm(outdir, { recursive: true, force: true });
-  await mkdir(outdir, { recursive: true });
-  await cp(kept, outdir, { recursive: true });
-  const built: BuiltFunction[] = JSON.parse(await readFile(join(kept, list), "utf8"));
+  return { outdir, functions: await functionsIn(outdir) };
+}
+
+async function functionsIn(outdir: string): Promise<BuiltFunction[]> {
+  const built: BuiltFunction[] = JSON.parse(await readFile(join(outdir, list), "utf8"));
   return built.map((each) => ({ ...each, file: join(outdir, each.file) }));
+}
+
+/**
+ * Copies the bundles to where they may be changed: to a folder that is as deep in the project as the cache is, since source
+ * maps name the sources by their relative paths.
+ */
+export async function copyBuild(outdir: string): Promise<BuiltFunction[]> {
+  const { outdir: kept } = await cachedBuild();
+  await rm(outdir, { recursive: true, force: true });
+  await cp(kept, outdir, { recursive: true });
+  return await functionsIn(outdir);
+}
+
+/**
+ * Bundles one function, unless the same code has been bundled before.
+ * @returns the file of its bundle
+ */
+export async function cachedBuildOf(endpointPath: string): Promise<string> {
+  const name = `edited-${endpointPath.replaceAll("/", "-")}`;
+  const folder = await cachedFolder(name, inputs, (draft) => buildOne(endpointPath, draft));
+  return join(folder, endpointPath, "index.mjs");
 }

@@ -1,13 +1,18 @@
 import { createHash, randomUUID } from "node:crypto";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
 const cache = join(root, "node_modules/.cache/colophon");
-const retentionInMilliseconds = 24 * 60 * 60_000;
+/** Of one name: one for each of two branches. */
+const keptMax = 2;
+const unusedInMilliseconds = 10 * 60_000;
+const touchInMilliseconds = 60_000;
 
 /**
- * A folder that is made from files of the project, and made again when one of them has changed.
+ * A folder that is made from files of the project, and made again when one of them has changed. Earlier ones are removed
+ * unless a process uses them.
  * @param name distinguishes it from other such folders
  * @param inputs the files and folders that it is made from, relative to the project
  * @param make fills the empty folder that it gets
@@ -30,11 +35,21 @@ export async function cachedFolder(
     } finally {
       await rm(draft, { recursive: true, force: true });
     }
-    await removeOld(name);
+    await removeUnused(name);
   }
-  await utimes(kept, new Date(), new Date());
+  await touch(kept);
+  used.set(name, kept);
   return kept;
 }
+
+/** The folder of each name that this process uses. Touched regularly, it is not removed by another process. */
+const used = new Map<string, string>();
+
+const touch = (folder: string) => utimes(folder, new Date(), new Date());
+
+setInterval(() => {
+  for (const folder of used.values()) void touch(folder).catch(() => {});
+}, touchInMilliseconds).unref();
 
 async function hashOf(inputs: readonly string[]): Promise<string> {
   const files = await Promise.all(inputs.map(filesOf));
@@ -49,12 +64,25 @@ async function filesOf(input: string): Promise<string[]> {
   return entries.filter((entry) => /\.(ts|sql|json)$/.test(entry)).map((entry) => join(input, entry));
 }
 
-async function removeOld(name: string): Promise<void> {
-  for (const entry of await readdir(cache)) {
-    if (!entry.startsWith(`${name}-`)) continue;
-    const path = join(cache, entry);
-    // Another process may have renamed its draft, or removed this folder.
-    const found = await stat(path).catch(() => undefined);
-    if (found && found.mtimeMs < Date.now() - retentionInMilliseconds) await rm(path, { recursive: true, force: true });
-  }
+async function removeUnused(name: string): Promise<void> {
+  const isOfName = new RegExp(`^${name}-[0-9a-f]{16}`);
+  const paths = (await readdir(cache)).filter((entry) => isOfName.test(entry)).map((entry) => join(cache, entry));
+  // Another process may have renamed its draft, or removed a folder.
+  const usedAt = async (path: string) => (await stat(path).catch(() => undefined))?.mtimeMs ?? 0;
+  const folders = await Promise.all(paths.map(async (path) => ({ path, usedAt: await usedAt(path) })));
+  for (const { path, usedAt } of folders.sort((one, other) => other.usedAt - one.usedAt).slice(keptMax))
+    if (usedAt < Date.now() - unusedInMilliseconds) await rm(path, { recursive: true, force: true });
+}
+
+const compiledFilesMax = 5_000;
+
+/**
+ * The folder where Node keeps what it compiles (`NODE_COMPILE_CACHE`). Node removes nothing, not even what belongs to files
+ * that are gone, so a folder that has grown is emptied.
+ */
+export function compileCache(name = "compiled"): string {
+  const folder = join(cache, name);
+  if (existsSync(folder) && readdirSync(folder, { recursive: true }).length > compiledFilesMax)
+    rmSync(folder, { recursive: true, maxRetries: 3 });
+  return folder;
 }

@@ -2,24 +2,22 @@ import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { join, relative } from "node:path";
 import { Failure } from "../aws-local/lambda/environment.ts";
 import type { Lambda } from "../aws-local/lambda/lambda.ts";
-import { buildAgain } from "../build/build.ts";
+import { cachedBuildOf } from "../build/cached-build.ts";
 
 /** Builds functions again when their code has changed while the service runs. */
 export interface Edits {
   /**
-   * Builds a function again if code has changed since it was built, and waits until changed database functions are
-   * installed.
+   * Builds a function again if code has changed since the start, and waits until changed database functions are installed.
+   * @returns the file of its bundle if it was built again
    * @throws {Failure} `BuildFailure` when the code is broken
    */
-  prepare(name: string): Promise<void>;
+  prepare(name: string): Promise<string | undefined>;
   /** Watches the code for changes from now on; the next request runs the changed code. */
   follow(lambda: Lambda): void;
   close(): void;
 }
 
 export interface EditsOptions {
-  /** Where the functions have been built. */
-  readonly outdir: string;
   /** The path of each function in `functions/`, by its name. */
   readonly endpointPaths: ReadonlyMap<string, string>;
   readonly report: (line: string) => void;
@@ -50,9 +48,8 @@ const watchedFolders = (): string[] =>
       .map((entry) => relative(root, join(entry.parentPath, entry.name))),
   ]);
 
-export function openEdits({ outdir, endpointPaths, report }: EditsOptions): Edits {
-  const builds = new Map<string, Promise<void>>();
-  const latest = new Map<string, Promise<void>>();
+export function openEdits({ endpointPaths, report }: EditsOptions): Edits {
+  const builds = new Map<string, Promise<string>>();
   const watchers: FSWatcher[] = [];
   let hasEdits = false;
   /** Resolves when the files have been left alone for a moment. */
@@ -62,13 +59,10 @@ export function openEdits({ outdir, endpointPaths, report }: EditsOptions): Edit
   let isInstalled = true;
   let installation = Promise.resolve();
 
-  /** Builds of one function run one after another; otherwise an older one could finish last. */
   const build = (name: string) => {
-    const before = latest.get(name) ?? Promise.resolve();
-    const building = before.catch(() => {}).then(() => buildAgain(endpointPaths.get(name) ?? "", outdir));
+    const building = cachedBuildOf(endpointPaths.get(name) ?? "");
     building.catch((error: Error) => report(error.message));
     builds.set(name, building);
-    latest.set(name, building);
     return building;
   };
 
@@ -100,12 +94,13 @@ export function openEdits({ outdir, endpointPaths, report }: EditsOptions): Edit
 
   return {
     async prepare(name) {
-      if (!hasEdits) return;
+      if (!hasEdits) return undefined;
       await settling?.promise;
-      await (builds.get(name) ?? build(name)).catch((error: Error) => {
+      const file = await (builds.get(name) ?? build(name)).catch((error: Error) => {
         throw new Failure({ errorType: "BuildFailure", errorMessage: error.message });
       });
       if (name !== migration) await installation;
+      return file;
     },
 
     follow(lambda) {

@@ -10,7 +10,7 @@ import { isFree } from "../aws-local/http/free-port.ts";
 import type { Lambda } from "../aws-local/lambda/lambda.ts";
 import { withConnection } from "../aws-local/postgres/connection.ts";
 import { startAwsLocal } from "../aws-local/start.ts";
-import { buildOrReuse } from "../build/cached-build.ts";
+import { cachedBuild } from "../build/cached-build.ts";
 import { writeCredentials } from "./credentials.ts";
 import { type DatabaseOptions, findDatabase, isEmpty, isLoopback } from "./database.ts";
 import { avatars } from "./demo/avatars.ts";
@@ -56,17 +56,13 @@ export interface LocalService {
   close(): Promise<void>;
 }
 
-/** Under node_modules, so that bundles find the packages that are not part of them, wherever the data directory is. */
-export const builds = join(import.meta.dirname, "../../node_modules/.cache/colophon");
-
 /** Starts the whole service on this machine, as `infra/aws-local` runs any service: with its data, edits and schedules. */
 export async function startService(options: ServiceOptions): Promise<LocalService> {
   const { port, directory, uploads, report } = options;
   // Before anything else: if another local service has the port, its files are in use.
   if (!(await isFree(port))) throw new Error(`Port ${port} is taken; try npm start -- --port ${port + 1}`);
   await mkdir(directory, { recursive: true });
-  const outdir = join(builds, String(port));
-  const built = await buildOrReuse({ outdir });
+  const { outdir, functions } = await cachedBuild();
   const database = await findDatabase(options);
   const url = `http://localhost:${port}`;
   const allowedOrigins = [...loopbackOrigins, ...options.origins];
@@ -74,8 +70,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const texts = newSignInSecrets();
   const stage = { database: database.name, allowedOrigins, imageBaseUrl: `${url}/images`, uploads, signIn };
   const edits = openEdits({
-    outdir,
-    endpointPaths: new Map(built.map(({ name, endpointPath }) => [name, endpointPath])),
+    endpointPaths: new Map(functions.map(({ name, endpointPath }) => [name, endpointPath])),
     report,
   });
   let tokens: readonly string[] = [];

@@ -1,4 +1,3 @@
-import { rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -12,7 +11,7 @@ import { newKey } from "../aws-local/http/signature.ts";
 import { startLambda } from "../aws-local/lambda/lambda.ts";
 import { runningPostgres } from "../aws-local/postgres/cluster.ts";
 import { openSecrets, secretsOperationOf } from "../aws-local/secrets-manager/secrets-manager.ts";
-import { buildOrReuse } from "../build/cached-build.ts";
+import { cachedBuild } from "../build/cached-build.ts";
 import { runCommand } from "../command.ts";
 import { eventOf, functionNameOf, functionPathOf } from "../event.ts";
 import { defaultName } from "./database.ts";
@@ -20,7 +19,6 @@ import { databaseUrlFrom } from "./database-url.ts";
 import { settingsOf, variablesOf } from "./functions.ts";
 import { planOf, type Statement } from "./query-plan.ts";
 import { newSecrets } from "./secrets.ts";
-import { builds } from "./service.ts";
 
 const usage =
   "npm run sql -- NAME [payload] [--explain] [--data DIR] [--database postgres://…]\n" +
@@ -95,8 +93,7 @@ interface Request {
 async function run({ name: given, payload, explain, data, database }: Request): Promise<string> {
   const name = functionPathOf(given);
   const event = await eventOf(name, payload);
-  const outdir = join(builds, `sql-${process.pid}`);
-  await buildOrReuse({ outdir });
+  const { outdir } = await cachedBuild();
   const recorder = await startRecorder(outdir);
   try {
     // Later ones would depend on the result of the first.
@@ -106,7 +103,6 @@ async function run({ name: given, payload, explain, data, database }: Request): 
     return `${readable(statement)}\n\n${await planOf(statement, databaseUrl)}`;
   } finally {
     await recorder.close();
-    await rm(outdir, { recursive: true });
   }
 }
 

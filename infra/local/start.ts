@@ -2,6 +2,7 @@ import inspector from "node:inspector";
 import module from "node:module";
 import { join } from "node:path";
 import { isOrigin } from "../../lib/http/origins.ts";
+import { compileCache } from "../build/cached-folder.ts";
 import { messageOf, runCommand, UsageError } from "../command.ts";
 import { confirm } from "./confirm.ts";
 import { databaseUrlFrom } from "./database-url.ts";
@@ -133,7 +134,7 @@ if (import.meta.main) {
     // Before the service is loaded, which looks whether a debugger can attach.
     if (inspect !== undefined) openInspector(numberOf("inspect", inspect, 0, 65_535));
     // Node keeps what it compiles, types stripped, for its threads and for the next start.
-    process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "../../node_modules/.cache/colophon/compiled");
+    process.env.NODE_COMPILE_CACHE ??= compileCache();
     module.enableCompileCache?.();
     const { startService } = await import("./service.ts");
     const service = await startService(options);

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { App, DefaultStackSynthesizer, type IStackSynthesizer, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { buildOrReuse } from "../build/cached-build.ts";
+import { copyBuild } from "../build/cached-build.ts";
 import { type Packaged, packageFunctions } from "../build/package.ts";
 import { runCommand } from "../command.ts";
 import { databaseFunctions } from "../settings/database-functions.ts";
@@ -136,7 +136,7 @@ function makeImageBackup(app: App, settings: StageSettings, place: Place): Image
 export async function synthesize(): Promise<string> {
   const root = join(import.meta.dirname, "../..");
   const outdir = join(root, "node_modules/.cache/colophon/synth");
-  const functions = await packageFunctions(await buildOrReuse({ outdir }), { offline: true });
+  const functions = await packageFunctions(await copyBuild(outdir), { offline: true });
   const templates = process.env.CDK_OUTDIR ?? join(root, "cdk.out");
   makeApp(settings, functions, templates).synth();
   return templates;

@@ -1,10 +1,8 @@
 import { deepStrictEqual } from "node:assert";
 import { type ChildProcess, fork, spawn } from "node:child_process";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../infra/aws-local/http/free-port.ts";
-import { builds } from "../../infra/local/service.ts";
 import { messageOf } from "./child.ts";
 import { installExpressPrisma } from "./express-prisma.ts";
 import { type Comparison, comparison, type Server } from "./load.ts";
@@ -93,10 +91,7 @@ async function startService(stage: Stage, size: Size): Promise<Server> {
   return {
     url,
     processId: child.pid ?? 0,
-    async close() {
-      await ended(child);
-      await rm(join(builds, `${port}`), { recursive: true, force: true });
-    },
+    close: () => ended(child),
   };
 }
 

@@ -1,9 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import type { Secrets } from "../../infra/aws-local/secrets-manager/secrets-manager.ts";
-import { buildOrReuse } from "../../infra/build/cached-build.ts";
+import { cachedBuild } from "../../infra/build/cached-build.ts";
 import { migrate, startTemplates } from "./templates.ts";
 
 declare module "vitest" {
@@ -26,12 +26,13 @@ export default async function setup(project: TestProject) {
   const directory = await mkdtemp(join(tmpdir(), "colophon-test-"));
   // Beneath node_modules, so that bundles find sharp and the test runner leaves them as they are.
   const cache = join(import.meta.dirname, "../../node_modules/.cache", `colophon-test-${process.pid}`);
-  const outdir = join(cache, "functions");
-  await buildOrReuse({ outdir });
+  await mkdir(cache, { recursive: true });
+  const { outdir } = await cachedBuild();
   const templates = await startTemplates(join(directory, "postgres"), outdir);
   project.onTestsRerun(async () => {
-    await buildOrReuse({ outdir });
+    const { outdir } = await cachedBuild();
     for (const database of ["blank", "demo"]) await migrate(database, templates, outdir);
+    project.provide("outdir", outdir);
   });
   project.provide("databaseUrl", templates.server.url);
   project.provide("ownerUrl", templates.ownerUrl);

@@ -50,7 +50,6 @@ export async function startProcess({
   const stop = async () => {
     if (child.kill("SIGTERM")) await once(child, "exit");
     await rm(directory, { recursive: true });
-    await rm(join(root, "node_modules/.cache/colophon", port), { recursive: true, force: true });
   };
   const isUp = () => {
     if (child.exitCode !== null) throw new Error(output);

@@ -149,7 +149,7 @@ describe("A function that changes while it opens", () => {
   ])("%s", async (_, error) => {
     const first = Promise.withResolvers<void>();
     const preparations: string[] = [];
-    const prepare = async (name: string) => {
+    const prepare = async (name: string): Promise<undefined> => {
       if (preparations.push(name) === 1) await first.promise;
     };
     const lambda = await start({ prepare });
@@ -167,7 +167,7 @@ describe("A function that changes while it opens", () => {
   it("may wait for another function, however many others wait as well", async () => {
     const edited = Promise.withResolvers<void>();
     const migrated = edited.promise.then(() => lambda.invoke("count", {}));
-    const prepare = async (name: string) => {
+    const prepare = async (name: string): Promise<undefined> => {
       if (name !== "count") await migrated;
     };
     const lambda: Lambda = await start({ prepare });

@@ -22,8 +22,11 @@ export interface LambdaOptions {
   readonly limits?: Partial<LambdaLimits>;
   /** Prints a line that a function has logged, or Lambda about it. Default: as it is. */
   readonly print?: Print;
-  /** Runs before a function is loaded, for example to build it again. When it fails, the invocation fails. */
-  readonly prepare?: (name: string) => Promise<void>;
+  /**
+   * Runs before a function is loaded, for example to build it again. When it fails, the invocation fails.
+   * @returns the file to load, if it is another than that in `outdir`
+   */
+  readonly prepare?: (name: string) => Promise<string | undefined>;
 }
 
 export type Print = (level: LogLevel, text: string) => void;
@@ -102,10 +105,11 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
         waitMaxInMilliseconds: limits.gatewayInMilliseconds - throttleReserveInMilliseconds,
         whenProcessorFree,
         prepare: async () => {
-          await options.prepare?.(name);
+          files.set(name, (await options.prepare?.(name)) ?? file);
           for (const each of settingsOf(name).imports ?? []) await import(each);
         },
-        open: () => openEnvironment(name, file, options.variables ?? process.env, settingsOf(name), print),
+        open: () =>
+          openEnvironment(name, files.get(name) ?? file, options.variables ?? process.env, settingsOf(name), print),
       }),
     ]),
   );
@@ -207,7 +211,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
 }
 
 /** Files by function name. */
-async function findBundles(outdir: string): Promise<ReadonlyMap<string, string>> {
+async function findBundles(outdir: string): Promise<Map<string, string>> {
   const files = await readdir(outdir, { recursive: true });
   return new Map(
     files

@@ -1,7 +1,8 @@
+import { existsSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { cachedFolder } from "../../../infra/build/cached-folder.ts";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { cachedFolder, compileCache } from "../../../infra/build/cached-folder.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const cache = join(root, "node_modules/.cache/colophon");
@@ -78,13 +79,46 @@ it("is whole when several make it at the same time", async () => {
   expect(await others()).toHaveLength(1);
 });
 
-it("is removed when it has not been used for a day", async () => {
-  const kept = await make();
-  const yesterday = new Date(Date.now() - 25 * 60 * 60_000);
-  await utimes(kept, yesterday, yesterday);
-  await edit("second");
+it("is removed when two newer ones are there and no process uses it", async () => {
+  const longAgo = new Date(Date.now() - 11 * 60_000);
+  const forget = (kept: string) => utimes(kept, longAgo, longAgo);
+  const makeOf = async (text: string) => {
+    await edit(text);
+    return basename(await make());
+  };
+  await forget(join(cache, await makeOf("first")));
+  const second = await makeOf("second");
+  const third = await makeOf("third");
+  expect((await others()).sort()).toEqual([second, third].sort());
 
-  const again = await make();
+  const fourth = await makeOf("fourth");
 
-  expect(await others()).toEqual([basename(again)]);
+  expect((await others()).sort()).toEqual([second, third, fourth].sort());
+});
+
+it("is left alone by one whose name begins like its own", async () => {
+  const longer = await cachedFolder(`${name}-longer`, [relative(root, folder)], (draft) => mkdir(draft));
+  await utimes(longer, 0, 0);
+  for (const text of ["second", "third", "fourth"]) {
+    await edit(text);
+    await make();
+  }
+
+  expect(await others()).toContain(basename(longer));
+});
+
+describe("The folder of what Node compiles", () => {
+  it("is emptied when it has grown", async () => {
+    const compiled = join(cache, `${name}-compiled`);
+    expect(compileCache(basename(compiled))).toBe(compiled);
+    await mkdir(join(compiled, "v24"), { recursive: true });
+    for (let file = 1; file < 5_000; file += 1) writeFileSync(join(compiled, "v24", `${file}`), "");
+    compileCache(basename(compiled));
+    expect(await readdir(compiled)).toEqual(["v24"]);
+    writeFileSync(join(compiled, "v24", "another"), "");
+
+    compileCache(basename(compiled));
+
+    expect(existsSync(compiled)).toBe(false);
+  });
 });

@@ -1,7 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -26,7 +26,6 @@ afterAll(async () => {
   for (const child of running) child.kill("SIGKILL");
   while (existsSync(join(data, "postgres/postmaster.pid"))) await sleep(50);
   await rm(join(data, ".."), { recursive: true });
-  await rm(join(root, "node_modules/.cache/colophon", String(port)), { recursive: true });
 });
 
 /** `npm start` with these flags. */
@@ -164,6 +163,10 @@ describe("npm start", () => {
     expect((await ended)[0]).toBe(1);
     expect(complaint).toBe("PostgreSQL has ended more than 3 times within a minute\n");
     await untilUp(run(...flags()));
+  });
+
+  it("runs the build that all services of this code run, and none of its own", async () => {
+    expect(await readdir(join(root, "node_modules/.cache/colophon"))).not.toContain(String(port));
   });
 
   it("stops on SIGTERM", async () => {

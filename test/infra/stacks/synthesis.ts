@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "no
 import { basename, dirname, join } from "node:path";
 import { deserialize, serialize } from "node:v8";
 import { beforeAll, inject, vi } from "vitest";
-import { buildOrReuse } from "../../../infra/build/cached-build.ts";
+import { copyBuild } from "../../../infra/build/cached-build.ts";
 import { type Packaged, packageFunctions } from "../../../infra/build/package.ts";
 import type { Settings } from "../../../infra/settings/schema.ts";
 import { makeApp } from "../../../infra/stacks/app.ts";
@@ -98,7 +98,7 @@ async function onceInARun<Made>(name: string, make: () => Promise<Made>): Promis
 
 async function synthesizeAll(directory: string): Promise<readonly Packaged[]> {
   const outdir = join(inject("cache"), "artifacts");
-  const functions = await packageFunctions(await buildOrReuse({ outdir }));
+  const functions = await packageFunctions(await copyBuild(outdir));
   makeApp(settings, functions, directory).synth();
   return functions;
 }

@@ -28,7 +28,7 @@ async function startSwedish(): Promise<Lambda> {
   await admin`create database swedish`;
   await admin.end();
   // Bundles read their environment when they are loaded, so this cluster needs its own.
-  const outdir = `${inject("outdir")}-swedish`;
+  const outdir = join(inject("cache"), "swedish");
   await cp(inject("outdir"), outdir, { recursive: true });
   closing.push(() => rm(outdir, { recursive: true, force: true }));
   useDatabase("swedish", dataApi.url);
