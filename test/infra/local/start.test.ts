@@ -121,7 +121,9 @@ describe("npm start", () => {
       body: JSON.stringify({ name: "kept", description: "Survives" }),
     });
     const loggedOut = await call("/admin-users/logout/2", { method: "POST" });
-    running.at(0)?.kill("SIGKILL");
+    const [killed] = running;
+    killed?.kill("SIGKILL");
+    if (killed) await once(killed, "exit");
 
     const output = await untilUp(run(...flags()));
 
