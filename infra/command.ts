@@ -1,4 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import { print } from "./print.ts";
 
 /** The words that a command understands. */
 export interface Syntax<Flags extends ParseArgsOptionsConfig> {
@@ -35,7 +36,7 @@ export async function runCommand<const Flags extends ParseArgsOptionsConfig>(
     await run(values, positionals);
   } catch (error) {
     const message = error instanceof UsageError ? `${error.message}\n\n${syntax.usage}` : messageOf(error);
-    process.stderr.write(`${message}\n`);
+    print(message, process.stderr);
     process.exit(1);
   }
 }

@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline";
+import { visible } from "../print.ts";
 
 interface Terminal {
   readonly input: NodeJS.ReadStream;
@@ -14,7 +15,7 @@ export async function confirm(
   const lines = createInterface({ input, output });
   const reply = await new Promise<string>((resolve) => {
     lines.once("close", () => resolve(""));
-    lines.question(`${question} [y/N] `, resolve);
+    lines.question(`${visible(question)} [y/N] `, resolve);
   });
   lines.close();
   return /^y(es)?$/i.test(reply.trim());

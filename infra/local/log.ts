@@ -1,7 +1,8 @@
 import type { Print } from "../aws-local/lambda/lambda.ts";
+import { visible } from "../print.ts";
 
 /** Prints a line that a function has logged, or Lambda about it: in a terminal so that people can read it. */
-export const printLog: Print = (level, text) => console[level](process.stdout.isTTY ? readable(text) : text);
+export const printLog: Print = (level, text) => console[level](process.stdout.isTTY ? visible(readable(text)) : text);
 
 type Fields = Readonly<Record<string, unknown>>;
 

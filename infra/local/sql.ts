@@ -14,6 +14,7 @@ import { openSecrets, secretsOperationOf } from "../aws-local/secrets-manager/se
 import { cachedBuild } from "../build/cached-build.ts";
 import { runCommand } from "../command.ts";
 import { eventOf, functionNameOf, functionPathOf } from "../event.ts";
+import { print } from "../print.ts";
 import { defaultName } from "./database.ts";
 import { databaseUrlFrom } from "./database-url.ts";
 import { settingsOf, variablesOf } from "./functions.ts";
@@ -119,6 +120,6 @@ if (import.meta.main) {
     // The log lines of the function must not appear in the output.
     console.log = console.error = () => {};
     const database = databaseUrlFrom(values.database);
-    process.stdout.write(`${await run({ name, payload, ...values, database })}\n`);
+    print(await run({ name, payload, ...values, database }));
   });
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { isOrigin } from "../../lib/http/origins.ts";
 import { compileCache } from "../build/cached-folder.ts";
 import { messageOf, runCommand, UsageError } from "../command.ts";
+import { print } from "../print.ts";
 import { confirm } from "./confirm.ts";
 import { databaseUrlFrom } from "./database-url.ts";
 import { demoTokens } from "./demo/tokens.ts";
@@ -127,7 +128,7 @@ if (import.meta.main) {
       empty: values.empty,
       scale: numberOf("scale", values.scale, 0, 10_000_000),
       setPasswords: values["set-passwords"],
-      report: console.log,
+      report: print,
       onExit,
     };
     const { inspect } = values;

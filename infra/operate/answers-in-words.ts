@@ -10,6 +10,7 @@ import {
 } from "../../lib/operators/effects-in-words.ts";
 import { mergeAnswer } from "../../lib/operators/merge-answer.ts";
 import { namedChange, undoBatch, conflict as undoConflict, undone } from "../../lib/operators/undo-answer.ts";
+import { visible } from "../print.ts";
 import { table, wrapped } from "./table.ts";
 
 const changes = z.object({
@@ -221,5 +222,11 @@ const failure = z.object({ errorMessage: z.string() });
 export function answerInWords(path: string, answer: unknown, event: unknown, width: number): string | undefined {
   const teller = tellers[path];
   if (!teller) return undefined;
-  return failure.safeParse(answer).data?.errorMessage ?? teller(answer, event, width)?.join("\n");
+  return failure.safeParse(answer).data?.errorMessage ?? teller(escaped(answer), event, width)?.join("\n");
 }
+
+/** With texts as they are printed, each in one line, so that columns fit and no record looks like another row. */
+const escaped = (answer: unknown): unknown =>
+  JSON.parse(JSON.stringify(answer), (_, value) =>
+    typeof value === "string" ? visible(value).replaceAll("\n", "\\n") : value,
+  );

@@ -3,6 +3,7 @@ import { SchemasClient } from "@aws-sdk/client-schemas";
 import { runCommand, UsageError } from "../command.ts";
 import { eventOf, functionPaths } from "../event.ts";
 import { confirm } from "../local/confirm.ts";
+import { print } from "../print.ts";
 import { settings } from "../stages.ts";
 import { allFunctions } from "./released-functions.ts";
 import { deployedFunction, expectDeployed, stageNamed } from "./stage.ts";
@@ -59,6 +60,6 @@ export const syntax = { usage, flags, count: { min: 2, max: 2 } };
 if (import.meta.main) {
   await runCommand(syntax, async ({ "dry-run": isDryRun, yes }, [action, stage = ""]) => {
     if (action !== "publish") throw new UsageError(`${action} is unknown: events can be published`);
-    await publishEvents({ stage, isDryRun, yes, print: (line) => console.log(line) });
+    await publishEvents({ stage, isDryRun, yes, print });
   });
 }

@@ -5,6 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { GetObjectCommand } from "@aws-sdk/client-s3";
 import * as z from "zod/mini";
 import { runCommand, UsageError } from "../command.ts";
+import { print } from "../print.ts";
 import { settings } from "../stages.ts";
 import { answerOf } from "./invoke.ts";
 import { transferClient } from "./transfer-client.ts";
@@ -86,6 +87,6 @@ export const syntax = { usage, flags };
 if (import.meta.main) {
   await runCommand(syntax, async ({ client, ...values }) => {
     const id = client === undefined ? undefined : idOf(client);
-    await exportCatalogue({ ...values, client: id, report: (line) => console.error(line) });
+    await exportCatalogue({ ...values, client: id, report: (line) => print(line, process.stderr) });
   });
 }

@@ -8,6 +8,7 @@ import * as z from "zod/mini";
 import { runCommand } from "../command.ts";
 import { transferBucket } from "../local/functions.ts";
 import { transferBucketOf } from "../settings/transfer-bucket.ts";
+import { print } from "../print.ts";
 import { settings } from "../stages.ts";
 import { answerInWords } from "./answers-in-words.ts";
 import { answerOf, expectAgreement, targetOf } from "./invoke.ts";
@@ -161,16 +162,16 @@ export const syntax = { usage, flags, count: { min: 1, max: 1 } };
 
 if (import.meta.main) {
   process.once("SIGINT", () => {
-    console.error("\nStopped. The same command goes on where it was.");
+    print("\nStopped. The same command goes on where it was.", process.stderr);
     process.exit(130);
   });
   await runCommand(syntax, async ({ "dry-run": isDryRun, ...values }, [file = ""]) => {
     const { reason, by, ...where } = values;
     const report = await importFile({ file, isDryRun, reason, by, ...where });
     const text = answerInWords(path, report, { dryRun: isDryRun }, process.stdout.columns ?? 120);
-    console.log(text ?? JSON.stringify(report, null, 2));
+    print(text ?? JSON.stringify(report, null, 2));
     if (leavesSomething(report)) process.exitCode = 1;
     if (report.refusedCount > 100 && values.stage !== undefined)
-      console.log(`All of them: npm run logs -- --stage ${values.stage} --function ops/import --level warn --since 1d`);
+      print(`All of them: npm run logs -- --stage ${values.stage} --function ops/import --level warn --since 1d`);
   });
 }

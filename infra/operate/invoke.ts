@@ -9,6 +9,7 @@ import { runCommand, UsageError } from "../command.ts";
 import { eventOf, functionNameOf, functionPathOf } from "../event.ts";
 import { confirm } from "../local/confirm.ts";
 import { readCredentials } from "../local/credentials.ts";
+import { print } from "../print.ts";
 import { settings } from "../stages.ts";
 import { tokenFrom } from "../token.ts";
 import { answerInWords } from "./answers-in-words.ts";
@@ -197,7 +198,7 @@ if (import.meta.main) {
     const { answer, hasFailed } = await invoke({ ...values, name, payload, tokenSource });
     const path = functionPathOf(name);
     const text = json ? undefined : answerInWords(path, answer, await eventOf(path, payload), columns());
-    console.log(text ?? JSON.stringify(answer, null, 2));
+    print(text ?? JSON.stringify(answer, null, 2));
     process.exitCode = hasFailed || leavesSomething(answer) ? 1 : 0;
   });
 }

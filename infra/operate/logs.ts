@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CloudWatchLogsClient, paginateFilterLogEvents } from "@aws-sdk/client-cloudwatch-logs";
 import { runCommand, UsageError } from "../command.ts";
 import { functionPathOf } from "../event.ts";
+import { print } from "../print.ts";
 import type { StageSettings } from "../settings/schema.ts";
 import { settings } from "../stages.ts";
 import { invocationOf, type LogLine, readableLine } from "./log-lines.ts";
@@ -197,7 +198,7 @@ if (import.meta.main) {
       path,
       level: levelOf(level),
       sinceInMilliseconds,
-      print: (line: string) => console.log(line),
+      print,
     };
     if (follow) return await followLogs(options);
     if ((await printLogs(options)) === 0) throw new Error("Nothing was logged in this time");

@@ -5,6 +5,7 @@ import {
   paginateListDistributions,
 } from "@aws-sdk/client-cloudfront";
 import { messageOf, runCommand, UsageError } from "../command.ts";
+import { print } from "../print.ts";
 import type { StageSettings } from "../settings/schema.ts";
 import { settings } from "../stages.ts";
 import { commentOf } from "./distribution-comment.ts";
@@ -81,6 +82,6 @@ export const syntax = { usage, flags };
 if (import.meta.main) {
   await runCommand(syntax, async ({ stage, "dry-run": isDryRun = false }) => {
     if (stage === undefined) throw new UsageError("--stage is missing");
-    await moveDomains({ stage, isDryRun, print: (line) => console.log(line) });
+    await moveDomains({ stage, isDryRun, print });
   });
 }

@@ -2,6 +2,7 @@ import { CodeDeployClient } from "@aws-sdk/client-codedeploy";
 import { LambdaClient, UpdateAliasCommand } from "@aws-sdk/client-lambda";
 import { contractions } from "../../lib/migrations/contractions.ts";
 import { messageOf, runCommand, UsageError } from "../command.ts";
+import { print } from "../print.ts";
 import { settings } from "../stages.ts";
 import { aliasName, type ReleasedFunction, releasedFunctions } from "./released-functions.ts";
 import { describe, type Plan, planRollback, type Step } from "./rollback-plan.ts";
@@ -115,6 +116,6 @@ export const syntax = { usage, flags };
 if (import.meta.main) {
   await runCommand(syntax, async ({ stage, to, "dry-run": isDryRun = false }) => {
     if (stage === undefined) throw new UsageError("--stage is missing");
-    await rollback({ stage, to, isDryRun, print: (line) => console.log(line) });
+    await rollback({ stage, to, isDryRun, print });
   });
 }

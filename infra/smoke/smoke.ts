@@ -1,6 +1,7 @@
 import { type SmokeResult, smoke } from "../../lib/operators/smoke.ts";
 import { runCommand, UsageError } from "../command.ts";
 import { stageNamed } from "../operate/stage.ts";
+import { print } from "../print.ts";
 import { settings } from "../stages.ts";
 import { tokenFrom } from "../token.ts";
 import { smokeRequests } from "./requests.ts";
@@ -66,7 +67,7 @@ export const syntax = { usage, flags, count: { min: 1, max: 1 } };
 if (import.meta.main) {
   await runCommand(syntax, async ({ stage, "token-from": tokenSource }, [url = ""]) => {
     const { report, isFine } = await smokeTest(url, { stage, tokenSource });
-    console.log(report);
+    print(report);
     process.exitCode = isFine ? 0 : 1;
   });
 }
