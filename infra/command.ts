@@ -1,4 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import * as z from "zod/mini";
+import { fieldsInWords } from "../lib/operators/issues.ts";
 import { print } from "./print.ts";
 
 /** The words that a command understands. */
@@ -10,6 +12,8 @@ export interface Syntax<Flags extends ParseArgsOptionsConfig> {
   readonly implied?: Readonly<Record<string, string>>;
   /** How many arguments there may be beside the flags. Default: none. */
   readonly count?: { readonly min: number; readonly max: number };
+  /** Whether another program gets all words, as arguments; of the flags only `usage` tells then. */
+  readonly passesOn?: boolean;
 }
 
 type Parsed<Flags extends ParseArgsOptionsConfig> = ReturnType<
@@ -23,7 +27,8 @@ export class UsageError extends Error {
 
 /**
  * Runs a command with the words behind its name. `--help` prints the usage instead. An error ends the process with 1
- * and its message; the usage follows if the mistake is in the words.
+ * and its message; the usage follows if the mistake is in the words. It ends, too, when nobody reads its output any
+ * more, as behind `head`.
  */
 export async function runCommand<const Flags extends ParseArgsOptionsConfig>(
   syntax: Syntax<Flags>,
@@ -31,14 +36,42 @@ export async function runCommand<const Flags extends ParseArgsOptionsConfig>(
 ): Promise<void> {
   const words = process.argv.slice(2);
   if (words.includes("--help")) return void process.stdout.write(`${syntax.usage}\n`);
-  try {
-    const { values, positionals } = parseWords(syntax, words);
-    await run(values, positionals);
-  } catch (error) {
+  const end = (error: unknown) => {
+    if (codeOf(error) === "EPIPE") process.exit(0);
     const message = error instanceof UsageError ? `${error.message}\n\n${syntax.usage}` : messageOf(error);
     print(message, process.stderr);
     process.exit(1);
+  };
+  process.stdout.on("error", end);
+  try {
+    expectNoneTaken(syntax, words);
+    const parsed = parseWords(syntax, syntax.passesOn ? [] : words);
+    await run(parsed.values, syntax.passesOn ? words : parsed.positionals);
+  } catch (error) {
+    end(error);
   }
+}
+
+/** npm sets this for the value of a flag that it takes itself, since it is not behind `--`. */
+const takenValue = (flag: string): string | undefined => process.env[`npm_config_${flag.replaceAll("-", "_")}`];
+
+/** Whether npm has taken a flag. People set its own `yes` for npm, too, and without ours a command only asks. */
+const isTaken = (flag: string): boolean =>
+  flag.startsWith("no-") ? takenValue(flag.slice(3)) === "" : flag !== "yes" && Boolean(takenValue(flag));
+
+/** @throws {UsageError} with the right form, for `npm start --port 4000`: npm passes on `4000` alone */
+function expectNoneTaken({ usage, flags = {} }: Syntax<ParseArgsOptionsConfig>, words: readonly string[]): void {
+  const rest = [...words];
+  const taken = Object.entries(flags).flatMap(([flag, { type }]) => {
+    if (!isTaken(flag)) return [];
+    if (type === "boolean") return [`--${flag}`];
+    return [`--${flag} ${takenValue(flag) === "true" ? rest.pop() : takenValue(flag)}`];
+  });
+  if (taken.length === 0) return;
+  const [command] = /^npm (run )?\S+/.exec(usage) ?? [];
+  throw new UsageError(
+    `npm keeps flags that are not behind --. Write: ${[command, "--", ...rest, ...taken].join(" ")}`,
+  );
 }
 
 const withValue = (word: string, implied: Readonly<Record<string, string>> = {}): string => {
@@ -46,12 +79,38 @@ const withValue = (word: string, implied: Readonly<Record<string, string>> = {})
   return value === undefined ? word : `${word}=${value}`;
 };
 
+/** What went wrong, in a sentence. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.name === "CredentialsProviderError" ? `${withoutCredentials}: ${error.message}` : error.message;
+  if (error instanceof AggregateError) return messageOf(error.errors[0]);
+  if (error instanceof z.core.$ZodError)
+    return `Unexpected answer: ${fieldsInWords(error.issues, "answer").join("; ")}`;
+  if (error.name === "CredentialsProviderError") return `${withoutCredentials}: ${error.message}`;
+  return sentences[codeOf(error) ?? ""]?.(error) ?? error.message;
 }
 
 const withoutCredentials = "There are no credentials for AWS; set AWS_PROFILE, or sign in";
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code;
+
+type SystemError = NodeJS.ErrnoException & {
+  readonly address?: string;
+  readonly dest?: string;
+  readonly port?: number;
+  readonly hostname?: string;
+};
+
+/** Errors of the operating system, by their codes. */
+const sentences: Readonly<Record<string, (error: SystemError) => string>> = {
+  EACCES: ({ path }) => `You may not read or write ${path}`,
+  ECONNREFUSED: ({ address, port }) => `Nothing answers on ${address}:${port}`,
+  EEXIST: ({ path }) => `${path} exists already`,
+  EISDIR: ({ dest, path = "The path" }) => `${dest ?? path} is a directory, not a file`,
+  ENOENT: ({ path, syscall = "" }) =>
+    syscall.startsWith("spawn") ? `There is no program ${path}` : `There is no file or directory ${path}`,
+  ENOTDIR: ({ path }) => `${path} is not in a directory`,
+  ENOTFOUND: ({ hostname }) => `There is no host ${hostname}`,
+};
 
 /** @throws {UsageError} if a command does not understand these words */
 export function parseWords<const Flags extends ParseArgsOptionsConfig>(
@@ -85,12 +144,13 @@ function expectKnown(args: string[], options: ParseArgsOptionsConfig): void {
   throw new UsageError(`Unknown flag ${unknown.rawName}${nearest ? `; did you mean --${nearest}?` : ""}`);
 }
 
-/** The name that is written most alike, unless more than half of it differs. */
-function nearestOf(written: string, names: readonly string[]): string | undefined {
+/** The name that is written most alike, unless too much of it differs. */
+export function nearestOf(written: string, names: readonly string[]): string | undefined {
+  const { length } = written;
   const [best] = names
     .map((name) => ({ name, edits: editsBetween(written.toLowerCase(), name) }))
     .sort((one, other) => one.edits - other.edits);
-  return best && best.edits <= written.length / 2 ? best.name : undefined;
+  return best && best.edits <= Math.min(length / 2, Math.max(2, length / 3)) ? best.name : undefined;
 }
 
 /** Levenshtein distance: how many letters must be added, removed or replaced. */

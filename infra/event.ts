@@ -4,7 +4,9 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import * as z from "zod/mini";
 import { endpointPath } from "../lib/contract/declare.ts";
 import { endpoints } from "../lib/contract/endpoints.ts";
+import { fieldsInWords, issueInWords } from "../lib/operators/issues.ts";
 import { payloads } from "../lib/operators/payloads.ts";
+import { nearestOf } from "./command.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -15,15 +17,19 @@ export const functionNameOf = (path: string): string => path.replaceAll("/", "-"
 
 /**
  * The path of a function that is given by it or by its name, `admin-roles-list`.
- * @throws an error that lists all functions
+ * @throws an error with the function that may be meant, or else with all of them
  */
 export function functionPathOf(given: string): string {
   const path = functionPaths.find((each) => each === given || functionNameOf(each) === given);
   if (path !== undefined) return path;
-  throw new Error(`There is no function ${given}. There are:\n${functionPaths.map((each) => `  ${each}`).join("\n")}`);
+  const nearest = nearestOf(given, [...functionPaths, ...functionPaths.map(functionNameOf)]);
+  const others = nearest ? `; did you mean ${nearest}?` : `. There are:\n  ${functionPaths.join("\n  ")}`;
+  throw new Error(`There is no function ${given}${others}`);
 }
 
-const textMap = z.optional(z.record(z.string(), z.pipe(z.union([z.string(), z.number()]), z.transform(String))));
+const textMap = z.optional(
+  z.record(z.string(), z.pipe(z.union([z.string(), z.number()], "must be text or a number"), z.transform(String))),
+);
 const request = z.strictObject({
   path: textMap,
   query: textMap,
@@ -39,12 +45,19 @@ const request = z.strictObject({
 export async function eventOf(path: string, given?: string): Promise<unknown> {
   const sample = JSON.parse(await readFile(join(root, `events/${path}.json`), "utf8"));
   if (given === undefined) return sample;
-  const text = /^\s*\{/.test(given) ? given : await readFile(given, "utf8");
+  const payload = parsed(/^\s*\{/.test(given) ? given : await readFile(given, "utf8"));
+  if (path.startsWith("ops/") || isEvent(payload)) return payload;
+  const { data, error } = z.safeParse(request, payload, { error: issueInWords });
+  if (data) return withRequest(sample, data);
+  const fields = fieldsInWords(error.issues, "payload").join("; ");
+  throw new Error(`Invalid payload: ${fields}. That of an endpoint has path, query, body and as`);
+}
+
+function parsed(text: string): unknown {
   try {
-    const payload: unknown = JSON.parse(text);
-    return path.startsWith("ops/") || isEvent(payload) ? payload : withRequest(sample, z.parse(request, payload));
+    return JSON.parse(text);
   } catch (cause) {
-    throw new Error(`Unreadable payload (an endpoint's has path, query, body and as): ${text}`, { cause });
+    throw new Error(`The payload is not JSON: ${text.slice(0, 100)}`, { cause });
   }
 }
 

@@ -1,10 +1,10 @@
-import { type Settings, type SettingsInput, settingsSchema } from "./settings/schema.ts";
+import { settingsOf } from "./settings/schema.ts";
 
 /*
  * All settings in which deployments differ; settings/schema.ts says what each means. The account, domains and
  * certificates below are examples: replace them by your own before you deploy.
  */
-export const settings: Settings = settingsSchema.parse({
+export const settings = settingsOf({
   account: {
     id: "123456789012",
     region: "eu-central-1",
@@ -96,4 +96,4 @@ export const settings: Settings = settingsSchema.parse({
       alarmRecipient: "colophon-alarms@example.com",
     },
   ],
-} satisfies SettingsInput);
+});

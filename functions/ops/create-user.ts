@@ -1,4 +1,5 @@
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
+import { refusal } from "../../lib/operators/refusal.ts";
 import { takenLink } from "../../lib/operators/taken-link.ts";
 import { slugOf } from "../../lib/slug.ts";
 
@@ -8,7 +9,7 @@ export const handler = operatorFunction("ops/create-user", async (input, { chang
   const slug = slugOf(username, "user");
   const link = email ? { issuer: email.issuer, email: email.address } : identity;
   const { status, answer } = await change("create_user", { username, roles, slug, link, by });
-  if (status === 404) throw new Error("A role in `roles` does not exist");
-  if (status === 409) throw new Error(answer === "username" ? "The username is taken" : takenLink(answer));
+  if (status === 404) throw refusal("A role in `roles` does not exist");
+  if (status === 409) throw refusal(answer === "username" ? "The username is taken" : takenLink(answer));
   return answer;
 });

@@ -1,4 +1,5 @@
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
+import { refusal } from "../../lib/operators/refusal.ts";
 import { digestOf, newToken } from "../../lib/token.ts";
 
 /**
@@ -8,6 +9,6 @@ import { digestOf, newToken } from "../../lib/token.ts";
 export const handler = operatorFunction("ops/issue-refresh-token", async ({ username, days, by }, { change }) => {
   const refreshToken = newToken();
   const { status, answer } = await change("open_session", { username, days, by }, digestOf(refreshToken));
-  if (status === 404) throw new Error("There is no such user");
+  if (status === 404) throw refusal("There is no such user");
   return { refreshToken, expires: new Date(String(answer)).toISOString() };
 });

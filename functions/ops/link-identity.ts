@@ -1,4 +1,5 @@
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
+import { refusal } from "../../lib/operators/refusal.ts";
 import { takenLink } from "../../lib/operators/taken-link.ts";
 
 /**
@@ -9,8 +10,8 @@ export const handler = operatorFunction("ops/link-identity", async (input, { cha
   const { issuer, subject, email, ...rest } = input;
   const { status, answer } = await change("link_identity", { ...rest, link: { issuer, subject, email } });
   if (status === 404) {
-    throw new Error(answer === "username" ? "There is no such user" : "The user has no such link");
+    throw refusal(answer === "username" ? "There is no such user" : "The user has no such link");
   }
-  if (status === 409) throw new Error(takenLink(answer));
+  if (status === 409) throw refusal(takenLink(answer));
   return answer;
 });

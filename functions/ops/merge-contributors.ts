@@ -1,4 +1,5 @@
 import { mergeAnswer } from "../../lib/operators/merge-answer.ts";
+import { refusal } from "../../lib/operators/refusal.ts";
 import { repairFunction } from "../../lib/operators/repair-function.ts";
 
 /**
@@ -7,6 +8,6 @@ import { repairFunction } from "../../lib/operators/repair-function.ts";
  */
 export const handler = repairFunction("ops/merge-contributors", async (input, { change }) => {
   const { status, answer } = await change("merge_contributors", input);
-  if (status !== 200) throw new Error(String(answer));
+  if (status !== 200) throw refusal(String(answer));
   return mergeAnswer.parse(answer);
 });

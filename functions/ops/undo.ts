@@ -4,6 +4,7 @@ import { integer } from "../../lib/data-api/read.ts";
 import { Bucket } from "../../lib/images/bucket.ts";
 import { restoreFormerImages } from "../../lib/images/restore-former.ts";
 import type { OperatorPayload } from "../../lib/operators/payloads.ts";
+import { refusal } from "../../lib/operators/refusal.ts";
 import { repairFunction } from "../../lib/operators/repair-function.ts";
 import { type UndoAnswer, undoAnswer, userIdOf, withoutEffects } from "../../lib/operators/undo.ts";
 import { type UndoBatch, undoBatch } from "../../lib/operators/undo-answer.ts";
@@ -30,7 +31,7 @@ export const handler = repairFunction(
         ? { hasImages: Bucket !== undefined }
         : { images: await restoreFormerImages(ids, { change }) };
       const { status, answer } = await change("undo_changes", { changes: ids, ...images, ...request, ...options });
-      if (status !== 200) throw new Error(String(answer));
+      if (status !== 200) throw refusal(String(answer));
       return undoBatch.parse(answer);
     };
     if (only !== undefined) return await undoAnswer([await undo([only], { change: only })], true);
@@ -44,7 +45,7 @@ export const handler = repairFunction(
       const ids = await next(before, dryRunMax[kind] + 1);
       const answer = ids.length > dryRunMax[kind] ? undefined : await undo(ids, request);
       if (answer?.handled === ids.length) return await undoAnswer([answer], true);
-      throw new Error(tooMany[kind](ids[0]));
+      throw refusal(tooMany[kind](ids[0]));
     }
     // An import that goes on would add changes behind those that are found now, so it ends first.
     if (imported !== undefined) await undo([], request);
@@ -78,7 +79,7 @@ async function rangeOf(input: Pick<OperatorPayload<"ops/undo">, "import" | "user
     return { request: { user: id, from, to }, toUndo: (page) => changes.toUndo(id, { from, to }, page) };
   }
   const [isOfImport] = await execute(changes.isOfImport(change));
-  if (!isOfImport) throw new Error(`There is no change ${change} of an import`);
+  if (!isOfImport) throw refusal(`There is no change ${change} of an import`);
   return { request: { import: change }, toUndo: (page) => changes.toUndoOfImport(change, page) };
 }
 

@@ -9,6 +9,7 @@ import {
   recordInWords,
 } from "../../lib/operators/effects-in-words.ts";
 import { mergeAnswer } from "../../lib/operators/merge-answer.ts";
+import { plural } from "../../lib/operators/plural.ts";
 import { namedChange, undoBatch, conflict as undoConflict, undone } from "../../lib/operators/undo-answer.ts";
 import { visible } from "../print.ts";
 import { table, wrapped } from "./table.ts";
@@ -162,7 +163,7 @@ function importInWords(report: z.output<typeof importReport>, event: unknown, wi
   const rows = refused.map(({ line, field, reason }) => [`${line}`, field ?? "", reason]);
   const rest = refusedCount - refused.length;
   return [
-    `${isDryRun(event) ? "Would import" : "Imported"} ${lines.toLocaleString("en")} lines: ${counts}`,
+    `${isDryRun(event) ? "Would import" : "Imported"} ${plural(lines, "line")}: ${counts}`,
     ...(rows.length > 0 ? ["", "Refused lines, which change nothing:"] : []),
     ...tableOf(["line", "field", "why"], rows, width),
     ...(rest > 0 ? [`and ${rest.toLocaleString("en")} more, which the log has`] : []),
@@ -174,8 +175,7 @@ const dryRun = z.object({ dryRun: z.boolean() });
 const isDryRun = (event: unknown): boolean => dryRun.safeParse(event).data?.dryRun ?? false;
 
 const byChange = (id: number | undefined): string => (id === undefined ? "" : `, as change ${id}`);
-const changesOf = (count: number): string =>
-  count === 0 ? "nothing" : count === 1 ? "1 change" : `${count.toLocaleString("en")} changes`;
+const changesOf = (count: number): string => (count === 0 ? "nothing" : plural(count, "change"));
 const timeOf = (at: string): string => `${new Date(at).toISOString().slice(0, 19).replace("T", " ")}Z`;
 const userOf = (name: string | null, id: number | null): string => name ?? (id === null ? "an operator" : `user ${id}`);
 
@@ -216,13 +216,9 @@ const tellers: Readonly<Record<string, Teller>> = {
   "ops/undo": teller(undo, undoInWords),
 };
 
-const failure = z.object({ errorMessage: z.string() });
-
 /** An answer to an operator in words, for so many columns; undefined if it is to be shown as JSON. */
 export function answerInWords(path: string, answer: unknown, event: unknown, width: number): string | undefined {
-  const teller = tellers[path];
-  if (!teller) return undefined;
-  return failure.safeParse(answer).data?.errorMessage ?? teller(escaped(answer), event, width)?.join("\n");
+  return tellers[path]?.(escaped(answer), event, width)?.join("\n");
 }
 
 /** With texts as they are printed, each in one line, so that columns fit and no record looks like another row. */

@@ -1,9 +1,11 @@
 import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { access, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { GetObjectCommand } from "@aws-sdk/client-s3";
 import * as z from "zod/mini";
+import { plural } from "../../lib/operators/plural.ts";
 import { runCommand, UsageError } from "../command.ts";
 import { print } from "../print.ts";
 import { settings } from "../stages.ts";
@@ -30,11 +32,12 @@ interface Export {
 
 /** Lets a stage, or the local service, export its catalogue, and downloads the file. */
 async function exportCatalogue({ client, out, report, ...where }: Export): Promise<void> {
+  if (out !== undefined) await access(dirname(out));
   report("ops-export reads the catalogue");
   const answer = await answerOf({ name: "ops/export", payload: JSON.stringify({ client }), ...where });
   const { target, bytes, lines, leftOut } = z.parse(answerSchema, answer);
   const count = Object.values(lines).reduce((sum, each) => sum + each, 0);
-  report(`${target} has ${count} lines, ${bytes} bytes`);
+  report(`${target} has ${plural(count, "line")}, ${plural(bytes, "byte")}`);
   if (leftOut > 0) report(leftOutOf(leftOut));
   const { hostname: Bucket, pathname } = new URL(target);
   const s3 = await transferClient(where.stage, where.data);

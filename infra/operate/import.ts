@@ -5,10 +5,11 @@ import { readFile } from "node:fs/promises";
 import { HeadObjectCommand, type S3Client } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
 import * as z from "zod/mini";
+import { plural } from "../../lib/operators/plural.ts";
 import { runCommand } from "../command.ts";
 import { transferBucket } from "../local/functions.ts";
-import { transferBucketOf } from "../settings/transfer-bucket.ts";
 import { print } from "../print.ts";
+import { transferBucketOf } from "../settings/transfer-bucket.ts";
 import { settings } from "../stages.ts";
 import { answerInWords } from "./answers-in-words.ts";
 import { answerOf, expectAgreement, targetOf } from "./invoke.ts";
@@ -142,7 +143,7 @@ function progressOf(total: number) {
     show(lines: number) {
       const length = Math.round((barLength * lines) / Math.max(1, total));
       const bar = "#".repeat(length).padEnd(barLength, ".");
-      write(`[${bar}] ${lines.toLocaleString("en")} of ${total.toLocaleString("en")} lines`);
+      write(`[${bar}] ${lines.toLocaleString("en")} of ${plural(total, "line")}`);
     },
     end: () => write(""),
   };

@@ -82,11 +82,17 @@ export async function invoke({ name, payload, tokenSource, yes, ...where }: Invo
  */
 export async function answerOf(invocation: Invocation): Promise<unknown> {
   const { answer, hasFailed } = await invoke(invocation);
-  if (hasFailed) throw new Error(z.parse(failure, answer).errorMessage);
+  if (hasFailed) throw functionErrorOf(answer);
   return answer;
 }
 
-const failure = z.object({ errorMessage: z.string() });
+/** The error that a function has thrown, of which its log has the stack trace. */
+function functionErrorOf(answer: unknown): Error {
+  const { errorType, errorMessage } = z.parse(failure, answer);
+  return new Error(/^(Refusal|Error)$/.test(errorType) ? errorMessage : `${errorType}: ${errorMessage}`);
+}
+
+const failure = z.object({ errorType: z.string(), errorMessage: z.string() });
 
 /** Where a function runs: in the local service, or on a stage. */
 export async function targetOf(path: string, { stage, url, data }: Omit<Invocation, "name">): Promise<Target> {
@@ -196,6 +202,7 @@ export const syntax = { usage, flags, count: { min: 1, max: 2 } };
 if (import.meta.main) {
   await runCommand(syntax, async ({ "token-from": tokenSource, json, ...values }, [name = "", payload]) => {
     const { answer, hasFailed } = await invoke({ ...values, name, payload, tokenSource });
+    if (hasFailed && !json) throw functionErrorOf(answer);
     const path = functionPathOf(name);
     const text = json ? undefined : answerInWords(path, answer, await eventOf(path, payload), columns());
     print(text ?? JSON.stringify(answer, null, 2));

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { isOrigin } from "../../lib/http/origins.ts";
+import { fieldsInWords, issueInWords } from "../../lib/operators/issues.ts";
 import {
   checkCertificates,
   checkConcurrency,
@@ -366,3 +367,11 @@ export type StageSettings = z.infer<typeof stageSettings>;
 export type FirewallSettings = z.infer<typeof firewallSettings>;
 export type SignInSettings = z.infer<typeof signInSettings>;
 export type Throttle = z.infer<typeof throttle>;
+
+/** Ends the process if settings are invalid: commands load them before they can catch an error. */
+export function settingsOf(input: SettingsInput): Settings {
+  const { data, error } = settingsSchema.safeParse(input, { error: issueInWords });
+  if (data) return data;
+  process.stderr.write(`infra/stages.ts is invalid:\n  ${fieldsInWords(error.issues, "settings").join("\n  ")}\n`);
+  process.exit(1);
+}

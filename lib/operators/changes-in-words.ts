@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { counted, type Effect, effectInWords, effectSchema, type NameOf, recordInWords } from "./effects-in-words.ts";
+import { plural } from "./plural.ts";
 
 const fields = z.record(z.string(), z.unknown());
 type Fields = z.infer<typeof fields>;
@@ -74,7 +75,7 @@ export function changeInWords(row: LedgerRow, nameOf: NameOf, isWhole: boolean):
   };
 }
 
-const moreThan = ({ length }: readonly string[]): string => `and ${length - linesMax} lines more`;
+const moreThan = ({ length }: readonly string[]): string => `and ${plural(length - linesMax, "line")} more`;
 
 const operator = z.object({ by: z.optional(z.string()), reason: z.optional(z.string()) });
 const operatorOf = ({ asked }: LedgerRow) => operator.safeParse(asked).data ?? {};
@@ -186,7 +187,7 @@ function withoutEffect(row: LedgerRow, nameOf: NameOf): readonly string[] {
       if (asked !== null) return [`added: ${asked.username}`, rolesOf(row), ...linksOf(row)];
       break;
     case "ops/issue-refresh-token":
-      return [asked === null ? "session opened" : `session opened for ${fieldsOf(asked).days} days`];
+      return [asked === null ? "session opened" : `session opened for ${plural(Number(fieldsOf(asked).days), "day")}`];
     case "ops/link-identity":
       if (asked !== null) return linksOf(row);
       break;

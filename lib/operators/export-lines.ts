@@ -3,6 +3,7 @@ import { readTextWithin } from "../data-api/chunks.ts";
 import { integer, integerOrNull } from "../data-api/read.ts";
 import type { Send } from "../data-api/transaction.ts";
 import { kinds, leftOut, lines } from "../queries/catalogue.ts";
+import { refusal } from "./refusal.ts";
 
 /** More do not fit into a result, unless their lines are short. */
 const linesPerStatement = 500;
@@ -40,7 +41,7 @@ export async function* readLines(
   await send(sql`select set_config('idle_in_transaction_session_timeout', '170s', true)`);
   for (const kind of kinds) {
     for (let after: number | null = 0; after !== null; ) {
-      if (performance.now() > readUntil) throw new Error(tooLong(progress));
+      if (performance.now() > readUntil) throw refusal(tooLong(progress));
       const range = { client, after, limit: linesPerStatement };
       const found = await readTextWithin(send, lines(kind, range), sql`, count, next_id`);
       if (found === undefined) throw new TypeError("A page of lines has no row");
@@ -52,7 +53,7 @@ export async function* readLines(
       if (bytes.length > 0) yield bytes;
     }
     if (kind === "client" && client !== undefined && progress.lines.client === 0)
-      throw new Error(`There is no client ${client}`);
+      throw refusal(`There is no client ${client}`);
   }
   if (client === undefined) return;
   const [row = []] = await send(leftOut(client));

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { GetObjectCommand, HeadObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { deadlineFromNow, isFault, retry, timeouts } from "../retry.ts";
+import { refusal } from "./refusal.ts";
 
 const client = new S3Client({ maxAttempts: 1, requestHandler: timeouts });
 
@@ -23,7 +24,7 @@ export interface Source {
 export async function openSource(source: string): Promise<Source> {
   const [, bucket, key] = /^s3:\/\/([^/]+)\/(.+)$/s.exec(source) ?? [];
   if (bucket !== undefined && key !== undefined) return await openObject(bucket, key);
-  if (!/^\s*\{/.test(source)) throw new Error("`source` is neither s3://BUCKET/KEY nor lines of JSON");
+  if (!/^\s*\{/.test(source)) throw refusal("`source` is neither s3://BUCKET/KEY nor lines of JSON");
   return linesSource(Buffer.from(source));
 }
 
@@ -42,7 +43,7 @@ async function openObject(Bucket: string, Key: string): Promise<Source> {
   const { ContentLength = 0, ETag } = await send((options) =>
     client.send(new HeadObjectCommand(object), options),
   ).catch((cause) => {
-    throw new Error(`s3://${Bucket}/${Key} cannot be read: ${reasonOf(cause)}`, { cause });
+    throw refusal(`s3://${Bucket}/${Key} cannot be read: ${reasonOf(cause)}`, { cause });
   });
   return {
     name: `s3://${Bucket}/${Key} ${ETag}`,

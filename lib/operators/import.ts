@@ -7,9 +7,10 @@ import { type CatalogueLine, expectations, type Refusal } from "./catalogue-line
 import { type Batch, batchesOf, isRefusal, itemOf, itemWithout, linesIn, readAhead, recordOf } from "./import-lines.ts";
 import { openSource, type Source } from "./import-source.ts";
 import type { OperatorContext } from "./operator-function.ts";
+import { refusal } from "./refusal.ts";
 
-const refusal = z.object({ line: z.number(), field: z.nullable(z.string()), reason: z.string() });
-type RefusedLine = z.output<typeof refusal>;
+const refusedLine = z.object({ line: z.number(), field: z.nullable(z.string()), reason: z.string() });
+type RefusedLine = z.output<typeof refusedLine>;
 
 const counts = { added: z.number(), changed: z.number(), unchanged: z.number() };
 
@@ -18,7 +19,7 @@ const progressSchema = z.object({
   lines: z.number(),
   ...counts,
   refused: z.number(),
-  refusals: z.array(refusal),
+  refusals: z.array(refusedLine),
   is_done: z.boolean(),
 });
 /** How far an import has come (the table `imports`). */
@@ -26,7 +27,7 @@ type Progress = z.output<typeof progressSchema>;
 
 const answerSchema = z.object({
   ...counts,
-  refusals: z.array(refusal),
+  refusals: z.array(refusedLine),
   /** In a dry run: the lines of new records, by their kinds and ids. */
   fresh: z.optional(z.nullable(z.record(z.string(), z.record(z.string(), z.number())))),
   /** In a dry run: the names, slugs and images that lines want for their own. */
@@ -101,7 +102,7 @@ async function progressOf({ name }: Source): Promise<Progress> {
 async function progressMade(source: Source): Promise<Progress> {
   const progress = await progressOf(source);
   if (progress.is_done && progress.position < source.length)
-    throw new Error("ops-undo has taken this import back and ended it: import the file again if that was a mistake");
+    throw refusal("ops-undo has taken this import back and ended it: import the file again if that was a mistake");
   return progress;
 }
 

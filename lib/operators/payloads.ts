@@ -1,9 +1,7 @@
 import * as z from "zod/mini";
-import english from "zod/v4/locales/en.js";
 import { name, shortText } from "../contract/parameters.ts";
-
-// Zod Mini says "Invalid input" for everything else.
-z.config(english());
+import { fieldsInWords, issueInWords } from "./issues.ts";
+import { refusal } from "./refusal.ts";
 
 const tidyDaysDefault = 400;
 const tidyDaysMax = 3_650;
@@ -31,10 +29,12 @@ const record = z
   );
 
 /** An object in S3. */
-const s3Url = z.string().check(z.regex(/^s3:\/\/[a-z0-9.-]+\/./));
+const s3Url = z.string().check(z.regex(/^s3:\/\/[a-z0-9.-]+\/./, "as s3://BUCKET/KEY"));
 
 /** A tag as public answers have them (lib/contract/README.md). */
-const tag = z.string().check(z.regex(/^(?:contributors|publishers|series|(?:contributor|publisher)-[1-9]\d{0,18})$/));
+const tag = z
+  .string()
+  .check(z.regex(/^(?:contributors|publishers|series|(?:contributor|publisher)-[1-9]\d{0,18})$/, "as contributor-5"));
 
 /** How a provider of OpenID Connect calls itself (OpenID Connect Core, "iss") and a person ("sub"). */
 const issuer = z
@@ -73,7 +73,7 @@ export const payloads = {
   "ops/import": z.strictObject({
     /** A file as s3://BUCKET/KEY, or lines of JSON (README.md, "Lines of a catalogue"). */
     source: z.string().check(z.minLength(1)),
-    format: z._default(z.literal("jsonl", 'expected "jsonl"'), "jsonl"),
+    format: z._default(z.literal("jsonl"), "jsonl"),
     /** Answers then, although lines are left. */
     seconds: z.optional(z.int().check(z.minimum(1), z.maximum(importSecondsMax))),
     ...repair,
@@ -200,20 +200,14 @@ const schemas: { readonly [Each in OperatorEndpoint]: z.ZodMiniType<OperatorPayl
 
 /**
  * The validated payload of an operators' function.
- * @throws {TypeError} that names each invalid field
+ * @throws an error that names each invalid field
  */
 export function payloadOf<Endpoint extends OperatorEndpoint>(
   endpoint: Endpoint,
   event: unknown,
 ): OperatorPayload<Endpoint> {
-  const result = z.safeParse<z.ZodMiniType<OperatorPayload<Endpoint>>>(schemas[endpoint], event);
+  const schema: z.ZodMiniType<OperatorPayload<Endpoint>> = schemas[endpoint];
+  const result = z.safeParse(schema, event, { error: issueInWords });
   if (result.success) return result.data;
-  throw new TypeError(`Invalid payload: ${issuesOf(result.error.issues)}`);
+  throw refusal(`Invalid payload: ${fieldsInWords(result.error.issues, "payload").join("; ")}`);
 }
-
-const issuesOf = (issues: readonly z.core.$ZodIssue[]) => issues.map(textOf).join("; ");
-
-const textOf = (issue: z.core.$ZodIssue): string =>
-  issue.code === "unrecognized_keys"
-    ? `${issue.keys.join(", ")}: unknown`
-    : `${issue.path.join(".") || "payload"}: ${issue.message}`;

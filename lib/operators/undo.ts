@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { execute } from "../data-api/client.ts";
 import { integer, text } from "../data-api/read.ts";
 import * as changes from "../queries/changes.ts";
+import { refusal } from "./refusal.ts";
 import type { namedChange, UndoBatch } from "./undo-answer.ts";
 
 type Named<Value> = Value & { readonly username: string | null };
@@ -76,12 +77,12 @@ async function namesOf(users: readonly (number | null | undefined)[]): Promise<R
 export async function userIdOf(user: string | number): Promise<number> {
   if (typeof user === "number") {
     const [known] = await execute(changes.isUser(user));
-    if (!known) throw new Error(`There is no user ${user}, nor was there one who changed something`);
+    if (!known) throw refusal(`There is no user ${user}, nor was there one who changed something`);
     return user;
   }
   const ids = (await execute(changes.usersNamed(user))).map((row) => integer(row, 0));
   const [id] = ids;
-  if (id === undefined) throw new Error(`There is no user ${user}, nor was there one who changed something`);
-  if (ids.length > 1) throw new Error(`Several users have been called ${user}: give an id, ${ids.join(" or ")}`);
+  if (id === undefined) throw refusal(`There is no user ${user}, nor was there one who changed something`);
+  if (ids.length > 1) throw refusal(`Several users have been called ${user}: give an id, ${ids.join(" or ")}`);
   return id;
 }

@@ -1,6 +1,15 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readFile } from "node:fs/promises";
+import { connect } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { styleText } from "node:util";
 import { describe, expect, it } from "vitest";
+import * as z from "zod/mini";
+import { freePort } from "../../infra/aws-local/http/free-port.ts";
+import { messageOf } from "../../infra/command.ts";
+import { visible } from "../../infra/print.ts";
 import manifest from "../../package.json" with { type: "json" };
 
 const root = join(import.meta.dirname, "../..");
@@ -36,7 +45,9 @@ describe("Every command", () => {
     expect(output).toMatch(new RegExp(`^${name}( |\\n)`));
   });
 
-  it.each(commands)("does nothing with a flag that it does not know: %s", async (name, file) => {
+  const strict = commands.filter(([name]) => name !== "npm run deploy");
+
+  it.each(strict)("does nothing with a flag that it does not know: %s", async (name, file) => {
     const { code, output, complaint } = await run(file, "--hepl");
 
     expect({ code, output }).toEqual({ code: 1, output: "" });
@@ -65,5 +76,79 @@ describe("An unknown flag", () => {
 
     expect(code).toBe(1);
     expect(complaint).toContain(`${reason}\n\nnpm run smoke -- URL`);
+  });
+});
+
+describe("A flag that npm keeps, since it is not behind --,", () => {
+  /** `npm` with these words, in this project. */
+  const npm = (words: string) =>
+    new Promise<string>((resolve) => {
+      execFile("npm", words.split(" "), { cwd: root }, (_, __, complaint) => resolve(complaint));
+    });
+
+  it.each([
+    ["start --port 4000", "npm start -- --port 4000"],
+    ["start --port=4000 --no-uploads", "npm start -- --port 4000 --no-uploads"],
+    ["run import none.jsonl --dry-run --stage prod", "npm run import -- none.jsonl --dry-run --stage prod"],
+  ])("is answered with the right form: npm %s", async (words, form) => {
+    expect(await npm(words)).toContain(`Write: ${form}\n`);
+  });
+});
+
+describe("An error", () => {
+  const socketError = async (port: number, host: string) => (await once(connect(port, host), "error"))[0] as Error;
+  const failure = (work: Promise<unknown>) => work.then(() => undefined).catch((error: unknown) => error);
+
+  it.each<[string, () => Promise<unknown>, string]>([
+    [
+      "ECONNREFUSED",
+      async () => await socketError(await freePort(), "127.0.0.1").catch((e) => e),
+      "Nothing answers on 127.0.0.1:",
+    ],
+    ["ENOENT", () => failure(readFile("/nowhere/file")), "There is no file or directory /nowhere/file"],
+    [
+      "ENOENT of a program",
+      async () => (await once(spawn("no-such-program"), "error"))[0],
+      "There is no program no-such-program",
+    ],
+    ["EEXIST", () => failure(mkdir(root)), `${root} exists already`],
+    ["EISDIR", () => failure(readFile(root)), "The path is a directory, not a file"],
+    ["ENOTDIR", () => failure(readFile(join(root, "package.json/x"))), `${root}/package.json/x is not in a directory`],
+    ["zod", async () => z.safeParse(z.object({ a: z.number() }), { a: "b" }).error, "Unexpected answer: a: "],
+  ])("of the system is a sentence: %s", async (_, fail, sentence) => {
+    expect(messageOf(await fail())).toContain(sentence);
+  });
+
+  it("is none when nobody reads on", async () => {
+    const program = `
+      import { runCommand } from "./infra/command.ts";
+      import { print } from "./infra/print.ts";
+      await runCommand({ usage: "npm run x" }, async () => {
+        for (let line = 0; line < 100_000; line++) print("line");
+      });`;
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", program], { cwd: root });
+    child.stdout.once("data", () => child.stdout.destroy());
+
+    const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
+
+    expect({ complaint, code }).toEqual({ complaint: "", code: 0 });
+  });
+});
+
+describe("What a command prints", () => {
+  it.each([
+    ["a\u001b[31mb", String.raw`a\u001b[31mb`],
+    ["\u0000\u007f\u009b\r\t", String.raw`\u0000\u007f\u009b\u000d\u0009`],
+    ["\u202eabc\u2066\u200b\u00ad\ufeff", String.raw`\u202eabc\u2066\u200b\u00ad\ufeff`],
+    ["\ud800 \u{e0001}", String.raw`\ud800 \udb40\udc01`],
+    ["手塚 治虫 é\n👍", "手塚 治虫 é\n👍"],
+  ])("has no control characters, and none that turn text: %j", (given, expected) => {
+    expect(visible(given)).toBe(expected);
+  });
+
+  it("keeps the heads of tables bold", () => {
+    const head = styleText("bold", "id", { validateStream: false });
+
+    expect(visible(head)).toBe(head);
   });
 });

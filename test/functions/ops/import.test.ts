@@ -723,7 +723,7 @@ describe("An import", () => {
     [{ source: "s3://elsewhere/file.jsonl" }, /^s3:\/\/elsewhere\/file.jsonl cannot be read: there is no such object/],
     [{ source: "s3://transfers" }, "`source` is neither s3://BUCKET/KEY nor lines of JSON"],
     [{ source: "file.jsonl" }, "`source` is neither s3://BUCKET/KEY nor lines of JSON"],
-    [{ source: "{}", format: "csv" }, 'Invalid payload: format: expected "jsonl"'],
+    [{ source: "{}", format: "csv" }, 'Invalid payload: format: must be "jsonl"'],
     [{}, /^Invalid payload: source: /],
   ])("fails for %j", async (payload, message) => {
     await expect(run(payload)).rejects.toThrow(message);

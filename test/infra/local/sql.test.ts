@@ -79,12 +79,13 @@ describe("A payload", () => {
   });
 
   it.each([
-    ["{", "contributors/list"],
-    ['{"client": 1}', "contributors/list"],
-    ['{"query": {"client": [1]}}', "contributors/list"],
-    ["{", "ops/tidy"],
-  ])("that is %s is refused", async (payload, name) => {
-    await expect(eventOf(name, payload)).rejects.toThrow(/^Unreadable payload \(an endpoint's has [^\n]*$/);
+    ["contributors/list", "{", "The payload is not JSON: {"],
+    ["contributors/list", '{"client": 1}', "Invalid payload: client: unknown. That of an endpoint has path, query,"],
+    ["contributors/list", '{"query": {"client": [1]}}', "Invalid payload: query.client: must be text or a number."],
+    ["ops/tidy", "{", "The payload is not JSON: {"],
+    ["ops/tidy", "nowhere.json", "nowhere.json"],
+  ])("of %s that is %s is refused", async (name, payload, reason) => {
+    await expect(eventOf(name, payload)).rejects.toThrow(reason);
   });
 
   it("without a statement is an error with the function's answer", async () => {
@@ -145,10 +146,14 @@ describe("npm run sql", () => {
     expect(output).toMatch(/^select\n.*\n\n:1 = .*'Herge'.*\n\n[^\n]*\(actual .*\nExecution Time: [^\n]*\n$/s);
   });
 
-  it("ends with 1 and names all functions where there is no such one", async () => {
-    const { code, output, complaint } = await run("contributors/lost");
+  it.each([
+    ["contributors/lost", "There is no function contributors/lost; did you mean contributors/list?\n"],
+    ["admin-rolls-list", "There is no function admin-rolls-list; did you mean admin-roles-list?\n"],
+    ["nothing", /^There is no function nothing\. There are:\n.*\n {2}contributors\/list\n/s],
+  ])("ends with 1 where there is no function %s, and names those that may be meant", async (name, expected) => {
+    const { code, output, complaint } = await run(name);
 
     expect({ code, output }).toEqual({ code: 1, output: "" });
-    expect(complaint).toMatch(/^There is no function contributors\/lost\. There are:\n.*\n {2}contributors\/list\n/s);
+    expect(complaint).toMatch(expected);
   });
 });

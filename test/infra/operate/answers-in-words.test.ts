@@ -6,7 +6,7 @@ import { promisify, stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
 import { answerInWords } from "../../../infra/operate/answers-in-words.ts";
-import { invoke } from "../../../infra/operate/invoke.ts";
+import { answerOf } from "../../../infra/operate/invoke.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor, aSeries } from "../../support/catalogue.ts";
 import { key } from "../../support/environment.ts";
@@ -26,19 +26,23 @@ afterAll(() => rm(data, { recursive: true }));
 
 /** What `npm run invoke` prints of the answer, line by line. */
 async function printed(name: string, payload: object, width = 120): Promise<string[]> {
-  const { answer } = await invoke({ name, payload: JSON.stringify(payload), url: stack.url, data });
+  const answer = await answerOf({ name, payload: JSON.stringify(payload), url: stack.url, data });
   const text = answerInWords(name, answer, payload, width);
   return stripVTControlCharacters(text ?? JSON.stringify(answer)).split("\n");
 }
 
 const script = join(import.meta.dirname, "../../../infra/operate/invoke.ts");
 
-/** What `npm run invoke -- NAME PAYLOAD` ends with. */
-const exitCode = (name: string, payload: string) =>
-  new Promise<number>((resolve) => {
-    const words = [script, name, payload, "--url", stack.url, "--data", data];
-    execFile(process.execPath, words, (error) => resolve(Number(error?.code ?? 0)));
+/** What `npm run invoke -- NAME PAYLOAD` prints and ends with. */
+const run = (name: string, payload: string, ...flags: string[]) =>
+  new Promise<{ code: number; output: string; complaint: string }>((resolve) => {
+    const words = [script, name, payload, "--url", stack.url, "--data", data, ...flags];
+    execFile(process.execPath, words, (error, output, complaint) =>
+      resolve({ code: Number(error?.code ?? 0), output, complaint }),
+    );
   });
+
+const exitCode = async (name: string, payload: string) => (await run(name, payload)).code;
 
 const edit = (id: number, body: object) =>
   stack.call("admin-contributors/edit", { as: administrator.token, path: { id }, body });
@@ -171,10 +175,10 @@ describe("npm run invoke -- ops/undo", () => {
       expect.stringMatching(/^id +why$/),
       `${migration}   ops/migrate cannot be undone`,
     ]);
-    expect(await printed("ops/undo", { change: 987_654 })).toEqual(["There is no change 987654"]);
-    expect(
-      await printed("ops/undo", { user: "nobody", from: "2026-11-23T00:00:00Z", to: "2026-11-24T00:00:00Z" }),
-    ).toEqual(["There is no user nobody, nor was there one who changed something"]);
+    await expect(printed("ops/undo", { change: 987_654 })).rejects.toThrow("There is no change 987654");
+    await expect(
+      printed("ops/undo", { user: "nobody", from: "2026-11-23T00:00:00Z", to: "2026-11-24T00:00:00Z" }),
+    ).rejects.toThrow("There is no user nobody, nor was there one who changed something");
   });
 
   it("ends with 1 unless all is undone", async () => {
@@ -225,7 +229,7 @@ describe("npm run invoke -- ops/merge-contributors", () => {
     ]);
     const done = await printed("ops/merge-contributors", payload);
     expect(done).toEqual([`Merged ${what}, as change ${await newest()}`, ...lines]);
-    expect(await printed("ops/merge-contributors", payload)).toEqual([`Contributor ${merged.id} does not exist`]);
+    await expect(printed("ops/merge-contributors", payload)).rejects.toThrow(`Contributor ${merged.id} does not exist`);
   });
 });
 
@@ -236,6 +240,43 @@ describe("npm run invoke -- ops/import", () => {
 
     expect(await exitCode("ops/import", JSON.stringify({ source: lineOf(4_711) }))).toBe(1);
     expect(await exitCode("ops/import", JSON.stringify({ source: lineOf(1) }))).toBe(0);
+  });
+});
+
+describe("npm run invoke", () => {
+  it("prints what others have written so that it cannot control the terminal", async () => {
+    const { id } = await aContributor(stack.sql);
+    await edit(id, { first_name: "Zoe" });
+    // As another program may write it.
+    const name = "Zoe\u001b[31m\u009b2J\u202e\u{e0001}\n";
+    await stack.sql`update contributors set first_name = ${name} where id = ${id}`;
+    const payload = JSON.stringify({ record: `contributor/${id}` });
+
+    const table = (await run("ops/list-changes", payload)).output;
+    const json = (await run("ops/list-changes", payload, "--json")).output;
+    const broken = await run("ops/list-changes", `{${name}`);
+
+    for (const text of [table, json, broken.complaint]) expect(text).not.toMatch(/[^\P{C}\n]/u);
+    expect(table).toContain(String.raw`Zoe\u001b[31m\u009b2J\u202e`);
+    expect(JSON.parse(json).changes[0].name).toContain(name.trim());
+    expect(broken).toMatchObject({ code: 1, output: "" });
+    expect(broken.complaint).toContain(String.raw`The payload is not JSON: {Zoe\u001b[31m`);
+  });
+
+  it("prints why a function does nothing as a sentence, without a stack trace", async () => {
+    const payload = JSON.stringify({ username: "ada" });
+
+    expect(await run("ops/create-user", payload)).toEqual({
+      code: 1,
+      output: "",
+      complaint: "The username is taken\n",
+    });
+    const { error } = (await stack.lambda.invoke("ops-create-user", { username: "ada" })) as { error: object };
+    expect(error).toEqual({
+      errorType: "Refusal",
+      errorMessage: "The username is taken",
+      trace: ["Refusal: The username is taken"],
+    });
   });
 });
 

@@ -94,6 +94,16 @@ describe("npm run import", () => {
     expect(await added()).toBe(1);
   });
 
+  it("prints what the file says so that it cannot control the terminal", async () => {
+    const field = "x\u001b]0;title\u0007\u202e";
+    const file = await fileOf(0, JSON.stringify({ kind: "client", id: 1, name: "A", [field]: 1 }));
+
+    const { output } = await run(file);
+
+    expect(output).toMatch(/^Imported 1 line: .*\\u001b\]0;title\\u0007\\u202e/s);
+    expect(output).not.toMatch(/[^\P{C}\n]/u);
+  });
+
   it("changes nothing in a dry run", async () => {
     const { code, output } = await run(await fileOf(700), "--dry-run");
 
@@ -124,7 +134,8 @@ describe("npm run import", () => {
   }, 180_000);
 
   it.each([
-    [["none.jsonl"], "ENOENT"],
+    [["none.jsonl"], "There is no file or directory none.jsonl"],
+    [[tmpdir()], "is a directory, not a file"],
     [[], "An argument is missing"],
     [[script, "--stage", "prod", "--url", "http://localhost"], "--url and --data are for the local service"],
     [[script, "--stage", "nowhere"], "There is no stage nowhere"],

@@ -108,8 +108,10 @@ describe("npm run invoke", () => {
   });
 
   it("fails when the function does", async () => {
-    const { code, output } = await run(["ops/remove-images", "--url", gateway.url, "--data", built.outdir]);
+    const words = ["ops/remove-images", "--url", gateway.url, "--data", built.outdir];
 
+    expect(await run(words)).toEqual({ code: 1, output: "", complaint: "RangeError: too far\n" });
+    const { code, output } = await run([...words, "--json"]);
     expect(code).toBe(1);
     expect(JSON.parse(output)).toMatchObject({ errorType: "RangeError", errorMessage: "too far" });
   });
@@ -133,8 +135,17 @@ describe("npm run invoke", () => {
     }
   });
 
-  it.each<[string, Partial<Invocation>, string]>([
+  it.each<[string, Partial<Invocation>, string | RegExp]>([
     ["ops-nothing", {}, "There is no function ops-nothing. There are:\n  admin-contributors/add\n"],
+    ["ops-import-", {}, "There is no function ops-import-; did you mean ops-import?"],
+    ["ops/issue-refresh-token", { payload: "{}" }, "Invalid payload: username: is missing; days: is missing"],
+    ["ops/tidy", { payload: '{"days": "3"}' }, "Invalid payload: days: must be a number"],
+    ["ops/tidy", { payload: '{"days": 4000}' }, "Invalid payload: days: must be at most 3650"],
+    [
+      "ops/import",
+      { payload: '{"source": "", "format": "csv", "z": 1}' },
+      /source: must have .* 1 character; .*; z: un/,
+    ],
     ["ops/tidy", { payload: "nowhere.json" }, "nowhere.json"],
     ["ops/tidy", { data: "nowhere" }, "There are no credentials in nowhere: is npm start running?"],
     ["ops/tidy", { tokenSource: "TOKEN" }, "--token-from is for endpoints"],
