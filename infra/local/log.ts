@@ -1,8 +1,27 @@
+import type { PageHandler } from "../aws-local/api-gateway/server.ts";
 import type { Print } from "../aws-local/lambda/lambda.ts";
-import { visible } from "../print.ts";
+import { print, visible } from "../print.ts";
 
-/** Prints a line that a function has logged, or Lambda about it: in a terminal so that people can read it. */
-export const printLog: Print = (level, text) => console[level](process.stdout.isTTY ? visible(readable(text)) : text);
+/**
+ * Prints a line that a function has logged, or Lambda about it: in a terminal so that people can read it, and not that
+ * a request was answered, which `printRequests` tells there.
+ */
+export const printLog: Print = (level, text) => {
+  if (!process.stdout.isTTY) return console[level](text);
+  const fields = fieldsOf(text);
+  if (fields?.level !== "info" || fields.status === undefined) console[level](visible(readable(text)));
+};
+
+/** Prints a line for each request in a terminal, whether a function, the gateway or another page answers. It never does. */
+export const printRequests: PageHandler = ({ method, url = "" }, response) => {
+  const startedAt = performance.now();
+  response.once("close", () => {
+    const milliseconds = Math.round(10 * (performance.now() - startedAt)) / 10;
+    const words = [clockTime(undefined), response.statusCode, method, url.split("?")[0], milliseconds, "ms"];
+    if (process.stdout.isTTY) print(words.join(" "));
+  });
+  return false;
+};
 
 type Fields = Readonly<Record<string, unknown>>;
 

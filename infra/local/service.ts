@@ -25,7 +25,7 @@ import { docs } from "./docs.ts";
 import { localDocument } from "./document.ts";
 import { bucketsOf, settingsOf, signInClientId, variablesOf } from "./functions.ts";
 import { imagePages } from "./images.ts";
-import { printLog } from "./log.ts";
+import { printLog, printRequests } from "./log.ts";
 import { loopbackOrigins } from "./origins.ts";
 import { providerPages, providerPath } from "./provider.ts";
 import { openEdits } from "./rebuild-on-edit.ts";
@@ -108,6 +108,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
         for (const token of renewed) report(`${token} works again: its session had been ended`);
       }
       return [
+        printRequests,
         reportForeignOrigins(allowedOrigins, report),
         options.panel === undefined ? docs("here", url) : docs("at the panel"),
         providerPages({

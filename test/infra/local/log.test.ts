@@ -96,6 +96,7 @@ describe("npm start, when a request fails", () => {
       await sql`drop table publishers cascade`;
       await sql.end();
       service.forget();
+      expect((await fetch(`${service.url}/nowhere?token=secret`)).status).toBe(404);
       expect((await fetch(`${service.url}/publishers`)).status).toBe(500);
       await expect.poll(service.output).toMatch(/\/publishers.*\n/);
       return service.output();
@@ -104,14 +105,17 @@ describe("npm start, when a request fails", () => {
     }
   }
 
-  it("prints a short line and the trace in a terminal", async () => {
-    const [head, ...below] = (await printed("watched", terminal)).trimEnd().split("\n");
+  it("prints a short line for each request, and the trace, in a terminal", async () => {
+    const [gateway, head, ...below] = (await printed("watched", terminal)).trimEnd().split("\n");
 
+    expect(gateway).toMatch(/^\d\d:\d\d:\d\d 404 GET \/nowhere [\d.]+ ms$/);
     expect(head).toMatch(
       /^\d\d:\d\d:\d\d error 500 publishers-list DatabaseErrorException: ERROR: relation "publishers" does not exist/,
     );
     expect(below).toContainEqual(expect.stringMatching(/^ {4}at .*lib\/data-api\/client\.ts:\d+:\d+\)?$/));
-    expect(below.at(-1)).toMatch(/^\d\d:\d\d:\d\d 500 \/publishers [\d.]+ ms$/);
+    expect(below.filter((line) => line.includes(" ms"))).toEqual([
+      expect.stringMatching(/^\d\d:\d\d:\d\d 500 GET \/publishers [\d.]+ ms$/),
+    ]);
   });
 
   it("prints lines of JSON elsewhere", async () => {
