@@ -3,8 +3,10 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
-import { endpointPath } from "../../lib/contract/declare.ts";
+import { endpointPath, routesOf } from "../../lib/contract/declare.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
 import { runCommand, UsageError } from "../command.ts";
+import { print } from "../print.ts";
 
 const usage =
   "npm run new -- GET|POST|DELETE /path/{id} --like SIBLING\n" +
@@ -44,6 +46,8 @@ export async function copyEndpoint(root: string, { method, path, like }: NewEndp
   const parameterOf = (text: string) => /\{\w+\}/.exec(text)?.[0] ?? "no parameter";
   if (parameterOf(path) !== parameterOf(itsPath))
     throw new UsageError(`The path of ${like} has ${parameterOf(itsPath)}`);
+  const existing = endpoints.find((each) => each.method === method && shareRoute(each.path, path as `/${string}`));
+  if (existing) throw new UsageError(`${method} ${path} exists already, as ${endpointPath(existing)}`);
   const name = endpointPath({
     path: path as `/${string}`,
     response: /response: \{ list:/.test(declaration) ? { list: "" } : {},
@@ -106,6 +110,12 @@ export async function copyEndpoint(root: string, { method, path, like }: NewEndp
   return [...touched];
 }
 
+/** Whether two paths have a route in common, whatever their parameters are called. */
+function shareRoute(...paths: readonly [`/${string}`, `/${string}`]): boolean {
+  const [some, others] = paths.map((path) => routesOf({ path }).map((route) => route.replace(/\{\w+\}/, "{}")));
+  return some?.some((route) => others?.includes(route)) ?? false;
+}
+
 /** `publishers/countries` like `getRandomPublisher` is `getPublishersCountries`, and `POST admin-users/ban` is `banUser`. */
 function nameOf(name: string, method: string, declared: string): string {
   const [resource = [], ...rest] = name
@@ -158,7 +168,7 @@ if (import.meta.main) {
     if (!like) throw new UsageError("--like is missing");
     const root = join(import.meta.dirname, "../..");
     const files = await copyEndpoint(root, { method, path, like });
-    console.log(`${files.map((file) => relative(process.cwd(), join(root, file))).join("\n")}
+    print(`${files.map((file) => relative(process.cwd(), join(root, file))).join("\n")}
 
 It answers as ${like} does. Now change what is different: the declaration (summary, permission, parameters, response,
 errors), then query or change, event and tests. Then run npm run openapi, npm run check, and its tests.`);

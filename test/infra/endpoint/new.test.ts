@@ -96,6 +96,9 @@ describe("npm run new", () => {
     ["publishers/list is a GET, not a POST", "POST /publishers/all --like publishers/list"],
     ["The path of publisher/slug has {slug}", "GET /publishers/one/{id} --like publisher/slug"],
     ["There is functions/publishers/list.ts already", "GET /publishers/list --like publishers/list"],
+    ["GET /publishers exists already, as publishers/list", "GET /publishers --like publisher/random"],
+    ["GET /admin-roles/{id} exists already, as admin-roles/list", "GET /admin-roles/{id} --like admin-roles/id"],
+    ["GET /publisher/slug exists already, as publisher/slug", "GET /publisher/slug --like publisher/random"],
     ["--like is missing", "GET /publishers/all"],
   ])("refuses what cannot be copied: %s", async (reason, words) => {
     await expect(copy(words)).rejects.toThrow(reason);
