@@ -4,6 +4,7 @@ export const databaseFunctions: ReadonlySet<string> = new Set([
   "ops-migrate-on-deploy",
   "ops-rotate-password",
   "ops-create-user",
+  "ops-end-sessions",
   "ops-issue-refresh-token",
   "ops-link-identity",
   "ops-import",

@@ -18,6 +18,7 @@ import editPermission from "./edit-permission.sql";
 import editRole from "./edit-role.sql";
 import editUser from "./edit-user.sql";
 import effects from "./effects.sql";
+import endSessions from "./end-sessions.sql";
 import formerImages from "./former-images.sql";
 import identities from "./identities.sql";
 import images from "./images.sql";
@@ -134,6 +135,7 @@ const operatorChangesAlone = {
   claim_images: claimImages,
   list_former_images: listFormerImages,
   create_user: createUser,
+  end_sessions: endSessions,
   link_identity: linkIdentity,
   merge_contributors: mergeContributors,
   open_session: openSession,

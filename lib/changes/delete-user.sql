@@ -8,7 +8,8 @@ create function forget_user(target bigint) returns void language sql as $$
     and (
       starts_with(endpoint, 'admin-users/')
       or endpoint in (
-        'ops/create-user', 'ops/issue-refresh-token', 'ops/link-identity', 'sign-in/callback', 'sign-out'
+        'ops/create-user', 'ops/end-sessions', 'ops/issue-refresh-token', 'ops/link-identity', 'sign-in/callback',
+        'sign-out'
       )
     );
   update changes set username = null where caller_id = target;

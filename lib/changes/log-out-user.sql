@@ -11,10 +11,7 @@ create function log_out_user(request request, caller caller) returns outcome lan
       return refused(403);
     end if;
 
-    update refresh_tokens
-    set revoked_at = now()
-    where user_id = request.target and expires_at > now() and revoked_at is null;
-    perform release_locks_of(request.target);
+    perform end_sessions_of(request.target);
     return done(request, caller);
   end
 $$;

@@ -12,3 +12,17 @@ create function release_locks_of(holder bigint) returns void language plpgsql as
     delete from contributor_locks where holder_id = holder;
   end
 $$;
+
+-- Ends all sessions of a user, and releases the user's edit locks. Returns how many sessions were open.
+create function end_sessions_of(target bigint) returns bigint language plpgsql as $$
+  declare
+    ended bigint;
+  begin
+    update refresh_tokens
+    set revoked_at = now()
+    where user_id = target and expires_at > now() and revoked_at is null;
+    get diagnostics ended = row_count;
+    perform release_locks_of(target);
+    return ended;
+  end
+$$;

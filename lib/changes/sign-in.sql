@@ -2,9 +2,9 @@
 -- address is erased when it has linked. Of the sessions that a user signed in to, the newest twenty last; those that an
 -- operator has opened are not among them. The answer is the time when the session ends.
 --
--- A logout by an administrator ends attempts to sign in, too, or else one that waits at the provider would outlive it:
--- 401 means that this attempt began before the last logout, and that the user has to begin anew. As `revoked_at` does,
--- `at` tells when the logout was asked for.
+-- Whoever ends all sessions of a user, an administrator or an operator, ends attempts to sign in, too, or else one that
+-- waits at the provider would outlive that: 401 means that this attempt began before, and that the user has to begin
+-- anew. As `revoked_at` does, `at` tells when it was asked for.
 create function sign_in(request request, caller caller) returns outcome language plpgsql as $$
   declare
     identity json = request.input;
@@ -20,7 +20,12 @@ create function sign_in(request request, caller caller) returns outcome language
       return refused(400, 'startedAt');
     end if;
     if exists (
-      select from changes where record_id = caller.id and endpoint = 'admin-users/logout' and at >= started_at
+      select
+      from changes
+      where
+        record_id = caller.id
+        and endpoint in ('admin-users/logout', 'ops/end-sessions')
+        and at >= started_at
     ) then
       return refused(401);
     end if;

@@ -30,7 +30,8 @@ create function undo_error(change changes) returns text language plpgsql stable 
     return case
       when change.undone_by is not null then format('It was undone by change %s', change.undone_by)
       when change.endpoint = 'admin-users/delete' then 'A deleted user is deleted for good'
-      when change.endpoint in ('admin-users/logout', 'sign-out') then 'Sessions that were ended stay ended'
+      when change.endpoint in ('admin-users/logout', 'ops/end-sessions', 'sign-out')
+        then 'Sessions that were ended stay ended'
       when change.endpoint = 'ops/create-user' then 'Delete the user in the panel instead, which is for good'
       when change.endpoint in ('ops/issue-refresh-token', 'sign-in/callback') then 'Log the user out instead'
       when change.endpoint = 'ops/link-identity' then 'Give or take the link by ops/link-identity instead'

@@ -86,6 +86,7 @@ const kinds: Readonly<Record<string, string>> = {
   "admin-permissions": "permission",
   "admin-contributors": "contributor",
   "ops/create-user": "user",
+  "ops/end-sessions": "user",
   "ops/issue-refresh-token": "user",
   "ops/link-identity": "user",
   "sign-in/callback": "user",
@@ -186,6 +187,8 @@ function withoutEffect(row: LedgerRow, nameOf: NameOf): readonly string[] {
     case "ops/create-user":
       if (asked !== null) return [`added: ${asked.username}`, rolesOf(row), ...linksOf(row)];
       break;
+    case "ops/end-sessions":
+      return ["all sessions ended"];
     case "ops/issue-refresh-token":
       return [asked === null ? "session opened" : `session opened for ${plural(Number(fieldsOf(asked).days), "day")}`];
     case "ops/link-identity":

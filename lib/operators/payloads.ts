@@ -65,6 +65,7 @@ export const payloads = {
       by: z.optional(name),
     })
     .check(z.refine(({ identity, email }) => !identity || !email, "either `identity` or `email`")),
+  "ops/end-sessions": z.strictObject({ user: z.union([id, name], "a user's id or name"), ...repair }),
   "ops/export": z.strictObject({
     /** A client's id. Default: all clients. */
     client: z.optional(id),

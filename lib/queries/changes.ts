@@ -170,7 +170,8 @@ const endpointsByKind: Readonly<Record<string, Sql>> = {
     (
       endpoint like 'admin-users/%'
       or endpoint in (
-        'ops/create-user', 'ops/issue-refresh-token', 'ops/link-identity', 'sign-in/callback', 'sign-out'
+        'ops/create-user', 'ops/end-sessions', 'ops/issue-refresh-token', 'ops/link-identity', 'sign-in/callback',
+        'sign-out'
       )
     )
   `,

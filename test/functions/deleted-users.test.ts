@@ -20,6 +20,7 @@ describe("Of a deleted user the ledger", () => {
     const username = `Doomed ${randomUUID()}`;
     await stack.lambda.invoke("ops-create-user", { username, roles: ["Administrator"], by: "An operator" });
     await stack.lambda.invoke("ops-link-identity", { username, issuer: "https://a.example", subject: username });
+    await stack.lambda.invoke("ops-end-sessions", { user: username });
     const issued = await stack.lambda.invoke("ops-issue-refresh-token", { username, days: 1 });
     const { refreshToken } = (issued as { result: { refreshToken: string } }).result;
     const [{ id = 0 } = {}] = await stack.sql`select id from users where username = ${username}`;
@@ -54,10 +55,11 @@ describe("Of a deleted user the ledger", () => {
       "admin-users/update-image",
       "admin-users/edit",
       "ops/issue-refresh-token",
+      "ops/end-sessions",
       "ops/link-identity",
       "ops/create-user",
     ]);
-    expect(about.map(({ asked, before }) => [asked, before])).toEqual([[{}, null], ...Array(5).fill([null, null])]);
+    expect(about.map(({ asked, before }) => [asked, before])).toEqual([[{}, null], ...Array(6).fill([null, null])]);
     expect(
       await stack.sql`select username from changes where caller_id = ${id} and endpoint = 'admin-roles/add'`,
     ).toEqual([{ username: null }]);

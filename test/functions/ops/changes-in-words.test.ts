@@ -246,6 +246,16 @@ const tales: Readonly<Record<string, () => Promise<void>>> = {
       "link given: an e-mail address that is awaited, of https://accounts.example.com",
     ]);
   },
+  async "ops/end-sessions"() {
+    const { id, username } = await aUser(stack.sql);
+    expect(await operated("ops/end-sessions", { user: id, by: "ada", reason: "A stolen token" })).toMatchObject({
+      by: "ada",
+      reason: "A stolen token",
+      record: `user ${id}`,
+      name: username,
+      what: ["all sessions ended"],
+    });
+  },
   async "ops/issue-refresh-token"() {
     const { username } = await aUser(stack.sql);
     expect(await operated("ops/issue-refresh-token", { username, days: 30 })).toMatchObject({

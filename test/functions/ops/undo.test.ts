@@ -197,6 +197,14 @@ describe("ops-undo refuses", () => {
       async () => change("admin-users/logout", { path: { id: (await aUser(stack.sql)).id } }),
     ],
     [
+      "the end of sessions by an operator",
+      "Sessions that were ended stay ended",
+      async () => {
+        await stack.lambda.invoke("ops-end-sessions", { user: (await aUser(stack.sql)).id });
+        return await latestChange(stack.sql);
+      },
+    ],
+    [
       "the addition of a user",
       "Delete the user in the panel instead, which is for good",
       async () => {

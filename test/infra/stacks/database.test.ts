@@ -15,6 +15,7 @@ const synthesis = useSynthesis();
 /** The functions that operators invoke. */
 const operated = [
   "ops-create-user",
+  "ops-end-sessions",
   "ops-export",
   "ops-import",
   "ops-issue-refresh-token",

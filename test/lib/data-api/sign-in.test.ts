@@ -94,6 +94,10 @@ async function inWords({ id }: Person): Promise<string[]> {
 const logOut = ({ id }: Person) =>
   stack.call("admin-users/logout", { as: administrator.token, path: { id } }).then(({ status }) => status);
 
+/** 200 as after a logout by an administrator. */
+const endSessions = ({ id }: Person) =>
+  stack.lambda.invoke("ops-end-sessions", { user: id }).then((invocation) => ("result" in invocation ? 200 : 500));
+
 /** Calls while somebody else has locked a table, which then only can be read. */
 async function whileLocked<Result>(
   table: "change_lock" | "identities",
@@ -414,7 +418,10 @@ describe("Sessions of a user", () => {
   });
 });
 
-describe("A logout by an administrator", () => {
+describe.each([
+  ["A logout by an administrator", logOut],
+  ["ops-end-sessions", endSessions],
+])("%s", (_, logOut) => {
   it("ends all sessions at once, and every attempt to sign in that began before", async () => {
     const subject = await link(person);
     const startedAt = await databaseTime();
