@@ -10,6 +10,7 @@ process.env.NODE_COMPILE_CACHE ??= compileCache();
 
 /** Files that take twenty seconds or more, mostly for processes and time-outs, though they are short. */
 const longTests = [
+  "infra/check/database",
   "infra/endpoint/new",
   "infra/local/lambda/edits",
   "edge/outage",

@@ -61,7 +61,7 @@ async function hashOf(inputs: readonly string[]): Promise<string> {
 async function filesOf(input: string): Promise<string[]> {
   if (!(await stat(join(root, input))).isDirectory()) return [input];
   const entries = await readdir(join(root, input), { recursive: true });
-  return entries.filter((entry) => /\.(ts|sql|json)$/.test(entry)).map((entry) => join(input, entry));
+  return entries.filter((entry) => /\.(tsx?|js|sql|jsonl?)$/.test(entry)).map((entry) => join(input, entry));
 }
 
 async function removeUnused(name: string): Promise<void> {

@@ -85,7 +85,7 @@ if (import.meta.main) {
   );
   const problems = await Promise.all(
     files
-      // What the queries make is written by a test (lib/queries/statements).
+      // Those of lib/queries/statements are written by npm run statements.
       .filter((file) => file.endsWith(".sql") && !file.startsWith("lib/queries/"))
       .sort()
       .map(async (file) => problemsOf(file, await readFile(join(root, file), "utf8"))),

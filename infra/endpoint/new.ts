@@ -171,6 +171,7 @@ if (import.meta.main) {
     print(`${files.map((file) => relative(process.cwd(), join(root, file))).join("\n")}
 
 It answers as ${like} does. Now change what is different: the declaration (summary, permission, parameters, response,
-errors), then query or change, event and tests. Then run npm run openapi, npm run check, and its tests.`);
+errors), then query or change, event and tests. Then run npm run openapi, npm run statements, npm run check, and its
+tests.`);
   });
 }

@@ -54,7 +54,7 @@ export async function startRecorder(outdir: string) {
   const url = "http://localhost:3000";
   const stage = { database: defaultName, allowedOrigins: [url], imageBaseUrl: `${url}/images`, uploads: false };
   const variables = { ...clientVariables(newKey(), { dataApiUrl }), ...variablesOf(stage) };
-  const lambda = await startLambda({ outdir, settingsOf, variables });
+  const lambda = await startLambda({ outdir, settingsOf, variables, print: () => {} });
   return {
     /** The statements that the function sends until one is answered by an error. Others are answered by these rows. */
     async statementsOf(name: string, event: unknown, answers: typeof rows = []): Promise<[Statement, ...Statement[]]> {
@@ -117,8 +117,6 @@ export const syntax = { usage, flags, count: { min: 1, max: 2 } };
 
 if (import.meta.main) {
   await runCommand(syntax, async (values, [name = "", payload]) => {
-    // The log lines of the function must not appear in the output.
-    console.log = console.error = () => {};
     const database = databaseUrlFrom(values.database);
     print(await run({ name, payload, ...values, database }));
   });

@@ -108,8 +108,8 @@ describe("An error", () => {
     ["ENOENT", () => failure(readFile("/nowhere/file")), "There is no file or directory /nowhere/file"],
     [
       "ENOENT of a program",
-      async () => (await once(spawn("no-such-program"), "error"))[0],
-      "There is no program no-such-program",
+      async () => (await once(spawn(join(root, "none")), "error"))[0],
+      `There is no program ${root}/none`,
     ],
     ["EEXIST", () => failure(mkdir(root)), `${root} exists already`],
     ["EISDIR", () => failure(readFile(root)), "The path is a directory, not a file"],

@@ -1,0 +1,135 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Client } from "pg";
+import { serviceLimits } from "../aws-local/data-api/limits.ts";
+import { bind } from "../aws-local/data-api/parameters.ts";
+import { run } from "../aws-local/data-api/query.ts";
+import { withConnection } from "../aws-local/postgres/connection.ts";
+import { startAwsLocal } from "../aws-local/start.ts";
+import { buildOrReuse } from "../build/cached-build.ts";
+import { runCommand } from "../command.ts";
+import { defaultName as name } from "../local/database.ts";
+import { loadDemo } from "../local/demo/load.ts";
+import { localDocument } from "../local/document.ts";
+import { settingsOf, variablesOf } from "../local/functions.ts";
+import { newSecrets } from "../local/secrets.ts";
+import { builds } from "../local/service.ts";
+import { print } from "../print.ts";
+import { unknownNames } from "./names.ts";
+import { placeOf, type SourceFile } from "./place.ts";
+import { outdatedFiles, type RecordedStatements, recordStatements } from "./statements.ts";
+
+/*
+ * What only PostgreSQL finds in our SQL. It runs the migrations, creates the database functions, looks up all names in
+ * them, and runs what the endpoints send for their sample events over the demo data.
+ */
+
+const root = join(import.meta.dirname, "../..");
+
+const readSources = async (paths: readonly string[]): Promise<SourceFile[]> =>
+  await Promise.all(paths.map(async (path) => ({ path, text: await readFile(join(root, path), "utf8") })));
+
+async function filesIn(...folders: readonly string[]): Promise<string[]> {
+  const entries = await Promise.all(folders.map((folder) => readdir(join(root, folder), { recursive: true })));
+  return folders.flatMap((folder, index) => (entries[index] ?? []).map((entry) => `${folder}/${entry}`));
+}
+
+async function findProblems(outdir: string, directory: string): Promise<readonly string[]> {
+  const built = await buildOrReuse({ outdir });
+  const sources = new Map(built.map((each) => [each.endpointPath, each.sources]));
+  const stage = { database: name, allowedOrigins: [], imageBaseUrl: "http://localhost:3000/images", uploads: false };
+  const recording = recordStatements(outdir);
+  // It is waited for later, if at all.
+  recording.catch(() => {});
+  let problems: readonly string[] = [];
+  const aws = await startAwsLocal({
+    document: localDocument(),
+    functions: { outdir, settingsOf, variables: variablesOf(stage), print: () => {} },
+    database: { directory: join(directory, "postgres"), name, durable: false },
+    secrets: ({ serverUrl, adminUrl }) => newSecrets(serverUrl, new URL(adminUrl).password),
+    async beforeOpen({ lambda, database: { adminUrl, serverUrl } }) {
+      const migrated = await lambda.invoke("ops-migrate", {});
+      if ("error" in migrated) throw new Error(migrated.error.errorMessage);
+      problems = await withConnection(`${adminUrl}/${name}`, async (client) => {
+        const unknown = await unknownNamesIn(client);
+        await loadDemo(lambda, `${serverUrl}/${name}`).catch((error) => {
+          if (unknown.length === 0) throw error;
+        });
+        const recorded = await recording;
+        const failing: string[] = [];
+        for (const each of recorded) failing.push(...(await problemsOf(client, each, sources.get(each.path) ?? [])));
+        const outdated = await outdatedFiles(recorded);
+        return [
+          ...unknown,
+          ...new Set(failing),
+          ...outdated.map((file) => `${file} is out of date: npm run statements`),
+        ];
+      });
+      return [];
+    },
+  });
+  await aws.close();
+  return problems;
+}
+
+async function unknownNamesIn(client: Client): Promise<string[]> {
+  const { rows } = await client.query<{ schema: string }>("select schema from releases");
+  const files = (await filesIn("lib/changes", "lib/migrations")).filter((file) => file.endsWith(".sql"));
+  return await unknownNames(client, rows[0]?.schema ?? "", await readSources(files));
+}
+
+/** What is wrong with the statements of an endpoint, and with the JSON that they answer. */
+async function problemsOf(
+  client: Client,
+  { path, statements }: RecordedStatements,
+  sources: readonly string[],
+): Promise<string[]> {
+  const problems: string[] = [];
+  for (const { sql, parameters } of statements) {
+    const statement = bind(sql, parameters);
+    await client.query("begin");
+    try {
+      const { rows, columns = [] } = await run(client, statement, serviceLimits);
+      const texts = rows.flatMap((row) => row.filter((_, index) => columns[index]?.dataTypeID !== jsonb));
+      const [place] = texts.flatMap((text) => blankIn(text ?? "") ?? []);
+      if (place)
+        problems.push(
+          `functions/${path}.ts answers JSON with blanks, which lib/queries/fragments/json.ts avoids: ${place}`,
+        );
+    } catch (error) {
+      const { message, position } = error as Error & { position?: string };
+      const files = await readSources(sources.filter((file) => file.startsWith("lib/queries/")));
+      // An error without a position is one of these values, or within a database function.
+      if (position !== undefined) problems.push(placeOf(files, statement.text, Number(position), message));
+    }
+    await client.query("rollback");
+  }
+  return problems;
+}
+
+/** The Data API leaves no blanks in values of this type. */
+const jsonb = 3802;
+
+/** The place of a blank between the parts of JSON, such as `json_build_object` makes. */
+function blankIn(text: string): string | undefined {
+  const [before] = /^[[{](?:"(?:[^"\\]|\\.)*"|[^\s"])*(?=\s)/.exec(text) ?? [];
+  return before && text.slice(Math.max(0, before.length - 30), before.length + 30);
+}
+
+const usage =
+  "node infra/check/database.ts\n  finds what is wrong with migrations, database functions and the endpoints' statements";
+
+if (import.meta.main) {
+  await runCommand({ usage }, async () => {
+    const directory = await mkdtemp(join(tmpdir(), "colophon-check-"));
+    const outdir = join(builds, `check-${process.pid}`);
+    try {
+      const problems = await findProblems(outdir, directory);
+      if (problems.length > 0) throw new Error(problems.join("\n"));
+      print("Everything is as it should be");
+    } finally {
+      await Promise.all([directory, outdir].map((folder) => rm(folder, { recursive: true, force: true })));
+    }
+  });
+}
