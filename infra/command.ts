@@ -37,12 +37,11 @@ export async function runCommand<const Flags extends ParseArgsOptionsConfig>(
   const words = process.argv.slice(2);
   if (words.includes("--help")) return void process.stdout.write(`${syntax.usage}\n`);
   const end = (error: unknown) => {
-    if (codeOf(error) === "EPIPE") process.exit(0);
     const message = error instanceof UsageError ? `${error.message}\n\n${syntax.usage}` : messageOf(error);
     print(message, process.stderr);
     process.exit(1);
   };
-  process.stdout.on("error", end);
+  process.stdout.on("error", (error) => (codeOf(error) === "EPIPE" ? process.exit(0) : end(error)));
   try {
     expectNoneTaken(syntax, words);
     const parsed = parseWords(syntax, syntax.passesOn ? [] : words);
@@ -63,7 +62,7 @@ const isTaken = (flag: string): boolean =>
 function expectNoneTaken({ usage, flags = {} }: Syntax<ParseArgsOptionsConfig>, words: readonly string[]): void {
   const rest = [...words];
   const taken = Object.entries(flags).flatMap(([flag, { type }]) => {
-    if (!isTaken(flag)) return [];
+    if (!isTaken(flag) || words.some((word) => word.split("=")[0] === `--${flag}`)) return [];
     if (type === "boolean") return [`--${flag}`];
     return [`--${flag} ${takenValue(flag) === "true" ? rest.pop() : takenValue(flag)}`];
   });

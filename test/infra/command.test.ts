@@ -86,6 +86,10 @@ describe("A flag that npm keeps, since it is not behind --,", () => {
       execFile("npm", words.split(" "), { cwd: root }, (_, __, complaint) => resolve(complaint));
     });
 
+  it("does not matter if it is behind -- as well", async () => {
+    expect(await npm("run events --dry-run -- publish nowhere --dry-run")).toContain("There is no stage nowhere");
+  });
+
   it.each([
     ["start --port 4000", "npm start -- --port 4000"],
     ["start --port=4000 --no-uploads", "npm start -- --port 4000 --no-uploads"],

@@ -67,6 +67,7 @@ describe("npm run new", () => {
     await run("infra/check/sql.ts");
     await run("infra/api/generate.ts");
     await run("infra/endpoint/complete.ts");
+    await run("infra/check/database.ts");
     await run("node_modules/typescript/bin/tsc", "--noEmit");
   }, 180_000);
 
