@@ -321,7 +321,7 @@ describe("ops-invalidate for an operator", () => {
     await add("series");
 
     expect(await invalidate(payload)).toMatchObject({
-      error: { errorType: "TypeError", errorMessage: expect.stringContaining(`Invalid payload: ${message}`) },
+      error: { errorType: "Refusal", errorMessage: expect.stringContaining(`Invalid payload: ${message}`) },
     });
 
     expect(items()).toEqual([]);
