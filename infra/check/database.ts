@@ -7,14 +7,13 @@ import { bind } from "../aws-local/data-api/parameters.ts";
 import { run } from "../aws-local/data-api/query.ts";
 import { withConnection } from "../aws-local/postgres/connection.ts";
 import { startAwsLocal } from "../aws-local/start.ts";
-import { buildOrReuse } from "../build/cached-build.ts";
+import { cachedBuild } from "../build/cached-build.ts";
 import { runCommand } from "../command.ts";
 import { defaultName as name } from "../local/database.ts";
 import { loadDemo } from "../local/demo/load.ts";
 import { localDocument } from "../local/document.ts";
 import { settingsOf, variablesOf } from "../local/functions.ts";
 import { newSecrets } from "../local/secrets.ts";
-import { builds } from "../local/service.ts";
 import { print } from "../print.ts";
 import { unknownNames } from "./names.ts";
 import { placeOf, type SourceFile } from "./place.ts";
@@ -35,9 +34,9 @@ async function filesIn(...folders: readonly string[]): Promise<string[]> {
   return folders.flatMap((folder, index) => (entries[index] ?? []).map((entry) => `${folder}/${entry}`));
 }
 
-async function findProblems(outdir: string, directory: string): Promise<readonly string[]> {
-  const built = await buildOrReuse({ outdir });
-  const sources = new Map(built.map((each) => [each.endpointPath, each.sources]));
+async function findProblems(directory: string): Promise<readonly string[]> {
+  const { outdir, functions } = await cachedBuild();
+  const sources = new Map(functions.map((each) => [each.endpointPath, each.sources]));
   const stage = { database: name, allowedOrigins: [], imageBaseUrl: "http://localhost:3000/images", uploads: false };
   const recording = recordStatements(outdir);
   // It is waited for later, if at all.
@@ -123,13 +122,12 @@ const usage =
 if (import.meta.main) {
   await runCommand({ usage }, async () => {
     const directory = await mkdtemp(join(tmpdir(), "colophon-check-"));
-    const outdir = join(builds, `check-${process.pid}`);
     try {
-      const problems = await findProblems(outdir, directory);
+      const problems = await findProblems(directory);
       if (problems.length > 0) throw new Error(problems.join("\n"));
       print("Everything is as it should be");
     } finally {
-      await Promise.all([directory, outdir].map((folder) => rm(folder, { recursive: true, force: true })));
+      await rm(directory, { recursive: true, force: true });
     }
   });
 }

@@ -4,11 +4,10 @@ import type { Field } from "@aws-sdk/client-rds-data";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { type Declaration, endpointPath, isNavigation } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { buildOrReuse } from "../build/cached-build.ts";
+import { cachedBuild } from "../build/cached-build.ts";
 import { runCommand } from "../command.ts";
 import { eventOf } from "../event.ts";
 import type { Statement } from "../local/query-plan.ts";
-import { builds } from "../local/service.ts";
 import { readable, startRecorder } from "../local/sql.ts";
 
 /** What an endpoint sends to PostgreSQL for its sample event. */
@@ -109,10 +108,8 @@ const usage =
 
 if (import.meta.main) {
   await runCommand({ usage }, async () => {
-    const outdir = join(builds, `statements-${process.pid}`);
-    await buildOrReuse({ outdir });
+    const { outdir } = await cachedBuild();
     const recorded = await recordStatements(outdir);
-    await rm(outdir, { recursive: true });
     await rm(join(root, folder), { recursive: true });
     for (const { path, text } of recorded) {
       const file = join(root, folder, `${path}.sql`);
