@@ -37,6 +37,7 @@ beforeAll(async () => {
     eat: buffered("const all = []; for (;;) all.push(new Array(1e6).fill(0.5));"),
     stuck: "export const handler = () => new Promise(() => {});",
     logs: buffered(`for (let n = 0; n < event.lines; n++) console[n % 2 ? "error" : "log"]("line %d", n);`),
+    crowd: `tell("opened"); ${buffered("if (event.waits) await gate();")}`,
     opens: `tell("opening"); await gate(); ${buffered('return "opened";')}`,
   });
 });
@@ -122,6 +123,51 @@ describe("An execution environment", () => {
 
     expect(lines).toEqual(Array.from({ length: 100 }, (_, number) => `line ${number}`));
     log.mockRestore();
+  });
+});
+
+describe("Execution environments of a function", () => {
+  const crowd = (lambda: Lambda, size = 16) =>
+    Promise.all(Array.from({ length: size }, () => lambda.invoke("crowd", { waits: true })));
+  /** Environments open in turn, so all that opened for earlier invocations have opened before this one. */
+  const opened = async (lambda: Lambda) => {
+    await lambda.invoke("count", {});
+    return built.seen().length;
+  };
+
+  it("are as many as there are processors, however many invocations begin at once", async () => {
+    const lambda = await start({ limits: { longInMilliseconds: 60_000 } });
+    const release = built.newGate();
+
+    const all = crowd(lambda);
+
+    expect(await opened(lambda)).toBeLessThanOrEqual(availableParallelism());
+    release();
+    await all;
+    expect(await opened(lambda)).toBeLessThanOrEqual(availableParallelism());
+  });
+
+  it("are more while invocations take long, so that they block no other one", async () => {
+    const lambda = await start();
+    const release = built.newGate();
+
+    const all = crowd(lambda, availableParallelism() + 1);
+    await lambda.invoke("crowd", {});
+
+    release();
+    await all;
+  });
+
+  it("are never more than the maximum", async () => {
+    const lambda = await start({ limits: { environments: 3, longInMilliseconds: 1 } });
+    const release = built.newGate();
+
+    const all = crowd(lambda, 5);
+    await expect.poll(() => opened(lambda)).toBe(3);
+
+    expect(await opened(lambda)).toBe(3);
+    release();
+    await all;
   });
 });
 

@@ -1,4 +1,6 @@
+import { availableParallelism } from "node:os";
 import { type Environment, Failure } from "./environment.ts";
+import type { LambdaLimits } from "./lambda.ts";
 import { TooManyRequests } from "./refusals.ts";
 
 /** The environments of one function. */
@@ -18,10 +20,7 @@ export interface Environments {
 }
 
 export interface EnvironmentsOptions {
-  /** Environments at the same time; further invocations wait. */
-  readonly max: number;
-  /** How long an invocation waits. */
-  readonly waitMaxInMilliseconds: number;
+  readonly limits: Pick<LambdaLimits, "environments" | "longInMilliseconds" | "gatewayInMilliseconds">;
   /** Runs before the function is loaded. When it fails, loading fails. */
   prepare(): Promise<void>;
   open(): Environment;
@@ -36,16 +35,20 @@ const idleInMilliseconds = 5 * 60_000;
 
 /**
  * Opens environments when they are needed. An invocation that waits gets the first environment that is free: a new one,
- * or one whose invocation has ended.
+ * or one whose invocation has ended. As many run as there are processors, since more would be slower, and each of them
+ * starts cold. An invocation that takes long does not count: it probably waits, for a lock or for its reader.
  */
 export function openEnvironments(options: EnvironmentsOptions): Environments {
-  const { max, waitMaxInMilliseconds, prepare, whenProcessorFree } = options;
+  const { limits, prepare, whenProcessorFree } = options;
   const all = new Set<Environment>();
   /** Those with the latest code. */
   let latest = new Set<Environment>();
   /** The one used last comes last. */
   const idle = new Map<Environment, NodeJS.Timeout>();
+  /** Those whose invocation has not taken long yet. */
+  const running = new Map<Environment, NodeJS.Timeout>();
   const waiting = new Set<Waiting>();
+  let runningMax = availableParallelism();
   let opening = 0;
   /** Those that are open, or will be. */
   let size = 0;
@@ -62,9 +65,24 @@ export function openEnvironments(options: EnvironmentsOptions): Environments {
     idle.delete(environment);
   };
 
-  /** Runs whenever an invocation begins to wait, and whenever an environment is gone. */
-  const openNeeded = () => {
-    while (opening < waiting.size && size < max) void open();
+  /** Runs whenever an invocation begins to wait or takes long, and whenever an environment is free or gone. */
+  const runWaiting = () => {
+    for (const environment of [...idle.keys()].reverse()) {
+      if (waiting.size === 0 || running.size >= runningMax) break;
+      takeIdle(environment);
+      if (environment.hasEnded) void endOpen(environment);
+      else begin(environment);
+    }
+    while (opening < waiting.size && size < limits.environments && running.size + opening < runningMax) void open();
+  };
+
+  const begin = (environment: Environment) => {
+    const endTurn = () => {
+      running.delete(environment);
+      runWaiting();
+    };
+    running.set(environment, setTimeout(endTurn, limits.longInMilliseconds).unref());
+    shift(waiting)?.resolve(environment);
   };
 
   const open = async () => {
@@ -80,7 +98,7 @@ export function openEnvironments(options: EnvironmentsOptions): Environments {
     if (environment) release(environment);
     else {
       size -= 1;
-      openNeeded();
+      runWaiting();
     }
   };
 
@@ -124,28 +142,21 @@ export function openEnvironments(options: EnvironmentsOptions): Environments {
   };
 
   const release = (environment: Environment) => {
-    if (environment.hasEnded || !latest.has(environment)) {
-      void endOpen(environment);
-      return openNeeded();
-    }
-    const next = shift(waiting);
-    if (next) return next.resolve(environment);
-    idle.set(environment, setTimeout(() => void endOpen(environment), idleInMilliseconds).unref());
+    clearTimeout(running.get(environment));
+    running.delete(environment);
+    if (environment.hasEnded || !latest.has(environment)) void endOpen(environment);
+    else idle.set(environment, setTimeout(() => void endOpen(environment), idleInMilliseconds).unref());
+    runWaiting();
   };
 
   const acquire = async () => {
-    for (const last of [...idle.keys()].reverse()) {
-      takeIdle(last);
-      if (!last.hasEnded) return last;
-      void endOpen(last);
-    }
     const next = Promise.withResolvers<Environment>();
     waiting.add(next);
-    openNeeded();
+    runWaiting();
     const throttle = setTimeout(() => {
       waiting.delete(next);
       next.reject(new TooManyRequests("ConcurrentInvocationLimitExceeded"));
-    }, waitMaxInMilliseconds);
+    }, limits.gatewayInMilliseconds / 2);
     return await next.promise.finally(() => clearTimeout(throttle));
   };
 
@@ -154,6 +165,7 @@ export function openEnvironments(options: EnvironmentsOptions): Environments {
     release,
 
     async provision(count) {
+      runningMax = Math.max(count, availableParallelism());
       await Promise.all([...idle.keys()].slice(count).map(endOpen));
       const ready = await Promise.all(Array.from({ length: count }, acquire));
       for (const environment of ready) release(environment);

@@ -39,7 +39,9 @@ export interface LambdaLimits {
   readonly streamedBytes: number;
   /** Environments of one function at the same time; further invocations wait. */
   readonly environments: number;
-  /** How long API Gateway waits. An invocation that has not begun shortly before is throttled. */
+  /** An invocation that has run for so long leaves its processor to another one. */
+  readonly longInMilliseconds: number;
+  /** How long API Gateway waits. An invocation that has not begun after half of that time is throttled. */
   readonly gatewayInMilliseconds: number;
 }
 
@@ -52,11 +54,10 @@ export const lambdaLimits: LambdaLimits = {
   responseBytes: 6_291_556,
   streamedBytes: 200 * 1_048_576,
   environments: 16,
+  longInMilliseconds: 500,
   gatewayInMilliseconds: 29_000,
 };
 
-/** So that a throttled request is answered before API Gateway gives it up. */
-const throttleReserveInMilliseconds = 1_000;
 const throttlePauseInMilliseconds = 1_000;
 
 export type Invocation = { readonly result: unknown } | { readonly error: FunctionError };
@@ -101,8 +102,7 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     [...files].map(([name, file]) => [
       name,
       openEnvironments({
-        max: limits.environments,
-        waitMaxInMilliseconds: limits.gatewayInMilliseconds - throttleReserveInMilliseconds,
+        limits,
         whenProcessorFree,
         prepare: async () => {
           files.set(name, (await options.prepare?.(name)) ?? file);
