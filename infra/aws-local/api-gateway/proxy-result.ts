@@ -1,6 +1,5 @@
 import { type IncomingMessage, type ServerResponse, validateHeaderName, validateHeaderValue } from "node:http";
 import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import * as z from "zod";
@@ -102,13 +101,15 @@ export async function sendResult(
 }
 
 /** Sends each chunk as soon as it arrives. When the function fails after the head, the connection is broken. */
-export async function sendStream(response: ServerResponse, { stream, ...head }: StreamedResult): Promise<void> {
-  // The client has disconnected: a pipeline would neither write nor end.
+export function sendStream(response: ServerResponse, { stream, ...head }: StreamedResult): void {
+  stream.once("error", () => response.destroy());
+  // The client has disconnected.
   if (response.destroyed) return void stream.destroy();
+  response.once("close", () => stream.destroy());
   startResponse(response, head);
-  // The client gets the head at once; the first chunk may take a while.
-  response.flushHeaders();
-  await pipeline(stream, response);
+  stream.pipe(response);
+  // The client gets the head at once, or with the first chunk if that is there.
+  setImmediate(() => response.headersSent || response.flushHeaders());
 }
 
 function startResponse(response: ServerResponse, { statusCode, headers }: ResultHead): void {

@@ -81,7 +81,7 @@ export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGa
       for (const each of pages) if (await each(request, response)) return;
       response.setHeader("x-amzn-RequestId", requestId);
       const result = await resultOf(request, requestId);
-      if ("stream" in result) await sendStream(response, result);
+      if ("stream" in result) sendStream(response, result);
       else await sendResult(request, response, result, compressedBytesMin);
     } catch (error) {
       // The status has been sent: the broken connection tells the client that the response is incomplete.

@@ -90,7 +90,9 @@ export function openEnvironment(
   let cause: Error | undefined;
 
   const log: Handlers<FromRuntime> = { log: ({ level, text }) => print(level, text) };
-  const receive = (message: Message<FromRuntime>) => handleMessage({ ...log, ...work?.handlers }, message);
+  const receive = (messages: readonly Message<FromRuntime>[]) => {
+    for (const message of messages) handleMessage({ ...log, ...work?.handlers }, message);
+  };
   const send = <Kind extends keyof ToRuntime>(kind: Kind, value: ToRuntime[Kind]) => port.postMessage({ kind, value });
 
   port.on("message", receive);
@@ -141,18 +143,24 @@ export function openEnvironment(
     run(invoke, logLate) {
       const answer = Promise.withResolvers<InvocationResult>();
       const over = Promise.withResolvers<void>();
-      const body = new Readable({
-        read: () => send("pull", undefined),
-        destroy(error, callback) {
-          if (work === current) send("abandon", undefined);
-          callback(error);
-        },
-      });
+      let body: Readable | undefined;
+      // The runtime does not wait with the first chunk.
+      let isFirstDue = true;
+      const openBody = () =>
+        new Readable({
+          read() {
+            if (!isFirstDue) send("pull", undefined);
+          },
+          destroy(error, callback) {
+            if (work === current) send("abandon", undefined);
+            callback(error);
+          },
+        });
       const fail = (reason: FunctionError) => {
         const failure = new Failure(reason);
         answer.reject(failure);
         // Without a listener the error would be uncaught; a caller that has no body yet gets it from `answer`.
-        body.on("error", () => {}).destroy(failure);
+        body?.on("error", () => {}).destroy(failure);
       };
       const finish = () => {
         done();
@@ -165,9 +173,15 @@ export function openEnvironment(
             answer.resolve({ text });
             finish();
           },
-          head: (head) => answer.resolve({ head, body }),
-          chunk: (bytes) => void body.push(bytes),
-          end: () => void body.push(null),
+          head(head) {
+            body = openBody();
+            answer.resolve({ head, body });
+          },
+          chunk(bytes) {
+            isFirstDue = false;
+            body?.push(bytes);
+          },
+          end: () => void body?.push(null),
           failed: fail,
           failedLate: logLate,
           done: finish,

@@ -8,12 +8,13 @@ import {
   type Handlers,
   handleMessage,
   type Invoke,
+  type LogLevel,
   logLevels,
   type Message,
   type Start,
   type ToRuntime,
 } from "./messages.ts";
-import { isStreamingHandler, openResponse, provideAwsLambda, ResponseStream, runtimeError } from "./stream.ts";
+import { isStreamingHandler, provideAwsLambda, ResponseStream, runtimeError } from "./stream.ts";
 
 type Handler = (event: unknown, ...rest: unknown[]) => unknown;
 
@@ -24,8 +25,16 @@ const takeInvocation = (invoke: Invoke) => void invocations.push(invoke);
 /** A message for a stream that has ended is ignored. */
 let handlers: Handlers<ToRuntime> = { invoke: takeInvocation };
 
-const send = <Kind extends keyof FromRuntime>(kind: Kind, value: FromRuntime[Kind], transferred: ArrayBuffer[] = []) =>
-  port.postMessage({ kind, value }, transferred);
+/** Messages go out together, because each wakes a thread. */
+const unsent: Message<FromRuntime>[] = [];
+
+function send<Kind extends keyof FromRuntime>(kind: Kind, value: FromRuntime[Kind]): void {
+  if (unsent.push({ kind, value } as Message<FromRuntime>) === 1) setImmediate(sendAll);
+}
+
+function sendAll(): void {
+  if (unsent.length > 0) port.postMessage(unsent.splice(0));
+}
 
 const receive = (message: Message<ToRuntime>) => handleMessage(handlers, message);
 
@@ -92,62 +101,57 @@ const tooLarge = (bytesMax: number) =>
 
 /** Resolves when both the stream and the handler have ended. */
 async function stream(handler: Handler, invoke: Invoke): Promise<void> {
-  const stream = new ResponseStream(invoke.streamedBytes);
+  let pulled = Promise.withResolvers<void>();
+  // The reader wants the first chunk anyway.
+  pulled.resolve();
+  const stream = new ResponseStream(invoke.streamedBytes, {
+    head(prelude) {
+      send("head", prelude);
+      // The thread must not end while it waits for the reader.
+      port.ref();
+    },
+    async wantsMore() {
+      await pulled.promise;
+      pulled = Promise.withResolvers();
+    },
+    // A copy, since what is sent is the whole memory of a view.
+    chunk: (bytes) => send("chunk", new Uint8Array(bytes)),
+    end: () => send("end", undefined),
+  });
+  handlers = { invoke: takeInvocation, pull: () => pulled.resolve(), abandon: () => stream.abandon() };
+  const closed = new Promise<void>((resolve, reject) => stream.once("error", reject).once("close", resolve));
   const work = (async () => await handler(JSON.parse(invoke.event), stream, contextFor(invoke)))();
   work.then(
     () => stream.fail(new Error("Response stream is not finished.")),
-    (error) => stream.fail(error instanceof Error ? error : new Error(String(error))),
+    (error) => {
+      if (stream.hasHead && !stream.isAbandoned) send("failedLate", functionErrorOf(error));
+      stream.fail(error instanceof Error ? error : new Error(String(error)));
+    },
   );
   try {
-    const { head, content } = await openResponse(stream);
-    work.catch((error) => {
-      if (!stream.isAbandoned) send("failedLate", functionErrorOf(error));
-    });
-    const delivered = deliver(content, stream);
-    send("head", head);
-    await delivered;
+    await closed;
+    if (!stream.writableFinished) throw new Error("Response stream was closed before its end.");
   } catch (error) {
-    send("failed", functionErrorOf(error));
+    if (!stream.isAbandoned) send("failed", functionErrorOf(error));
   }
+  port.unref();
+  handlers = { invoke: takeInvocation };
   await work.catch(() => {});
   send("done", undefined);
 }
 
-/**
- * Sends a chunk whenever the reader asks for one. Ends with the last chunk, or when the reader has closed the stream, or
- * when the function destroys it: then the environment does not wait for a reader who asks for nothing.
- */
-function deliver(content: AsyncGenerator<Buffer>, stream: ResponseStream): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  stream.once("error", reject);
-  handlers = {
-    invoke: takeInvocation,
-    pull: () => {
-      content.next().then(({ done, value }) => (done ? resolve(send("end", undefined)) : sendChunk(value)), reject);
-    },
-    abandon: () => {
-      stream.abandon();
-      resolve();
-    },
-  };
-  port.ref();
-  return promise.finally(() => {
-    port.unref();
-    handlers = { invoke: takeInvocation };
-  });
+/** At once, because the function may end or block the thread next. */
+function log(level: LogLevel, text: string): void {
+  send("log", { level, text });
+  sendAll();
 }
 
-/** Transfers a copy: the chunk's memory may be shared with other buffers of the function. */
-function sendChunk(chunk: Buffer): void {
-  const bytes = new Uint8Array(chunk);
-  send("chunk", bytes, [bytes.buffer]);
-}
-
-for (const level of logLevels) console[level] = (...values) => send("log", { level, text: format(...values) });
+for (const level of logLevels) console[level] = (...values) => log(level, format(...values));
 process.stdout.write = (text) => {
-  send("log", { level: "log", text: `${text}`.replace(/\n$/, "") });
+  log("log", `${text}`.replace(/\n$/, ""));
   return true;
 };
+process.once("exit", sendAll);
 // As NODE_OPTIONS does on AWS: stack traces have the line numbers of the TypeScript files.
 process.setSourceMapsEnabled(true);
 provideAwsLambda();

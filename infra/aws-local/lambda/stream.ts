@@ -1,4 +1,4 @@
-import { PassThrough } from "node:stream";
+import { Writable } from "node:stream";
 
 /** What a streaming function writes before its body: the REST proxy result without the body. */
 export type Prelude = Readonly<Record<string, unknown>>;
@@ -8,21 +8,35 @@ const delimiter = Buffer.alloc(8);
 /** API Gateway, "Set up a Lambda proxy integration with payload response streaming". */
 const preludeBytesMax = 16_384;
 
+/** Gets a response stream, piece by piece. */
+export interface Reader {
+  head(prelude: Prelude): void;
+  /** Resolves when the reader wants more. */
+  wantsMore(): Promise<void>;
+  chunk(bytes: Buffer): void;
+  end(): void;
+}
+
 /**
  * The stream a streaming function writes to. As in Lambda's runtime client, the prelude goes out before the first
  * `write`; `end` with a chunk sends the chunk without any prelude.
  */
-export class ResponseStream extends PassThrough {
+export class ResponseStream extends Writable {
   prelude: Prelude | undefined;
+  hasHead = false;
   isAbandoned = false;
   #failure: Error | undefined;
   #isStarted = false;
   #bytes = 0;
+  /** What was written before the delimiter. */
+  #start = Buffer.alloc(0);
   readonly #bytesMax: number;
+  readonly #reader: Reader;
 
-  constructor(bytesMax: number) {
+  constructor(bytesMax: number, reader: Reader) {
     super();
     this.#bytesMax = bytesMax;
+    this.#reader = reader;
   }
 
   setContentType(_type: string): void {
@@ -43,6 +57,43 @@ export class ResponseStream extends PassThrough {
     return super.write(bytes, [second, third].find(isCallback));
   }
 
+  override _write(chunk: Buffer, _encoding: string, callback: (error?: Error) => void): void {
+    this.#send(chunk).then(() => callback(), callback);
+  }
+
+  override _final(callback: (error?: Error) => void): void {
+    this.#end().then(() => callback(), callback);
+  }
+
+  async #send(chunk: Buffer): Promise<void> {
+    const bytes = this.hasHead ? chunk : this.#bodyIn(chunk);
+    if (bytes.length === 0) return;
+    await this.#reader.wantsMore();
+    this.#reader.chunk(bytes);
+  }
+
+  /** Splits what is written into prelude and body. The head goes out as soon as the prelude has been written. */
+  #bodyIn(chunk: Buffer): Buffer {
+    this.#start = Buffer.concat([this.#start, chunk]);
+    const end = this.#start.indexOf(delimiter);
+    if (end < 0) {
+      if (this.#start.length > preludeBytesMax) throw noMetadata();
+      return Buffer.alloc(0);
+    }
+    this.#reader.head(parsePrelude(this.#start.toString("utf8", 0, end)));
+    this.hasHead = true;
+    return this.#start.subarray(end + delimiter.length);
+  }
+
+  async #end(): Promise<void> {
+    if (this.#failure) {
+      await this.#reader.wantsMore();
+      throw this.#failure;
+    }
+    if (!this.hasHead) throw noMetadata();
+    this.#reader.end();
+  }
+
   /** Ends the stream with an error, after everything that was written before. */
   fail(error: Error): void {
     if (this.writableEnded) return;
@@ -52,15 +103,9 @@ export class ResponseStream extends PassThrough {
 
   /** Ends the stream because its reader is gone. Lambda would let the function write on; here its next write fails. */
   abandon(): void {
-    if (this.readableEnded) return;
+    if (this.writableFinished) return;
     this.isAbandoned = true;
     this.destroy(new Error("Nobody reads the response any more."));
-  }
-
-  /** What was written; throws where the stream failed. */
-  async *content(): AsyncGenerator<Buffer> {
-    yield* this;
-    if (this.#failure) throw this.#failure;
   }
 }
 
@@ -90,42 +135,10 @@ function startWithPrelude(stream: ResponseStream, prelude: Prelude): ResponseStr
 
 export const isStreamingHandler = (handler: object): boolean => streaming in handler;
 
-/** Splits a response into prelude and body, as soon as the prelude has been written. */
-export async function openResponse(
-  stream: ResponseStream,
-): Promise<{ head: Prelude; content: AsyncGenerator<Buffer> }> {
-  try {
-    const content = stream.content();
-    const start = await untilDelimiter(content);
-    const end = start.indexOf(delimiter);
-    const head = parsePrelude(start.toString("utf8", 0, end));
-    return { head, content: continued(start.subarray(end + delimiter.length), content) };
-  } catch (error) {
-    stream.abandon();
-    throw error;
-  }
-}
-
-async function untilDelimiter(content: AsyncGenerator<Buffer>): Promise<Buffer> {
-  let start = Buffer.alloc(0);
-  while (start.length <= preludeBytesMax) {
-    const { done, value } = await content.next();
-    if (done) break;
-    start = Buffer.concat([start, value]);
-    if (start.includes(delimiter)) return start;
-  }
-  throw noMetadata();
-}
-
-async function* continued(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  if (first.length > 0) yield first;
-  yield* rest;
-}
-
 function parsePrelude(text: string): Prelude {
   const prelude: unknown = text.length <= preludeBytesMax && JSON.parse(text);
   if (typeof prelude !== "object" || prelude === null || Array.isArray(prelude)) throw noMetadata();
-  return Object.fromEntries(Object.entries(prelude));
+  return { ...prelude };
 }
 
 const noMetadata = () =>
