@@ -7,7 +7,7 @@ const readerBytesMin = 1_000_000;
 const readerSeconds = 10;
 
 /** What is offered to the reader at once; the pace of a slow reader is measured in such pieces. */
-const pieceBytes = 16_384;
+export const pieceBytes = 16_384;
 
 /**
  * Delivers a list to its reader. It breaks off at the deadline, and when the reader is too slow: a few such readers would

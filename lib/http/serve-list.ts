@@ -1,4 +1,5 @@
 import { pipeline as connectStreams, Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { constants, createGzip } from "node:zlib";
 import middy from "@middy/core";
 import { executionModeStreamifyResponse } from "@middy/core/StreamifyResponse";
@@ -8,7 +9,7 @@ import { cacheTagHeader } from "../contract/headers.ts";
 import { pageLimitMax } from "../contract/parameters.ts";
 import { type Cursor, type ListQuery, type PageResult, readFirstPage, readPage } from "../data-api/list.ts";
 import { deadlineFromNow, deadlineOf } from "../retry.ts";
-import { deliver } from "./deliver.ts";
+import { deliver, pieceBytes } from "./deliver.ts";
 import { ContractError } from "./errors.ts";
 import { acceptsGzip } from "./headers.ts";
 import { type Input, inputParser } from "./input.ts";
@@ -66,14 +67,17 @@ export function serveList<const D extends ListDeclaration>(
     // A client that reads on is still waiting, so each page has its own deadline.
     const next: NextPage = (after, limit) =>
       readPage(query, { after, limit }, { guard, deadline: Math.min(deadlineFromNow(patience), deadline) });
-    const list = Readable.from(textsOf(declaration.response, range, first, next));
+    const texts = textsOf(declaration.response, range, first, next);
     const isCompressed = acceptsGzip(event) && first.text.length >= compressedBytesMin;
-    // A cache would send a great answer as fast as anybody asks. What one result holds is below a megabyte.
-    const isCached = !first.next || first.count >= range.limit;
+    const isWhole = !first.next || first.count >= range.limit;
+    // What a reader is offered at once is cheaper without streams in between.
+    const isOnePiece = isWhole && !isCompressed && first.text.length <= pieceBytes;
+    const list = () => Readable.from(texts);
     return {
       statusCode: 200,
-      headers: { ...(isCompressed ? compressed : uncompressed), ...(isCached ? tags : {}) },
-      body: deliver(event, isCompressed ? compress(list) : list, deadline),
+      // A cache would send a great answer as fast as anybody asks. What one result holds is below a megabyte.
+      headers: { ...(isCompressed ? compressed : uncompressed), ...(isWhole ? tags : {}) },
+      body: isOnePiece ? await text(texts) : deliver(event, isCompressed ? compress(list()) : list(), deadline),
     };
   };
   return middy<APIGatewayProxyEvent, Response>({ ...withoutTimeout, executionMode: executionModeStreamifyResponse })

@@ -8,7 +8,6 @@ import {
   type Handlers,
   handleMessage,
   type Invoke,
-  type LogLevel,
   logLevels,
   type Message,
   type Start,
@@ -26,10 +25,10 @@ const takeInvocation = (invoke: Invoke) => void invocations.push(invoke);
 let handlers: Handlers<ToRuntime> = { invoke: takeInvocation };
 
 /** Messages go out together, because each wakes a thread. */
-const unsent: Message<FromRuntime>[] = [];
+const unsent: unknown[] = [];
 
 function send<Kind extends keyof FromRuntime>(kind: Kind, value: FromRuntime[Kind]): void {
-  if (unsent.push({ kind, value } as Message<FromRuntime>) === 1) setImmediate(sendAll);
+  if (unsent.push({ kind, value }) === 1) setImmediate(sendAll);
 }
 
 function sendAll(): void {
@@ -140,15 +139,14 @@ async function stream(handler: Handler, invoke: Invoke): Promise<void> {
   send("done", undefined);
 }
 
-/** At once, because the function may end or block the thread next. */
-function log(level: LogLevel, text: string): void {
-  send("log", { level, text });
-  sendAll();
-}
-
-for (const level of logLevels) console[level] = (...values) => log(level, format(...values));
+for (const level of logLevels)
+  console[level] = (...values) => {
+    send("log", { level, text: format(...values) });
+    // At once, for who looks for the line where a function blocks its thread.
+    sendAll();
+  };
 process.stdout.write = (text) => {
-  log("log", `${text}`.replace(/\n$/, ""));
+  send("log", { level: "log", text: `${text}`.replace(/\n$/, "") });
   return true;
 };
 process.once("exit", sendAll);
