@@ -5,7 +5,6 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
 import { Failure, type InvocationResult, openEnvironment } from "./environment.ts";
 import { type Environments, openEnvironments } from "./environments.ts";
 import { openLimiter } from "./limiter.ts";
@@ -58,8 +57,6 @@ export const lambdaLimits: LambdaLimits = {
   longInMilliseconds: 500,
   gatewayInMilliseconds: 29_000,
 };
-
-if (process.env.GC) setFlagsFromString(process.env.GC);
 
 const throttlePauseInMilliseconds = 1_000;
 
