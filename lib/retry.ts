@@ -82,6 +82,17 @@ export const abortAt = (deadline: number): AttemptOptions => ({
   ),
 });
 
+/** `AbortSignal.timeout` costs more, and would go off after an answer, too. */
+async function sendWithin<Output>(
+  send: (options: AttemptOptions) => Promise<Output>,
+  milliseconds: number,
+): Promise<Output> {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  const timer = setTimeout(abort, Math.min(attemptTimeoutInMilliseconds, milliseconds));
+  return await send({ abortSignal: controller.signal }).finally(() => clearTimeout(timer));
+}
+
 const pauseMinInMilliseconds = 20;
 const pauseMaxInMilliseconds = 2_000;
 
@@ -104,8 +115,8 @@ export async function retry<Output>(
     if (remaining <= 0) throw new Unavailable(cause);
     if (pause > 0) await sleep(pause);
     try {
-      const isShort = Math.min(remaining, attemptInMilliseconds) < longestAttemptInMilliseconds;
-      return await send(isShort ? abortAt(Math.min(deadline, performance.now() + attemptInMilliseconds)) : undefined);
+      const longest = Math.min(remaining, attemptInMilliseconds);
+      return await (longest < longestAttemptInMilliseconds ? sendWithin(send, longest) : send());
     } catch (error) {
       if (!isTransient(error)) throw error;
       cause = error;
