@@ -153,6 +153,7 @@ export function openEnvironments(options: EnvironmentsOptions): Environments {
     const next = Promise.withResolvers<Environment>();
     waiting.add(next);
     runWaiting();
+    if (!waiting.has(next)) return await next.promise;
     const throttle = setTimeout(() => {
       waiting.delete(next);
       next.reject(new TooManyRequests("ConcurrentInvocationLimitExceeded"));
