@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runCommand, UsageError } from "../../infra/command.ts";
+import { compareCheckouts } from "./checkout.ts";
 import { everything } from "./everything.ts";
 import { growth } from "./growth.ts";
 import { http } from "./http.ts";
@@ -16,6 +17,7 @@ type Chapter = { readonly title: string } & (
   | { readonly measure: (stage: Stage) => Promise<Row[]> }
   /** A chapter without catalogues, which take minutes to make. */
   | { readonly alone: () => Promise<Row[]> }
+  | { readonly compare: (checkout: string) => Promise<Row[]> }
 );
 
 const chapters: Readonly<Record<string, Chapter>> = {
@@ -29,6 +31,7 @@ const chapters: Readonly<Record<string, Chapter>> = {
     title: "Requests a second: the whole local service, compared with node:http and the same statements",
     measure: http,
   },
+  checkout: { title: "Lists and slugs, compared with another checkout", compare: compareCheckouts },
   imports: { title: "Imports of 200,000 lines while somebody edits", measure: imports },
   merges: { title: "Merges of 100 contributors with 1,000 series each, at 20,000 contributors", measure: merges },
   loading: { title: "Size of bundles, and time from process start to a ready handler", alone: loading },
@@ -36,17 +39,21 @@ const chapters: Readonly<Record<string, Chapter>> = {
 };
 
 const names = Object.keys(chapters);
-const usage = `npm run bench [-- CHAPTER …]\n  all chapters, or some of ${names.join(", ")}`;
+const usage =
+  "npm run bench [-- CHAPTER …] [--with DIR]\n" +
+  `  all chapters, or some of ${names.join(", ")}\n` +
+  "  --with  the checkout that the chapter checkout compares with, and its node_modules; default: this one";
+const flags = { with: { type: "string", default: "." } } as const;
 
-await runCommand({ usage, count: { min: 0, max: names.length } }, async (_, requested) => {
+await runCommand({ usage, flags, count: { min: 0, max: names.length } }, async ({ with: checkout }, requested) => {
   const unknown = requested.filter((each) => !names.includes(each));
   if (unknown.length > 0) throw new UsageError(`There is no chapter ${unknown.join(", ")}`);
-  const results = await measure(requested.length > 0 ? requested : names);
+  const results = await measure(requested.length > 0 ? requested : names, checkout);
   await save(results);
   process.exit(Object.values(results).flat().every(keeps) ? 0 : 1);
 });
 
-async function measure(requested: readonly string[]): Promise<Record<string, Row[]>> {
+async function measure(requested: readonly string[], checkout: string): Promise<Record<string, Row[]>> {
   const log = console.log;
   // Functions log a line for each request, which would break up the table.
   console.log = (line: string, ...rest: unknown[]) => {
@@ -54,14 +61,16 @@ async function measure(requested: readonly string[]): Promise<Record<string, Row
   };
   const results: Record<string, Row[]> = {};
   let stage: Stage | undefined;
-  const onStage = async (measure: (stage: Stage) => Promise<Row[]>) => {
+  const rowsOf = async (chapter: Chapter) => {
+    if ("alone" in chapter) return await chapter.alone();
+    if ("compare" in chapter) return await chapter.compare(checkout);
     stage ??= await setTheStage();
-    return await measure(stage);
+    return await chapter.measure(stage);
   };
   try {
     for (const [name, chapter] of Object.entries(chapters)) {
       if (!requested.includes(name)) continue;
-      const rows = await ("alone" in chapter ? chapter.alone() : onStage(chapter.measure));
+      const rows = await rowsOf(chapter);
       results[name] = rows;
       print(chapter.title, rows);
     }

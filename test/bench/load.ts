@@ -1,18 +1,15 @@
 import autocannon from "autocannon";
 import { median } from "./measure.ts";
 import { postgresSeconds, processorSeconds, threadSeconds } from "./processes.ts";
+import type { Server } from "./service.ts";
 
-export interface Server {
-  readonly url: string;
-  readonly processId: number;
-  close(): Promise<void>;
-}
+/** What is measured, and the first process of the PostgreSQL that it uses. */
+export type Measurable = Pick<Server, "url" | "processId"> & { readonly postmaster: number };
 
-/** The request, and the first process of the PostgreSQL that both servers use. */
 export interface Load {
   readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly postmaster: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly connections: number;
 }
 
 export interface Comparison {
@@ -21,7 +18,10 @@ export interface Comparison {
   readonly text: string;
   /** Milliseconds of Node's CPU that a request of ours takes. */
   readonly node: number;
-  /** The ratio of CPU time per request. */
+  /** The ratio of Node's CPU per request. */
+  readonly nodeRatio: number;
+  readonly nodeText: string;
+  /** The ratio of CPU time per request, PostgreSQL's with it. */
   readonly processor: number;
   readonly processorText: string;
   /** The threads of ours that take more than a hundredth of it. */
@@ -29,19 +29,20 @@ export interface Comparison {
   readonly failed: number;
 }
 
-const rounds = 3;
-const roundSeconds = 3;
+/** Many short ones, so that other load on the machine affects both servers alike. */
+const rounds = 7;
+const roundSeconds = 1.5;
 /** In this time V8 optimises the code, in all threads. */
 const warmUpSeconds = 6;
 
 /** Measures two servers under the same load, in turns. */
-export async function comparison(ours: Server, floor: Server, load: Load, connections: number): Promise<Comparison> {
-  for (const server of [ours, floor]) await measure(server, load, connections, warmUpSeconds);
+export async function comparison(ours: Measurable, floor: Measurable, load: Load): Promise<Comparison> {
+  for (const server of [ours, floor]) await measure(server, load, warmUpSeconds);
   const found: { ours: Measured; floor: Measured }[] = [];
   for (let round = 0; round < rounds; round++) {
     found.push({
-      ours: await measure(ours, load, connections, roundSeconds),
-      floor: await measure(floor, load, connections, roundSeconds),
+      ours: await measure(ours, load, roundSeconds),
+      floor: await measure(floor, load, roundSeconds),
     });
   }
   const of = (pick: (measured: Measured) => number) => ({
@@ -59,6 +60,8 @@ export async function comparison(ours: Server, floor: Server, load: Load, connec
     ratio: median(found.map(({ ours, floor }) => ours.rate / floor.rate)),
     text: `${rate.ours.toFixed(0)} to ${rate.floor.toFixed(0)} a second`,
     node: 1e3 * node.ours,
+    nodeRatio: median(found.map(({ ours, floor }) => ours.node / floor.node)),
+    nodeText: micro(node),
     processor: (node.ours + postgres.ours) / (node.floor + postgres.floor),
     processorText:
       `Node ${micro(node)}, PostgreSQL ${micro(postgres)}; ` +
@@ -93,17 +96,17 @@ interface Measured {
   readonly failed: number;
 }
 
-async function measure(server: Server, load: Load, connections: number, duration: number): Promise<Measured> {
+async function measure(server: Measurable, load: Load, duration: number): Promise<Measured> {
+  const { path, headers = {}, connections } = load;
   const spent = async () => ({
     node: await processorSeconds(server.processId),
     threads: await threadSeconds(server.processId),
-    postgres: await postgresSeconds(load.postmaster),
+    postgres: await postgresSeconds(server.postmaster),
     own: process.cpuUsage(),
     at: performance.now(),
   });
   const before = await spent();
-  const url = `${server.url}${load.path}`;
-  const result = await autocannon({ url, connections, duration, headers: { ...load.headers } });
+  const result = await autocannon({ url: `${server.url}${path}`, connections, duration, headers });
   const after = await spent();
   const seconds = (after.at - before.at) / 1_000;
   const own = process.cpuUsage(before.own);

@@ -15,6 +15,12 @@ export async function processorSeconds(processId: number): Promise<number> {
   return (await read(`${processId}`))?.own ?? Number.NaN;
 }
 
+/** The memory of a process. NaN without Linux's `/proc`. */
+export async function residentMegabytes(processId: number): Promise<number> {
+  const status = await readFile(`/proc/${processId}/status`, "utf8").catch(() => "");
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1_024;
+}
+
 /** CPU seconds of the threads of a process, by the names of the threads. */
 export async function threadSeconds(processId: number): Promise<Map<string, number>> {
   const tasks = `/proc/${processId}/task`;
