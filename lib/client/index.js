@@ -8,7 +8,7 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
     if (method !== "GET" && !head.has("Idempotency-Key")) head.set("Idempotency-Key", newKey());
     const init = { ...own, ...others, method, headers: head, body: JSON.stringify(patch ?? body) };
     // Browsers hide what is public from pages of other origins if they send cookies along.
-    if (/^\/(admin-|session)/.test(path)) init.credentials ??= "include";
+    if (/^\/(admin-|session|sign-out)/.test(path)) init.credentials ??= "include";
     const search = `?${new URLSearchParams(Object.entries(query ?? {}).filter(([, value]) => !isEmpty(value)))}`;
     const url = baseUrl.replace(/\/+$/, "") + pathOf(path, parameters) + (search === "?" ? "" : search);
     return send(fetch ?? globalThis.fetch, url, init, streams, retry === false ? { attempts: 1 } : retry);

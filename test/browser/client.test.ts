@@ -20,7 +20,7 @@ beforeAll(async () => {
   const pages = await servePages();
   server = pages.server;
   const origin = `http://localhost:${pages.port}`;
-  stack = await startStack({ allowedOrigins: [origin] });
+  stack = await startStack({ allowedOrigins: [origin], signIn: [] });
   const { token } = await anAdministrator(stack.sql);
   browser = await startBrowser();
   page = await browser.newPage();
@@ -67,5 +67,17 @@ describe.skipIf(!hasBrowser)("The client in a page of another origin", () => {
     });
 
     expect(names).toEqual(["Anna 日本", "Anna 日本"]);
+  });
+
+  it("ends its session", async () => {
+    const answers = await page.evaluate(async () => {
+      const before = await colophon.GET("/session");
+      const out = await colophon.POST("/sign-out");
+      const after = await colophon.GET("/session");
+      return [before.error, out.data, after.error];
+    });
+
+    expect(answers).toEqual([undefined, { data: "Signed out", code: 200 }, { data: "Unauthorized", code: 401 }]);
+    expect(await stack.sql`select from refresh_tokens where revoked_at is null`).toEqual([]);
   });
 });

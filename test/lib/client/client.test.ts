@@ -55,12 +55,13 @@ describe("The client", () => {
 
     await colophon.GET("/admin-roles");
     await colophon.GET("/session");
+    await colophon.POST("/sign-out");
     await colophon.GET("/contributor/random", { query: { client: 1 } });
     await createClient("https://api.example.com", { fetch, credentials: "omit" }).GET("/admin-roles");
     await colophon.GET("/publishers", { credentials: "include" });
 
     const modes = sent.map(({ credentials }) => credentials);
-    expect(modes).toEqual(["include", "include", undefined, "omit", "include"]);
+    expect(modes).toEqual(["include", "include", "include", undefined, "omit", "include"]);
   });
 
   it("sends the headers of the client and of the call, and gives what else it is told to fetch", async () => {

@@ -4,14 +4,14 @@ import type { Colophon } from "../../../lib/client/index.js";
 import { type FaultyProxy, startFaultyProxy } from "../../functions/faults/proxy.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
-import { clientFor } from "../../support/client.ts";
+import { clientFor, readable } from "../../support/client.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
 const administrator = useAdministrator(stack);
 const canned = (status: number) => ({
   status,
-  headers: { "Content-Type": "application/json", "Retry-After": "0" },
+  headers: { ...readable, "Content-Type": "application/json", "Retry-After": "0" },
   body: JSON.stringify({ data: "Try again", code: status }),
 });
 let proxy: FaultyProxy;
