@@ -382,11 +382,13 @@ export interface ListAdminContributorsQuery extends PageQuery {
   order?: "name-asc" | "name-desc";
   /** The website whose catalogue is asked for. */
   client: number;
+  /** Further fields to show, separated by commas. */
+  include?: "type" | "public" | "client" | "public,client" | "type,public" | "type,client" | "type,public,client";
 }
 
 export interface GetAdminContributorQuery {
   /** Further fields to show, separated by commas. */
-  include?: "type" | "public" | "type,public";
+  include?: "type" | "public" | "client" | "public,client" | "type,public" | "type,client" | "type,public,client";
   /** `none` shows the record without taking its edit lock, or renewing it. */
   lock?: "none";
 }
@@ -555,6 +557,8 @@ export interface AdminContributor {
   type?: string;
   /** Only with `include=public`: whether public endpoints show them. */
   public?: boolean;
+  /** Only with `include=client`: the website that has them alone; null if all do. */
+  client?: number | null;
 }
 
 export interface AdminContributorListItem {
@@ -566,6 +570,12 @@ export interface AdminContributorListItem {
   slug: string;
   /** Its address, or empty. */
   image: string;
+  /** Only with `include=type`; empty if not known. */
+  type?: string;
+  /** Only with `include=public`: whether public endpoints show them. */
+  public?: boolean;
+  /** Only with `include=client`: the website that has them alone; null if all do. */
+  client?: number | null;
   /** Who else is editing them. */
   locked_by?: { id: number; username: string };
 }

@@ -28,12 +28,15 @@ import {
 const missing = "Contributor not found";
 const taken = "Contributor with this Name exists already.";
 
+const includable = include("type", "public", "client");
+
 export const listAdminContributors = declare({
   summary: "Lists a client's contributors, unpublished ones included, with who is editing them",
   method: "GET",
   path: "/admin-contributors",
   permission: "view-contributors",
   query: { order: order("name-asc", "name-desc"), limit, offset, search, client: queryId },
+  extensionQuery: { include: includable },
   response: { list: "AdminContributorListItem", field: "contributors" },
   errors: {},
 });
@@ -44,7 +47,7 @@ export const getAdminContributor = declare({
   path: "/admin-contributors/id/{id}",
   permission: "view-contributors",
   parameters: { id: pathInteger },
-  extensionQuery: { include: include("type", "public"), lock },
+  extensionQuery: { include: includable, lock },
   response: { record: "AdminContributor" },
   errors: { 404: missing },
   takesEditLock: true,

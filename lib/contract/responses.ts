@@ -91,12 +91,20 @@ const contributorRelation = z.strictObject({
   slug: z.string(),
 });
 
+/** What administrative contributors show on request. */
+const included = {
+  type: z.optional(field(z.string(), "Only with `include=type`; empty if not known.")),
+  public: z.optional(field(z.boolean(), "Only with `include=public`: whether public endpoints show them.")),
+  client: z.optional(field(z.nullable(id), "Only with `include=client`: the website that has them alone; null if all do.")),
+};
+
 export const AdminContributorListItem = z.strictObject({
   id,
   first_name: z.string(),
   last_name: lastName,
   slug,
   image: urlOrEmpty,
+  ...included,
   locked_by: z.optional(field(userReference, "Who else is editing them.")),
 });
 
@@ -111,8 +119,7 @@ export const AdminContributor = z.strictObject({
   aliases: z.array(contributorAlias),
   descriptions,
   relations: z.array(contributorRelation),
-  type: z.optional(field(z.string(), "Only with `include=type`; empty if not known.")),
-  public: z.optional(field(z.boolean(), "Only with `include=public`: whether public endpoints show them.")),
+  ...included,
 });
 
 export const ContributorListItem = z.strictObject({

@@ -1,4 +1,4 @@
-import sql, { empty } from "sql-template-tag";
+import sql, { empty, type Sql } from "sql-template-tag";
 import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
@@ -18,14 +18,30 @@ import { catalogueOrders } from "./fragments/order.ts";
 import { isScanned, isSelective, type Search } from "./fragments/search.ts";
 import { tally } from "./fragments/tallies.ts";
 
+/** What the interface does not show, in the order of the response. */
+const includable = { type: sql`coalesce(type, '') as type`, public: sql`public`, client: sql`client_id as client` };
+
+type Include = readonly (keyof typeof includable)[] | undefined;
+
+const fieldsOf = (include: Include): Sql =>
+  Object.entries(includable)
+    .filter(([word]) => include?.some((each) => each === word))
+    .reduce((fields, [, field]) => sql`${fields}, ${field}`, empty);
+
 interface ListInput {
   readonly client: number;
   readonly search?: Search;
   readonly order: "name-asc" | "name-desc";
+  readonly include?: Include;
 }
 
 /** Contributors, unpublished ones included. */
-export function list({ client, search, order }: ListInput): ListQuery<ResponseBody<"AdminContributorListItem">> {
+export function list({
+  client,
+  search,
+  order,
+  include,
+}: ListInput): ListQuery<ResponseBody<"AdminContributorListItem">> {
   const { column, by } = catalogueOrders[order];
   return {
     found: sql`
@@ -39,8 +55,8 @@ export function list({ client, search, order }: ListInput): ListQuery<ResponseBo
     optional: "locked_by",
     page: (batch) => sql`
       select
-        id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
-        ${otherEditor("contributor", sql`contributors.id`)} as locked_by
+        id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image
+        ${fieldsOf(include)}, ${otherEditor("contributor", sql`contributors.id`)} as locked_by
       from
         (
           select id, key
@@ -56,14 +72,14 @@ export function list({ client, search, order }: ListInput): ListQuery<ResponseBo
 }
 
 interface DetailInput {
-  readonly include?: readonly ("type" | "public")[] | undefined;
+  readonly include?: Include;
   readonly lock?: "none" | undefined;
 }
 
 /** A contributor; it takes the edit lock, unless none is asked for. */
 export const find = (
   id: number | null,
-  { include = [], lock }: DetailInput = {},
+  { include, lock }: DetailInput = {},
 ): RecordQuery<ResponseBody<"AdminContributor">> => sql`
   select version, warning, ${record(sql`
     id, first_name, coalesce(last_name, '') as last_name, slug, coalesce(${imageUrl(sql`image`)}, '') as image,
@@ -72,8 +88,7 @@ export const find = (
     ${aliasesOf(sql`contributors.id`)} as aliases,
     ${descriptionsOf(sql`contributors.id`)} as descriptions,
     ${relationsOf(sql`contributors.id`, sql`true`)} as relations
-    ${include.includes("type") ? sql`, coalesce(type, '') as type` : empty}
-    ${include.includes("public") ? sql`, public` : empty}
+    ${fieldsOf(include)}
   `)} as body
   from contributors, ${opened("contributor", sql`contributors.id`, lock)}
   where id = ${id}::bigint and still_exists

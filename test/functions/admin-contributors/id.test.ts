@@ -54,7 +54,7 @@ describe("GET /admin-contributors/id/{id}", () => {
 
   it("answers 200 with what an edit sets and the interface does not show, where it is included", async () => {
     const { sql } = stack;
-    const mangaka = await aContributor(sql, { first_name: "Osamu", type: "author and artist", public: false });
+    const mangaka = await aContributor(sql, { first_name: "Osamu", type: "author and artist", public: false, client_id: 2 });
     const plain = await aContributor(sql);
     const added = async ({ id }: { id: number }, include: string) => {
       const { relations: _, ...before } = (await detail(id)).body;
@@ -63,13 +63,15 @@ describe("GET /admin-contributors/id/{id}", () => {
       return Object.entries(body).slice(names.length + 1);
     };
 
-    expect(await added(mangaka, "type,public")).toEqual([
+    expect(await added(mangaka, "type,public,client")).toEqual([
       ["type", "author and artist"],
       ["public", false],
+      ["client", 2],
     ]);
-    expect(await added(plain, "public,type,public")).toEqual([
+    expect(await added(plain, "client,public,type,public")).toEqual([
       ["type", ""],
       ["public", true],
+      ["client", null],
     ]);
     expect(await added(mangaka, "public")).toEqual([["public", false]]);
     expect(await added(mangaka, "type")).toEqual([["type", "author and artist"]]);

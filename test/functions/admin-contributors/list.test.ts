@@ -41,6 +41,28 @@ describe("GET /admin-contributors", () => {
     });
   });
 
+  it("answers 200 with type, visibility and client where they are included, before who is editing", async () => {
+    const { sql } = stack;
+    const own = await aContributor(sql, { first_name: "A", type: "author", public: false, client_id: 1 });
+    await aContributor(sql, { first_name: "B" });
+    const other = await aUser(sql);
+    await sql`insert into contributor_locks values (${own.id}, ${other.id}, now() + interval '5 minutes')`;
+    const included = async (include: string, query = {}) =>
+      (await list({ include, ...query })).body.contributors.map((each: object) => Object.entries(each).slice(5));
+
+    const lock = ["locked_by", { id: other.id, username: other.username }];
+    expect(await included("client,public,type")).toEqual([
+      [["type", "author"], ["public", false], ["client", 1], lock],
+      [
+        ["type", ""],
+        ["public", true],
+        ["client", null],
+      ],
+    ]);
+    expect(await included("public", { search: "b" })).toEqual([[["public", true]]]);
+    expect(await included("")).toEqual([[lock], []]);
+  });
+
   it("answers 200 in both orders, searched and paged", async () => {
     for (const first_name of ["Zoë", "Émile", "emma"]) await aContributor(stack.sql, { first_name, public: false });
 
