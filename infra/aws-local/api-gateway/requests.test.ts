@@ -226,6 +226,10 @@ describe("The event of a request", () => {
 const post = (body: string | Buffer, headers = {}) => send(gateway.url, "/things", { method: "POST", body, headers });
 const megabyte = 1_048_576;
 
+it("A request is answered whatever it expects", async () => {
+  expect(await post("abc", { Expect: "something-else" })).toMatchObject({ status: 200, text: "3" });
+});
+
 describe("A request is refused", () => {
   it.each(["/things?a=%", "/things?%zz=1", "/things?a=%ff", "/things?a=b|c", "/things?a={}", "/things/id/%zz"])(
     "with 400 if it is not properly encoded: %s",

@@ -33,6 +33,8 @@ export async function listen(listener: Listener): Promise<{ url: string; close()
 
 async function open({ headerBytesMax, answer, clientError }: Listener, port: number, host: string): Promise<Server> {
   const server = createServer({ maxHeaderSize: headerBytesMax }, answer).on("clientError", clientError);
+  // Node's own 417 has no body. A server may as well ignore what it does not know (RFC 9110, 10.1.1).
+  server.on("checkExpectation", answer);
   server.keepAliveTimeout = idleInMilliseconds;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(port, host, resolve);
