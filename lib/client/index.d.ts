@@ -1,14 +1,4 @@
-import type {
-  AdminContributor,
-  AnyFailure,
-  BodyErrors,
-  Calls,
-  ChangeErrors,
-  Failure,
-  Lists,
-  Reads,
-  User,
-} from "./calls.js";
+import type { AdminContributor, Deletes, Page, Posts, Reads, User } from "./calls.js";
 
 export type * from "./calls.js";
 
@@ -28,11 +18,46 @@ export interface CallOptions extends Omit<RequestInit, "body" | "headers" | "met
   retry?: false | Retry | undefined;
 }
 
-/** What a call is given: what its endpoint takes, and for any call headers, a signal and repetitions. */
-export type Options<Own = unknown> = Own & CallOptions;
+/** An endpoint: what a call takes, and what it comes to. */
+export interface Endpoint<About, Input, Data, Errors, Known = unknown> {
+  input: Input;
+  data: Data;
+  errors: Errors;
+  call: Call<About, Data, Errors, Known>;
+}
 
-/** The whole record, or a merge patch with the fields that change. */
+/** What a call does and who may do it, and a promise of what it comes to. */
+export interface Call<_About, Data, Errors, Known = unknown> extends Promise<Result<Data, Errors, Known>> {}
+
+/** All fields, where what is left out gets its default; or a merge patch, where it stays as it is. */
 export type BodyOrPatch<Body> = { body: Body; patch?: never } | { body?: never; patch: Partial<Body> };
+
+/** What a call takes that is about one record. */
+export interface ById {
+  path: { id: number };
+}
+
+/** Any of these words, each once, in any order, with commas between them. */
+export type Selection<Word extends string> = Word | { [One in Word]: `${One},${Selection<Exclude<Word, One>>}` }[Word];
+
+/** A record with the fields that `include` asks for. */
+export type With<Data, Include> = Include extends string
+  ? Data & Required<Pick<Data, Words<Include> & keyof Data>>
+  : Data;
+type Words<Include> = Include extends `${infer One},${infer Others}` ? One | Words<Others> : Include;
+
+/** The options of a call, which may be left out if nothing in them is required. */
+type Options<Input, Include = undefined, Own = CallOptions> = object extends Input
+  ? [options?: Input & Own & Included<Input, Include>]
+  : [options: Input & Own & Included<Input, Include>];
+
+/** Asks for nothing, as no input extends `never`: only for the compiler, which infers `Include` from the first type. */
+type Included<Input, Include> = Input extends never ? { query: { include: Include } } : unknown;
+
+/** What `include` may ask for. */
+type Includable<Path extends keyof Reads> =
+  | (Reads[Path]["input"] extends { query?: { include?: infer Words } } ? Words : never)
+  | undefined;
 
 /** What a call resolves to: `data` if the service answers 200, or else `error`, the envelope. */
 export type Result<Data, Failure, Known = unknown> = (Success<Data> & Known) | Refusal<Failure>;
@@ -54,6 +79,29 @@ interface Refusal<Failure> {
   version?: undefined;
   created?: undefined;
 }
+
+/** The envelope of a change that was made. */
+export interface Done<Message extends string> {
+  data: Message;
+  code: 200;
+}
+
+/** An error: the envelope, with its message as a type. */
+export interface Failure<Code extends number, Message extends string> {
+  code: Code;
+  data: Message;
+  field?: undefined;
+}
+
+/** A request that cannot be read. `field` is the parameter to blame, where the message names one. */
+export interface Invalid<Field extends string> {
+  code: 400;
+  data: "Required parameters missing" | `Invalid parameter: ${Field}`;
+  field: Field | undefined;
+}
+
+/** Any error of any call. */
+export type AnyFailure = Failure<number, string> | Invalid<string>;
 
 export interface ClientOptions extends CallOptions {
   /** In place of the global `fetch`. */
@@ -107,46 +155,61 @@ export type EditResult<Data, Form, Taken, Refused> =
   /** Anything else: no session, no permission, no such record, no service. */
   | { status: "refused"; error: Refused };
 
-type EditFailure<Missing extends string> = Exclude<ChangeErrors, { code: 400 }> | BodyErrors | Failure<404, Missing>;
-
-type ContributorEditResult = EditResult<
-  AdminContributor,
-  ContributorForm,
-  "Contributor with this Name exists already.",
-  EditFailure<"Contributor not found"> | Failure<500, "An error occurred while updating the contributor">
+/** What has become of the edit that this path makes. */
+type Edited<Path extends keyof Posts, Data, Form> = EditResult<
+  Data,
+  Form,
+  Extract<Posts[Path]["errors"], { code: 409 }>["data"],
+  Exclude<Posts[Path]["errors"], { code: 400 | 409 | 412 }>
 >;
-type UserEditResult = EditResult<User, UserForm, "Username already taken", EditFailure<"User not found">>;
 
-type Paged<Given extends readonly unknown[]> = {
-  [Index in keyof Given]: Given[Index] & {
-    /** How many records a page has; 100 if nothing is said. */
-    pageSize?: number;
-    query?: { limit?: never };
-  };
-};
+/** The paths of lists that have pages, and the records of one. */
+type ListPath = { [Path in keyof Reads]: Reads[Path]["data"] extends Page ? Path : never }[keyof Reads];
+type ItemOf<List> = { [Field in keyof List]: List[Field] extends (infer Item)[] ? Item : never }[keyof List];
+
+interface PagedOptions extends CallOptions {
+  /** How many records a page has; 100 if nothing is said. */
+  pageSize?: number;
+  query?: { limit?: never };
+}
 
 /** What a query gives: a detail with its version, as `editContributor` takes it; of anything else the data. */
-type Queried<Path extends keyof Reads> = Path extends `/admin-${string}/id/{id}`
-  ? Opened<Reads[Path]["data"]>
-  : Reads[Path]["data"];
+type Queried<Path extends keyof Reads, Include> = Path extends `/admin-${string}/id/{id}`
+  ? Opened<Reads<Include>[Path]["data"]>
+  : Reads<Include>[Path]["data"];
 
 /** The interface of Colophon: the calls of its endpoints, and what is made of them. */
-export interface Colophon extends Calls {
+export interface Colophon {
+  /** Reads a record or a list. */
+  GET<Path extends keyof Reads, Include extends Includable<Path> = undefined>(
+    path: Path,
+    ...options: Options<Reads[Path]["input"], Include>
+  ): Reads<Include>[Path]["call"];
+
+  /** Changes something, once, however often it is sent. */
+  POST<Path extends keyof Posts>(path: Path, ...options: Options<Posts[Path]["input"]>): Posts[Path]["call"];
+
+  /** Deletes something, or gives it back. */
+  DELETE<Path extends keyof Deletes>(path: Path, ...options: Options<Deletes[Path]["input"]>): Deletes[Path]["call"];
+
   /**
    * Reads a list page by page, from `query.offset` on. Between two pages a list may change: then a record comes twice, or
    * not at all; `stream` reads a list that does not.
    * @throws {RequestFailed} for an error of the service
    */
-  pages<Path extends keyof Lists>(
+  pages<Path extends ListPath, Include extends Includable<Path> = undefined>(
     path: Path,
-    ...options: Paged<Reads[Path]["options"]>
-  ): AsyncGenerator<Reads[Path]["data"], void, undefined>;
+    ...options: Options<Reads[Path]["input"], Include, PagedOptions>
+  ): AsyncGenerator<Reads<Include>[Path]["data"], void, undefined>;
 
   /**
    * Reads all records of a list, page by page, each once.
    * @throws {RequestFailed} for an error of the service
    */
-  all<Path extends keyof Lists>(path: Path, ...options: Paged<Reads[Path]["options"]>): Promise<Lists[Path]["item"][]>;
+  all<Path extends ListPath, Include extends Includable<Path> = undefined>(
+    path: Path,
+    ...options: Options<Reads[Path]["input"], Include, PagedOptions>
+  ): Promise<ItemOf<Reads<Include>[Path]["data"]>[]>;
 
   /**
    * Reads a list in one request, record by record while it arrives, however long it is. Records that are added or deleted
@@ -154,10 +217,10 @@ export interface Colophon extends Calls {
    * @throws {RequestFailed} for an error of the service
    * @throws {TypeError} if the list breaks off
    */
-  stream<Path extends keyof Lists>(
+  stream<Path extends ListPath, Include extends Includable<Path> = undefined>(
     path: Path,
-    ...options: Reads[Path]["options"]
-  ): AsyncGenerator<Lists[Path]["item"], void, undefined>;
+    ...options: Options<Reads[Path]["input"], Include>
+  ): AsyncGenerator<ItemOf<Reads<Include>[Path]["data"]>, void, undefined>;
 
   /**
    * Saves what a form has changed of a contributor since it was opened, and nothing else: if somebody else has changed it
@@ -165,22 +228,26 @@ export interface Colophon extends Calls {
    * @throws {TypeError} for a form with `type` or `public` if the record was opened without `include: "type,public"`, since
    *   nobody knows then whether they have changed
    */
-  editContributor(
-    opened: Opened<AdminContributor>,
+  editContributor<Data extends AdminContributor>(
+    opened: Opened<Data>,
     form: ContributorForm,
-    options?: EditOptions<AdminContributor>,
-  ): Promise<ContributorEditResult>;
+    options?: EditOptions<Data>,
+  ): Promise<Edited<"/admin-contributors/edit/{id}", Data, ContributorForm>>;
 
   /** Saves what a form has changed of a user since it was opened, as `editContributor` does. */
-  editUser(opened: Opened<User>, form: UserForm, options?: EditOptions<User>): Promise<UserEditResult>;
+  editUser(
+    opened: Opened<User>,
+    form: UserForm,
+    options?: EditOptions<User>,
+  ): Promise<Edited<"/admin-users/edit/{id}", User, UserForm>>;
 
   /** Key and function of a query for TanStack Query. Its error is a `RequestFailed`. */
-  queryOptions<Path extends keyof Reads>(
+  queryOptions<Path extends keyof Reads, Include extends Includable<Path> = undefined>(
     path: Path,
-    ...options: Reads[Path]["options"]
+    ...options: Options<Reads[Path]["input"], Include>
   ): {
     queryKey: readonly [Path, object, object];
-    queryFn: (context?: { signal?: AbortSignal }) => Promise<Queried<Path>>;
+    queryFn: (context?: { signal?: AbortSignal }) => Promise<Queried<Path, Include>>;
   };
 }
 

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { declare } from "./declare.ts";
+import { ChangedDescription, ChangedRelation, NewDescription, NewRelation } from "./elements.ts";
 import { noFileService } from "./errors.ts";
 import { link } from "./links.ts";
 import {
@@ -7,7 +8,6 @@ import {
   flag,
   image,
   include,
-  languageName,
   limit,
   list,
   lock,
@@ -18,9 +18,7 @@ import {
   order,
   pathInteger,
   queryId,
-  requiredText,
   search,
-  source,
 } from "./parameters.ts";
 
 /* Administrative contributors (README.md, "Administrative contributors"; element shapes: "Edits"). */
@@ -74,7 +72,7 @@ const alias = z.union([
     z.transform((element) => element.name),
   ),
 ]);
-const linksMax = 50;
+
 /** A link as a string, or as the object that the detail shows. */
 const linkOrObject = z.union([
   link,
@@ -83,26 +81,18 @@ const linkOrObject = z.union([
     z.transform((element) => element.url),
   ),
 ]);
-/** Elements to remove: ids, or objects with an id. */
-const removed = list(
-  z.union([
-    bodyId,
-    z.pipe(
-      z.object({ id: bodyId }),
-      z.transform((element) => element.id),
-    ),
-  ]),
-);
-const description = z.object({ description: requiredText, language: languageName, source: z._default(source, "") });
-const relation = z.object({ relation_id: bodyId, relation_type: name });
-/** A modified element has its id and the fields that change. */
-const modifiedDescription = z.object({
-  id: bodyId,
-  description: z.optional(requiredText),
-  language: z.optional(languageName),
-  source: z.optional(source),
-});
-const modifiedRelation = z.object({ id: bodyId, relation_id: z.optional(bodyId), relation_type: z.optional(name) });
+
+/** What is removed: an id, or an object with an id. */
+const elementId = z.union([
+  bodyId,
+  z.pipe(
+    z.object({ id: bodyId }),
+    z.transform((element) => element.id),
+  ),
+]);
+
+const linksMax = 50;
+const removed = list(elementId);
 
 export const editContributor = declare({
   summary: "Changes a contributor, all fields at once; a merge patch only those that it names",
@@ -119,12 +109,12 @@ export const editContributor = declare({
     public: flag,
     added_aliases: list(alias),
     removed_aliases: removed,
-    added_descriptions: list(description),
+    added_descriptions: list(NewDescription),
     removed_descriptions: removed,
-    modified_descriptions: list(modifiedDescription),
-    added_relations: list(relation),
+    modified_descriptions: list(ChangedDescription),
+    added_relations: list(NewRelation),
     removed_relations: removed,
-    modified_relations: list(modifiedRelation),
+    modified_relations: list(ChangedRelation),
   },
   mergePatch: true,
   response: { message: "Contributor updated" },

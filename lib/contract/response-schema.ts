@@ -2,6 +2,14 @@ import * as z from "zod/mini";
 import type { Declaration } from "./declare.ts";
 import * as responses from "./responses.ts";
 
+const count = (meaning: string) => z.int().check(z.nonnegative(), z.describe(meaning));
+const page = {
+  max: count("All records that match, whatever the page."),
+  from: count("Index of the first record given."),
+  to: count("Index after the last record given; the offset of the next page."),
+};
+const withCount = { ...page, count: count("The records given.") };
+
 /** The schema of this endpoint's answer with status 200. */
 export function responseSchema({ response: declared }: Declaration): z.ZodMiniType {
   if ("message" in declared) return z.strictObject({ data: z.literal(declared.message), code: z.literal(200) });
@@ -10,12 +18,5 @@ export function responseSchema({ response: declared }: Declaration): z.ZodMiniTy
   if ("record" in declared) return responses[declared.record];
   const items = z.array(responses[declared.list]);
   if (!declared.field) return items;
-  const count = z.int().check(z.nonnegative());
-  return z.strictObject({
-    [declared.field]: items,
-    max: count,
-    from: count,
-    to: count,
-    ...(declared.count ? { count } : {}),
-  });
+  return z.strictObject({ [declared.field]: items, ...(declared.count ? withCount : page) });
 }

@@ -11,7 +11,7 @@ const field = <S extends z.ZodMiniType>(schema: S, meaning: string): S => schema
 
 const id = z.int().check(z.positive());
 const count = z.int().check(z.nonnegative());
-const zeroOrOne = z.union([z.literal(0), z.literal(1)]);
+const zeroOrOne = z.literal([0, 1]);
 const instant = field(z.iso.datetime({ precision: 3 }), "ISO 8601 in UTC: `2026-11-20T10:15:00.000Z`.");
 const urlOrEmpty = field(z.union([z.url(), z.literal("")]), "Its address, or empty.");
 const urlOrNull = field(z.nullable(z.url()), "Its address, or null.");
@@ -20,12 +20,17 @@ const possibleOrNull = field(z.nullable(z.string()), "Null if not known.");
 const slug = field(z.string(), "Its name in addresses.");
 const lastName = field(z.string(), "Empty if there is none.");
 
-const userReference = z.strictObject({ id, username: z.string() });
+export const UserReference = z.strictObject({ id, username: z.string() });
 
-export const Envelope = z.strictObject({ data: z.string(), code: z.int() });
+export const Envelope = z.strictObject({
+  data: field(z.string(), "What has happened, or why nothing has."),
+  code: field(z.int().check(z.minimum(200), z.maximum(599)), "The status of the response."),
+});
+
+export const SessionUser = z.strictObject({ id, slug, username: z.string(), profile_image: urlOrNull });
 
 export const Session = z.strictObject({
-  user: z.strictObject({ id, slug, username: z.string(), profile_image: urlOrNull }),
+  user: SessionUser,
   permissions: field(
     z.array(z.enum(Object.keys(permissions))),
     "The keys of those of the fifteen that the user holds.",
@@ -53,6 +58,9 @@ export const Role = z.strictObject({
   permissions: z.array(Permission),
 });
 
+export const RoleSummary = z.strictObject({ id, name: z.string(), description: z.string() });
+export const UserRole = z.strictObject({ id, name: z.string(), description: z.nullable(z.string()) });
+
 export const UserListItem = z.strictObject({
   id,
   slug,
@@ -60,8 +68,8 @@ export const UserListItem = z.strictObject({
   age_verified: z.boolean(),
   profile_image: urlOrEmpty,
   registered: instant,
-  roles: z.array(z.strictObject({ id, name: z.string(), description: z.string() })),
-  lock: field(z.nullable(userReference), "Who else is editing them."),
+  roles: z.array(RoleSummary),
+  lock: field(z.nullable(UserReference), "Who else is editing them."),
 });
 
 export const User = z.strictObject({
@@ -72,16 +80,20 @@ export const User = z.strictObject({
   registered: instant,
   age_verified: z.boolean(),
   logged_in: field(z.boolean(), "Whether they have a valid session."),
-  roles: z.array(z.strictObject({ id, name: z.string(), description: z.nullable(z.string()) })),
+  roles: z.array(UserRole),
 });
 
-const links = field(z.array(z.strictObject({ url: z.url(), domain: z.string() })), "Pages about them, normalised.");
-const descriptions = field(
-  z.array(z.strictObject({ id, description: z.string(), language: z.string(), source: z.string() })),
-  "Languages have their English names; a source may be empty.",
-);
-const contributorAlias = z.strictObject({ id, name: z.string() });
-const contributorRelation = z.strictObject({
+export const Link = z.strictObject({ url: z.url(), domain: z.string() });
+const links = field(z.array(Link), "Pages about them, normalised.");
+export const Description = z.strictObject({
+  id,
+  description: z.string(),
+  language: field(z.string(), "Its English name."),
+  source: field(z.string(), "Empty if there is none."),
+});
+const descriptions = z.array(Description);
+export const ContributorAlias = z.strictObject({ id, name: z.string() });
+export const ContributorRelation = z.strictObject({
   id,
   relation_id: field(id, "The other contributor's id."),
   relation_type: z.string(),
@@ -95,7 +107,9 @@ const contributorRelation = z.strictObject({
 const included = {
   type: z.optional(field(z.string(), "Only with `include=type`; empty if not known.")),
   public: z.optional(field(z.boolean(), "Only with `include=public`: whether public endpoints show them.")),
-  client: z.optional(field(z.nullable(id), "Only with `include=client`: the website that has them alone; null if all do.")),
+  client: z.optional(
+    field(z.nullable(id), "Only with `include=client`: the website that has them alone; null if all do."),
+  ),
 };
 
 export const AdminContributorListItem = z.strictObject({
@@ -105,7 +119,7 @@ export const AdminContributorListItem = z.strictObject({
   slug,
   image: urlOrEmpty,
   ...included,
-  locked_by: z.optional(field(userReference, "Who else is editing them.")),
+  locked_by: z.optional(field(UserReference, "Who else is editing them.")),
 });
 
 export const AdminContributor = z.strictObject({
@@ -116,11 +130,13 @@ export const AdminContributor = z.strictObject({
   image: urlOrEmpty,
   gender: possible,
   links,
-  aliases: z.array(contributorAlias),
+  aliases: z.array(ContributorAlias),
   descriptions,
-  relations: z.array(contributorRelation),
+  relations: z.array(ContributorRelation),
   ...included,
 });
+
+export const SeriesReference = z.strictObject({ name: z.string(), slug: z.string() });
 
 export const ContributorListItem = z.strictObject({
   id,
@@ -130,9 +146,7 @@ export const ContributorListItem = z.strictObject({
   image: urlOrNull,
   gender: possibleOrNull,
   series_count: count,
-  random_series: z.optional(
-    field(z.strictObject({ name: z.string(), slug: z.string() }), "One of the series, chosen at random."),
-  ),
+  random_series: z.optional(field(SeriesReference, "One of the series, chosen at random.")),
 });
 
 export const Contributor = z.strictObject({
@@ -144,8 +158,8 @@ export const Contributor = z.strictObject({
   gender: possibleOrNull,
   links,
   descriptions,
-  aliases: z.array(contributorAlias),
-  relations: z.array(contributorRelation),
+  aliases: z.array(ContributorAlias),
+  relations: z.array(ContributorRelation),
 });
 
 export const PublisherListItem = z.strictObject({
@@ -162,6 +176,16 @@ export const PublisherListItem = z.strictObject({
   image_source: z.string(),
 });
 
+export const PublisherAlias = z.strictObject({ id, title: z.string(), language: z.string() });
+export const PublisherRelation = z.strictObject({
+  id,
+  relation_id: field(id, "The other publisher's id."),
+  type: z.string(),
+  name: z.string(),
+  image: z.string(),
+  slug: z.string(),
+});
+
 export const Publisher = z.strictObject({
   id,
   name: z.string(),
@@ -171,10 +195,17 @@ export const Publisher = z.strictObject({
   domain: field(z.string(), "The website's host, or empty."),
   country: possible,
   descriptions,
-  aliases: z.array(z.strictObject({ id, title: z.string(), language: z.string() })),
-  relations: z.array(
-    z.strictObject({ id, relation_id: id, type: z.string(), name: z.string(), image: z.string(), slug: z.string() }),
-  ),
+  aliases: z.array(PublisherAlias),
+  relations: z.array(PublisherRelation),
+});
+
+export const Tag = z.strictObject({ id, name: z.string() });
+export const Volume = z.strictObject({
+  id,
+  cover_path: urlOrEmpty,
+  aspect_ratio: field(z.number(), "Width by height."),
+  nsfw: zeroOrOne,
+  nsfw18: zeroOrOne,
 });
 
 const work = {
@@ -185,24 +216,15 @@ const work = {
   origin: z.string(),
   alias: field(z.string(), "Its name in the language that was asked for; else in English, else the name."),
   description: field(z.string(), "Likewise; else any, or empty."),
-  tags: z.array(z.strictObject({ id, name: z.string() })),
-  volume: z.optional(
-    field(
-      z.strictObject({
-        id,
-        cover_path: urlOrEmpty,
-        aspect_ratio: field(z.number(), "Width by height."),
-        nsfw: zeroOrOne,
-        nsfw18: zeroOrOne,
-      }),
-      "The one that stands for the work: the first with a cover.",
-    ),
-  ),
+  tags: z.array(Tag),
+  volume: z.optional(field(Volume, "The one that stands for the work: the first with a cover.")),
 };
 
 export const Work = z.strictObject(work);
 
+export const SeriesAlias = z.strictObject({ id, name: z.string(), language: z.string() });
+
 export const Publication = z.strictObject({
   ...work,
-  aliases: z.array(z.strictObject({ id, name: z.string(), language: z.string() })),
+  aliases: z.array(SeriesAlias),
 });

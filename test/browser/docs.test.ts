@@ -61,7 +61,7 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
     page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
   });
 
-  it("shows every resource, and sends no request to other servers", async () => {
+  it("shows every resource, leads nowhere in vain, and sends no request to other servers", async () => {
     await page.goto(`${stack.url}/docs`);
     await page.getByRole("heading", { name: "Colophon" }).waitFor();
 
@@ -74,6 +74,10 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
       "Beyond the interface",
     ])
       await page.getByRole("button", { name: resource }).first().waitFor();
+
+    const links = await page.evaluate<string[]>("[...document.links].map(({ href }) => href)");
+    const pages = new Set(links.filter((url) => url.startsWith(stack.url)).map((url) => url.replace(/#.*/s, "")));
+    for (const url of pages) expect([url, (await fetch(url)).status]).toEqual([url, 200]);
 
     expect(requested.filter((url) => !url.startsWith(stack.url) && !url.startsWith("data:"))).toEqual([]);
     // Nobody is signed in.

@@ -3,14 +3,21 @@ import { describe, expect, it } from "vitest";
 import { callsFile, clientTypes } from "../../infra/api/client/calls.ts";
 import { openApiDocument, openApiText } from "../../infra/api/openapi/document.ts";
 import { documentFile } from "../../infra/api/openapi/file.ts";
+import { listName } from "../../infra/api/openapi/schemas.ts";
 import { type Declaration, endpointPath, isNavigation, needsCaller } from "../../lib/contract/declare.ts";
 import { endpoints, resources } from "../../lib/contract/endpoints.ts";
 import { nothingChanged } from "../../lib/contract/errors.ts";
 import { errorsOf } from "../support/contract.ts";
 import type { Json } from "./arbitrary-values.ts";
-import { operations, refusingOperations } from "./operations.ts";
+import { operations, document as read } from "./operations.ts";
 
 const document = openApiDocument();
+/** All schemas, and what is nested in them. */
+const schemasIn = (value: unknown): Json[] =>
+  typeof value === "object" && value !== null
+    ? [...("type" in value || "anyOf" in value ? [value as Json] : []), ...Object.values(value).flatMap(schemasIn)]
+    : [];
+
 const declarations = Object.values(resources).flatMap((each) => Object.entries(each));
 
 describe("The OpenAPI document", () => {
@@ -24,17 +31,33 @@ describe("The OpenAPI document", () => {
     expect(operations).toHaveLength(endpoints.length);
   });
 
-  it("has an operation for each path without its last parameter, which only answers errors", () => {
-    const names = refusingOperations.map(({ operationId }) => operationId);
-    expect(names).toHaveLength(endpoints.filter(({ parameters }) => parameters).length);
-    expect(new Set([...operations.map(({ operationId }) => operationId), ...names]).size).toBe(
-      operations.length + names.length,
+  it("names bodies, records, lists, the envelope and all objects in them, and keeps to what generators of clients understand", () => {
+    const reference = { $ref: expect.stringMatching(/^#\/components\/schemas\/\w+$/) };
+    for (const { requestBody, responses } of operations) {
+      for (const { schema } of Object.values(requestBody?.content ?? {})) expect(schema).toEqual(reference);
+      const { content } = responses[200] ?? {};
+      if (content) expect(content["application/json"].schema).toEqual(reference);
+    }
+    for (const { response } of endpoints)
+      if ("list" in response) expect(read.components.schemas).toHaveProperty(listName(response.list));
+    const problems = schemasIn(read).filter(({ type, format, enum: values, maximum, anyOf, additionalProperties }) => {
+      const isLarge = type === "integer" && !values && (maximum === undefined || Number(maximum) > 2 ** 31);
+      const isUnion = Array.isArray(anyOf) && !(anyOf.length === 2 && anyOf[1].type === "null");
+      return (isLarge && format !== "int64") || isUnion || additionalProperties !== undefined;
+    });
+    expect(problems).toEqual([]);
+    const nested = Object.entries(read.components.schemas as Readonly<Record<string, Json>>).filter(
+      ([, { properties }]) => schemasIn(properties).some(({ type }) => type === "object"),
     );
-    expect(names).toEqual(expect.arrayContaining(["getContributorWithoutSlug", "deleteAvatarWithoutId"]));
-    for (const { responses } of refusingOperations)
-      expect(["400", "401", "403", "413", "415", "429", "500", "503", "504"]).toEqual(
-        expect.arrayContaining(Object.keys(responses)),
-      );
+    expect(nested.map(([name]) => name)).toEqual([]);
+  });
+
+  it("has what API Gateway itself may say of any request", () => {
+    for (const { operationId, responses } of operations)
+      expect([operationId, Object.keys(responses)]).toEqual([
+        operationId,
+        expect.arrayContaining(["413", "415", "417", "429", "504"]),
+      ]);
   });
 
   it("has the permission of every declaration with one, and the cookie of all that are not public", () => {
@@ -61,7 +84,7 @@ describe("The OpenAPI document", () => {
   });
 
   it("marks what is beyond the interface, and nothing else, and has a section about it", () => {
-    for (const { operationId, tags, ...operation } of [...operations, ...refusingOperations])
+    for (const { operationId, tags, ...operation } of operations)
       expect([operationId, operation["x-extension"] ?? false]).toEqual([
         operationId,
         tags[0] === "Beyond the interface",
@@ -122,18 +145,25 @@ describe("The OpenAPI document", () => {
     const type = "application/merge-patch+json";
     const patched = operations.filter(({ requestBody }) => requestBody?.content[type]);
     expect(patched.map(({ operationId }) => operationId).sort()).toEqual(["editContributor", "editUser"]);
-    for (const { requestBody: { content } = { content: {} } } of patched) {
-      const { schema: whole = {} } = content["application/json"] ?? {};
-      const { schema: { required, properties, description } = {}, ...marks } = content[type] ?? {};
-      const withoutDefaults = Object.entries(whole.properties as Record<string, Json>).map(
-        ([name, { default: _, ...schema }]) => [name, schema],
-      );
-      expect(properties).toEqual(Object.fromEntries(withoutDefaults));
-      expect([required, description, marks]).toEqual([
-        undefined,
-        expect.stringMatching(/^Beyond the interface: /),
-        expect.objectContaining({ "x-extension": true }),
+    for (const [name, patch] of [
+      ["EditContributor", "EditContributorPatch"],
+      ["EditUser", "EditUserPatch"],
+    ] as const) {
+      const { schema, ...marks } = patched.find(({ operationId }) => name.endsWith(operationId.slice(1)))?.requestBody
+        ?.content[type] ?? { schema: {} };
+      const { properties: whole = {}, required } = read.components.schemas[name] as Json;
+      const { examples: _, ...partial } = read.components.schemas[patch] as Json;
+      const withoutDefaults = Object.entries(whole as Record<string, Json>).map(([field, { default: _, ...each }]) => [
+        field,
+        each,
       ]);
+      expect(required).toHaveLength(1);
+      expect([schema, marks]).toEqual([{ $ref: `#/components/schemas/${patch}` }, { "x-extension": true }]);
+      expect(partial).toEqual({
+        type: "object",
+        description: expect.stringMatching(/^Beyond the interface: /),
+        properties: Object.fromEntries(withoutDefaults),
+      });
     }
   });
 

@@ -40,20 +40,9 @@ interface Document extends Json {
 
 export const document: Document = JSON.parse(JSON.stringify(openApiDocument()));
 
-const everything: readonly Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({
-    ...operation,
-    parameters: operation.parameters ?? [],
-    path,
-    method: method.toUpperCase(),
-  })),
+export const operations: readonly Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
 );
-
-const succeeds = ({ responses }: Operation) => "200" in responses || "302" in responses;
-
-export const operations = everything.filter(succeeds);
-/** The operations of paths that end before their parameter. */
-export const refusingOperations = everything.filter((each) => !succeeds(each));
 
 /** The problems of an answer by the document; undefined if there are none. */
 export function mismatchOf({ responses }: Operation, { status, body }: { status: number; body: unknown }): unknown {

@@ -11,14 +11,19 @@ interface Message {
   readonly result?: unknown;
 }
 
-/** What an editor shows of a text. A place in it is the first occurrence of some characters. */
+interface Problem {
+  readonly message: string;
+  readonly range: { readonly start: { readonly line: number } };
+}
+
+/** What an editor shows of a text. A place in it is where these characters occur first, within the first of a line. */
 export interface Editor {
   /** What it shows for the word at this place, with its docstring. */
-  readonly hover: (place: string) => Promise<string>;
+  readonly hover: (place: string, line?: string) => Promise<string>;
   /** What it offers behind this place. */
-  readonly completions: (place: string) => Promise<string[]>;
-  /** What it underlines. */
-  readonly problems: () => Promise<string[]>;
+  readonly completions: (place: string, line?: string) => Promise<string[]>;
+  /** What it underlines, with the line, counted from 0. */
+  readonly problems: () => Promise<{ readonly line: number; readonly message: string }[]>;
 }
 
 /** The compiler, asked as editors do, by the Language Server Protocol. */
@@ -75,20 +80,21 @@ export async function startLanguageServer(): Promise<LanguageServer> {
       const document = { ...textDocument, languageId: "typescript", version: 1, text };
       send({ method: "textDocument/didOpen", params: { textDocument: document } });
 
-      const at = (place: string, offset: number) => {
-        const before = text.slice(0, text.indexOf(place) + offset).split("\n");
+      const at = (place: string, line: string, offset: number) => {
+        const before = text.slice(0, text.indexOf(place, text.indexOf(line)) + offset).split("\n");
         return { textDocument, position: { line: before.length - 1, character: before.at(-1)?.length } };
       };
       return {
-        hover: async (place) =>
-          (await ask<{ contents: { value: string } }>("textDocument/hover", at(place, 1))).contents.value,
-        completions: async (place) => {
-          const offered = await ask<{ items: { label: string }[] }>("textDocument/completion", at(place, place.length));
+        hover: async (place, line = "") =>
+          (await ask<{ contents: { value: string } }>("textDocument/hover", at(place, line, 1))).contents.value,
+        completions: async (place, line = "") => {
+          const position = at(place, line, place.length);
+          const offered = await ask<{ items: { label: string }[] }>("textDocument/completion", position);
           return offered.items.map(({ label }) => label);
         },
         problems: async () => {
-          const found = await ask<{ items: { message: string }[] }>("textDocument/diagnostic", { textDocument });
-          return found.items.map(({ message }) => message);
+          const found = await ask<{ items: Problem[] }>("textDocument/diagnostic", { textDocument });
+          return found.items.map(({ message, range }) => ({ message, line: range.start.line }));
         },
       };
     },

@@ -1,166 +1,136 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
+import { listUsers } from "../../../lib/contract/admin-users.ts";
+import { type Declaration, isNavigation } from "../../../lib/contract/declare.ts";
+import { resources } from "../../../lib/contract/endpoints.ts";
+import { isVersioned } from "../../../lib/contract/headers.ts";
 import { openApiDocument } from "../openapi/document.ts";
-import { errorsOf, errorTypes, type Failures } from "./errors.ts";
-import { listOf, listTypes, pageQueryType, queryType, recordTypes } from "./records.ts";
-import { declared, docstring, fieldsOf, type Schema, typeOf } from "./types.ts";
+import { bodyName, parametersOf } from "../openapi/requests.ts";
+import { listName, outputSchema } from "../openapi/schemas.ts";
+import { errorsOf, errorTypes } from "./errors.ts";
+import { declared, fieldsOf, isPlain, type Schema, typeOf } from "./types.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
 /** Where the client's types are kept. */
 export const callsFile = join(root, "lib/client/calls.d.ts");
 
-type Content = Readonly<Record<string, { readonly schema: Schema }>>;
-
-/** What is read of an operation of the OpenAPI document. */
-interface Operation extends Failures {
-  readonly operationId: string;
-  readonly tags: readonly [string];
-  readonly summary: string;
-  readonly description: string;
-  readonly parameters?: readonly (Schema & { readonly name: string; readonly in: string; readonly schema: Schema })[];
-  readonly requestBody?: { readonly content: Content };
-  readonly responses: Failures["responses"] & { readonly 200?: Success };
-}
-
-interface Success {
-  readonly headers?: Readonly<Record<string, { readonly $ref?: string }>>;
-  readonly content: Content;
-}
-
-const jsonOf = (content: Content): Schema => content["application/json"]?.schema ?? {};
-
-/** The parameters of a place as an object. */
-function parametersIn(place: "path" | "query", { parameters = [] }: Operation): Schema | undefined {
-  const all = parameters.filter((each) => each.in === place);
-  if (all.length === 0) return undefined;
-  const described = all.map(({ name, schema, description }) => [
-    name,
-    description ? { ...schema, description } : schema,
-  ]);
-  return {
-    type: "object",
-    properties: Object.fromEntries(described),
-    required: all.flatMap(({ name, required }) => (required ? [name] : [])),
-  };
-}
-
-/** A call, as its types say it; `name` is what its query and its body are called. */
-function callOf(path: string, method: string, operation: Operation, { headers = {}, content }: Success) {
-  const { operationId, requestBody } = operation;
-  const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
-  const [inPath, query] = [parametersIn("path", operation), parametersIn("query", operation)];
-  const body = requestBody && jsonOf(requestBody.content);
-  const takesPatch = requestBody !== undefined && "application/merge-patch+json" in requestBody.content;
-  const byId = inPath?.required?.[0] === "id";
-  const queryIsOptional = query?.required?.length === 0;
-  const fields = [
-    ...(inPath && !byId ? [`path: ${typeOf(inPath)};`] : []),
-    ...(query ? [`query${queryIsOptional ? "?" : ""}: ${name}Query;`] : []),
-    ...(body && !takesPatch ? [`body: ${name};`] : []),
-  ];
-  const own = [
-    ...(fields.length > 0 ? [`{ ${fields.join(" ")} }`] : []),
-    ...(takesPatch ? [`BodyOrPatch<${name}>`] : []),
-  ];
-  const options = `${byId ? "ById" : "Options"}${own.length > 0 ? `<${own.join(" & ")}>` : ""}`;
-  const mayBeAbsent = inPath || body || (query && !queryIsOptional) ? "" : "?";
-  const answer = jsonOf(content);
-  const list = listOf(answer);
-  const data = list?.name ?? (answer.properties?.data ? `Done<${typeOf(answer.properties.data)}>` : typeOf(answer));
-  const names = [...(query ? [`keyof ${name}Query`] : []), ...(body ? [`keyof ${name}`] : [])];
-  const known = [
-    ...(headers.ETag?.$ref?.endsWith("/Version") ? ["version: string"] : []),
-    ...(headers.Location ? ["created: number"] : []),
-  ];
-  return {
-    tag: operation.tags[0],
-    method: method.toUpperCase(),
-    path,
-    name,
-    meaning: meaningOf(operation),
-    query,
-    body,
-    data,
-    list,
-    options: `options${mayBeAbsent}: ${options}`,
-    tuple: `[${options}${mayBeAbsent}]`,
-    result: `Call<${[data, errorsOf(operation, names), ...known.map((each) => `{ ${each} }`)].join(", ")}>`,
-  };
-}
-
-type Call = ReturnType<typeof callOf>;
-
-/** What a call does, and who may do it. */
-const meaningOf = ({ summary, description }: Operation): string =>
-  `${summary}. ${description.replace("the permission ", "").split(/[:.]/)[0]}.`;
-
-/** Methods, each with the name of the interface that has what its calls take, by path. */
-const maps = { GET: "Reads", POST: "Posts", DELETE: "Deletes" } as const;
-
-/** The signatures of all calls. A method's last one takes any path, as it is the one that the compiler's errors explain. */
-const signatures = (calls: readonly Call[]): string =>
-  [
-    ...[...Map.groupBy(calls, ({ tag }) => tag)].flatMap(([tag, all]) => [
-      `\n// ${tag}`,
-      ...all.map(
-        ({ meaning, method, path, options, result }) =>
-          `${docstring(meaning)}${method}(path: "${path}", ${options}): ${result};`,
-      ),
-    ]),
-    "\n// What the compiler explains when none of these fits a call; a path may be one of several here.",
-    ...Object.entries(maps).map(([method, map]) => {
-      const data = map === "Reads" ? 'Reads[Path]["data"]' : "Done<string>";
-      return `${method}<Path extends keyof ${map}>(path: Path, ...options: ${map}[Path]${map === "Reads" ? '["options"]' : ""}): Call<${data}, AnyFailure>;`;
-    }),
-  ].join("\n");
-
-const mapOf = (calls: readonly Call[], method: string): string =>
-  calls
-    .filter((call) => call.method === method)
-    .map(({ path, tuple, data }) => `"${path}": ${method === "GET" ? `{ options: ${tuple}; data: ${data} }` : tuple};`)
-    .join("\n");
-
-/** The client's types: every call, query, body and record of the OpenAPI document. */
+/** The client's types: all endpoints, queries, bodies and records of the OpenAPI document. */
 export function clientTypes(): string {
-  const { paths, components } = JSON.parse(JSON.stringify(openApiDocument()));
-  const calls = Object.entries<Record<string, Operation>>(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).flatMap(([method, operation]) =>
-      operation.responses[200] ? [callOf(path, method, operation, operation.responses[200])] : [],
-    ),
-  );
-  const lists = calls.flatMap(({ list, path }) => (list ? [{ ...list, path }] : []));
+  const calls = Object.values(resources)
+    .flatMap((each) => Object.entries(each))
+    .flatMap(([operation, declaration]) => (isNavigation(declaration) ? [] : [callOf(operation, declaration)]))
+    .sort((one, other) => (one.endpoint < other.endpoint ? -1 : 1));
+  const schemas: Readonly<Record<string, Schema>> = JSON.parse(JSON.stringify(openApiDocument().components.schemas));
+  const mapOf = (name: string, method: Declaration["method"]) =>
+    declared(
+      name,
+      `Every ${method}, by its path.`,
+      ...calls.flatMap((each) => (each.method === method ? [each.endpoint] : [])),
+    );
   const text = [
     "// Printed from the declarations in lib/contract by `npm run openapi`.",
-    'import type { BodyOrPatch, Options, Result } from "./index.js";\n',
-    declared(
-      "Calls",
-      "Every call, by method and path. What it needs is a permission of the caller's.",
-      signatures(calls),
+    'import type { BodyOrPatch, ById, Done, Endpoint, Failure, Invalid, Selection, With } from "./index.js";\n',
+    mapOf("Reads<Include = undefined>", "GET"),
+    mapOf("Posts", "POST"),
+    mapOf("Deletes", "DELETE"),
+    ...calls.map(({ query }) => query),
+    baseType("PageQuery", "Which records of a list are to be read.", parametersIn("query", listUsers)),
+    baseType("Page", "Which records of a list these are.", schemas.UserList),
+    ...Object.entries(schemas).map(([name, schema]) =>
+      componentType(
+        name,
+        schema,
+        calls.some(({ data }) => data === `${name}<Include>`),
+      ),
     ),
-    `${docstring("What a call comes to: a promise of its result.")}export type Call<Data, Errors, Known = unknown> = Promise<Result<Data, Errors, Known>>;\n`,
-    `${docstring("What a call is given that is about one record.")}export type ById<Own = unknown> = Options<{ path: { id: number } } & Own>;\n`,
-    pageQueryType(calls.flatMap(({ query }) => (query ? [query] : []))),
-    ...calls.flatMap(({ name, query, body }) => [
-      ...(query ? [queryType(`${name}Query`, query)] : []),
-      ...(body ? [declared(name, "", fieldsOf(body.properties, body.required))] : []),
-    ]),
-    ...listTypes(lists),
-    ...recordTypes(components.schemas),
     errorTypes(),
-    declared(
-      "Lists",
-      "The lists that have pages.",
-      lists
-        .filter(({ field }) => field)
-        .map(({ path, field, item }) => `"${path}": { field: "${field}"; item: ${item} };`)
-        .join("\n"),
-    ),
-    ...Object.entries(maps).map(([method, map]) =>
-      declared(map, `Every ${method}, by its path.`, mapOf(calls, method)),
-    ),
   ].join("\n");
   return formatted(text);
+}
+
+/** What is printed of an endpoint. */
+function callOf(operation: string, declaration: Declaration) {
+  const { summary, permission, needsSession, method, path, body, mergePatch, creates, response } = declaration;
+  const name = bodyName(operation);
+  const [inPath, inQuery] = [parametersIn("path", declaration), parametersIn("query", declaration)];
+  const hasInclude = "include" in inQuery.properties;
+  const hasQuery = Object.keys(inQuery.properties).length > 0;
+  const isById = inPath.required[0] === "id";
+  const fields = [
+    ...(inPath.required.length > 0 && !isById ? [`path: ${typeOf(inPath)}`] : []),
+    ...(hasQuery ? [`query${inQuery.required.length > 0 ? "" : "?"}: ${name}Query`] : []),
+    ...(body && !mergePatch ? [`body: ${name}`] : []),
+  ];
+  const input = [
+    ...(isById ? ["ById"] : []),
+    ...(fields.length > 0 ? [`{ ${fields.join("; ")} }`] : []),
+    ...(mergePatch ? [`BodyOrPatch<${name}>`] : []),
+  ];
+  const access = permission ? `Needs \`${permission}\`.` : needsSession ? "Needs a session." : "Needs no permission.";
+  const data = dataOf(response, hasInclude);
+  const types = [
+    JSON.stringify(`${summary}. ${access}`),
+    input.join(" & ") || "object",
+    data,
+    errorsOf(declaration, [...(hasQuery ? [`keyof ${name}Query`] : []), ...(body ? [`keyof ${name}`] : [])]),
+    ...(isVersioned(declaration) && method === "GET" ? ["{ version: string }"] : []),
+    ...(creates ? ["{ created: number }"] : []),
+  ];
+  return {
+    method,
+    data,
+    endpoint: `"${path}": Endpoint<${types.join(", ")}>;`,
+    query: hasQuery ? interfaceOf(`${name}Query`, inQuery, "PageQuery") : "",
+  };
+}
+
+/** The parameters of a place as an object. What `include` asks for is a selection of words. */
+function parametersIn(place: "path" | "query", declaration: Declaration) {
+  const all = parametersOf(declaration).filter((each) => each.in === place);
+  const { items }: Schema = declaration.extensionQuery?.include ? outputSchema(declaration.extensionQuery.include) : {};
+  const properties = all.map(({ name, description = "", schema }): [string, Schema] => {
+    const tsType = items && name === "include" ? { tsType: `Selection<${typeOf(items)}>` } : {};
+    return [name, { ...schema, description, ...tsType }];
+  });
+  const required = all.flatMap((each) => (each.required ? [each.name] : []));
+  return { type: "object", properties: Object.fromEntries(properties), required };
+}
+
+/** The type of a response. `include` adds fields to the records. */
+function dataOf(response: Declaration["response"], hasInclude: boolean): string {
+  if ("message" in response) return `Done<${JSON.stringify(response.message)}>`;
+  if ("list" in response) return hasInclude ? `${listName(response.list)}<Include>` : listName(response.list);
+  if ("redirect" in response) return "never";
+  return hasInclude ? `With<${response.record}, Include>` : response.record;
+}
+
+/** What pages, and the queries of pages, have in common. */
+const bases = { Page: ["max", "from", "to"], PageQuery: ["limit", "offset", "search"] };
+
+function interfaceOf(name: string, schema: Schema, base: keyof typeof bases): string {
+  const common = bases[base];
+  if (!common.every((each) => each in (schema.properties ?? {}))) return declared(name, "", fieldsOf(schema));
+  return declared(
+    `${name} extends ${base}`,
+    "",
+    fieldsOf(schema, (field) => !common.includes(field)),
+  );
+}
+
+const baseType = (base: keyof typeof bases, meaning: string, schema: Schema = {}) =>
+  declared(
+    base,
+    meaning,
+    fieldsOf(schema, (field) => bases[base].includes(field)),
+  );
+
+/** The type of a component. Of a merge patch the client knows that it is a part of the whole. */
+function componentType(name: string, schema: Schema, hasInclude: boolean): string {
+  if (isPlain(name) || name.endsWith("Patch")) return "";
+  if (schema.type !== "object") return `export type ${name} = ${typeOf(schema)};\n`;
+  if (!hasInclude) return interfaceOf(name, schema, "Page");
+  return interfaceOf(`${name}<Include = undefined>`, schema, "Page").replace(/(\w+)\[\]/, "With<$1, Include>[]");
 }
 
 /** In the format of this repository. */

@@ -2,7 +2,8 @@ import { join } from "node:path";
 import type * as z from "zod/mini";
 import { name, nameOrEmpty } from "../../../lib/contract/parameters.ts";
 import { expectations, lineSchemas } from "../../../lib/operators/catalogue-lines.ts";
-import { inputSchema, type JsonSchema, nameSchemas, replace, restrictText, unfit } from "./schemas.ts";
+import { nameSchemas, unfit } from "./patterns.ts";
+import { inputSchema, type JsonSchema, replace, restrictText } from "./schemas.ts";
 
 /** Where the JSON Schema of a catalogue's lines is kept. */
 export const catalogueLinesFile = join(import.meta.dirname, "../../../lib/operators/catalogue-lines.schema.json");

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Declaration, isNavigation, needsCaller, routesOf } from "../../../lib/contract/declare.ts";
+import { type Declaration, isNavigation, needsCaller } from "../../../lib/contract/declare.ts";
 import { resources } from "../../../lib/contract/endpoints.ts";
 import { permissions } from "../../../lib/contract/permissions.ts";
 import manifest from "../../../package.json" with { type: "json" };
 import { readExamples } from "./examples.ts";
-import { parametersOf, requestBodyOf } from "./requests.ts";
-import { commonResponses, errorResponsesOf, responsesOf } from "./responses.ts";
-import { answerSchemas, nameSchemas, recordId } from "./schemas.ts";
+import { parametersOf, requestBodyOf, requestSchemas } from "./requests.ts";
+import { commonResponses, responsesOf } from "./responses.ts";
+import { type JsonSchema, responseSchemas } from "./schemas.ts";
 
 /** The tag of the endpoints that the interface does not have, and the section about them in the contract's README. */
 const beyond = "Beyond the interface";
@@ -45,9 +45,9 @@ export function openApiDocument() {
     servers: [{ url: "/", description: "Where this document is served" }],
     tags: Object.keys(resources).map((name) => ({ name, description: tags[name] ?? name })),
     paths: Object.fromEntries(
-      [...Map.groupBy(operations.flatMap(routesWith), ({ path }) => path)].map(([path, endpoints]) => [
+      [...Map.groupBy(operations, ({ declaration }) => declaration.path)].map(([path, endpoints]) => [
         path,
-        Object.fromEntries(endpoints.map((each) => [each.declaration.method.toLowerCase(), operationAt(each)])),
+        Object.fromEntries(endpoints.map((each) => [each.declaration.method.toLowerCase(), operation(each)])),
       ]),
     ),
     components: {
@@ -84,12 +84,12 @@ export function openApiDocument() {
   };
 }
 
-/** A section of the contract's README, with its heading. */
+/** A section of the contract's README, with its heading; links to other files lead nowhere from the document. */
 function readmeSection(heading: string): string {
   const readme = readFileSync(join(import.meta.dirname, "../../../lib/contract/README.md"), "utf8");
   const section = readme.split(/\n(?=## )/).find((each) => each.startsWith(`## ${heading}\n`));
   if (!section) throw new Error(`lib/contract/README.md has no section "${heading}"`);
-  return section.trim();
+  return section.trim().replaceAll(/\[([^\]]+)\]\(\.[^)]*\)/g, "$1");
 }
 
 interface NamedDeclaration {
@@ -104,35 +104,8 @@ const inReadingOrder = ({ declaration: one }: NamedDeclaration, { declaration: o
 
 const methods = ["GET", "POST", "DELETE"];
 
-interface NamedRoute extends NamedDeclaration {
-  readonly path: string;
-}
-
-const routesWith = (operations: NamedDeclaration): NamedRoute[] =>
-  routesOf(operations.declaration).map((path) => ({ ...operations, path }));
-
-const operationAt = (each: NamedRoute) =>
-  each.path === each.declaration.path ? operation(each) : operationWithoutParameter(each);
-
-/** The operation of a path that ends before its parameter. */
-function operationWithoutParameter({ tag, name, declaration }: NamedDeclaration) {
-  const [missing = ""] = Object.keys(declaration.parameters ?? {});
-  return {
-    operationId: `${name}Without${missing.charAt(0).toUpperCase()}${missing.slice(1)}`,
-    tags: [tag],
-    summary: `Says that the ${missing} is missing`,
-    description: `The path of \`${name}\` without its \`${missing}\`: it does nothing.`,
-    ...markOf(tag),
-    // The reference page does not show operations that do nothing.
-    "x-scalar-ignore": true,
-    security: securityOf(declaration),
-    responses: errorResponsesOf(declaration),
-  };
-}
-
 function operation({ tag, name, declaration }: NamedDeclaration) {
   const { summary, permission, needsSession } = declaration;
-  const requestBody = requestBodyOf(declaration);
   return {
     operationId: name,
     tags: [tag],
@@ -146,7 +119,7 @@ function operation({ tag, name, declaration }: NamedDeclaration) {
     ...markOf(tag),
     security: securityOf(declaration),
     parameters: parametersOf(declaration),
-    ...(requestBody ? { requestBody } : {}),
+    ...(declaration.body ? { requestBody: requestBodyOf(name, declaration) } : {}),
     responses: responsesOf(declaration),
   };
 }
@@ -160,14 +133,15 @@ function securityOf(declaration: Declaration) {
 /** Marks the endpoints that the interface does not have. */
 const markOf = (tag: string) => (tag === beyond ? { "x-extension": true } : {});
 
-/** The schemas of all answers except the envelope, which each operation defines with its messages. */
-function schemas() {
-  const { Envelope: _, ...records } = answerSchemas();
+/** The schemas of bodies and responses by name, those of responses with examples. */
+function schemas(): Record<string, JsonSchema> {
   const examples = readExamples();
-  const answers = Object.entries(records)
-    .map(([name, schema]) => [name, { ...schema, examples: [examples[name]] }] as const)
-    .sort(([one], [other]) => (one < other ? -1 : 1));
-  return { RecordId: recordId, ...nameSchemas, ...Object.fromEntries(answers) };
+  const responses = Object.entries(responseSchemas()).map(([name, schema]) => [
+    name,
+    { ...schema, ...(name in examples ? { examples: [examples[name]] } : {}) },
+  ]);
+  const all = Object.entries<JsonSchema>({ ...requestSchemas(), ...Object.fromEntries(responses) });
+  return Object.fromEntries(all.sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /**

@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { APIGatewayProxyEvent } from "aws-lambda";
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
 import { type Declaration, endpointPath } from "../../../lib/contract/declare.ts";
+import { resources } from "../../../lib/contract/endpoints.ts";
 import { headersOf } from "../../../lib/contract/headers.ts";
-import { fieldSchema, isOptional, type JsonSchema, parameterSchema } from "./schemas.ts";
+import { bodySchemas, defaultOf, isOptional, type JsonSchema, parameterSchema, reference } from "./schemas.ts";
 
 /** A picture of one pixel. */
 export const imageExample =
@@ -33,14 +34,14 @@ const meanings: Readonly<Record<string, string>> = {
   type: "Any text, such as `author and artist`.",
   public: "Whether public endpoints show the contributor.",
   links:
-    "Addresses of web pages, http or https, as strings or as a detail shows them; `https://` is added where neither is named.",
-  added_aliases: "Names, as text or as objects with a `name`.",
-  removed_aliases: "Ids of aliases, or objects with an `id`.",
+    "Addresses of web pages, http or https; `https://` is added where neither is named. Objects as in a detail are accepted, too.",
+  added_aliases: "Names; objects with a `name` are accepted, too.",
+  removed_aliases: "Ids of aliases; objects with an `id` are accepted, too.",
   added_descriptions: "Languages by their English names or two-letter codes; any other text is kept as it is.",
-  removed_descriptions: "Ids of descriptions, or objects with an `id`.",
+  removed_descriptions: "Ids of descriptions; objects with an `id` are accepted, too.",
   modified_descriptions: "Ids of descriptions with what changes of them.",
   added_relations: "Other contributors by their ids, and how they are related: any text, such as `sibling`.",
-  removed_relations: "Ids of relations, or objects with an `id`.",
+  removed_relations: "Ids of relations; objects with an `id` are accepted, too.",
   modified_relations: "Ids of relations with what changes of them.",
   added_roles: "Ids of roles.",
   removed_roles: "Ids of roles.",
@@ -65,8 +66,16 @@ const headers = {
 
 const descriptionOf = (name: string) => (meanings[name] ? { description: meanings[name] } : {});
 
+export interface Parameter {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: JsonSchema;
+}
+
 /** The parameters of an endpoint, with the values of its sample event as examples. */
-export function parametersOf(declaration: Declaration): readonly unknown[] {
+export function parametersOf(declaration: Declaration): readonly Parameter[] {
   const event = sampleEvent(declaration);
   const read = (
     location: "path" | "query",
@@ -95,50 +104,81 @@ export function parametersOf(declaration: Declaration): readonly unknown[] {
     ...read("path", declaration.parameters, event?.pathParameters),
     ...read("query", declaration.query, event?.queryStringParameters),
     ...read("query", declaration.extensionQuery, event?.queryStringParameters, true),
-    ...headersOf(declaration).map((name) => ({ name, in: "header", required: false, ...headers[name] })),
+    ...headersOf(declaration).map((name) => ({ name, in: "header" as const, required: false, ...headers[name] })),
   ];
 }
 
-/** The body of an endpoint, with that of its sample event as example. */
-export function requestBodyOf(declaration: Declaration): object | undefined {
-  if (!declaration.body) return undefined;
-  const fields = Object.entries(declaration.body);
-  const properties = fields.map(
-    ([name, schema]) => [name, { ...descriptionOf(name), ...fieldSchema(schema) }] as const,
-  );
-  const example = declaration.needsFileService
-    ? { image: imageExample }
-    : JSON.parse(sampleEvent(declaration)?.body ?? "{}");
-  return {
-    required: true,
-    content: {
-      "application/json": {
-        schema: {
-          type: "object",
-          properties: Object.fromEntries(properties),
-          required: fields.filter(([, schema]) => !isOptional(schema)).map(([name]) => name),
-        },
-        example,
-      },
-      ...(declaration.mergePatch ? { "application/merge-patch+json": mergePatch(properties, example) } : {}),
-    },
-  };
+interface Body {
+  readonly type: "application/json" | "application/merge-patch+json";
+  readonly name: string;
+  readonly fields: Readonly<Record<string, z.ZodMiniType>>;
+  readonly description?: string;
+  readonly example: object;
 }
 
-/** A merge patch has no defaults, and requires nothing. */
-const mergePatch = (
-  properties: readonly (readonly [name: string, schema: JsonSchema])[],
-  example: Readonly<Record<string, unknown>>,
-) => ({
-  schema: {
+export const bodyName = (operation: string): string => operation.charAt(0).toUpperCase() + operation.slice(1);
+
+/**
+ * What an operation takes as a body: a whole record, or a merge patch of it. Many generators know only the first one, so
+ * that is the patch: it can leave out anything, and changes nothing else.
+ */
+function bodiesOf(operation: string, declaration: Declaration): Body[] {
+  const { body, mergePatch, needsFileService } = declaration;
+  if (!body) return [];
+  const name = bodyName(operation);
+  const example = needsFileService ? { image: imageExample } : JSON.parse(sampleEvent(declaration)?.body ?? "{}");
+  const whole: Body = { type: "application/json", name, fields: body, example };
+  const patch: Body = {
+    type: "application/merge-patch+json",
+    name: `${name}Patch`,
+    fields: body,
     description:
       "Beyond the interface: a merge patch (RFC 7396). What it leaves out stays as it is, and `null` empties a field.",
-    type: "object",
-    properties: Object.fromEntries(properties.map(([name, { default: _, ...schema }]) => [name, schema])),
-  },
-  example: Object.fromEntries(Object.entries(example).slice(0, 1)),
-  "x-extension": true,
+    example: Object.fromEntries(Object.entries(example).slice(0, 1)),
+  };
+  return mergePatch ? [patch, whole] : [whole];
+}
+
+export const requestBodyOf = (operation: string, declaration: Declaration): object => ({
+  required: true,
+  content: Object.fromEntries(
+    bodiesOf(operation, declaration).map(({ type, name, description }) => [
+      type,
+      { schema: reference(name), ...(description ? { "x-extension": true } : {}) },
+    ]),
+  ),
 });
+
+/** The schemas of all bodies, and of what their fields have in common, by name. */
+export function requestSchemas(): Readonly<Record<string, JsonSchema>> {
+  const bodies = Object.values(resources).flatMap((each) =>
+    Object.entries(each).flatMap(([operation, declaration]) => bodiesOf(operation, declaration)),
+  );
+  const schemas = bodySchemas(
+    Object.fromEntries(
+      bodies.map(({ name, fields, description }) => [
+        name,
+        description ? z.partial(z.object(fields)) : z.object(fields),
+      ]),
+    ),
+  );
+  const described = bodies.map(({ name, fields, description, example }) => {
+    const properties = Object.entries(fields).map(([field, each]) => [
+      field,
+      { ...descriptionOf(field), ...Object(schemas[name]?.properties)[field], ...(description ? {} : defaultOf(each)) },
+    ]);
+    return [
+      name,
+      {
+        ...schemas[name],
+        ...(description ? { description } : {}),
+        properties: Object.fromEntries(properties),
+        examples: [example],
+      },
+    ];
+  });
+  return { ...schemas, ...Object.fromEntries(described) };
+}
 
 /** The sample event. Those of the file service contain whole images, so they are not read. */
 function sampleEvent(declaration: Declaration): Partial<APIGatewayProxyEvent> | undefined {

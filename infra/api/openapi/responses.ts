@@ -5,18 +5,35 @@ import {
   needsCaller,
   queryOf,
   type ResponseKind,
-  type ResponseName,
 } from "../../../lib/contract/declare.ts";
-import { commonErrors, invalidParameter, noFileService, nothingChanged } from "../../../lib/contract/errors.ts";
+import { commonErrors, invalidParameter, nothingChanged } from "../../../lib/contract/errors.ts";
 import { headersOf, isRepeatable, isVersioned } from "../../../lib/contract/headers.ts";
-import { gatewayResponses } from "../gateway-responses.ts";
+import { type GatewayResponse, gatewayResponses } from "../gateway-responses.ts";
 import { readExamples } from "./examples.ts";
-import type { JsonSchema } from "./schemas.ts";
+import { type JsonSchema, listName, reference } from "./schemas.ts";
 
-const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-const count = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+interface Content {
+  readonly schema: JsonSchema;
+  readonly example: unknown;
+}
 
-type Failure = readonly [status: number, message: string];
+/** An error: a status and its message. */
+export type Failure = readonly [status: number, message: string];
+
+const { REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, THROTTLED, INTEGRATION_TIMEOUT } = gatewayResponses;
+const failureOf = ({ status, message }: GatewayResponse): Failure => [status, message];
+
+/** API Gateway's own errors, by component name: any request may have too large a body, or an unknown encoding. */
+const ofGateway: Readonly<Record<string, Failure>> = {
+  RequestTooLong: failureOf(REQUEST_TOO_LARGE),
+  UnsupportedMediaType: failureOf(UNSUPPORTED_MEDIA_TYPE),
+  TooManyRequests: failureOf(THROTTLED),
+  TimedOut: failureOf(INTEGRATION_TIMEOUT),
+};
+export const gatewayFailures: readonly Failure[] = Object.values(ofGateway);
+
+/** What servers may say of an `Expect` header, before API Gateway sees the request. No browser sends one. */
+const expectationFailed: Failure = [417, "Expectation failed"];
 
 /** Errors that many endpoints can answer, by component name: the status and its messages. */
 const commonFailures: Readonly<Record<string, readonly [status: number, ...messages: string[]]>> = {
@@ -24,17 +41,11 @@ const commonFailures: Readonly<Record<string, readonly [status: number, ...messa
   Unauthorized: [401, commonErrors[401]],
   Forbidden: [403, commonErrors[403]],
   PreconditionFailed: [412, commonErrors[412]],
+  ExpectationFailed: expectationFailed,
   InternalServerError: [500, commonErrors[500]],
   Unavailable: [503, commonErrors[503]],
   ChangeUnavailable: [503, commonErrors[503], nothingChanged],
-  ...Object.fromEntries(
-    Object.entries({
-      RequestTooLong: gatewayResponses.REQUEST_TOO_LARGE,
-      UnsupportedMediaType: gatewayResponses.UNSUPPORTED_MEDIA_TYPE,
-      TooManyRequests: gatewayResponses.THROTTLED,
-      TimedOut: gatewayResponses.INTEGRATION_TIMEOUT,
-    }).map(([name, { status, message }]) => [name, [status, message] as const]),
-  ),
+  ...ofGateway,
 };
 
 /** The components that the operations refer to. */
@@ -50,7 +61,7 @@ export function responsesOf(declaration: Declaration): Readonly<Record<string, u
   return {
     200: success(declaration, content(response)),
     ...(isRevalidated(declaration) ? { 304: { description: "Not modified since the `ETag` in `If-None-Match`" } } : {}),
-    ...failures(messagesOf(declaration)),
+    ...failures(failuresOf(declaration)),
     ...(forbids ? { 403: forbidden(declaration) } : {}),
   };
 }
@@ -72,7 +83,7 @@ function navigationResponses({ errors }: Declaration, target: string) {
       headers: { "Retry-After": header("RetryAfter") },
       content: { ...refused.content, ...page },
     },
-    ...failures(gatewayFailures(undefined)),
+    ...failures(gatewayFailures),
   };
 }
 
@@ -93,23 +104,8 @@ const forbidden = ({ permission, forbids = {} }: Declaration) => ({
   ].join("\n"),
 });
 
-/** The responses of a path that ends before its parameter: all of them are errors. */
-export function errorResponsesOf(declaration: Declaration): Readonly<Record<string, unknown>> {
-  const { method, permission, takesEditLock, needsFileService, body } = declaration;
-  return failures([
-    [400, commonErrors[400]],
-    ...(needsCaller(declaration) ? [[401, commonErrors[401]] satisfies Failure] : []),
-    // What changes something is 403 for pages of other origins, with and without the parameter.
-    ...(permission && (method !== "GET" || takesEditLock) ? [[403, commonErrors[403]] satisfies Failure] : []),
-    [500, commonErrors[500]],
-    ...(needsFileService ? [[503, noFileService] satisfies Failure] : []),
-    [503, commonErrors[503]],
-    ...gatewayFailures(body),
-  ]);
-}
-
 function failures(messages: readonly Failure[]) {
-  const byStatus = Map.groupBy(messages, ([status]) => status);
+  const byStatus = Map.groupBy([...messages, expectationFailed], ([status]) => status);
   return Object.fromEntries(
     [...byStatus].map(([status, all]) => {
       const texts = all.map(([, message]) => message);
@@ -127,7 +123,7 @@ function common(status: number, messages: readonly string[]) {
 /** Whether clients may cache the answer and revalidate it. */
 const isRevalidated = (declaration: Declaration) => isCacheable(declaration) && "record" in declaration.response;
 
-function success(declaration: Declaration, { schema, example }: ReturnType<typeof content>) {
+function success(declaration: Declaration, content: Content) {
   return {
     description: "message" in declaration.response ? declaration.response.message : "What was asked for",
     headers: {
@@ -137,61 +133,33 @@ function success(declaration: Declaration, { schema, example }: ReturnType<typeo
       ...(declaration.creates ? { Location: header("Location") } : {}),
       ...(declaration.followsSlugs ? { "Content-Location": header("ContentLocation") } : {}),
     },
-    content: { "application/json": { schema, example } },
+    content: { "application/json": content },
   };
 }
 
 const header = (name: string) => ({ $ref: `#/components/headers/${name}` });
 
-function content(response: Exclude<ResponseKind, { readonly redirect: string }>): {
-  schema: JsonSchema;
-  example: unknown;
-} {
+function content(response: Exclude<ResponseKind, { readonly redirect: string }>): Content {
   if ("message" in response) return envelope(200, [response.message]);
-  if ("record" in response) return { schema: reference(response.record), example: exampleOf(response.record) };
-  const items = { type: "array", items: reference(response.list) };
-  const example = [exampleOf(response.list)];
-  if (!response.field) return { schema: items, example };
-  return page(response.field, items, example, response.count === true);
+  if ("record" in response) return { schema: reference(response.record), example: readExamples()[response.record] };
+  const { field, count } = response;
+  const items = [readExamples()[response.list]];
+  const example = field ? { [field]: items, max: 1, from: 0, to: 1, ...(count ? { count: 1 } : {}) } : items;
+  return { schema: reference(listName(response.list)), example };
 }
-
-function page(field: string, items: JsonSchema, example: unknown, hasCount: boolean) {
-  const properties = {
-    [field]: items,
-    max: { ...count, description: "All records that match, whatever the page." },
-    from: { ...count, description: "Index of the first record given." },
-    to: { ...count, description: "Index after the last record given; the offset of the next page." },
-    ...(hasCount ? { count: { ...count, description: "The records given." } } : {}),
-  };
-  return {
-    schema: { type: "object", properties, required: Object.keys(properties), additionalProperties: false },
-    example: { [field]: example, max: 1, from: 0, to: 1, ...(hasCount ? { count: 1 } : {}) },
-  };
-}
-
-const exampleOf = (name: ResponseName): unknown => (name === "Envelope" ? undefined : readExamples()[name]);
 
 /** The envelope with one of these messages. */
-function envelope(code: number, messages: readonly string[]) {
-  const [first = ""] = messages;
-  const data = messages.length > 1 ? { enum: messages } : { const: first };
-  return {
-    schema: {
-      type: "object",
-      properties: { data: { type: "string", ...data }, code: { type: "integer", const: code } },
-      required: ["data", "code"],
-      additionalProperties: false,
-    },
-    example: { data: first, code },
-  };
+function envelope(code: number, messages: readonly string[]): Content {
+  const examples = messages.map((data) => ({ data, code }));
+  return { schema: { ...reference("Envelope"), ...(examples.length > 1 ? { examples } : {}) }, example: examples[0] };
 }
 
 /** Temporary errors, which have a `Retry-After` header. */
 const temporary: ReadonlySet<string> = new Set([
   commonErrors[503],
   nothingChanged,
-  gatewayResponses.THROTTLED.message,
-  gatewayResponses.INTEGRATION_TIMEOUT.message,
+  THROTTLED.message,
+  INTEGRATION_TIMEOUT.message,
 ]);
 
 /** The message tells whether the change was made. */
@@ -199,36 +167,19 @@ const ofUnavailableChange =
   `Unavailable. After \`${nothingChanged}\` the change was not made; after \`${commonErrors[503]}\` it may have been, ` +
   "since its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once.";
 
-function failure(status: number, messages: readonly string[]) {
-  const { schema, example } = envelope(status, messages);
-  const messageExamples = messages.map((data, index) => [
-    `message${index + 1}`,
-    { summary: data, value: { data, code: status } },
-  ]);
-  return {
-    description: messages.includes(nothingChanged) ? ofUnavailableChange : messages[0],
-    ...(messages.some((each) => temporary.has(each)) ? { headers: { "Retry-After": header("RetryAfter") } } : {}),
-    content: {
-      "application/json": {
-        schema,
-        ...(messageExamples.length > 1 ? { examples: Object.fromEntries(messageExamples) } : { example }),
-      },
-    },
-  };
-}
+const quoted = (message: string, _: number, { length }: readonly string[]) => (length > 1 ? `\`${message}\`` : message);
 
-/** API Gateway's own errors. */
-function gatewayFailures(body: Declaration["body"]): Failure[] {
-  const { REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, THROTTLED, INTEGRATION_TIMEOUT } = gatewayResponses;
-  const all = [...(body ? [REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE] : []), THROTTLED, INTEGRATION_TIMEOUT];
-  return all.map(({ status, message }) => [status, message]);
-}
+const failure = (status: number, messages: readonly string[]) => ({
+  description: messages.includes(nothingChanged) ? ofUnavailableChange : messages.map(quoted).join(", "),
+  ...(messages.some((each) => temporary.has(each)) ? { headers: { "Retry-After": header("RetryAfter") } } : {}),
+  content: { "application/json": envelope(status, messages) },
+});
 
 /** Whether it needs no session, and a page of another origin may not end one. */
 const isSignOut = (declaration: Declaration) => declaration.needsSignIn === true && !isNavigation(declaration);
 
 /** All error messages of an endpoint. */
-function messagesOf(declaration: Declaration): Failure[] {
+export function failuresOf(declaration: Declaration): Failure[] {
   const { errors, permission, body } = declaration;
   const headers = headersOf(declaration);
   const names = [...Object.keys({ ...queryOf(declaration), ...body }), ...headers];
@@ -244,6 +195,6 @@ function messagesOf(declaration: Declaration): Failure[] {
     ...(errors[500] === commonErrors[500] ? [] : [[500, commonErrors[500]] satisfies Failure]),
     [503, commonErrors[503]],
     ...(isRepeatable(declaration) ? [[503, nothingChanged] satisfies Failure] : []),
-    ...gatewayFailures(body),
+    ...gatewayFailures,
   ];
 }

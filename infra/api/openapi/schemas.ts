@@ -1,135 +1,96 @@
 import * as z from "zod/mini";
-import { characters, joinersInPlace } from "../../../lib/contract/names.ts";
-import {
-  bodyId,
-  image,
-  name,
-  nameLengthMax,
-  nameOrEmpty,
-  pathId,
-  pathInteger,
-  unfitForText,
-} from "../../../lib/contract/parameters.ts";
+import type { Declaration, ResponseName } from "../../../lib/contract/declare.ts";
+import * as elements from "../../../lib/contract/elements.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { image, name, nameOrEmpty, pathId, pathInteger } from "../../../lib/contract/parameters.ts";
+import { responseSchema } from "../../../lib/contract/response-schema.ts";
 import * as responses from "../../../lib/contract/responses.ts";
+import { base64, nameSchemas, unfit } from "./patterns.ts";
 
 /** JSON Schema 2020-12, as OpenAPI 3.1 uses it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The JSON Schemas of all answers, by name. */
-export function answerSchemas(): Record<string, JsonSchema> {
-  return Object.fromEntries(
-    Object.entries(responses).map(([name, schema]) => [name, plain(z.toJSONSchema(schema, { override: simplify }))]),
-  );
+const address = (name: string) => `#/components/schemas/${name}`;
+export const reference = (name: string) => ({ $ref: address(name) });
+
+/** The name of a list of these records. */
+export const listName = (item: ResponseName): string => `${item.replace(/ListItem$/, "")}List`;
+
+const listOf = (declaration: Declaration) =>
+  "list" in declaration.response ? [[listName(declaration.response.list), responseSchema(declaration)]] : [];
+
+/** What endpoints respond with, by name: the envelope, records and lists. Later versions may add fields. */
+export const responseSchemas = (): Record<string, JsonSchema> =>
+  componentsOf({ ...responses, ...Object.fromEntries(endpoints.flatMap(listOf)) }, "output", (context) => {
+    simplify(context);
+    delete context.jsonSchema.additionalProperties;
+  });
+
+/** Bodies by name, and what their fields have in common. */
+export function bodySchemas(bodies: Readonly<Record<string, z.ZodMiniType>>): Record<string, JsonSchema> {
+  const named = { Name: name, PossibleName: nameOrEmpty, ...elements, ...bodies };
+  const schemas = componentsOf(named, "input", (context) => {
+    restrictText(context, unfit);
+    if (context.zodSchema === image) context.jsonSchema.pattern = base64;
+  });
+  return { ...JSON.parse(JSON.stringify(schemas), (_, value) => firstForm(value)), ...nameSchemas };
 }
+
+/** Of the forms in which a value is accepted (an id or its digits) the first: for more, generators make a class. */
+const firstForm = (value: { readonly anyOf?: readonly JsonSchema[] } | null) =>
+  value?.anyOf?.every(({ type }) => type !== "null") ? value.anyOf[0] : value;
+
+/** Schemas that refer to each other by name. */
+function componentsOf(
+  named: Readonly<Record<string, z.core.$ZodType>>,
+  io: "input" | "output",
+  override: Override,
+): Record<string, JsonSchema> {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, { io, unrepresentable: "any", override, uri: address });
+  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, plain(schema)]));
+}
+
+/** The schema of what a value is read as. */
+export const outputSchema = (schema: z.ZodMiniType): JsonSchema =>
+  plain(z.toJSONSchema(schema, { unrepresentable: "any", override: simplify }));
 
 /** The schema of a path or query parameter. Numbers have the type `integer`, although they are sent as text. */
 export function parameterSchema(schema: z.ZodMiniType): JsonSchema {
+  const output = outputSchema(schema);
+  if (output.type === "integer") return output;
   return inputSchema(schema, (context) => {
     restrictText(context, "\\u0000");
-    const { zodSchema, jsonSchema } = context;
-    if (zodSchema === pathInteger || zodSchema === pathId) return replace(jsonSchema, { type: "integer" });
-    if (!isNumeric(zodSchema)) return;
-    replace(jsonSchema, plain(z.toJSONSchema(zodSchema, { io: "output", override: simplify })));
+    const isId = context.zodSchema === pathInteger || context.zodSchema === pathId;
+    if (isId) replace(context.jsonSchema, { type: "integer", format: "int64" });
   });
 }
-
-/** The schema of a field of a JSON body. */
-export function fieldSchema(schema: z.ZodMiniType): JsonSchema {
-  return inputSchema(schema, (context) => {
-    restrictText(context, unfit);
-    if (context.zodSchema === bodyId) replace(context.jsonSchema, { $ref: "#/components/schemas/RecordId" });
-    if (context.zodSchema === image) context.jsonSchema.pattern = base64;
-    if (context.zodSchema === name) replace(context.jsonSchema, { $ref: "#/components/schemas/Name" });
-    if (context.zodSchema === nameOrEmpty) replace(context.jsonSchema, { $ref: "#/components/schemas/PossibleName" });
-  });
-}
-
-/** The digits of a positive safe integer, except those with sixteen digits that begin with 9. */
-const positiveDigits = "^(?!0+$)([0-9]{1,15}|[0-8][0-9]{15})$";
-
-/** An identifier in a JSON body, which many fields refer to. */
-export const recordId = {
-  description: "The id of a record, as a number or its digits.",
-  anyOf: [
-    { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
-    { type: "string", pattern: positiveDigits },
-  ],
-} satisfies JsonSchema;
-
-const space = "[\\t\\n\\f\\r ]*";
-/**
- * Base64, with or without line breaks, with or without the prefix of a data URL. The pattern does not check that the
- * number of characters is valid: regex engines fail on patterns that count millions of characters.
- */
-export const base64 =
-  `^${space}([Dd][Aa][Tt][Aa]:[^,]{0,150};[Bb][Aa][Ss][Ee]64,)?${space}` +
-  `[A-Za-z0-9+/_-][A-Za-z0-9+/_\\t\\n\\f\\r -]*(=${space}){0,2}$`;
-
-/**
- * The characters that an expression matches, as ranges. Few tools that generate text from a pattern support `\p{…}`.
- */
-function rangesOf(expression: RegExp): string {
-  const points = Array.from({ length: 0x110000 }, (_, point) => point).filter((point) =>
-    expression.test(String.fromCodePoint(point)),
-  );
-  const starts = points.filter((point, index) => points[index - 1] !== point - 1);
-  const ends = points.filter((point, index) => points[index + 1] !== point + 1);
-  return starts.map((start, index) => `${characterOf(start)}-${characterOf(ends[index] ?? start)}`).join("");
-}
-
-/** Regex engines have a common escape only up to U+FFFF; other characters are written unescaped. */
-const characterOf = (point: number) =>
-  point > 0xffff ? String.fromCodePoint(point) : `\\u${point.toString(16).padStart(4, "0")}`;
-
-const whitespace = "[\\s\\ufeff]*";
-export const unfit = rangesOf(unfitForText);
-const unseen = rangesOf(characters.unseen);
-const joiners = joinersInPlace((each) => `[${rangesOf(each)}]`);
-const visibleName = `^${whitespace}[^\\s${unseen}]([^${unseen}]|${joiners})*${whitespace}$`;
-
-/** Names, which many fields refer to. */
-export const nameSchemas = {
-  Name: {
-    description:
-      "At least one visible character; no control or invisible characters except joiners where a script or an emoji needs them.",
-    type: "string",
-    minLength: 1,
-    maxLength: nameLengthMax,
-    pattern: visibleName,
-  },
-  PossibleName: {
-    description: "The same, or nothing to be seen at all, which is no name.",
-    type: "string",
-    maxLength: nameLengthMax,
-    pattern: `${visibleName}|^[\\s${unseen}]*$`,
-  },
-} satisfies Record<string, JsonSchema>;
 
 /** Whether a parameter may be left out. */
 export const isOptional = (schema: z.ZodMiniType): boolean => z.safeParse(schema, undefined).success;
+
+/** The default of a parameter that may be left out, if there is one. */
+export function defaultOf(schema: z.ZodMiniType): { readonly default?: unknown } {
+  const absent: unknown = z.safeParse(schema, undefined).data;
+  return absent === undefined ? {} : { default: absent };
+}
 
 type Override = NonNullable<NonNullable<Parameters<typeof z.toJSONSchema>[1]>["override"]>;
 type Context = Parameters<Override>[0];
 
 /** The schema of what is sent. */
-export function inputSchema(schema: z.ZodMiniType, override: Override): JsonSchema {
-  const json = plain(z.toJSONSchema(schema, { io: "input", unrepresentable: "any", override }));
-  const absent: unknown = z.safeParse(schema, undefined).data;
-  return absent === undefined ? json : { ...json, default: absent };
-}
-
-/** Digits that are read as a number. */
-function isNumeric(schema: z.core.$ZodType): boolean {
-  if (!(schema instanceof z.ZodMiniPipe)) return false;
-  return z.safeParse(schema, "1").data === 1 && !z.safeParse(schema, "x").success;
-}
+export const inputSchema = (schema: z.ZodMiniType, override: Override): JsonSchema => ({
+  ...plain(z.toJSONSchema(schema, { io: "input", unrepresentable: "any", override })),
+  ...defaultOf(schema),
+});
 
 /**
  * Adds the pattern for text that is checked: nothing of these characters; and if it is trimmed, at least one character
  * that is not space.
  */
-export function restrictText({ zodSchema, jsonSchema }: Context, excluded: string): void {
-  simplify({ zodSchema, jsonSchema });
+export function restrictText({ zodSchema, jsonSchema, path }: Context, excluded: string): void {
+  simplify({ zodSchema, jsonSchema, path });
   if (!(zodSchema instanceof z.ZodMiniString)) return;
   const checks = (zodSchema._zod.def.checks ?? []).map((check) => check._zod.def.check);
   if (!checks.includes("custom")) return;
@@ -137,13 +98,22 @@ export function restrictText({ zodSchema, jsonSchema }: Context, excluded: strin
   jsonSchema.pattern = isTrimmed ? `^[^${excluded}]*[^\\s\\ufeff${excluded}][^${excluded}]*$` : `^[^${excluded}]*$`;
 }
 
-/** Writes positive integers as `minimum: 1`, and leaves out the pattern where there is a format. */
-function simplify({ jsonSchema }: Pick<Context, "zodSchema" | "jsonSchema">): void {
+/**
+ * What generators for other languages understand: positive integers with `minimum: 1`, large ones of 64 bits, no pattern
+ * beside a format, and a text that may be of several kinds as any text.
+ */
+function simplify({ jsonSchema }: Context): void {
   if (jsonSchema.exclusiveMinimum === 0) {
     delete jsonSchema.exclusiveMinimum;
     jsonSchema.minimum = 1;
   }
-  if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+  if (jsonSchema.enum?.every(Number.isInteger)) jsonSchema.type = "integer";
+  if (jsonSchema.type === "integer" && jsonSchema.maximum === Number.MAX_SAFE_INTEGER) jsonSchema.format = "int64";
+  if (jsonSchema.type === "string" && jsonSchema.format !== undefined) delete jsonSchema.pattern;
+  if (jsonSchema.anyOf?.every(({ type }) => type === "string")) {
+    delete jsonSchema.anyOf;
+    jsonSchema.type = "string";
+  }
 }
 
 /** Makes a schema in place another one. */
@@ -152,4 +122,4 @@ export function replace(target: Record<string, unknown>, content: JsonSchema): v
   Object.assign(target, content);
 }
 
-const plain = ({ $schema: _, "~standard": __, ...schema }: Record<string, unknown>): JsonSchema => schema;
+const plain = ({ $schema: _, $id: __, "~standard": ___, ...schema }: Record<string, unknown>): JsonSchema => schema;

@@ -54,7 +54,12 @@ describe("GET /admin-contributors/id/{id}", () => {
 
   it("answers 200 with what an edit sets and the interface does not show, where it is included", async () => {
     const { sql } = stack;
-    const mangaka = await aContributor(sql, { first_name: "Osamu", type: "author and artist", public: false, client_id: 2 });
+    const mangaka = await aContributor(sql, {
+      first_name: "Osamu",
+      type: "author and artist",
+      public: false,
+      client_id: 2,
+    });
     const plain = await aContributor(sql);
     const added = async ({ id }: { id: number }, include: string) => {
       const { relations: _, ...before } = (await detail(id)).body;

@@ -3,21 +3,138 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callsFile } from "../../../infra/api/client/calls.ts";
 import { type Editor, type LanguageServer, startLanguageServer } from "../../support/language-server.ts";
 
+const contributors = 'colophon.GET("/contributors", { query: { client: 1 } })';
+const withSlugs = '"/contributors", { query: { client: 1, include: "slug" } }';
+const detail = (query: string) =>
+  `(await colophon.GET("/admin-contributors/id/{id}", { path: { id: 7 }, query: ${query} })).data`;
+
+/** Expressions, and what the compiler says of each: nothing, or at least these words. */
+const cases: readonly (readonly [expression: string, problem?: string])[] = [
+  // what a call takes
+  ['colophon.GET("/admin-user")', "keyof Reads"],
+  [
+    'colophon.GET("/contributors", { query: {} })',
+    "Property 'client' is missing in type '{}' but required in type 'Li",
+  ],
+  ['colophon.GET("/contributors", {})', "Property 'query' is missing"],
+  ['colophon.GET("/contributors")', "Expected 2 arguments"],
+  ['colophon.DELETE("/admin-roles/delete/{id}")', "Expected 2 arguments"],
+  ['colophon.POST("/sign-out")'],
+  ['colophon.GET("/admin-users", { query: { order: "name" } })', '"name-asc"'],
+  ['colophon.GET("/admin-users", { query: { client: 1 } })', "'client' does not exist in type 'ListUsersQuery'"],
+  ['colophon.GET("/admin-users/id/{id}", { path: { id: "7" } })', "'string' is not assignable to type 'number'"],
+  ['colophon.POST("/admin-roles/edit/{id}", { path: { id: 7 } })', "Property 'body' is missing"],
+  [
+    'colophon.POST("/admin-roles/edit/{id}", { path: { id: 7 }, body: { name: 1 } })',
+    "'number' is not assignable to type 'string'",
+  ],
+  [
+    'colophon.POST("/admin-contributors/edit/{id}", { path: { id: 7 }, patch: { first: "A" } })',
+    "'first' does not exist",
+  ],
+  ['colophon.POST("/admin-users/edit/{id}", { path: { id: 7 }, patch: { added_roles: [7] }, cache: "no-store" })'],
+  // what it gives
+  ['((await colophon.GET("/admin-roles/id/{id}", { path: { id: 7 } })).version ?? "").length'],
+  ['(await colophon.POST("/admin-roles/add", { body: { name: "A", description: "B" } })).created?.toFixed()'],
+  [`${detail("{}")}?.gender.length`],
+  // what `include` adds
+  [`(await ${contributors}).data?.contributors[0]?.slug.length`, "possibly 'undefined'"],
+  [`(await colophon.GET(${withSlugs})).data?.contributors[0]?.slug.length`],
+  [`(await colophon.all(${withSlugs}))[0]?.slug.length`],
+  [`(await colophon.stream(${withSlugs}).next()).value?.slug.length`],
+  [`(await colophon.pages(${withSlugs}).next()).value?.contributors[0]?.slug.length`],
+  [`(await colophon.queryOptions(${withSlugs}).queryFn()).contributors[0]?.slug.length`],
+  [
+    'colophon.GET("/contributors", { query: { client: 1, include: "slog" } })',
+    `Type '"slog"' is not assignable to type '"slug"'`,
+  ],
+  [
+    'colophon.GET("/publishers", { query: { include: "slug" } })',
+    "'include' does not exist in type 'ListPublishersQuery'",
+  ],
+  [`${detail('{ include: "public,client" }')}?.public.valueOf()`],
+  [`${detail('{ include: "public,client" }')}?.client?.toFixed()`],
+  [`${detail('{ include: "public,client" }')}?.type.length`, "possibly 'undefined'"],
+  [`${detail('{ include: "public,public" }')}`, "is not assignable"],
+  [`${detail("{ include: perhaps }")}?.type.length`, "possibly 'undefined'"],
+  [`${detail("{ include: either }")}?.public.valueOf()`, "possibly 'undefined'"],
+];
+
+/** Where an editor completes, and what it offers there; and what it offers elsewhere alone. */
+const completions = [
+  ['colophon.DELETE("', ["/admin-users/lock/{id}", "/admin-roles/delete/{id}"], ["/admin-users/edit/{id}"]],
+  ['colophon.all("', ["/contributors", "/publisher/publications/{id}"], ["/admin-roles", "/session"]],
+  [
+    'colophon.GET("/contributors", { query: { ',
+    ["client", "order?", "include?", "lang?"],
+    ["role?", "user_lang?", "lock?"],
+  ],
+  ['colophon.GET("/contributors", { query: { client: 1, include: "', ["slug"], ["type", "public"]],
+  ['colophon.all("/admin-contributors", { query: { client: 1, include: "', ["type,client", "client,public"], ["slug"]],
+  ['colophon.POST("/admin-roles/add", { body: { ', ["name", "description"], ["first_name", "username"]],
+] as const;
+
+/** Expressions, words in them, and what an editor shows of these. */
+const hovers = [
+  [
+    'colophon.GET("/admin-contributors/id/{id}", { path: { id: 7 } })',
+    "GET",
+    'Call<"Shows a contributor; opens an edit lock for callers who may edit. Needs `view-contributors`.", AdminContributor',
+  ],
+  ['colophon.GET("/admin-contributors/id/{id}", { path: { id: 7 } })', "GET", 'Failure<404, "Contributor not found">'],
+  [
+    'colophon.DELETE("/admin-roles/delete/{id}", { path: { id: 7 } })',
+    "DELETE",
+    "Deletes a role; users who held only this one get the default role. Needs `delete-roles`.",
+  ],
+  ['colophon.GET("/session")', "GET", "Needs a session."],
+  [`colophon.GET(${withSlugs})`, "include", 'ListContributorsQuery.include?: "slug"'],
+  [`colophon.GET(${withSlugs})`, "include", "Further fields to show"],
+  [
+    'colophon.POST("/admin-contributors/edit/{id}", { path: { id: 7 }, patch: { public: true } })',
+    "public:",
+    "public?: boolean | null",
+  ],
+  [
+    'colophon.POST("/admin-contributors/edit/{id}", { path: { id: 7 }, body: { first_name: "A", public: true } })',
+    "public:",
+    "Whether public endpoints show the contributor. By default `false`.",
+  ],
+  [`(await ${contributors}).data?.contributors[0]?.gender`, "gender", "Null if not known."],
+  [
+    '(await colophon.POST("/admin-roles/add", { body: { name: "", description: "" } })).error?.field',
+    "field",
+    '"Idempotency-Key"',
+  ],
+  [
+    '(await colophon.POST("/admin-roles/add", { body: { name: "", description: "" } })).error?.data',
+    "data",
+    '"Role with the same name already exists"',
+  ],
+] as const;
+
+/** What is begun, completed to an expression. */
+const closed = (begun: string) =>
+  `${begun}${begun.endsWith('"') ? '"' : ""}${" }".repeat(begun.split("{ ").length - 1)})`;
+
+const program = [
+  'import { createClient } from "colophon-client";',
+  'const colophon = createClient("http://localhost:3000");',
+  'declare const perhaps: "type" | undefined; declare const either: "type" | "public";',
+  ...[...cases, ...hovers].map(([expression]) => `void (${expression});`),
+  ...completions.map(([begun]) => `void ${closed(begun)};`),
+  "export {};",
+].join("\n");
+
 let server: LanguageServer;
-let programs = 0;
+let editor: Editor;
 
 beforeAll(async () => {
   server = await startLanguageServer();
+  editor = server.open("test/lib/client/program.ts", program);
 });
 
 afterAll(() => server.stop());
-
-/** An editor with a program that has a client. */
-function write(code: string): Editor {
-  const head =
-    'import { createClient } from "colophon-client";\nconst colophon = createClient("http://localhost:3000");\n';
-  return server.open(`test/lib/client/program-${++programs}.ts`, `${head}${code}\nexport {};\n`);
-}
 
 describe("The client's types", () => {
   it("are few enough to be read", async () => {
@@ -27,92 +144,31 @@ describe("The client's types", () => {
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(120);
   });
 
-  it("show of a call what it does, who may do it, and what it takes and answers, on one screen", async () => {
-    const { hover } = write(`
-      await colophon.GET("/admin-contributors/id/{id}", { path: { id: 7 } });
-      await colophon.DELETE("/admin-roles/delete/{id}", { path: { id: 7 } });
-    `);
+  it("let the compiler explain what is wrong, and accept what is right", async () => {
+    const found = Map.groupBy(await editor.problems(), ({ line }) => line - 3);
 
-    const shown = await hover('GET("');
-    expect(shown).toMatch(/^\(method\) Calls.GET\(path: "\/admin-contributors\/id\/\{id\}", options: ById</);
-    expect(shown).toContain(
-      'Call<AdminContributor, AdminErrors<keyof GetAdminContributorQuery> | Failure<404, "Contributor not found">',
+    const messages = cases.map((_, index) =>
+      found
+        .get(index)
+        ?.map(({ message }) => message)
+        .join(),
     );
-    expect(shown).toMatch(
-      /Shows a contributor; opens an edit lock for callers who may edit\. Needs `view-contributors`\.$/,
-    );
-    const deletion = await hover('DELETE("');
-    expect(deletion).toContain(
-      "Deletes a role; users who held only this one get the default role. Needs `delete-roles`.",
-    );
-    for (const each of [shown, deletion]) expect(each.split("\n").length).toBeLessThanOrEqual(16);
+    const expected = cases.map(([, problem]) => problem && expect.stringContaining(problem));
+    const named = (all: readonly unknown[]) => all.map((each, index) => [cases[index]?.[0], each]);
+    expect(named(messages)).toEqual(named(expected));
   });
 
-  it("show of a field what its name leaves open", async () => {
-    const { hover } = write(`
-      const { data } = await colophon.GET("/contributors", { query: { client: 1, include: "slug" } });
-      data?.contributors[0]?.gender;
-      await colophon.POST("/admin-contributors/edit/{id}", { path: { id: 7 }, body: { first_name: "A", public: true } });
-    `);
+  it.each(completions)("offer behind %s what fits, and nothing of other endpoints", async (begun, offered, others) => {
+    const labels = await editor.completions(begun, `void ${closed(begun)};`);
 
-    expect(await hover("include")).toMatch(/ListContributorsQuery.include\?: "slug".*Further fields to show/s);
-    expect(await hover("gender")).toMatch(/ContributorListItem.gender: string \| null.*Null if not known\./s);
-    expect(await hover("public:")).toMatch(
-      /EditContributor.public\?: .*Whether public endpoints show the contributor\. By default `false`\./s,
-    );
+    expect(labels).toEqual(expect.arrayContaining([...offered]));
+    expect(others.filter((each) => labels.includes(each))).toEqual([]);
   });
 
-  it("tell errors apart by their codes, with their messages, and the field that a 400 blames", async () => {
-    const { hover, problems } = write(`
-      const { data, error } = await colophon.POST("/admin-roles/edit/{id}", { path: { id: 7 }, body: { name: "A" } });
-      if (error?.code === 409) console.log(error.data.length);
-      if (error?.code === 400) console.log(error.field?.length);
-      if (!error) console.log(data.code);
-    `);
+  it.each(hovers)("show of %s at %s: %s", async (expression, word, shown) => {
+    const text = await editor.hover(word, `void (${expression});`);
 
-    expect(await hover("data.length")).toContain('"Role with the same name already exists"');
-    expect(await hover("field?")).toMatch(/"If-Match".*keyof EditRole/);
-    expect(await hover("code);")).toContain("code: 200");
-    expect(await problems()).toEqual([]);
-  });
-
-  it("know the version of a detail, the id of what was created, and take ids as numbers", async () => {
-    const { problems } = write(`
-      const opened = await colophon.GET("/admin-roles/id/{id}", { path: { id: 7 } });
-      const version: string = opened.error ? "" : opened.version;
-      const added = await colophon.POST("/admin-roles/add", { body: { name: "A", description: version } });
-      const created: number = added.error ? 0 : added.created;
-      await colophon.GET("/admin-users", { query: { role: created } });
-      await colophon.POST("/admin-users/edit/{id}", { path: { id: 7 }, patch: { added_roles: [created] } });
-    `);
-
-    expect(await problems()).toEqual([]);
-  });
-
-  it("offer the paths of a method", async () => {
-    const { completions } = write('void colophon.DELETE("');
-
-    expect(await completions('DELETE("')).toEqual(
-      expect.arrayContaining(["/admin-users/lock/{id}", "/admin-roles/delete/{id}"]),
-    );
-    expect(await completions('DELETE("')).not.toContain("/admin-users/edit/{id}");
-  });
-
-  it.each([
-    [
-      'POST("/admin-roles/edit/{id}", { path: { id: 7 }, body: { name: 1 } })',
-      "Type 'number' is not assignable to type 'string'.",
-    ],
-    ['POST("/admin-roles/edit/{id}", { path: { id: 7 } })', "Property 'body' is missing"],
-    ['POST("/admin-contributors/edit/{id}", { path: { id: 7 }, patch: { first: "A" } })', "'first' does not exist"],
-    ['GET("/contributors", { query: {} })', "Property 'client' is missing"],
-    ['DELETE("/admin-roles/delete/{id}")', "Expected 2 arguments"],
-    ['GET("/admin-users", { query: { order: "name" } })', '"name-asc"'],
-    ['GET("/admin-users/id/{id}", { path: { id: "7" } })', "Type 'string' is not assignable to type 'number'."],
-    ['GET("/admin-user")', "keyof Reads"],
-  ])("make the compiler explain what is wrong with %s", async (call, explanation) => {
-    const { problems } = write(`await colophon.${call};`);
-
-    expect((await problems()).join("\n")).toContain(explanation);
+    expect(text).toContain(shown);
+    expect(text.split("\n").length).toBeLessThanOrEqual(16);
   });
 });

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { base64 } from "../../../infra/api/openapi/schemas.ts";
+import { base64 } from "../../../infra/api/openapi/patterns.ts";
 import { ContractError } from "../../../lib/http/errors.ts";
 import { base64LengthMax, base64Of } from "../../../lib/images/source.ts";
 

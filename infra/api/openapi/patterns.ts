@@ -1,0 +1,53 @@
+import { characters, joinersInPlace } from "../../../lib/contract/names.ts";
+import { nameLengthMax, unfitForText } from "../../../lib/contract/parameters.ts";
+
+/* What zod checks by code, as patterns. */
+
+const space = "[\\t\\n\\f\\r ]*";
+/**
+ * Base64, with or without line breaks, with or without the prefix of a data URL. The pattern does not check that the
+ * number of characters is valid: regex engines fail on patterns that count millions of characters.
+ */
+export const base64 =
+  `^${space}([Dd][Aa][Tt][Aa]:[^,]{0,150};[Bb][Aa][Ss][Ee]64,)?${space}` +
+  `[A-Za-z0-9+/_-][A-Za-z0-9+/_\\t\\n\\f\\r -]*(=${space}){0,2}$`;
+
+/**
+ * The characters that an expression matches, as ranges. Few tools that generate text from a pattern support `\p{…}`.
+ */
+function rangesOf(expression: RegExp): string {
+  const points = Array.from({ length: 0x110000 }, (_, point) => point).filter((point) =>
+    expression.test(String.fromCodePoint(point)),
+  );
+  const starts = points.filter((point, index) => points[index - 1] !== point - 1);
+  const ends = points.filter((point, index) => points[index + 1] !== point + 1);
+  return starts.map((start, index) => `${characterOf(start)}-${characterOf(ends[index] ?? start)}`).join("");
+}
+
+/** Regex engines have a common escape only up to U+FFFF; other characters are written unescaped. */
+const characterOf = (point: number) =>
+  point > 0xffff ? String.fromCodePoint(point) : `\\u${point.toString(16).padStart(4, "0")}`;
+
+const whitespace = "[\\s\\ufeff]*";
+export const unfit = rangesOf(unfitForText);
+const unseen = rangesOf(characters.unseen);
+const joiners = joinersInPlace((each) => `[${rangesOf(each)}]`);
+const visibleName = `^${whitespace}[^\\s${unseen}]([^${unseen}]|${joiners})*${whitespace}$`;
+
+/** Names, which many fields refer to. */
+export const nameSchemas = {
+  Name: {
+    description:
+      "At least one visible character; no control or invisible characters except joiners where a script or an emoji needs them.",
+    type: "string",
+    minLength: 1,
+    maxLength: nameLengthMax,
+    pattern: visibleName,
+  },
+  PossibleName: {
+    description: "The same, or nothing to be seen at all, which is no name.",
+    type: "string",
+    maxLength: nameLengthMax,
+    pattern: `${visibleName}|^[\\s${unseen}]*$`,
+  },
+};
