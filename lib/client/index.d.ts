@@ -1,4 +1,4 @@
-import type { AdminContributor, Deletes, Page, Posts, Reads, User } from "./calls.js";
+import type { AdminContributor, Deletes, Page, Posts, Reads, Role, User } from "./calls.js";
 
 export type * from "./calls.js";
 
@@ -135,6 +135,12 @@ export interface UserForm extends Form<Pick<User, "username" | "age_verified">> 
   roles?: Emptiable<readonly (number | { id: number })[]>;
 }
 
+/** A role as a form has it. What the form lacks, or has as `undefined`, stays. */
+export interface RoleForm extends Form<Pick<Role, "name" | "description">> {
+  /** The permissions that the role has then, or their ids. */
+  permissions?: Emptiable<readonly (number | { id: number })[]>;
+}
+
 export interface EditOptions<Data> extends CallOptions {
   /**
    * What is there now, from a conflict: makes the same changes to it. What the form has not touched stays as somebody else
@@ -162,6 +168,12 @@ type Edited<Path extends keyof Posts, Data, Form> = EditResult<
   Extract<Posts[Path]["errors"], { code: 409 }>["data"],
   Exclude<Posts[Path]["errors"], { code: 400 | 409 | 412 }>
 >;
+
+/** What has become of an upload. */
+export type UploadResult<Data> =
+  /** `opened` is the record with its new image: what a form that is open is saved from. */
+  | { status: "saved"; opened: Opened<Data> }
+  | { status: "refused"; error: Posts["/admin-contributors/update-avatar/{id}"]["errors"] };
 
 /** The paths of lists that have pages, and the records of one. */
 type ListPath = { [Path in keyof Reads]: Reads[Path]["data"] extends Page ? Path : never }[keyof Reads];
@@ -240,6 +252,24 @@ export interface Colophon {
     form: UserForm,
     options?: EditOptions<User>,
   ): Promise<Edited<"/admin-users/edit/{id}", User, UserForm>>;
+
+  /** Saves what a form has changed of a role since it was opened, as `editContributor` does. */
+  editRole(
+    opened: Opened<Role>,
+    form: RoleForm,
+    options?: EditOptions<Role>,
+  ): Promise<Edited<"/admin-roles/edit/{id}", Role, RoleForm>>;
+
+  /**
+   * Sets the avatar of a contributor whose form is open. This is a new version of the record; the form is then saved from
+   * the result's `opened`. If somebody else has changed the contributor meanwhile, saving it is the same conflict as before.
+   * @throws {RangeError} if the file is larger than the service takes, 4.5 MB
+   */
+  updateAvatar<Data extends AdminContributor>(
+    opened: Opened<Data>,
+    file: Blob,
+    options?: CallOptions,
+  ): Promise<UploadResult<Data>>;
 
   /** Key and function of a query for TanStack Query. Its error is a `RequestFailed`. */
   queryOptions<Path extends keyof Reads, Include extends Includable<Path> = undefined>(

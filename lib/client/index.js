@@ -50,25 +50,42 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
     yield* recordsOf(response.body);
   }
 
+  /** What is there now, with what was included before; it takes no lock. */
+  function reopen(resource, { data }, options) {
+    const include = ["type", "public", "client"].filter((name) => name in data).join();
+    return call("GET", `${resource}/id/{id}`, { ...options, path: { id: data.id }, query: { lock: "none", include } });
+  }
+
   /** Sends what the form has changed since the record was opened, if nobody else has changed it since. */
-  async function edit(resource, required, patchOf, opened, form, { onto = opened, ...options } = {}) {
+  async function edit(resource, required, contentOf, opened, form, { onto = opened, ...options } = {}) {
     if (!onto.version) throw new TypeError("The record was opened without its version, the ETag of the answer");
-    const path = { id: opened.data.id };
     // JSON leaves out what is undefined, so that it stays as it is.
-    const patch = patchOf(opened.data, { ...opened.data, ...JSON.parse(JSON.stringify(form)) }, onto.data);
+    const content = contentOf(opened.data, { ...opened.data, ...JSON.parse(JSON.stringify(form)) }, onto.data);
     const headers = { ...options.headers, "If-Match": onto.version };
-    const { error } = await call("POST", `${resource}/edit/{id}`, { ...options, path, patch, headers });
+    const change = { ...options, path: { id: opened.data.id }, ...content, headers };
+    const { error } = await call("POST", `${resource}/edit/{id}`, change);
     if (!error) return { status: "saved" };
     if (error.code === 409) return { status: "taken", message: error.data };
     if (error.code === 400) {
-      const field = error.field ?? (required in patch && !patch[required]?.trim() ? required : undefined);
+      const sent = content.patch ?? content.body;
+      const field = error.field ?? (required in sent && !sent[required]?.trim() ? required : undefined);
       return { status: "invalid", field: field?.replace(/^(added|removed|modified)_/, ""), message: error.data };
     }
     if (error.code !== 412) return { status: "refused", error };
-    const include = ["type", "public"].filter((name) => name in opened.data).join();
-    const now = await call("GET", `${resource}/id/{id}`, { ...options, path, query: { lock: "none", include } });
+    const now = await reopen(resource, opened, options);
     if (now.error) return { status: "refused", error: now.error };
     return { status: "conflict", current: { data: now.data, version: now.version } };
+  }
+
+  /** Sets an avatar, and opens the record again: if nothing else has changed, a form that is open is no conflict. */
+  async function updateAvatar(opened, file, options) {
+    const [path, body] = [{ id: opened.data.id }, { image: await imageOf(file) }];
+    const { error } = await call("POST", "/admin-contributors/update-avatar/{id}", { ...options, path, body });
+    if (error) return { status: "refused", error };
+    const { data, version } = await reopen("/admin-contributors", opened, options);
+    const latest = { ...opened.data, image: data?.image ?? opened.data.image };
+    const isAlone = JSON.stringify(data) === JSON.stringify(latest);
+    return { status: "saved", opened: { data: latest, version: isAlone ? version : opened.version } };
   }
 
   return {
@@ -81,6 +98,8 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
     editContributor: (opened, form, options) =>
       edit("/admin-contributors", "first_name", contributorPatch, opened, form, options),
     editUser: (opened, form, options) => edit("/admin-users", "username", userPatch, opened, form, options),
+    editRole: (opened, form, options) => edit("/admin-roles", "name", roleBody, opened, form, options),
+    updateAvatar,
     queryOptions: (path, options = {}) => ({
       queryKey: [path, options.path ?? {}, options.query ?? {}],
       queryFn: async ({ signal } = {}) => {
@@ -192,7 +211,7 @@ function contributorPatch(opened, form, current) {
   if (unread) throw new TypeError(`The contributor was opened without "${unread}", so nobody knows if it has changed`);
   const [former, latest, now] = [opened.links, form.links, current.links].map(urlsOf);
   const links = [...without(latest, without(former, now)), ...without(now, [...former, ...latest])];
-  return {
+  const patch = {
     ...changedFields(["first_name", "last_name", "gender", "type", "public"], opened, form, null),
     ...(JSON.stringify(former) !== JSON.stringify(latest) && { links }),
     // An alias is its name, so a renamed one is removed and added.
@@ -200,17 +219,25 @@ function contributorPatch(opened, form, current) {
     ...changedElements("descriptions", ["description", "language", "source"], idOf, opened, form, current),
     ...changedElements("relations", ["relation_id", "relation_type"], idOf, opened, form, current),
   };
+  return { patch };
 }
 
-function userPatch(opened, form) {
-  const [former, latest] = [opened.roles, form.roles || []].map((roles) => roles.map((role) => Number(idOf(role))));
-  return {
-    ...changedFields(["username", "age_verified"], opened, form, null),
-    ...withoutEmpty({
-      added_roles: without(latest, former),
-      removed_roles: without(former, latest),
-    }),
-  };
+const userPatch = (opened, form) => ({
+  patch: { ...changedFields(["username", "age_verified"], opened, form, null), ...changedIds("roles", opened, form) },
+});
+
+/** A role has no merge patch, but what is left out stays, except the name, which is required. */
+const roleBody = (opened, form, { name }) => ({
+  body: {
+    name,
+    ...changedFields(["name", "description"], opened, form, ""),
+    ...changedIds("permissions", opened, form),
+  },
+});
+
+function changedIds(kind, opened, form) {
+  const [former, latest] = [opened[kind], form[kind] || []].map((all) => all.map((each) => Number(idOf(each))));
+  return withoutEmpty({ [`added_${kind}`]: without(latest, former), [`removed_${kind}`]: without(former, latest) });
 }
 
 const isEmpty = (value) => value === undefined || value === null || value === "";

@@ -14,9 +14,5 @@ console.log(result.status);
 
 const role = await colophon.GET("/admin-roles/id/{id}", { path: { id: auditor.id } });
 if (role.error) throw new Error(role.error.data);
-const edited = await colophon.POST("/admin-roles/edit/{id}", {
-  path: { id: auditor.id },
-  headers: { "If-Match": role.version },
-  body: { name: "Reviewer", description: role.data.description },
-});
-console.log(edited.error ? edited.error.data : edited.data.data);
+const edited = await colophon.editRole(role, { ...role.data, name: "Reviewer" });
+console.log(edited.status);

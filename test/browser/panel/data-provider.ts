@@ -60,16 +60,7 @@ const resourcesOf = (colophon: Colophon): Record<string, Resource> => ({
     name: "name",
     list: async (page, filter, signal) => pageOf(dataOf(await colophon.GET("/admin-roles", { signal })), page, filter),
     get: (id, _, signal) => colophon.GET("/admin-roles/id/{id}", { path: { id }, signal }),
-    async edit(opened, form, onto) {
-      const path = { id: opened.data.id };
-      const headers = { "If-Match": onto.version };
-      const body = {
-        ...namesOf(opened, form, onto),
-        added_permissions: idsOnlyIn(form.permissions, opened.data.permissions),
-        removed_permissions: idsOnlyIn(opened.data.permissions, form.permissions),
-      };
-      return savedOf(await colophon.POST("/admin-roles/edit/{id}", { path, headers, body }), () => this.get(path.id));
-    },
+    edit: (opened, form, onto) => colophon.editRole(opened, form, { onto }),
     add: ({ name, description }) => colophon.POST("/admin-roles/add", { body: { name, description } }),
     remove: (id) => colophon.DELETE("/admin-roles/delete/{id}", { path: { id } }),
   },
@@ -107,9 +98,6 @@ function pageOf(all: readonly Named[], { limit, offset, order }: Page, { search 
   found.sort((a, b) => (order === "asc" ? 1 : -1) * a.name.localeCompare(b.name));
   return { data: found.slice(offset, offset + limit), total: found.length };
 }
-
-const idsOnlyIn = (some: readonly Named[], others: readonly Named[]): number[] =>
-  some.map(({ id }) => id).filter((id) => !others.some((other) => other.id === id));
 
 /** Name and description as the form has changed them, or else as they are now. */
 function namesOf({ data }: Opened<Any>, form: Any, onto: Opened<Any>) {

@@ -4,10 +4,19 @@ import { useAdministrator, useHolder } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { clientFor, faultyNetwork } from "../../support/client.ts";
 import { aUser } from "../../support/people.ts";
-import { aRole, defaultRoleId, give, lockHolderOf, roleIdsOf } from "../../support/records.ts";
+import { plain } from "../../support/pictures.ts";
+import {
+  aPermission,
+  aRole,
+  defaultRoleId,
+  give,
+  lockHolderOf,
+  permissionIdsOf,
+  roleIdsOf,
+} from "../../support/records.ts";
 import { useStack } from "../../support/stack.ts";
 
-const stack = useStack();
+const stack = useStack({ uploads: true });
 const administrator = useAdministrator(stack);
 const colleague = useAdministrator(stack);
 const reader = useHolder(stack, "view-contributors", "view-users");
@@ -424,5 +433,111 @@ describe("An edit of a user", () => {
       status: "refused",
       error: { code: 403 },
     });
+  });
+});
+
+describe("An edit of a role", () => {
+  const openRole = async (id: number) => {
+    const opened = await clientFor(stack, administrator).GET("/admin-roles/id/{id}", { path: { id } });
+    if (opened.error) throw new Error(opened.error.data);
+    return opened;
+  };
+
+  it("sends the name, and of description and permissions what has changed", async () => {
+    const { id, name } = await aRole(stack.sql, "view-users");
+    const { colophon, bodies } = recording();
+    const [permission, added] = [(await permissionIdsOf(stack.sql, { id }))[0], await aPermission(stack.sql)];
+    const opened = await openRole(id);
+
+    await colophon.editRole(opened, { ...opened.data });
+    const result = await colophon.editRole(opened, { description: null, permissions: [{ id: added.id }] });
+
+    expect(result).toEqual({ status: "saved" });
+    expect(bodies()).toEqual([
+      { name },
+      { name, description: "", added_permissions: [added.id], removed_permissions: [permission] },
+    ]);
+    const { data } = await openRole(id);
+    expect(data).toEqual({ ...opened.data, description: "", permissions: [{ ...added, description: "" }] });
+  });
+
+  it("is a conflict if somebody else was faster, and is then made to what is there now", async () => {
+    const { id } = await aRole(stack.sql);
+    const colophon = clientFor(stack, administrator);
+    const opened = await openRole(id);
+    const renamed = `${opened.data.name} of another editor`;
+    await clientFor(stack, colleague).editRole(opened, { name: renamed });
+    const form = { ...opened.data, description: "Mine" };
+
+    const result = await colophon.editRole(opened, form);
+    if (result.status !== "conflict") throw new Error(result.status);
+    expect(await colophon.editRole(opened, form, { onto: result.current })).toEqual({ status: "saved" });
+
+    expect((await openRole(id)).data).toMatchObject({ name: renamed, description: "Mine" });
+  });
+
+  it("says that the name is taken, which field is invalid, and that it is refused", async () => {
+    const [role, other] = [await aRole(stack.sql), await aRole(stack.sql)];
+    const colophon = clientFor(stack, administrator);
+    const opened = await openRole(role.id);
+
+    expect(await colophon.editRole(opened, { name: other.name })).toEqual({
+      status: "taken",
+      message: "Role with the same name already exists",
+    });
+    expect(await colophon.editRole(opened, { name: " " })).toMatchObject({ status: "invalid", field: "name" });
+    expect(await colophon.editRole(opened, { permissions: [999_999] })).toMatchObject({ field: "permissions" });
+    expect(await clientFor(stack, reader).editRole(opened, { description: "" })).toMatchObject({ status: "refused" });
+  });
+});
+
+describe("An avatar that is uploaded while a form is open", () => {
+  const aFile = async () => new Blob([new Uint8Array(await plain().png().toBuffer())], { type: "image/png" });
+
+  it("leaves the form to be saved without a conflict", async () => {
+    const { id } = await aFullContributor();
+    const colophon = clientFor(stack, administrator);
+    const opened = await open(colophon, id);
+
+    const result = await colophon.updateAvatar(opened, await aFile());
+    if (result.status !== "saved") throw new Error(result.error.data);
+    const edit = await colophon.editContributor(result.opened, { ...opened.data, gender: "female" });
+
+    expect(result.opened).toEqual({
+      data: { ...opened.data, image: expect.stringMatching(/^https/) },
+      version: expect.not.stringMatching(opened.version),
+    });
+    expect(edit).toEqual({ status: "saved" });
+    expect((await open(colophon, id)).data).toEqual({ ...result.opened.data, gender: "female" });
+  });
+
+  it("hides no conflict with somebody else", async () => {
+    const { id } = await aContributor(stack.sql);
+    const [mine, theirs] = [clientFor(stack, administrator), clientFor(stack, colleague)];
+    const opened = await open(mine, id);
+    await theirs.editContributor(opened, { gender: "female" });
+
+    const result = await mine.updateAvatar(opened, await aFile());
+    if (result.status !== "saved") throw new Error(result.error.data);
+
+    expect(await mine.editContributor(result.opened, { gender: "male" })).toMatchObject({
+      status: "conflict",
+      current: { data: { gender: "female", image: result.opened.data.image } },
+    });
+  });
+
+  it("is refused if it is no image, and too large a file is not sent", async () => {
+    const { id } = await aContributor(stack.sql);
+    const { sent, fetch } = faultyNetwork();
+    const colophon = clientFor(stack, administrator, { fetch });
+    const opened = await open(clientFor(stack, administrator), id);
+
+    expect(await colophon.updateAvatar(opened, new Blob(["no image"]))).toEqual({
+      status: "refused",
+      error: { code: 500, data: "An error occurred while updating the contributor avatar" },
+    });
+    expect(sent).toHaveLength(1);
+    await expect(colophon.updateAvatar(opened, new Blob([new Uint8Array(4_600_000)]))).rejects.toThrow(RangeError);
+    expect(sent).toHaveLength(1);
   });
 });

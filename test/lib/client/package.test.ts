@@ -36,7 +36,7 @@ describe("The client's package", () => {
     expect(await run(process.execPath, "--input-type=module", "--eval", program)).toBe("function 3.1.1\n");
   });
 
-  it("is installed from a tarball, alone, and is smaller than 60 kB without the OpenAPI document", async () => {
+  it("is installed from a tarball, alone, and is smaller than 64 kB without the OpenAPI document", async () => {
     await run("npm", "pack", "--silent", folder);
     await install(`./${manifest.name}-${manifest.version}.tgz`);
 
@@ -48,7 +48,7 @@ describe("The client's package", () => {
     const sizes = files
       .filter((file) => file !== "openapi.json")
       .map(async (file) => (await stat(join(modules, manifest.name, file))).size);
-    expect((await Promise.all(sizes)).reduce((sum, size) => sum + size)).toBeLessThan(60_000);
+    expect((await Promise.all(sizes)).reduce((sum, size) => sum + size)).toBeLessThan(64_000);
   });
 
   it("has the version of the service, no dependencies, and nothing to run when it is imported or installed", async () => {
