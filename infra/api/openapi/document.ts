@@ -36,7 +36,7 @@ export function openApiDocument() {
       version: manifest.version,
       summary: manifest.description,
       description:
-        "Every error, and every answer to a change, is the envelope `{data, code}`: a message, and the status again. " +
+        'Errors and changes return the envelope `{"data": message, "code": status}`. ' +
         "Endpoints under `/admin-` need the cookie `refreshToken` and a permission, `GET /session` needs the cookie alone; " +
         "the others are for everybody, and answer `HEAD` as `GET`, without a body." +
         `\n\n${readmeSection(beyond)}\n\n${readmeSection("Who may do what")}`,
