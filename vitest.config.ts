@@ -35,6 +35,13 @@ class LongTestsFirst extends BaseSequencer {
 }
 
 export default defineConfig({
+  plugins: [
+    {
+      name: "SQL files as texts, as in bundles",
+      transform: (content, path) => (path.endsWith(".sql") ? `export default ${JSON.stringify(content)}` : undefined),
+      enforce: "pre",
+    },
+  ],
   test: {
     include: ["{test,infra/aws-local}/**/*.test.ts"],
     globalSetup: "test/support/global-setup.ts",

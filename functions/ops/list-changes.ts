@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { readPage } from "../../lib/data-api/list.ts";
-import { changeInWords, ledgerRow } from "../../lib/operators/changes-in-words.ts";
-import type { NameOf } from "../../lib/operators/effects-in-words.ts";
+import { changeInWords, ledgerRow, type NameOf } from "../../lib/operators/changes-in-words.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
 import { readNames } from "../../lib/operators/record-names.ts";
 import * as changes from "../../lib/queries/changes.ts";
@@ -12,13 +11,11 @@ import * as changes from "../../lib/queries/changes.ts";
  */
 export const handler = operatorFunction("ops/list-changes", async (input, { deadline }) => {
   const { before, limit, raw, ...filters } = input;
+  const isWhole = filters.id !== undefined;
   const after = before === undefined ? undefined : { id: before };
-  const { text, next } = await readPage(changes.list(filters, raw), { after, limit }, { deadline });
+  const { text, next } = await readPage(changes.list(filters, isWhole || raw), { after, limit }, { deadline });
   const rows = z.array(ledgerRow).parse(JSON.parse(`[${text}]`));
   const inWords = (nameOf: NameOf) =>
-    rows.map((row) => ({
-      ...changeInWords(row, nameOf, filters.id !== undefined),
-      ...(raw && { asked: row.asked, before: row.before }),
-    }));
+    rows.map((row) => ({ ...changeInWords(row, nameOf, isWhole), ...(raw && { rows: row.described.rows }) }));
   return { changes: await readNames(inWords, deadline), next: next?.id ?? null };
 });

@@ -6,7 +6,7 @@ import { restoreFormerImages } from "../../lib/images/restore-former.ts";
 import type { OperatorPayload } from "../../lib/operators/payloads.ts";
 import { refusal } from "../../lib/operators/refusal.ts";
 import { repairFunction } from "../../lib/operators/repair-function.ts";
-import { type UndoAnswer, undoAnswer, userIdOf, withoutEffects } from "../../lib/operators/undo.ts";
+import { type UndoAnswer, undoAnswer, userIdOf } from "../../lib/operators/undo.ts";
 import { type UndoBatch, undoBatch } from "../../lib/operators/undo-answer.ts";
 import * as changes from "../../lib/queries/changes.ts";
 
@@ -34,7 +34,7 @@ export const handler = repairFunction(
       if (status !== 200) throw refusal(String(answer));
       return undoBatch.parse(answer);
     };
-    if (only !== undefined) return await undoAnswer([await undo([only], { change: only })], true);
+    if (only !== undefined) return await undoAnswer([await undo([only], { change: only })], true, deadline);
 
     const kind = imported === undefined ? "ofUser" : "ofImport";
     const { request, toUndo } = await rangeOf({ import: imported, user, from, to });
@@ -44,7 +44,7 @@ export const handler = repairFunction(
     if (options.dryRun) {
       const ids = await next(before, dryRunMax[kind] + 1);
       const answer = ids.length > dryRunMax[kind] ? undefined : await undo(ids, request);
-      if (answer?.handled === ids.length) return await undoAnswer([answer], true);
+      if (answer?.handled === ids.length) return await undoAnswer([answer], true, deadline);
       throw refusal(tooMany[kind](ids[0]));
     }
     // An import that goes on would add changes behind those that are found now, so it ends first.
@@ -53,13 +53,15 @@ export const handler = repairFunction(
     let length = 0;
     for (;;) {
       const ids = await next(before, changesPerCall[kind]);
-      if (ids.length === 0) return await undoAnswer(answers, true);
+      if (ids.length === 0) return await undoAnswer(answers, true, deadline);
       if (length > answerLengthMax || performance.now() > deadline - reserveInMilliseconds) {
-        return await undoAnswer(answers, false);
+        return await undoAnswer(answers, false, deadline);
       }
       const answer = await undo(ids, request);
       before = ids[answer.handled - 1] ?? before;
-      const shown = imported === undefined ? answer : withoutEffects(answer);
+      // An import has thousands of changes, with hundreds of rows each.
+      const shown =
+        imported === undefined ? answer : { ...answer, undone: answer.undone.map((each) => ({ ...each, rows: [] })) };
       answers.push(shown);
       length += JSON.stringify(shown).length;
     }

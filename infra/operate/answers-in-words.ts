@@ -1,16 +1,8 @@
 import * as z from "zod/mini";
-import {
-  counted,
-  type Effect,
-  effectInWords,
-  effectSchema,
-  foundInWords,
-  placeInWords,
-  recordInWords,
-} from "../../lib/operators/effects-in-words.ts";
+import { recordInWords } from "../../lib/operators/changes-in-words.ts";
 import { mergeAnswer } from "../../lib/operators/merge-answer.ts";
 import { plural } from "../../lib/operators/plural.ts";
-import { namedChange, undoBatch, conflict as undoConflict, undone } from "../../lib/operators/undo-answer.ts";
+import { namedChange, undoBatch, conflict as undoConflict } from "../../lib/operators/undo-answer.ts";
 import { visible } from "../print.ts";
 import { table, wrapped } from "./table.ts";
 
@@ -21,7 +13,8 @@ const changes = z.object({
       at: z.string(),
       by: z.nullable(z.string()),
       userId: z.nullable(z.number()),
-      endpoint: z.string(),
+      endpoint: z.nullable(z.string()),
+      role: z.string(),
       record: z.nullable(z.string()),
       name: z.nullable(z.string()),
       what: z.array(z.string()),
@@ -38,8 +31,8 @@ function changesInWords(answer: z.output<typeof changes>, _: unknown, width: num
   const rows = answer.changes.map((change) => [
     `${change.id}`,
     timeOf(change.at),
-    userOf(change.by, change.userId),
-    cell([change.record ?? change.endpoint, change.name]),
+    userOf(change.by, change),
+    cell([change.record, change.name, change.endpoint]),
     cell([
       change.undoes && `undoes ${change.undoes.join(", ")}`,
       ...change.what,
@@ -55,7 +48,14 @@ const username = z.nullable(z.string());
 const conflict = z.extend(undoConflict, { later: z.nullable(z.extend(namedChange, { username })) });
 const undo = z.object({
   change: z.optional(z.number()),
-  undone: z.array(z.extend(undone, { username, effects: z.array(effectSchema), overridden: z.array(conflict) })),
+  undone: z.array(
+    z.extend(namedChange, {
+      username,
+      what: z.array(z.string()),
+      overridden: z.array(conflict),
+      leftOut: z.array(conflict),
+    }),
+  ),
   conflicts: z.array(conflict),
   refused: undoBatch.shape.refused,
   isDone: z.boolean(),
@@ -69,12 +69,11 @@ function undoInWords(answer: z.output<typeof undo>, event: unknown, width: numbe
   const rows = answer.undone.map((each) => [
     `${each.change}`,
     timeOf(each.at),
-    userOf(each.username, each.userId),
-    cell([...new Set(each.effects.map(({ record, id, name }) => recordInWords(record, id, name)))]),
+    userOf(each.username, each),
     cell([
-      ...effectsInWords(each.effects),
+      ...each.what,
       ...each.overridden.map((other) => `overrides ${conflictInWords(other)}`),
-      ...each.leftOut.map(({ field, reason }) => `left out ${placeInWords(field)}: ${reason}`),
+      ...each.leftOut.map((other) => `left out ${conflictInWords(other)}`),
     ]),
   ]);
   const conflicts = answer.conflicts.map((each) => [
@@ -84,7 +83,7 @@ function undoInWords(answer: z.output<typeof undo>, event: unknown, width: numbe
   ]);
   return [
     `${undid} ${changesOf(answer.undone.length)}${byChange(answer.change)}`,
-    ...tableOf(["id", "at", "by", "record", done], rows, width),
+    ...tableOf(["id", "at", "by", done], rows, width),
     ...(leftCount > 0
       ? ["", `${left} ${changesOf(leftCount)}, since something is different now (or add "force": true):`]
       : []),
@@ -101,34 +100,27 @@ function undoInWords(answer: z.output<typeof undo>, event: unknown, width: numbe
 
 /** `first_name: "C", by change 812 of editor, 2026-11-23 07:30:12Z` */
 function conflictInWords({ field, now, reason, later }: z.output<typeof conflict>): string {
-  const what = reason === undefined ? foundInWords(field, now) : `${placeInWords(field)}: ${reason}`;
-  if (later === null) return `${what}, by another program`;
-  return `${what}, by change ${later.change} of ${userOf(later.username, later.userId)}, ${timeOf(later.at)}`;
-}
-
-function effectsInWords(effects: readonly Effect[]): string[] {
-  return effects.flatMap((effect) => {
-    const begin = effects.length === 1 ? "" : `${effect.record} ${effect.id}: `;
-    return effectInWords(effect, () => undefined).map((line) => `${begin}${line}`);
-  });
+  const what = reason ?? `${field}: ${now === null ? "gone" : JSON.stringify(now)}`;
+  if (later === null) return what;
+  return `${what}, by change ${later.change} of ${userOf(later.username, later)}, ${timeOf(later.at)}`;
 }
 
 function mergeInWords(answer: z.output<typeof mergeAnswer>, event: unknown, width: number): readonly string[] {
   const { kept, added, redirected, leftOut } = answer;
-  const merged = answer.merged.map(({ id, name }) => recordInWords("contributor", id, name)).join(", ");
+  const merged = answer.merged.map(({ id, name }) => recordInWords(`contributor/${id}`, name)).join("; ");
   const counts = [
-    [added.relations, "relations"],
+    [added.relations, "relation"],
     [added.series, "series"],
   ] as const;
   const lines = [
     ...Object.entries(added).flatMap(([list, elements]) =>
       Array.isArray(elements) && elements.length > 0 ? [`${list} added: ${elements.join(", ")}`] : [],
     ),
-    ...counts.flatMap(([count, list]) => (count > 0 ? [`${counted(count, list)} added`] : [])),
-    ...(added.roles > 0 ? [`role extended in ${counted(added.roles, "series")}`] : []),
+    ...counts.flatMap(([count, list]) => (count > 0 ? [`${count} ${list} added`] : [])),
+    ...(added.roles > 0 ? [`role extended in ${added.roles} series`] : []),
     ...Object.entries(answer.filled).map(([field, value]) => `${field} was empty, now "${value}"`),
     ...answer.merged.map(({ slug }) => `slug ${slug} leads to contributor ${kept}`),
-    ...(redirected > 0 ? [`relations of ${counted(redirected, "contributors")} lead to contributor ${kept}`] : []),
+    ...(redirected > 0 ? [`relations of ${plural(redirected, "contributor")} lead to contributor ${kept}`] : []),
     ...leftOut.descriptions.map(
       ({ record, language, description }) =>
         `left out: contributor ${record}'s description (${language}): "${description}"`,
@@ -177,7 +169,9 @@ const isDryRun = (event: unknown): boolean => dryRun.safeParse(event).data?.dryR
 const byChange = (id: number | undefined): string => (id === undefined ? "" : `, as change ${id}`);
 const changesOf = (count: number): string => (count === 0 ? "nothing" : plural(count, "change"));
 const timeOf = (at: string): string => `${new Date(at).toISOString().slice(0, 19).replace("T", " ")}Z`;
-const userOf = (name: string | null, id: number | null): string => name ?? (id === null ? "an operator" : `user ${id}`);
+/** Another program has neither a user nor an endpoint. */
+const userOf = (name: string | null, by: { userId: number | null; endpoint: string | null; role: string }): string =>
+  name ?? (by.userId !== null ? `user ${by.userId}` : by.endpoint === null ? `role ${by.role}` : "an operator");
 
 const cell = (lines: readonly unknown[]): string => lines.filter(Boolean).join("\n");
 

@@ -74,7 +74,7 @@ export async function aliasOf(client: LambdaClient, FunctionName: string): Promi
 }
 
 /** The end of a function's description (infra/stacks/api/release.ts). */
-const releaseForm = / \(release ([0-9a-f]{12}), migration (\d{4})\)$/;
+const releaseForm = / \(release ([0-9a-f]{12}), migration (\d+)\)$/;
 
 function versionOf({
   Version,

@@ -28,6 +28,6 @@ create function add_contributor(request request, caller caller) returns outcome 
     insert into contributors (first_name, last_name, slug, client_id)
     values (fields.first_name, fields.last_name, fields.slug, fields.client_id)
     returning id into added;
-    return done(request, caller, record => added, takes_authority => false);
+    return done(request, caller, to_json(added), takes_authority => false);
   end
 $$;

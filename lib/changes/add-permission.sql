@@ -17,6 +17,6 @@ create function add_permission(request request, caller caller) returns outcome l
     if fields.key is not null then
       insert into role_permissions (role_id, permission_id) select id, added from roles where key = 'administrator';
     end if;
-    return done(request, caller, record => added);
+    return done(request, caller, to_json(added));
   end
 $$;

@@ -11,6 +11,6 @@ create function add_role(request request, caller caller) returns outcome languag
     if added is null then
       return refused(409);
     end if;
-    return done(request, caller, record => added);
+    return done(request, caller, to_json(added));
   end
 $$;

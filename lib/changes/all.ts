@@ -4,7 +4,6 @@ import addPermission from "./add-permission.sql";
 import addRole from "./add-role.sql";
 import authority from "./authority.sql";
 import beginRequest from "./begin-request.sql";
-import catalogueRecords from "./catalogue-records.sql";
 import checkSession from "./check-session.sql";
 import claimImages from "./claim-images.sql";
 import contributorElements from "./contributor-elements.sql";
@@ -17,9 +16,7 @@ import editContributor from "./edit-contributor.sql";
 import editPermission from "./edit-permission.sql";
 import editRole from "./edit-role.sql";
 import editUser from "./edit-user.sql";
-import effects from "./effects.sql";
 import endSessions from "./end-sessions.sql";
-import formerImages from "./former-images.sql";
 import identities from "./identities.sql";
 import images from "./images.sql";
 import importClients from "./import-clients.sql";
@@ -38,25 +35,19 @@ import mergeContributors from "./merge-contributors.sql";
 import openRecord from "./open-record.sql";
 import openSession from "./open-session.sql";
 import prepareImage from "./prepare-image.sql";
-import records from "./records.sql";
 import releaseContributorLock from "./release-contributor-lock.sql";
 import releaseUserLock from "./release-user-lock.sql";
 import removeImage from "./remove-image.sql";
 import replaceImage from "./replace-image.sql";
 import request from "./request.sql";
 import restorePermissions from "./restore-permissions.sql";
+import rows from "./rows.sql";
 import sessions from "./sessions.sql";
 import signIn from "./sign-in.sql";
 import signOut from "./sign-out.sql";
 import tidy from "./tidy.sql";
-import undoCatalogue from "./undo-catalogue.sql";
+import undo from "./undo.sql";
 import undoChanges from "./undo-changes.sql";
-import undoConflicts from "./undo-conflicts.sql";
-import undoContributor from "./undo-contributor.sql";
-import undoEffect from "./undo-effect.sql";
-import undoPermission from "./undo-permission.sql";
-import undoRole from "./undo-role.sql";
-import undoUser from "./undo-user.sql";
 import unlistImages from "./unlist-images.sql";
 
 /**
@@ -67,22 +58,13 @@ const sharedFunctions = {
   request,
   authority,
   begin_request: beginRequest,
-  records,
-  catalogue_records: catalogueRecords,
   contributor_elements: contributorElements,
   images,
   open_record: openRecord,
   sessions,
   identities,
-  effects,
-  former_images: formerImages,
-  undo_conflicts: undoConflicts,
-  undo_effect: undoEffect,
-  undo_contributor: undoContributor,
-  undo_catalogue: undoCatalogue,
-  undo_role: undoRole,
-  undo_permission: undoPermission,
-  undo_user: undoUser,
+  rows,
+  undo,
   import_lines: importLines,
   import_clients: importClients,
   import_contributors: importContributors,
@@ -128,6 +110,7 @@ const changesWithoutPermission = {
 /** Changes that an operator makes beside others. */
 const operatorChangesBesideOthers = {
   import_records: importRecords,
+  tidy,
 };
 
 /** Changes that an operator makes, and that run alone. */
@@ -140,7 +123,6 @@ const operatorChangesAlone = {
   merge_contributors: mergeContributors,
   open_session: openSession,
   restore_permissions: restorePermissions,
-  tidy,
   undo_changes: undoChanges,
   unlist_images: unlistImages,
 };
@@ -179,6 +161,6 @@ export const scripts: readonly Script[] = Object.entries({
 export const callableFunctions = {
   colophon_reader: ["caller", "session_caller", "open_record"],
   colophon_editor: ["make_change"],
-  colophon_operator: ["make_operator_change", "effects_of"],
+  colophon_operator: ["make_operator_change", "described_change"],
   colophon_signer: ["make_sign_in"],
 } as const;

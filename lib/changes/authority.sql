@@ -77,6 +77,10 @@ create function lacks_any(user_id bigint, permission_ids bigint[]) returns boole
   )
 $$;
 
+create function roles_of(target bigint) returns bigint[] language sql stable as $$
+  select array(select role_id from user_roles where user_id = target)
+$$;
+
 -- The permissions of these roles.
 create function permissions_of(role_ids bigint[]) returns bigint[] language sql stable as $$
   select array(select permission_id from role_permissions where role_id = any(role_ids))

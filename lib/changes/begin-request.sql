@@ -13,7 +13,7 @@ $$;
 -- All changes take locks in the same order, so they cannot deadlock. The first lock is the request's own: the same
 -- request, sent again, waits for the first one. The second lock belongs to all changes: some share it, and any other
 -- change has it exclusively, so that permissions cannot change during a change. Then come records by their ids,
--- names, slugs and tallies (counters); only changes that share the second lock can wait for each other there. One pair
+-- names, slugs and counters; only changes that share the second lock can wait for each other there. One pair
 -- can deadlock: edits that publish two contributors, and relate each to the other, at the same moment. One of them is
 -- made again.
 --
@@ -73,9 +73,6 @@ create function replayed(request request, caller caller) returns outcome languag
     end if;
     if recorded.fingerprint is distinct from request.fingerprint then
       return refused(400, 'Idempotency-Key');
-    end if;
-    if request.target is null then
-      return answered(coalesce(recorded.answer, to_json(recorded.record_id)));
     end if;
     return answered(recorded.answer);
   end

@@ -34,9 +34,8 @@ create function create_user(request request) returns outcome language plpgsql as
     insert into user_roles (user_id, role_id) select distinct added, unnest(role_ids);
     if link is not null then
       perform add_link(link, added);
-      request = without_address(request);
     end if;
-    return done(request, null, record => added, answer => (
+    return done(request, null, (
       select row_to_json(person) from (select id, username, slug from users where id = added) as person
     ));
   end

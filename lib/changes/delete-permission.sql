@@ -10,22 +10,11 @@ create function strips_administrators(permission bigint) returns boolean languag
   )
 $$;
 
--- Deletes a permission. Returns it with its roles.
-create function remove_permission(target bigint) returns jsonb language plpgsql as $$
-  declare
-    before jsonb = permission_with_roles(target);
-  begin
-    delete from permissions where id = target;
-    return before;
-  end
-$$;
-
 -- DELETE /admin-permissions/delete/{id}. Its rows in `role_permissions` go with it (`on delete cascade`), also that of
 -- the Administrator role: so only users with this role may delete a permission of this service.
 create function delete_permission(request request, caller caller) returns outcome language plpgsql as $$
   declare
-    before json = permission_record(request.target);
-    error outcome = record_error(request, before);
+    error outcome = record_error(request, (select version from permissions where id = request.target));
   begin
     if error.status is not null then
       return error;
@@ -36,6 +25,7 @@ create function delete_permission(request request, caller caller) returns outcom
       return refused(403);
     end if;
 
-    return done(request, caller, cast(remove_permission(request.target) as json));
+    delete from permissions where id = request.target;
+    return done(request, caller);
   end
 $$;

@@ -9,43 +9,24 @@ create function is_last_role(target bigint) returns boolean language sql stable 
   )
 $$;
 
--- Deletes a role. Returns it with its users, and who of them the database gives the default role, as they had no other.
-create function remove_role(target bigint) returns jsonb language plpgsql as $$
-  declare
-    before jsonb = role_with_users(target);
-    defaulted bigint[] = array(
-      select user_id
-      from user_roles as membership
-      where
-        role_id = target
-        and not exists (select from user_roles where user_id = membership.user_id and role_id <> target)
-      order by user_id
-    );
-  begin
-    delete from roles where id = target;
-    return before || case
-      when defaulted = '{}' then '{}'
-      else jsonb_build_object('default_role', (default_role())[1], 'defaulted', defaulted)
-    end;
-  end
-$$;
-
 -- DELETE /admin-roles/delete/{id}. Its users keep their other roles. A user without any gets the default role from the
 -- database. Nobody may delete the Administrator role, not even its last user.
 create function delete_role(request request, caller caller) returns outcome language plpgsql as $$
   declare
-    before json = role_record(request.target);
-    error outcome = record_error(request, before);
+    fields roles;
+    error outcome;
   begin
+    select * into fields from roles where id = request.target;
+    error = record_error(request, fields.version);
     if error.status is not null then
       return error;
     end if;
-    if before ->> 'is_default' = '1' then
+    if fields.is_default = 1 then
       return refused(405);
     end if;
 
-    if before ->> 'key' = 'administrator'
-      or strips_outranking_user(caller.id, request.target, ids(before -> 'permissions'))
+    if coalesce(fields.key = 'administrator', false)
+      or strips_outranking_user(caller.id, request.target, permissions_of(array[request.target]))
       or must_not_grant(caller.id, default_role()) and is_last_role(request.target)
     then
       return refused(403);
@@ -54,6 +35,7 @@ create function delete_role(request request, caller caller) returns outcome lang
       return refused(500);
     end if;
 
-    return done(request, caller, cast(remove_role(request.target) as json));
+    delete from roles where id = request.target;
+    return done(request, caller);
   end
 $$;

@@ -25,34 +25,21 @@ create function has_invalid_relation(relations json, target bigint) returns bool
   end
 $$;
 
--- The fields that an edit replaces, and the version.
-create function editable_fields(fields contributors) returns json language sql immutable as $$
-  select row_to_json(contributor)
-  from (
-    select fields.first_name, fields.last_name, fields.gender, fields.type, fields.public, fields.version
-  ) as contributor
-$$;
-
 -- POST /admin-contributors/edit/{id}. What the input leaves out stays.
 create function edit_contributor(request request, caller caller) returns outcome language plpgsql as $$
   declare
     target bigint = request.target;
     input json = request.input;
+    current contributors;
     fields contributors;
     removed_aliases bigint[] = ids(input -> 'removed_aliases');
     removed_descriptions bigint[] = ids(input -> 'removed_descriptions');
     removed_relations bigint[] = ids(input -> 'removed_relations');
-    before json;
     error outcome;
     invalid text;
-    changed jsonb;
   begin
-    select * into fields from contributors where id = target for no key update;
-    if found then
-      before = editable_fields(fields);
-    end if;
-    fields = json_populate_record(fields, input);
-    error = record_error(request, before);
+    select * into current from contributors where id = target for no key update;
+    error = record_error(request, current.version);
     if error.status is not null then
       return error;
     end if;
@@ -69,7 +56,7 @@ create function edit_contributor(request request, caller caller) returns outcome
       ))
     order by id
     for key share;
-    -- The ledger finds what the ids of added elements were in the input.
+    fields = json_populate_record(current, input);
     if cast(input as jsonb) ?| array['added_aliases', 'added_relations'] then
       input = cast(input as jsonb) || jsonb_build_object(
         'added_aliases',
@@ -77,7 +64,6 @@ create function edit_contributor(request request, caller caller) returns outcome
         'added_relations',
         missing_relations(target, removed_relations, input -> 'modified_relations', input -> 'added_relations')
       );
-      request.input = input;
     end if;
     invalid = coalesce(
       invalid_parameter(
@@ -98,22 +84,21 @@ create function edit_contributor(request request, caller caller) returns outcome
     if invalid is not null then
       return refused(400, invalid);
     end if;
-    if identity_key(fields.first_name) <> identity_key(before ->> 'first_name')
-      or identity_key(fields.last_name) <> identity_key(before ->> 'last_name')
+    if identity_key(fields.first_name) <> identity_key(current.first_name)
+      or identity_key(fields.last_name) <> identity_key(current.last_name)
     then
       if is_name_taken(fields) then
         return refused(409);
       end if;
     end if;
 
-    changed = replaced(before, editable_fields(fields))
-      || edit_aliases(target, input -> 'added_aliases', removed_aliases)
-      || edit_descriptions(
-        target, input -> 'added_descriptions', removed_descriptions, input -> 'modified_descriptions'
-      )
-      || edit_relations(target, input -> 'added_relations', removed_relations, input -> 'modified_relations')
-      || edit_links(target, input -> 'links');
-    if changed <> '{}' then
+    perform edit_aliases(target, input -> 'added_aliases', removed_aliases);
+    perform edit_descriptions(
+      target, input -> 'added_descriptions', removed_descriptions, input -> 'modified_descriptions'
+    );
+    perform edit_relations(target, input -> 'added_relations', removed_relations, input -> 'modified_relations');
+    perform edit_links(target, input -> 'links');
+    if fields is distinct from current or has_changed() then
       update contributors
       set
         first_name = fields.first_name,
@@ -125,6 +110,6 @@ create function edit_contributor(request request, caller caller) returns outcome
       where id = target;
     end if;
     delete from contributor_locks where contributor_id = target and holder_id = caller.id;
-    return edited(request, caller, changed);
+    return done(request, caller, takes_authority => false);
   end
 $$;

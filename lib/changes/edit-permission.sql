@@ -4,9 +4,7 @@ create function edit_permission(request request, caller caller) returns outcome 
   declare
     target bigint = request.target;
     fields permissions = json_populate_record(cast(null as permissions), request.input);
-    before json = permission_record(target);
-    error outcome = record_error(request, before);
-    changed jsonb;
+    error outcome = record_error(request, (select version from permissions where id = target));
   begin
     if error.status is not null then
       return error;
@@ -14,17 +12,17 @@ create function edit_permission(request request, caller caller) returns outcome 
     if lacks_any(caller.id, array[target]) then
       return refused(403);
     end if;
-    if fields.key <> coalesce(before ->> 'key', '') then
+    if fields.key <> coalesce((select key from permissions where id = target), '') then
       return refused(409);
     end if;
 
     begin
-      update permissions set name = fields.name, description = fields.description where id = target;
+      update permissions
+      set name = fields.name, description = fields.description, version = version + 1
+      where id = target and (name, description) is distinct from (fields.name, fields.description);
     exception when unique_violation then
       return refused(409);
     end;
-    changed = replaced(before, permission_record(target));
-    update permissions set version = version + 1 where id = target and changed <> '{}';
-    return edited(request, caller, changed);
+    return done(request, caller);
   end
 $$;

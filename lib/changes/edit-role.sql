@@ -13,15 +13,15 @@ $$;
 create function edit_role(request request, caller caller) returns outcome language plpgsql as $$
   declare
     target bigint = request.target;
-    fields roles = json_populate_record((select role from roles as role where id = target), request.input);
-    before json = role_record(target);
-    error outcome = record_error(request, before);
-    current bigint[] = ids(before -> 'permissions');
+    fields roles;
+    error outcome;
+    current bigint[] = permissions_of(array[target]);
     requested bigint[] = ids(request.input -> 'added_permissions');
     removed bigint[] = ids(request.input -> 'removed_permissions');
     added bigint[] = without(requested, current || removed);
-    changed jsonb;
   begin
+    select * into fields from roles where id = target;
+    error = record_error(request, fields.version);
     if error.status is not null then
       return error;
     end if;
@@ -32,25 +32,26 @@ create function edit_role(request request, caller caller) returns outcome langua
     end if;
     if added <> '{}' and lacks_any(caller.id, added)
       or removed <> '{}' and strips_outranking_user(caller.id, target, removed)
-      or before ->> 'key' = 'administrator'
+      or fields.key = 'administrator'
         and (not is_administrator(caller.id) or removes_service_permission(removed, current))
     then
       return refused(403);
     end if;
 
+    fields = json_populate_record(fields, request.input);
     begin
-      update roles set name = fields.name, description = fields.description where id = target;
+      if added <> '{}' then
+        insert into role_permissions (role_id, permission_id) select target, unnest(added);
+      end if;
+      if removed <> '{}' then
+        delete from role_permissions where role_id = target and permission_id = any(removed);
+      end if;
+      update roles
+      set name = fields.name, description = fields.description, version = version + 1
+      where id = target and ((name, description) is distinct from (fields.name, fields.description) or has_changed());
     exception when unique_violation then
       return refused(409);
     end;
-    if added <> '{}' then
-      insert into role_permissions (role_id, permission_id) select target, unnest(added);
-    end if;
-    if removed <> '{}' then
-      delete from role_permissions where role_id = target and permission_id = any(removed);
-    end if;
-    changed = replaced(before, role_record(target));
-    update roles set version = version + 1 where id = target and changed <> '{}';
-    return edited(request, caller, changed);
+    return done(request, caller);
   end
 $$;

@@ -8,16 +8,16 @@ $$;
 create function edit_user(request request, caller caller) returns outcome language plpgsql as $$
   declare
     target bigint = request.target;
-    fields users = json_populate_record((select person from users as person where id = target), request.input);
-    before json = user_record(target);
-    error outcome = record_error(request, before);
-    current bigint[] = ids(before -> 'roles');
+    fields users;
+    error outcome;
+    current bigint[] = roles_of(target);
     requested bigint[] = ids(request.input -> 'added_roles');
     removed bigint[] = ids(request.input -> 'removed_roles');
     added bigint[] = without(requested, current || removed);
     remaining bigint[] = without(current || added, removed);
-    changed jsonb;
   begin
+    select * into fields from users where id = target;
+    error = record_error(request, fields.version);
     if error.status is not null then
       return error;
     end if;
@@ -36,20 +36,23 @@ create function edit_user(request request, caller caller) returns outcome langua
       return refused(403);
     end if;
 
+    fields = json_populate_record(fields, request.input);
     begin
-      update users set username = fields.username, age_verified = fields.age_verified where id = target;
+      if added <> '{}' then
+        insert into user_roles (user_id, role_id) select target, unnest(added);
+      end if;
+      if removed <> '{}' then
+        delete from user_roles where user_id = target and role_id = any(removed);
+      end if;
+      update users
+      set username = fields.username, age_verified = fields.age_verified, version = version + 1
+      where
+        id = target
+        and ((username, age_verified) is distinct from (fields.username, fields.age_verified) or has_changed());
     exception when unique_violation then
       return refused(409);
     end;
-    if added <> '{}' then
-      insert into user_roles (user_id, role_id) select target, unnest(added);
-    end if;
-    if removed <> '{}' then
-      delete from user_roles where user_id = target and role_id = any(removed);
-    end if;
     delete from user_locks where user_id = target and holder_id = caller.id;
-    changed = replaced(before, user_record(target));
-    update users set version = version + 1 where id = target and changed <> '{}';
-    return edited(request, caller, changed);
+    return done(request, caller);
   end
 $$;

@@ -15,7 +15,7 @@ create function end_sessions(request request) returns outcome language plpgsql a
     if not found then
       return refused(404);
     end if;
-    return done(request, null, record => person.id, answer => json_build_object(
+    return done(request, null, record => 'user/' || person.id, answer => json_build_object(
       'user', person.id, 'username', person.username, 'sessions', end_sessions_of(person.id)
     ));
   end

@@ -87,11 +87,3 @@ create function links_of(target bigint) returns jsonb language sql stable as $$
     )
   )
 $$;
-
--- An address is erased when it has linked, so the ledger never has it.
-create function without_address(request request) returns request language plpgsql immutable as $$
-  begin
-    request.input = cast(request.input as jsonb) #- '{link,email}';
-    return request;
-  end
-$$;

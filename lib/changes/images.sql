@@ -1,28 +1,22 @@
--- Locks the record whose image is to change, and returns its id, image and version. So updates of one record run one
--- after the other, and each sees the image of the one before.
-create function image_record(request request) returns json language plpgsql as $$
-  declare
-    record json;
+-- The image and the version of the record whose image is to change. It locks the record, so updates of one record run
+-- one after the other, and each sees the image of the one before.
+create function image_record(request request, out image text, out version bigint) language plpgsql as $$
   begin
     if request.input ->> 'owner' = 'users' then
-      select json_build_object('id', id, 'image', image, 'version', version) into record
-      from users
-      where id = request.target
-      for no key update;
+      select users.image, users.version into image, version from users where id = request.target for no key update;
     else
-      select json_build_object('id', id, 'image', image, 'version', version) into record
+      select contributors.image, contributors.version into image, version
       from contributors
       where id = request.target
       for no key update;
     end if;
-    return record;
   end
 $$;
 
 -- Refuses a change of a record's image.
-create function image_error(request request, caller caller, before json) returns outcome language plpgsql as $$
+create function image_error(request request, caller caller, version bigint) returns outcome language plpgsql as $$
   declare
-    error outcome = record_error(request, before);
+    error outcome = record_error(request, version);
   begin
     if error.status is null and request.input ->> 'owner' = 'users' and outranks(request.target, caller.id) then
       return refused(403);
@@ -41,24 +35,30 @@ create function set_image(request request, image_key text) returns void language
   end
 $$;
 
--- Lists the former image of a record for removal, if it had one. Returns its key. With a delay another record can still
--- take it in the same transaction.
-create function schedule_removal(before json, delay interval default '0') returns json language plpgsql as $$
-  begin
-    insert into images_to_remove as listed (key, remove_after)
-    select before ->> 'image', now() + delay
-    where before ->> 'image' is not null
-    on conflict (key) do update
-    set remove_after = excluded.remove_after;
-    return json_build_object('former', before ->> 'image');
-  end
+-- Whether a record can have an image that is listed for removal. One that is due in five minutes or earlier may be
+-- removed already.
+create function is_available(image_key text) returns boolean language sql stable as $$
+  select exists (select from images_to_remove where key = image_key and remove_after > now() + interval '5 minutes')
 $$;
 
--- Takes an image off the list for removal, so that a record can have it. One that is due in five minutes or earlier may
--- be removed already: it is not taken, nor is one that is not listed.
-create function take_image(image_key text) returns boolean language plpgsql as $$
-  begin
-    delete from images_to_remove where key = image_key and remove_after > now() + interval '5 minutes';
-    return found;
-  end
+-- The images that changes took from users and contributors, and that no record has. Undone, these changes need them.
+create function former_images(change_ids bigint[]) returns text[] language sql stable as $$
+  select array(
+    select distinct before ->> 'image'
+    from changed_rows
+    where change_id = any(change_ids) and table_name in ('contributors', 'users') and before ->> 'image' is not null
+    except
+    select image from contributors where image is not null
+    except
+    select image from users where image is not null
+  )
+$$;
+
+-- Lists images for removal in an hour. So they are removed again unless a record gets them until then.
+create function postpone_removal(keys text[]) returns void language sql as $$
+  insert into images_to_remove (key, remove_after)
+  select key, now() + interval '1 hour'
+  from unnest(keys) as key
+  on conflict (key) do update
+  set remove_after = excluded.remove_after
 $$;

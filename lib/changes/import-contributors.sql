@@ -48,52 +48,6 @@ create function contributor_problem(line import_line, fresh jsonb) returns text[
   end
 $$;
 
--- The effect of an edit, from the record before and after it (README.md, "Effects").
-create function contributor_effect(name text, before jsonb, after jsonb) returns jsonb language sql immutable as $$
-  with list as (
-    select key, former.value as former, latter.value as latter
-    from jsonb_each(before) as former join jsonb_each(after) as latter using (key)
-    where former.value <> latter.value and key in ('aliases', 'descriptions', 'relations')
-  ), part (key, former, latter) as (
-    select key, former.value, latter.value
-    from jsonb_each(before) as former join jsonb_each(after) as latter using (key)
-    where former.value <> latter.value and jsonb_typeof(latter.value) <> 'array' and key <> 'version'
-    union all
-    select
-      'links',
-      (
-        select coalesce(
-          jsonb_agg(coalesce(to_jsonb(array_position(latest, url) - 1), to_jsonb(url)) order by place), '[]'
-        )
-        from jsonb_array_elements_text(before -> 'links') with ordinality as link (url, place)
-      ),
-      after -> 'links'
-    from (select array(select jsonb_array_elements_text(after -> 'links'))) as links (latest)
-    where before -> 'links' <> after -> 'links'
-    union all
-    select
-      'added_' || key, jsonb_agg(element -> 'id' order by element -> 'id'),
-      jsonb_agg(element order by element -> 'id')
-    from list cross join lateral jsonb_array_elements(latter) as element
-    where not former @> jsonb_build_array(element)
-    group by key
-    union all
-    select 'removed_' || key, jsonb_agg(element - 'contributor_id' order by element -> 'id'), null
-    from list cross join lateral jsonb_array_elements(former) as element
-    where not latter @> jsonb_build_array(element)
-    group by key
-  )
-  select jsonb_build_object(
-    'record', 'contributor',
-    'id', before -> 'id',
-    'name', name,
-    'did', 'edit',
-    'before', jsonb_object_agg(key, former),
-    'after', coalesce(jsonb_object_agg(key, latter) filter (where latter is not null), '{}')
-  )
-  from part
-$$;
-
 -- Adds and edits contributors. The caller has locked those that exist.
 create function import_contributors(items jsonb, fresh jsonb) returns import_result language plpgsql as $$
   declare
@@ -107,8 +61,6 @@ create function import_contributors(items jsonb, fresh jsonb) returns import_res
     added_descriptions import_element[];
     linked bigint[];
     edited bigint[];
-    before jsonb[];
-    effects jsonb;
   begin
     perform lock_name(name)
     from (
@@ -231,15 +183,8 @@ create function import_contributors(items jsonb, fresh jsonb) returns import_res
           )
         )
     );
-    before = array(select cast(contributor_record(id) as jsonb) from unnest(edited) as id);
 
     if edited <> '{}' then
-      insert into images_to_remove as listed (key)
-      select line.former_image
-      from unnest(lines) as line
-      where line.former_image is not null and line.former_image is distinct from line.image
-      on conflict (key) do update
-      set remove_after = excluded.remove_after;
       update contributors
       set
         client_id = line.client,
@@ -282,22 +227,6 @@ create function import_contributors(items jsonb, fresh jsonb) returns import_res
       group by line.id, url;
     end if;
 
-    effects = (
-      select jsonb_agg(
-        case
-          when line.is_new then add_effect('contributor', full_name, after)
-          else contributor_effect(full_name, former, after)
-        end
-        order by line.number
-      )
-      from
-        unnest(lines) as line
-        left join unnest(before) as former on former -> 'id' = to_jsonb(line.id)
-        cross join lateral (select concat_ws(' ', line.first_name, line.last_name)) as named (full_name)
-        cross join lateral (
-          select cast(contributor_record(line.id) as jsonb) where line.is_new or former is not null
-        ) as latter (after)
-    );
-    return import_result('contributor', effects, lines, cardinality(edited), refusals, claims);
+    return import_result('contributor', lines, cardinality(edited), refusals, claims);
   end
 $$;

@@ -51,7 +51,7 @@ create type import_claim as (line bigint, field text, value text);
 -- What became of lines of one kind. `refusals` are objects with line, field and reason; `fresh` has the lines of new
 -- records by their ids; `claims` are those of lines that were not refused before.
 create type import_result as (
-  effects jsonb, added bigint, changed bigint, refusals jsonb, fresh jsonb, claims import_claim[]
+  added bigint, changed bigint, refusals jsonb, fresh jsonb, claims import_claim[]
 );
 
 -- The slug that an external id says, as an export names a record without one; null if it says none.
@@ -248,30 +248,11 @@ create function ids_of(elements import_element[]) returns bigint[] language sql 
   select array(select id from unnest(elements))
 $$;
 
--- The effect of an edit of a publisher, a series or a client, from the record before and after it.
-create function edit_effect(kind text, before jsonb, after jsonb) returns jsonb language sql immutable as $$
-  select jsonb_build_object(
-    'record', kind,
-    'id', before -> 'id',
-    'name', after -> 'name',
-    'did', 'edit',
-    'before', jsonb_object_agg(key, old.value),
-    'after', jsonb_object_agg(key, new.value)
-  )
-  from jsonb_each(before) as old join jsonb_each(after) as new using (key)
-  where old.value <> new.value
-$$;
-
-create function add_effect(kind text, name text, after jsonb) returns jsonb language sql immutable as $$
-  select jsonb_build_object('record', kind, 'id', after -> 'id', 'name', name, 'did', 'add', 'after', after)
-$$;
-
 -- What became of the lines.
 create function import_result(
-  kind text, effects jsonb, lines import_line[], changed bigint, refusals jsonb, claims import_claim[]
+  kind text, lines import_line[], changed bigint, refusals jsonb, claims import_claim[]
 ) returns import_result language sql immutable as $$
   select cast(row(
-    coalesce(effects, '[]'),
     count(*) filter (where line.is_new),
     changed,
     refusals,

@@ -45,8 +45,6 @@ create function import_publishers(items jsonb, fresh jsonb) returns import_resul
     removed_descriptions import_element[];
     added_descriptions import_element[];
     edited bigint[];
-    before jsonb[];
-    effects jsonb;
   begin
     refusals = (
       select coalesce(jsonb_agg(refusal(line.number, problem[1], problem[2])), '[]')
@@ -122,7 +120,6 @@ create function import_publishers(items jsonb, fresh jsonb) returns import_resul
           )
         )
     );
-    before = array(select publisher_record(id) from unnest(edited) as id);
 
     if edited <> '{}' then
       update publishers
@@ -156,17 +153,6 @@ create function import_publishers(items jsonb, fresh jsonb) returns import_resul
       order by owner, place;
     end if;
 
-    effects = (
-      select jsonb_agg(
-        case
-          when line.is_new then add_effect('publisher', line.name, publisher_record(line.id))
-          else edit_effect('publisher', former, publisher_record(line.id))
-        end
-        order by line.number
-      )
-      from unnest(lines) as line left join unnest(before) as former on former -> 'id' = to_jsonb(line.id)
-      where line.is_new or former is not null
-    );
-    return import_result('publisher', effects, lines, cardinality(edited), refusals, claims);
+    return import_result('publisher', lines, cardinality(edited), refusals, claims);
   end
 $$;

@@ -34,7 +34,7 @@ $$;
 create function import_kind(kind text, items jsonb, fresh jsonb) returns import_result language plpgsql as $$
   begin
     if items = '[]' then
-      return cast(row('[]', 0, 0, '[]', '{}', '{}') as import_result);
+      return cast(row(0, 0, '[]', '{}', '{}') as import_result);
     end if;
     return case kind
       when 'client' then import_clients(items)
@@ -65,7 +65,6 @@ create function import_records(request request) returns outcome
     kind text;
     fresh jsonb = '{}';
     claims import_claim[] = '{}';
-    effects jsonb = '[]';
     refusals jsonb = '[]';
     all_refusals jsonb;
     lines bigint = cast(input ->> 'last' as bigint) - cast(input ->> 'first' as bigint) + 1;
@@ -92,7 +91,6 @@ create function import_records(request request) returns outcome
       'client', 'publisher', 'contributor', 'publisher-relation', 'contributor-relation', 'series'
     ] loop
       result = import_kind(kind, items_of(input -> 'records', kind), fresh);
-      effects = effects || result.effects;
       added_count = added_count + result.added;
       changed_count = changed_count + result.changed;
       fresh = fresh || result.fresh;
@@ -104,9 +102,9 @@ create function import_records(request request) returns outcome
       select coalesce(jsonb_agg(refusal order by cast(refusal -> 'line' as bigint)), '[]')
       from jsonb_array_elements(refusals || (input -> 'refusals')) as refusal
     );
-    request.input = input - array['records', 'refusals', 'position', 'end', 'isDone']
-      || jsonb_build_object('begunAt', coalesce(import.begun_at, now()));
-    outcome = operated(request, effects, jsonb_build_object(
+    outcome = operated(request, jsonb_build_object(
+      'first', input -> 'first',
+      'last', input -> 'last',
       'added', added_count,
       'changed', changed_count,
       'unchanged', lines - added_count - changed_count - jsonb_array_length(all_refusals),
@@ -141,10 +139,13 @@ create function import_records(request request) returns outcome
       refused = excluded.refused,
       refusals = excluded.refusals,
       is_done = excluded.is_done,
+      id = case when imports.is_done then nextval(pg_get_serial_sequence('imports', 'id')) else imports.id end,
       begun_at = case when imports.is_done then now() else imports.begun_at end,
       moved_at = now(),
       key = excluded.key,
-      answer = excluded.answer;
+      answer = excluded.answer
+    returning id into import.id;
+    update changes set import_id = import.id where id = cast(outcome.answer ->> 'change' as bigint);
     return outcome;
   end
 $$;

@@ -89,34 +89,15 @@ create function import_contributor_relations(items jsonb, fresh jsonb) returns i
     latest import_relation[] = new_relations(wanted, 'contributor');
     relations import_relation[] = fitting_relations(latest, 'contributor');
     refusals jsonb = refused_relations(wanted, latest, 'contributor');
-    effects jsonb;
   begin
     if relations <> '{}' then
-      with inserted as (
-        insert into contributor_relations (contributor_id, relation_id, relation_type)
-        select owner, other, type from unnest(relations) where owner > 0 and other > 0 order by line
-        returning id, contributor_id, relation_id, relation_type
-      )
-      select jsonb_agg(effect order by contributor_id) into effects
-      from (
-        select
-          contributor_id,
-          jsonb_build_object(
-            'record', 'contributor',
-            'id', contributor_id,
-            'name', (select concat_ws(' ', first_name, last_name) from contributors where id = contributor_id),
-            'did', 'edit',
-            'before', jsonb_build_object('added_relations', jsonb_agg(id order by id)),
-            'after', jsonb_build_object('added_relations', jsonb_agg(to_jsonb(inserted) order by id))
-          )
-        from inserted
-        group by contributor_id
-      ) as edit (contributor_id, effect);
+      insert into contributor_relations (contributor_id, relation_id, relation_type)
+      select owner, other, type from unnest(relations) where owner > 0 and other > 0 order by line;
       update contributors
       set version = version + 1
       where id = any(array(select owner from unnest(relations)));
     end if;
-    return cast(row(coalesce(effects, '[]'), cardinality(relations), 0, refusals, '{}', '{}') as import_result);
+    return cast(row(cardinality(relations), 0, refusals, '{}', '{}') as import_result);
   end
 $$;
 
@@ -126,20 +107,11 @@ create function import_publisher_relations(items jsonb, fresh jsonb) returns imp
     latest import_relation[] = new_relations(wanted, 'publisher');
     relations import_relation[] = fitting_relations(latest, 'publisher');
     refusals jsonb = refused_relations(wanted, latest, 'publisher');
-    before jsonb[];
-    effects jsonb;
   begin
     if relations <> '{}' then
-      before = array(
-        select publisher_record(id) from publishers where id = any(array(select owner from unnest(relations)))
-      );
       insert into publisher_relations (publisher_id, relation_id, type)
       select owner, other, type from unnest(relations) where owner > 0 and other > 0 order by line;
-      effects = (
-        select jsonb_agg(edit_effect('publisher', former, publisher_record(cast(former ->> 'id' as bigint))))
-        from unnest(before) as former
-      );
     end if;
-    return cast(row(coalesce(effects, '[]'), cardinality(relations), 0, refusals, '{}', '{}') as import_result);
+    return cast(row(cardinality(relations), 0, refusals, '{}', '{}') as import_result);
   end
 $$;

@@ -108,9 +108,6 @@ create function import_series(items jsonb, fresh jsonb) returns import_result la
     removed_houses import_element[];
     added_houses import_element[];
     edited bigint[];
-    before jsonb[];
-    new_tags jsonb = '[]';
-    effects jsonb;
   begin
     covers = array(
       select cast(row(line.number, concat('volumes.', place - 1, '.cover'), volume ->> 'cover') as import_claim)
@@ -155,22 +152,17 @@ create function import_series(items jsonb, fresh jsonb) returns import_result la
     refusals = refusals || refused_twins(claims);
     lines = accepted_lines(lines, refusals);
 
-    with inserted as (
-      insert into tags (name)
-      select name
-      from (
-        select distinct on (identity_key(tag)) tag, line.number, place
-        from
-          unnest(lines) as line
-          cross join lateral jsonb_array_elements_text(line.tags) with ordinality as listed (tag, place)
-        order by identity_key(tag), line.number, place
-      ) as used (name, line, place)
-      where not exists (select from tags where identity_key(tags.name) = identity_key(used.name))
-      order by line, place
-      returning id, name
-    )
-    select coalesce(jsonb_agg(add_effect('tag', name, to_jsonb(inserted)) order by id), '[]') into new_tags
-    from inserted;
+    insert into tags (name)
+    select name
+    from (
+      select distinct on (identity_key(tag)) tag, line.number, place
+      from
+        unnest(lines) as line
+        cross join lateral jsonb_array_elements_text(line.tags) with ordinality as listed (tag, place)
+      order by identity_key(tag), line.number, place
+    ) as used (name, line, place)
+    where not exists (select from tags where identity_key(tags.name) = identity_key(used.name))
+    order by line, place;
     if exists (select from unnest(lines) as line where line.is_new) then
       with inserted as (
         insert into series (external_id, slug, client_id, name, type, origin, alias_keys)
@@ -289,7 +281,6 @@ create function import_series(items jsonb, fresh jsonb) returns import_result la
           )
         )
     );
-    before = array(select series_record(id) from unnest(edited) as id);
 
     if edited <> '{}' then
       update series
@@ -345,20 +336,6 @@ create function import_series(items jsonb, fresh jsonb) returns import_result la
       insert into series_publishers (series_id, publisher_id) select owner, id from unnest(added_houses);
     end if;
 
-    effects = new_tags || coalesce(
-      (
-        select jsonb_agg(
-          case
-            when line.is_new then add_effect('series', line.name, series_record(line.id))
-            else edit_effect('series', former, series_record(line.id))
-          end
-          order by line.number
-        )
-        from unnest(lines) as line left join unnest(before) as former on former -> 'id' = to_jsonb(line.id)
-        where line.is_new or former is not null
-      ),
-      '[]'
-    );
-    return import_result('series', effects, lines, cardinality(edited), refusals, claims);
+    return import_result('series', lines, cardinality(edited), refusals, claims);
   end
 $$;

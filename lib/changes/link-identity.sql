@@ -29,9 +29,8 @@ create function link_identity(request request) returns outcome language plpgsql 
     end if;
 
     links = links_of(person.id);
-    outcome = done(
-      without_address(request), null, record => person.id, answer => cast(links - 'emails' as json)
-    );
+    -- An address is erased when it has linked, so the ledger never has it.
+    outcome = done(request, null, cast(links - 'emails' as json), record => 'user/' || person.id);
     outcome.answer = links;
     return outcome;
   end

@@ -1,8 +1,7 @@
 -- POST /admin-users/logout/{id}. Ends all sessions of the user, and releases the user's edit locks.
 create function log_out_user(request request, caller caller) returns outcome language plpgsql as $$
   declare
-    before json = user_record(request.target);
-    error outcome = record_error(request, before);
+    error outcome = record_error(request, (select version from users where id = request.target));
   begin
     if error.status is not null then
       return error;
@@ -12,6 +11,6 @@ create function log_out_user(request request, caller caller) returns outcome lan
     end if;
 
     perform end_sessions_of(request.target);
-    return done(request, caller);
+    return done(request, caller, record => 'user/' || request.target);
   end
 $$;

@@ -29,6 +29,7 @@ create function make_change(
       outcome = replayed(request, caller);
     end if;
     if outcome.status is null then
+      perform begin_change(request, caller);
       outcome = case change
         when 'each_change' then each_change(request, caller)
       end;
@@ -46,6 +47,7 @@ $$;
 
 create function operator_change(change text, request request) returns outcome language plpgsql as $$
   begin
+    perform begin_change(request, null);
     return case change
       when 'each_operator_change' then each_operator_change(request)
     end;

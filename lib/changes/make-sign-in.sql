@@ -69,6 +69,7 @@ create function make_sign_in(
       outcome = repeated_sign_in(request, caller);
     end if;
     if outcome.status is null then
+      perform begin_change(request, caller);
       outcome = sign_in(request, caller);
     end if;
     status = outcome.status;

@@ -175,148 +175,56 @@ create function merge_excess(
   limit 1
 $$;
 
--- The fields that are no empty lists.
-create function without_empty(fields jsonb) returns jsonb language sql immutable as $$
-  select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(fields) where value not in ('null', '[]')
-$$;
-
--- What an edit replaced, and what is there now, by the names of effects (README.md).
-create type replacement as (before jsonb, after jsonb);
-
 -- Joins the kept one to the series of the merged ones.
-create function gain_series(kept_id bigint, merged_ids bigint[]) returns replacement language plpgsql as $$
-  declare
-    changed replacement;
-  begin
-    with written as (
-      insert into series_contributors as current (contributor_id, series_id, role)
-      select kept_id, series_id, role
-      from gained_roles(kept_id, merged_ids)
-      order by series_id
-      on conflict (contributor_id, series_id) do update
-      set role = excluded.role
-      where current.role is distinct from excluded.role
-      returning new.series_id as id, old.series_id is null as is_added, old.role as former_role, new.role
-    )
-    select
-      without_empty(jsonb_build_object(
-        'added_series', jsonb_agg(id order by id) filter (where is_added),
-        'modified_series',
-        jsonb_agg(jsonb_build_object('id', id, 'role', former_role) order by id) filter (where not is_added)
-      )),
-      without_empty(jsonb_build_object(
-        'added_series', jsonb_agg(jsonb_build_object('id', id, 'role', role) order by id) filter (where is_added),
-        'modified_series',
-        jsonb_agg(jsonb_build_object('id', id, 'role', role) order by id) filter (where not is_added)
-      ))
-    into changed
-    from written;
-    return changed;
-  end
+create function gain_series(kept_id bigint, merged_ids bigint[], out added bigint, out extended bigint)
+  language sql as $$
+  with written as (
+    insert into series_contributors as current (contributor_id, series_id, role)
+    select kept_id, series_id, role
+    from gained_roles(kept_id, merged_ids)
+    order by series_id
+    on conflict (contributor_id, series_id) do update
+    set role = excluded.role
+    where current.role is distinct from excluded.role
+    returning old.series_id is null as is_added
+  )
+  select count(*) filter (where is_added), count(*) filter (where not is_added) from written
 $$;
 
--- Relations of others to a merged one lead to the kept one, if they have no such relation to that. Returns an effect of
--- each of the others.
-create function redirect_relations(kept_id bigint, merged_ids bigint[]) returns jsonb language plpgsql as $$
+-- Relations of others to a merged one lead to the kept one, if they have no such relation to that. Returns the number
+-- of the others.
+create function redirect_relations(kept_id bigint, merged_ids bigint[]) returns bigint language plpgsql as $$
   declare
-    doubles bigint[] = array(
-      select id
-      from (
-        select
-          id, relation_id,
-          row_number() over (
-            partition by contributor_id, relation_type order by relation_id <> kept_id, id
-          ) as number
-        from contributor_relations
-        where relation_id = any(kept_id || merged_ids) and contributor_id <> all(kept_id || merged_ids)
-      ) as relation
-      where relation_id <> kept_id and number > 1
+    others bigint[] = array(
+      select distinct contributor_id
+      from contributor_relations
+      where relation_id = any(merged_ids) and contributor_id <> all(kept_id || merged_ids)
     );
-    effects jsonb;
   begin
-    with removed as (
-      delete from contributor_relations
-      where id = any(doubles)
-      returning contributor_id, id, relation_id, relation_type
-    ), modified as (
-      update contributor_relations
-      set relation_id = kept_id
-      where relation_id = any(merged_ids) and contributor_id <> all(kept_id || merged_ids) and id <> all(doubles)
-      returning new.contributor_id, new.id, old.relation_id, new.relation_type
-    ), element as (
-      select
-        contributor_id as owner,
-        jsonb_agg(jsonb_build_object('id', id, 'relation_id', relation_id, 'relation_type', relation_type) order by id)
-          filter (where is_removed) as removed,
-        jsonb_agg(jsonb_build_object('id', id, 'relation_id', relation_id) order by id)
-          filter (where not is_removed) as former,
-        jsonb_agg(jsonb_build_object('id', id, 'relation_id', kept_id) order by id)
-          filter (where not is_removed) as latest
-      from (select *, true as is_removed from removed union all select *, false from modified) as relation
-      group by contributor_id
-    ), versioned as (
-      update contributors
-      set version = version + 1
-      from element
-      where contributors.id = owner
-      returning owner, full_name(contributors) as name, removed, former, latest
-    )
-    select jsonb_agg(jsonb_build_object(
-      'record', 'contributor',
-      'id', owner,
-      'name', name,
-      'did', 'edit',
-      'before', without_empty(jsonb_build_object('removed_relations', removed, 'modified_relations', former)),
-      'after', without_empty(jsonb_build_object('modified_relations', latest))
-    ) order by owner)
-    into effects
-    from versioned;
-    return coalesce(effects, '[]');
-  end
-$$;
-
--- Adds the elements of the merged ones to the kept one.
-create function gain_elements(kept_id bigint, merged_ids bigint[], aliases text[], links text[]) returns replacement
-  language plpgsql as $$
-  declare
-    changed replacement;
-    descriptions json = (
-      select json_agg(row_to_json(text) order by place, id)
-      from merged_descriptions(kept_id, merged_ids) as text
-      where is_gained
-    );
-    relations json = (select json_agg(row_to_json(relation)) from gained_relations(kept_id, merged_ids) as relation);
-    all_links text[] = urls_of(kept_id) || links;
-  begin
-    changed.before = edit_aliases(kept_id, to_json(aliases), '{}')
-      || edit_descriptions(kept_id, descriptions, '{}', null)
-      || edit_relations(kept_id, relations, '{}', null)
-      || case when links = '{}' then '{}' else edit_links(kept_id, to_json(all_links)) end;
-    changed.after = without_empty(jsonb_build_object(
-      'added_aliases', (
-        select jsonb_agg(jsonb_build_object('id', id, 'name', name) order by id)
-        from contributor_aliases
-        where id = any(ids(cast(changed.before -> 'added_aliases' as json)))
-      ),
-      'added_descriptions', (
-        select jsonb_agg(to_jsonb(text) - 'contributor_id' order by id)
-        from contributor_descriptions as text
-        where id = any(ids(cast(changed.before -> 'added_descriptions' as json)))
-      ),
-      'added_relations', (
-        select jsonb_agg(to_jsonb(relation) - 'contributor_id' order by id)
-        from contributor_relations as relation
-        where id = any(ids(cast(changed.before -> 'added_relations' as json)))
-      ),
-      'links', case when changed.before -> 'links' is not null then to_jsonb(all_links) end
-    ));
-    return changed;
+    delete from contributor_relations
+    where
+      id in (
+        select id
+        from (
+          select
+            id, relation_id,
+            row_number() over (partition by contributor_id, relation_type order by relation_id <> kept_id, id) as number
+          from contributor_relations
+          where relation_id = any(kept_id || merged_ids) and contributor_id = any(others)
+        ) as relation
+        where relation_id <> kept_id and number > 1
+      );
+    update contributor_relations
+    set relation_id = kept_id
+    where relation_id = any(merged_ids) and contributor_id = any(others);
+    update contributors set version = version + 1 where id = any(others);
+    return cardinality(others);
   end
 $$;
 
 -- The fields that a merge fills where the kept one has none. An external id that says a slug stays with that.
-create function filled_fields(kept contributors, merged_ids bigint[]) returns json language sql stable as $$
-  select json_build_object(
+create function filled_fields(kept contributors, merged_ids bigint[]) returns contributors language sql stable as $$
+  select jsonb_populate_record(kept, jsonb_build_object(
     'gender', coalesce(kept.gender, (array_agg(gender order by place) filter (where gender is not null))[1]),
     'type', coalesce(kept.type, (array_agg(type order by place) filter (where type is not null))[1]),
     'image', coalesce(kept.image, (array_agg(image order by place) filter (where image is not null))[1]),
@@ -327,12 +235,12 @@ create function filled_fields(kept contributors, merged_ids bigint[]) returns js
         filter (where external_id is not null and said_slug(external_id) is null)
       )[1]
     )
-  )
+  ))
   from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
 $$;
 
 -- What the answer says of the merged ones, and what the kept one does not get. A result has room for so many texts.
-create function merged_contributors(kept_id bigint, merged_ids bigint[], filled json) returns jsonb
+create function merged_contributors(kept_id bigint, merged_ids bigint[], filled contributors) returns jsonb
   language sql stable as $$
   select jsonb_build_object(
     'kept', kept_id,
@@ -356,40 +264,15 @@ create function merged_contributors(kept_id bigint, merged_ids bigint[], filled 
           limit 300
         ) as text
       ),
-      'images', coalesce(jsonb_agg(id order by place) filter (where image <> filled ->> 'image'), '[]'),
+      'images', coalesce(jsonb_agg(id order by place) filter (where image <> filled.image), '[]'),
       'externalIds', coalesce(
         jsonb_agg(jsonb_build_object('record', id, 'externalId', external_id) order by place)
-        filter (where external_id is not null and external_id is distinct from filled ->> 'external_id'),
+        filter (where external_id is not null and external_id is distinct from filled.external_id),
         '[]'
       )
     )
   )
   from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
-$$;
-
--- Deletes the merged ones, and returns an effect of each. What two of them have in common is the first one's.
-create function delete_merged(merged_ids bigint[], image_key text) returns jsonb language plpgsql as $$
-  declare
-    merged_id bigint;
-    record json;
-    effects jsonb[] = '{}';
-  begin
-    foreach merged_id in array merged_ids loop
-      record = contributor_record(merged_id);
-      delete from contributors where id = merged_id;
-      if record ->> 'image' <> image_key then
-        perform schedule_removal(record);
-      end if;
-      effects = effects || jsonb_build_object(
-        'record', 'contributor',
-        'id', merged_id,
-        'name', concat_ws(' ', record ->> 'first_name', record ->> 'last_name'),
-        'did', 'delete',
-        'before', record
-      );
-    end loop;
-    return to_jsonb(effects);
-  end
 $$;
 
 -- ops-merge-contributors. The merged ones are deleted, the kept one has what they had, and their slugs lead to it.
@@ -405,11 +288,9 @@ create function merge_contributors(request request) returns outcome language plp
     aliases text[];
     links text[];
     slugs text[];
-    former json;
-    latest json;
-    elements replacement;
-    series replacement;
-    effects jsonb;
+    descriptions json;
+    relations json;
+    latest contributors;
     answer jsonb;
     error text;
   begin
@@ -426,9 +307,6 @@ create function merge_contributors(request request) returns outcome language plp
       return refused(400, error);
     end if;
 
-    former = json_build_object(
-      'gender', kept.gender, 'type', kept.type, 'image', kept.image, 'external_id', kept.external_id
-    );
     latest = filled_fields(kept, merged_ids);
     slugs = array(
       select slug from contributors where id = any(merged_ids)
@@ -436,45 +314,46 @@ create function merge_contributors(request request) returns outcome language plp
       select slug from former_slugs where contributor_id = any(merged_ids)
       order by slug
     );
-    answer = merged_contributors(kept_id, merged_ids, latest);
-    effects = redirect_relations(kept_id, merged_ids);
-    answer = answer || jsonb_build_object(
-      'filled', replaced(latest, former), 'redirected', jsonb_array_length(effects)
+    descriptions = (
+      select json_agg(row_to_json(text) order by place, id)
+      from merged_descriptions(kept_id, merged_ids) as text
+      where is_gained
+    );
+    relations = (select json_agg(row_to_json(relation)) from gained_relations(kept_id, merged_ids) as relation);
+    answer = merged_contributors(kept_id, merged_ids, latest) || jsonb_build_object(
+      'filled', (
+        select coalesce(jsonb_object_agg(name, value), '{}')
+        from jsonb_each(to_jsonb(latest)) as field (name, value)
+        where value is distinct from to_jsonb(kept) -> name
+      ),
+      'redirected', redirect_relations(kept_id, merged_ids)
     );
 
-    elements = gain_elements(kept_id, merged_ids, aliases, links);
-    series = gain_series(kept_id, merged_ids);
-    effects = effects || delete_merged(merged_ids, latest ->> 'image');
+    perform edit_aliases(kept_id, to_json(aliases), '{}');
+    perform edit_descriptions(kept_id, descriptions, '{}', null);
+    perform edit_relations(kept_id, relations, '{}', null);
+    perform edit_links(kept_id, to_json(urls_of(kept_id) || links));
+    answer = answer || jsonb_build_object('added', (
+      select jsonb_build_object(
+        'aliases', aliases,
+        'links', links,
+        'descriptions', coalesce(jsonb_path_query_array(cast(descriptions as jsonb), '$[*].language'), '[]'),
+        'relations', coalesce(json_array_length(relations), 0),
+        'series', gained.added,
+        'roles', gained.extended
+      )
+      from gain_series(kept_id, merged_ids) as gained
+    ));
+    delete from contributors where id = any(merged_ids);
     insert into former_slugs (slug, contributor_id) select unnest(slugs), kept_id;
     update contributors
     set
-      gender = latest ->> 'gender',
-      type = latest ->> 'type',
-      image = latest ->> 'image',
-      external_id = latest ->> 'external_id',
+      gender = latest.gender,
+      type = latest.type,
+      image = latest.image,
+      external_id = latest.external_id,
       version = version + 1
     where id = kept_id;
-
-    return operated(
-      request,
-      effects || jsonb_build_object(
-        'record', 'contributor',
-        'id', kept_id,
-        'name', full_name(kept),
-        'did', 'edit',
-        'before', replaced(former, latest) || elements.before || series.before
-          || jsonb_build_object('added_slugs', slugs),
-        'after', replaced(latest, former) || elements.after || series.after
-          || jsonb_build_object('added_slugs', slugs)
-      ),
-      answer || jsonb_build_object('added', jsonb_build_object(
-        'aliases', aliases,
-        'links', links,
-        'descriptions', coalesce(jsonb_path_query_array(elements.after, '$.added_descriptions[*].language'), '[]'),
-        'relations', coalesce(jsonb_array_length(elements.before -> 'added_relations'), 0),
-        'series', coalesce(jsonb_array_length(series.before -> 'added_series'), 0),
-        'roles', coalesce(jsonb_array_length(series.before -> 'modified_series'), 0)
-      ))
-    );
+    return operated(request, answer);
   end
 $$;

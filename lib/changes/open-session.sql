@@ -17,6 +17,6 @@ create function open_session(request request) returns outcome language plpgsql a
 
     insert into refresh_tokens (digest, user_id, expires_at)
     values (decode(request.digest, 'hex'), user_id, end_at);
-    return done(request, null, record => user_id, answer => to_json(end_at));
+    return done(request, null, to_json(end_at), record => 'user/' || user_id);
   end
 $$;

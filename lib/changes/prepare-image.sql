@@ -3,7 +3,7 @@
 -- off.
 create function prepare_image(request request, caller caller) returns outcome language plpgsql as $$
   declare
-    error outcome = image_error(request, caller, image_record(request));
+    error outcome = image_error(request, caller, (image_record(request)).version);
   begin
     if error.status is not null then
       return error;

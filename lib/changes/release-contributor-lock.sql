@@ -1,8 +1,7 @@
 -- DELETE /admin-contributors/lock/{id}. Another's lock stays. The ledger gets no row, since no record changes.
 create function release_contributor_lock(request request, caller caller) returns outcome language plpgsql as $$
   declare
-    before json = (select editable_fields(contributors) from contributors where id = request.target);
-    error outcome = record_error(request, before);
+    error outcome = record_error(request, (select version from contributors where id = request.target));
   begin
     if error.status is not null then
       return error;

@@ -1,8 +1,7 @@
 -- DELETE /admin-users/lock/{id}. Another's lock stays. The ledger gets no row, since no record changes.
 create function release_user_lock(request request, caller caller) returns outcome language plpgsql as $$
   declare
-    before json = user_record(request.target);
-    error outcome = record_error(request, before);
+    error outcome = record_error(request, (select version from users where id = request.target));
   begin
     if error.status is not null then
       return error;

@@ -1,20 +1,20 @@
--- Removes a record's image, and lists it for removal. In the interface a record without an image is an error.
+-- Removes a record's image. In the interface a record without an image is an error.
 create function remove_image(request request, caller caller) returns outcome language plpgsql as $$
   declare
-    before json = image_record(request);
-    error outcome = image_error(request, caller, before);
+    former text;
+    version bigint;
+    error outcome;
   begin
+    select * into former, version from image_record(request);
+    error = image_error(request, caller, version);
     if error.status is not null then
       return error;
     end if;
-    if before ->> 'image' is null then
+    if former is null then
       return refused(500);
     end if;
 
     perform set_image(request, null);
-    return done(
-      request, caller, json_build_object('image', before -> 'image'), answer => schedule_removal(before),
-      takes_authority => false
-    );
+    return done(request, caller, json_build_object('former', former), takes_authority => false);
   end
 $$;

@@ -31,47 +31,65 @@ create function answered(answer json default null) returns outcome language sql 
   select cast(row(200, answer) as outcome)
 $$;
 
--- Refuses a change of a record that does not exist, or has another version.
-create function record_error(request request, before json) returns outcome language plpgsql immutable as $$
+-- Refuses a change of a record that does not exist (whose version is null), or has another version.
+create function record_error(request request, version bigint) returns outcome language plpgsql immutable as $$
   begin
     return case
-      when before is null then refused(404)
-      when cast(before ->> 'version' as bigint) <> all(request.versions) then refused(412)
+      when version is null then refused(404)
+      when version <> all(request.versions) then refused(412)
     end;
   end
 $$;
 
--- The outcome of a change that was made. It adds the row in the ledger. An addition answers the id of what it added,
--- which is the record of its row. If the change ended the caller's own session or took their permission, the row has
--- the status of their next request, so that this one is answered the same when it is sent again. A change that runs
--- beside others takes nobody's authority, and need not look.
+-- Whether this transaction has changed a row that is recorded.
+create function has_changed() returns boolean language plpgsql as $$
+  begin
+    return exists (
+      select
+      from changes join history on change_id = changes.id
+      where
+        changes.id = cast(nullif(current_setting('colophon.change', true), '') as bigint)
+        and transaction = pg_current_xact_id()
+    );
+  end
+$$;
+
+-- Sets what the row of this transaction's change says of the request.
+create function begin_change(request request, caller caller) returns void language plpgsql as $$
+  begin
+    perform set_config('colophon.request', cast(json_build_object(
+      'endpoint', request.endpoint,
+      'key', request.key,
+      'request_id', request.id,
+      'fingerprint', request.fingerprint,
+      'caller_id', caller.id,
+      'username', caller.username,
+      'operator', case when caller.id is null then request.input ->> 'by' end,
+      'reason', case when caller.id is null then request.input ->> 'reason' end
+    ) as text), true);
+  end
+$$;
+
+-- The outcome of a change that was made. A change that leaves no row in the history says whose record it concerns. If
+-- the change ended the caller's own session or took their permission, its row has the status of their next request, so
+-- that this one gets the same response when it is sent again. A change that runs beside others takes no authority, and
+-- need not look.
 create function done(
-  request request, caller caller, before json default null, record bigint default null, answer json default null,
+  request request, caller caller, answer json default null, record text default null,
   takes_authority boolean default true
 ) returns outcome language plpgsql as $$
+  declare
+    change_id bigint = current_change();
   begin
     if caller.id is not null and takes_authority then
       caller.status = (caller_of(request)).status;
     end if;
-    insert into changes
-      (key, request_id, fingerprint, endpoint, caller_id, caller_status, username, record_id, asked, before, answer)
-    values (
-      request.key, request.id, request.fingerprint, request.endpoint, caller.id, caller.status, caller.username,
-      coalesce(record, request.target), request.input, before, answer
-    );
-    return answered(coalesce(answer, to_json(record)));
-  end
-$$;
-
--- The outcome of an edit, with what it replaced. If it changed nothing, its row has the key without the input: the same
--- request, sent again, gets the same answer, and does not change later what it did not change now.
-create function edited(request request, caller caller, changed jsonb) returns outcome language plpgsql as $$
-  begin
-    if changed = '{}' then
-      request.input = null;
-      return done(request, caller);
+    if caller.status is not null or record is not null or answer is not null then
+      update changes
+      set caller_status = caller.status, record = done.record, answer = done.answer
+      where id = change_id;
     end if;
-    return done(request, caller, cast(changed as json));
+    return answered(answer);
   end
 $$;
 
@@ -80,29 +98,14 @@ create function is_dry_run(request request) returns boolean language sql immutab
   select coalesce(cast(request.input ->> 'dryRun' as boolean), false)
 $$;
 
--- The outcome of an operator's change of several records. `effects` is an array with what it did to each, in the order
--- in which it did that (README.md, "Effects"); without any, the ledger gets no row. The answer gets the row's id.
-create function operated(request request, effects jsonb, answer jsonb, undoes bigint[] default null) returns outcome
-  language plpgsql as $$
-  declare
-    added bigint;
-    records text[] = array(
-      select distinct (effect ->> 'record') || '/' || (effect ->> 'id') from jsonb_array_elements(effects) as effect
-    );
+-- The outcome of an operator's change of records, whose answer gets the change's id. Without any the ledger gets no
+-- row.
+create function operated(request request, answer jsonb) returns outcome language plpgsql as $$
   begin
-    if effects = '[]' or is_dry_run(request) then
+    if is_dry_run(request) or not has_changed() then
       return answered(cast(answer as json));
     end if;
-    added = nextval(pg_get_serial_sequence('changes', 'id'));
-    answer = answer || jsonb_build_object('change', added);
-    insert into changes (id, key, request_id, endpoint, record_id, records, undoes, asked, before, answer)
-    overriding system value
-    values (
-      added, request.key, request.id, request.endpoint,
-      case when cardinality(records) = 1 then cast(effects #>> '{0,id}' as bigint) end,
-      records, undoes, request.input, effects, answer
-    );
-    return answered(cast(answer as json));
+    return done(request, null, cast(answer || jsonb_build_object('change', current_change()) as json));
   end
 $$;
 

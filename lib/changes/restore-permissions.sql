@@ -36,7 +36,7 @@ create function restore_permissions(request request) returns outcome language pl
     on conflict do nothing;
     get diagnostics granted = row_count;
     if restored + granted > 0 then
-      return done(request, null, answer => to_json(restored));
+      return done(request, null, to_json(restored));
     end if;
     return answered();
   end

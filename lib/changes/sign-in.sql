@@ -11,7 +11,6 @@ create function sign_in(request request, caller caller) returns outcome language
     days integer = identity ->> 'days';
     started_at timestamptz = identity ->> 'startedAt';
     end_at timestamptz = now() + make_interval(days => days);
-    is_linked boolean;
   begin
     if coalesce(days, 0) not between 1 and 365 then
       return refused(400, 'days');
@@ -23,7 +22,7 @@ create function sign_in(request request, caller caller) returns outcome language
       select
       from changes
       where
-        record_id = caller.id
+        record = 'user/' || caller.id
         and endpoint in ('admin-users/logout', 'ops/end-sessions')
         and at >= started_at
     ) then
@@ -33,8 +32,7 @@ create function sign_in(request request, caller caller) returns outcome language
     insert into identities (issuer, subject, user_id)
     values (identity ->> 'issuer', identity ->> 'subject', caller.id)
     on conflict do nothing;
-    is_linked = found;
-    if is_linked then
+    if found then
       delete from awaited_emails
       where issuer = identity ->> 'issuer' and email = email_key(identity ->> 'email');
     end if;
@@ -51,9 +49,6 @@ create function sign_in(request request, caller caller) returns outcome language
       );
     insert into refresh_tokens (digest, user_id, expires_at, by_sign_in)
     values (decode(request.digest, 'hex'), caller.id, end_at, true);
-    request.input = json_build_object(
-      'issuer', identity ->> 'issuer', 'subject', identity ->> 'subject', 'days', days, 'linked', is_linked
-    );
-    return done(request, caller, record => caller.id, answer => to_json(end_at), takes_authority => false);
+    return done(request, caller, to_json(end_at), record => 'user/' || caller.id, takes_authority => false);
   end
 $$;

@@ -6,7 +6,6 @@ create function sign_out(request request, caller caller) returns outcome languag
     if not has_session(caller.id) then
       perform release_locks_of(caller.id);
     end if;
-    request.target = caller.id;
-    return done(request, caller);
+    return done(request, caller, record => 'user/' || caller.id);
   end
 $$;

@@ -1,15 +1,17 @@
--- Deletes a batch of old data: rows of the ledger that are older than so many days (at least 1), sessions that ended 30
--- days ago, cache tags of three days ago, and releases that are not among the last ten and were not in use for 90 days.
--- The answer is the number of each. Of three others there are few: imports that are as old as those rows of the ledger,
--- e-mail addresses that are not awaited any more, and attempts to sign in, which end after ten minutes.
+-- Deletes a batch of old data: changes that are older than so many days (at least 1), after their rows of the history;
+-- sessions that ended 30 days ago, cache tags of three days ago, and releases that are not among the last ten and were
+-- not in use for 90 days. The answer is the number of each. Of three others there are few: imports that are as old as
+-- those changes, e-mail addresses that are not awaited any more, and attempts to sign in, which end after ten minutes.
 create function tidy(request request) returns outcome language plpgsql as $$
   declare
     batch integer = 10000;
     days integer = request.input ->> 'days';
+    deleted_rows bigint;
     deleted_changes bigint;
     deleted_sessions bigint;
     deleted_tags bigint;
     deleted_releases bigint = 0;
+    old_changes bigint[];
     old text;
     answer json;
   begin
@@ -17,7 +19,14 @@ create function tidy(request request) returns outcome language plpgsql as $$
       return refused(400, 'days');
     end if;
 
-    delete from changes where id in (select id from changes where at < now() - make_interval(days => days) limit batch);
+    old_changes = array(select id from changes where at < now() - make_interval(days => days) limit batch);
+    delete from history
+    where
+      (change_id, id) in (select change_id, id from history where change_id = any(old_changes) limit batch);
+    get diagnostics deleted_rows = row_count;
+
+    delete from changes
+    where id = any(old_changes) and not exists (select from history where change_id = changes.id);
     get diagnostics deleted_changes = row_count;
 
     delete from refresh_tokens
@@ -62,11 +71,11 @@ create function tidy(request request) returns outcome language plpgsql as $$
       'sessions', deleted_sessions,
       'tags', deleted_tags,
       'releases', deleted_releases,
-      'isDone', greatest(deleted_changes, deleted_sessions, deleted_tags) < batch
+      'isDone', greatest(cardinality(old_changes), deleted_rows, deleted_sessions, deleted_tags) < batch
     );
     if deleted_changes + deleted_sessions + deleted_releases = 0 then
       return answered(answer);
     end if;
-    return done(request, null, answer => answer);
+    return done(request, null, answer);
   end
 $$;

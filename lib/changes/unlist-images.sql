@@ -9,6 +9,6 @@ create function unlist_images(request request) returns outcome language plpgsql 
     if unlisted = 0 then
       return answered(to_json(unlisted));
     end if;
-    return done(request, null, answer => to_json(unlisted));
+    return done(request, null, to_json(unlisted));
   end
 $$;

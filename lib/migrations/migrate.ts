@@ -3,21 +3,27 @@ import sql, { raw } from "sql-template-tag";
 import { text, textOrNull } from "../data-api/read.ts";
 import { release } from "../data-api/release.ts";
 import type { Send } from "../data-api/transaction.ts";
+import history from "./history.sql";
 import { withMigrationLock } from "./migration-lock.ts";
 import { runScript, type Script } from "./script.ts";
 import { applySlowly, limitOf, StillRunning } from "./slow.ts";
 import type { Migration } from "./tables/all.ts";
 
 /**
- * Applies the missing migrations, each in one transaction with its row in the table of migrations, or slowly (slow.ts).
- * Of two runs at once the second waits for the first, and then has nothing to do.
+ * Applies the missing migrations, each in one transaction with its row in the table of migrations, or slowly (slow.ts),
+ * and then records the history of all tables. Of two runs at once the second waits for the first, and then has nothing
+ * to do.
  * @param endBy until when slow ones are watched, by `performance.now()`
  * @returns the names of those applied now
- * @throws when an applied migration has been changed since, or when one fails; the message names the file
+ * @throws when the database has begun with other migrations, when an applied migration has been changed since, or when
+ *   one fails; the message names the file
  * @throws {StillRunning} when a slow one has not ended in time
  */
 export async function migrate(migrations: readonly Migration[], endBy = Number.POSITIVE_INFINITY): Promise<string[]> {
-  await withMigrationLock(createTable);
+  await withMigrationLock(async (send) => {
+    await createTable(send);
+    await refuseOtherHistory(migrations, send);
+  });
   const applied: string[] = [];
   for (const migration of migrations) {
     try {
@@ -28,8 +34,19 @@ export async function migrate(migrations: readonly Migration[], endBy = Number.P
       throw new Error(`Migration ${migration.name} failed: ${message}`, { cause: error });
     }
   }
+  await withMigrationLock((send) => runScript({ path: "lib/migrations/history.sql", text: history }, send));
   return applied;
 }
+
+/** @throws when the first migration of the database is not the first one of this release */
+async function refuseOtherHistory([first]: readonly Migration[], send: Send): Promise<void> {
+  const [row] = await send(sql`select name from migrations order by applied_at, name limit 1`);
+  if (row && text(row, 0) !== first?.name) throw new Error(otherHistory);
+}
+
+const otherHistory =
+  "The database was made by migrations that this release does not have. Nothing was changed. Export its catalogue with \
+the release that made it, and import it into an empty database; with `npm start`, name another folder by --data DIR";
 
 /** @throws when no migration has ever reached the database */
 export async function refuseEmptyDatabase(): Promise<void> {

@@ -9,6 +9,7 @@ grant usage on schema public to colophon_public, colophon_reader, colophon_opera
 revoke all on
   awaited_emails,
   change_lock,
+  changed_rows,
   changes,
   clients,
   contributor_aliases,
@@ -17,7 +18,9 @@ revoke all on
   contributor_locks,
   contributor_relations,
   contributors,
+  counters,
   former_slugs,
+  history,
   identities,
   images_to_remove,
   imports,
@@ -41,7 +44,6 @@ revoke all on
   series_tags,
   stale_tags,
   tags,
-  tallies,
   used_attempts,
   user_locks,
   user_roles,
@@ -60,7 +62,7 @@ grant select on
   contributors
 to colophon_public, colophon_reader, colophon_operator;
 
-grant select on tallies to colophon_public, colophon_reader;
+grant select on counters to colophon_public, colophon_reader;
 
 -- What only the website shows, and exports have.
 grant select on
@@ -95,7 +97,7 @@ to colophon_reader;
 grant select (user_id, expires_at, revoked_at) on refresh_tokens to colophon_reader;
 
 -- What operators' functions select.
-grant select on changes, images_to_remove, imports to colophon_operator;
+grant select on changed_rows, changes, history, images_to_remove, imports to colophon_operator;
 
 -- What records of the ledger are called.
 grant select (id, username) on users to colophon_operator;
@@ -113,34 +115,30 @@ grant select, insert, update (paths, last_at) on invalidations to colophon_opera
 -- The editor and the signer read no table, and no role writes another one: changes are made by the functions of a
 -- release, with the rights of the owner. By default everybody may call functions.
 revoke all on function
-  add_stale_tags(text[]),
+  add_stale_tags(text[], bigint[]),
   assign_slug(),
   containing(text),
+  count_contributors(),
+  count_role_users(),
+  count_rows(),
+  current_change(),
   email_key(text),
-  forget_role_tally(),
+  forget_record(text, bigint),
+  forget_role_counter(),
   give_default_role(),
+  history_tables(),
   identity_key(text),
-  is_being_published(bigint),
   keep_alias_keys(),
+  list_former_image(),
   lock_name(text),
   long_alias_keys(bigint),
   name_key(text),
   pass_on_sort_keys(),
+  record_label(text, bigint),
+  record_rows(),
   slug_exists(text, text),
-  tag_contributor_elements(),
-  tag_contributor_relations(),
-  tag_contributor_series(),
-  tag_contributors(),
   tag_everything(),
-  tag_publisher_elements(),
-  tag_publisher_relations(),
-  tag_publisher_series(),
-  tag_publishers(),
-  tag_series(),
   take_sort_keys(),
-  tally_contributors(),
-  tally_role_users(),
-  tally_rows(),
   without_joiners(text)
 from public, colophon_public, colophon_reader, colophon_editor, colophon_operator, colophon_signer;
 
@@ -151,4 +149,10 @@ grant execute on function
   without_joiners(text)
 to colophon_public, colophon_reader;
 
-grant execute on function identity_key(text), name_key(text), without_joiners(text) to colophon_operator;
+grant execute on function
+  history_tables(),
+  identity_key(text),
+  name_key(text),
+  record_label(text, bigint),
+  without_joiners(text)
+to colophon_operator;

@@ -94,26 +94,21 @@ async function invalidIndexOf(script: Script, send: Send): Promise<boolean> {
 
 const indexOf = ({ text }: Script) => /^create (?:unique )?index concurrently if not exists (\w+)/m.exec(text)?.[1];
 
-const startOfStatement = /^(?!--)\S/m;
-/** PostgreSQL shows at least a kilobyte of a statement. */
-const shownMax = 500;
+/** The first line, a comment, begins with the migration's path, by which PostgreSQL's list of sessions shows the run. */
+const marked = ({ path, text }: Script): Script => ({ path, text: `${markOf(path)}${text}` });
+const markOf = (path: string) => `-- ${path} `;
 
 interface Run {
   readonly processId: number;
   readonly milliseconds: number;
 }
 
-/** The script's statement that runs now, whoever began it. */
-async function runOf({ text }: Script): Promise<Run | undefined> {
-  const statement = text.slice(text.search(startOfStatement)).replace(/;\s*$/, "");
+/** The script's statement that runs now, whichever process began it. */
+async function runOf({ path }: Script): Promise<Run | undefined> {
   const [row] = await execute(sql`
     select pid, (1000 * extract(epoch from clock_timestamp() - query_start))::bigint
     from pg_stat_activity
-    where
-      datname = current_database()
-      and state = 'active'
-      and pid <> pg_backend_pid()
-      and position(${statement.slice(0, shownMax)}::text in query) > 0
+    where datname = current_database() and state = 'active' and starts_with(query, ${markOf(path)}::text)
   `);
   return row && { processId: integer(row, 0), milliseconds: integer(row, 1) };
 }
@@ -145,7 +140,7 @@ const pauseDuring = (call: Call | undefined, milliseconds: number): Promise<void
   call?.outcome === "pending" ? Promise.race([call.ended, sleep(milliseconds)]) : sleep(milliseconds);
 
 function callWith(script: Script): Call {
-  const heard = runScript(script, sendSlowly).then(
+  const heard = runScript(marked(script), sendSlowly).then(
     () => "succeeded" as const,
     (error) => (isFault(error) || error.name === "StatementTimeoutException" ? ("unheard" as const) : error),
   );

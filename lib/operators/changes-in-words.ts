@@ -1,216 +1,157 @@
 import * as z from "zod/mini";
-import { counted, type Effect, effectInWords, effectSchema, type NameOf, recordInWords } from "./effects-in-words.ts";
-import { plural } from "./plural.ts";
+import { excerpt, excerpts } from "./excerpts.ts";
 
-const fields = z.record(z.string(), z.unknown());
-type Fields = z.infer<typeof fields>;
+const values = z.nullable(z.record(z.string(), z.unknown()));
+
+/** What a change did to a row of a table (lib/changes/rows.sql). */
+export const changedRow = z.object({
+  /** `contributor/5` */
+  record: z.string(),
+  /** What a record was called that is deleted. */
+  name: z.optional(z.string()),
+  /** What the row is of its record, as `alias`; absent if it is the record itself. */
+  noun: z.optional(z.string()),
+  /** Its primary key without the record's id. */
+  key: z.optional(z.record(z.string(), z.unknown())),
+  /** The kinds of records that columns lead to. */
+  references: z.optional(z.record(z.string(), z.string())),
+  /** Null if the row was inserted. */
+  before: values,
+  /** Null if the row was deleted. */
+  after: values,
+});
+export type ChangedRow = z.output<typeof changedRow>;
 
 /** A row of the ledger, as lib/queries/changes.ts selects it. */
 export const ledgerRow = z.object({
   id: z.number(),
   at: z.string(),
-  requestId: z.string(),
-  endpoint: z.string(),
+  role: z.string(),
+  endpoint: z.nullable(z.string()),
+  requestId: z.nullable(z.string()),
   userId: z.nullable(z.number()),
   username: z.nullable(z.string()),
-  recordId: z.nullable(z.number()),
-  records: z.nullable(z.array(z.string())),
+  operator: z.nullable(z.string()),
+  reason: z.nullable(z.string()),
+  record: z.nullable(z.string()),
   undoes: z.nullable(z.array(z.number())),
   undoneBy: z.nullable(z.number()),
-  effects: z.array(effectSchema),
-  asked: z.nullable(fields),
-  before: z.optional(z.unknown()),
-  answer: z.unknown(),
+  described: z.object({
+    records: z.number(),
+    record: z.nullable(z.string()),
+    counts: z.array(z.object({ operation: z.string(), kind: z.string(), count: z.number() })),
+    rows: z.nullable(z.array(changedRow)),
+  }),
 });
-export type LedgerRow = z.infer<typeof ledgerRow>;
+export type LedgerRow = z.output<typeof ledgerRow>;
+
+/** What a record is called, by `contributor/5`; undefined if that is not known. */
+export type NameOf = (record: string) => string | undefined;
 
 /** A change as operators read it. */
 export interface ChangeInWords {
   readonly id: number;
   readonly at: string;
-  /** The user's name at that time, null of a deleted user; or that of the operator, if they gave it. */
+  /** The user's name at that time, null of a deleted user; or that of the operator, if they said it. */
   readonly by: string | null;
-  /** Null: an operator. */
+  /** Null: no user of this service. */
   readonly userId: number | null;
-  readonly endpoint: string;
+  /** Null: another program, or a migration. */
+  readonly endpoint: string | null;
+  /** As which it was logged in to PostgreSQL. */
+  readonly role: string;
   /** `contributor 5` */
   readonly record: string | null;
-  /** What the record is called today, or what the change says that it was called. */
   readonly name: string | null;
-  /** A line for each field, and for each element of a list. */
+  /** A line for each column and each element that was changed. */
   readonly what: readonly string[];
   readonly undoneBy: number | null;
   readonly undoes: readonly number[] | null;
-  readonly requestId: string;
+  readonly requestId: string | null;
   readonly reason: string | null;
 }
 
-/** Of a change with more, only their number is told, unless all is asked for. */
+/** Of a change with more only their number is shown, unless the whole is wanted. */
 const linesMax = 50;
-const effectsMax = 20;
 
-/**
- * A row of the ledger in words.
- * @param isWhole whether all of it is told, however much that is
- */
-export function changeInWords(row: LedgerRow, nameOf: NameOf, isWhole: boolean): ChangeInWords {
-  const { id, at, endpoint, userId, undoneBy, undoes, requestId } = row;
-  const records = recordsOf(row);
-  const [record = ""] = records.length === 1 ? records : [];
-  const { by = null, reason = null } = userId === null ? operatorOf(row) : { by: row.username };
-  const what = whatOf(row, nameOf, isWhole);
+export function changeInWords(change: LedgerRow, nameOf: NameOf, isWhole: boolean): ChangeInWords {
+  const { described, record: concerned, username, operator, ...rest } = change;
+  const record = described.record ?? concerned;
+  const lines = described.rows ? rowsInWords(described.rows, nameOf) : countsInWords(described.counts);
+  const what = isWhole ? lines : firstOf(lines);
   return {
-    id,
-    at,
-    by,
-    userId,
-    endpoint,
-    record: record.replace("/", " ") || (records.length > 0 ? `${records.length} records` : null),
-    name: record === "" ? null : (nameOf(record) ?? row.effects[0]?.name ?? null),
-    what: isWhole || what.length <= linesMax ? what : [...what.slice(0, linesMax), moreThan(what)],
-    undoneBy,
-    undoes,
-    requestId,
-    reason,
+    ...rest,
+    by: username ?? operator,
+    record: record?.replace("/", " ") ?? (described.records > 0 ? `${described.records} records` : null),
+    name: (record && nameOf(record)) || null,
+    what,
   };
 }
 
-const moreThan = ({ length }: readonly string[]): string => `and ${plural(length - linesMax, "line")} more`;
+const firstOf = (lines: readonly string[]): readonly string[] =>
+  lines.length <= linesMax ? lines : [...lines.slice(0, linesMax), `and ${lines.length - linesMax} lines more`];
 
-const operator = z.object({ by: z.optional(z.string()), reason: z.optional(z.string()) });
-const operatorOf = ({ asked }: LedgerRow) => operator.safeParse(asked).data ?? {};
+/** `added 1,200 contributors` */
+const countsInWords = (counts: LedgerRow["described"]["counts"]): readonly string[] =>
+  counts.map(({ operation, kind, count }) => {
+    const kinds = count === 1 || kind === "series" ? kind : `${kind}s`;
+    return `${operation} ${count.toLocaleString("en")} ${kinds}`;
+  });
 
-const kinds: Readonly<Record<string, string>> = {
-  "admin-users": "user",
-  "admin-roles": "role",
-  "admin-permissions": "permission",
-  "admin-contributors": "contributor",
-  "ops/create-user": "user",
-  "ops/end-sessions": "user",
-  "ops/issue-refresh-token": "user",
-  "ops/link-identity": "user",
-  "sign-in/callback": "user",
-  "sign-out": "user",
-};
-
-/** The kind of a row's record, unless the row names its records. */
-const kindOf = ({ endpoint }: LedgerRow): string | undefined => kinds[endpoint] ?? kinds[endpoint.split("/")[0] ?? ""];
-
-/** `contributor/5` */
-function recordsOf(row: LedgerRow): readonly string[] {
-  const kind = kindOf(row);
-  return row.records ?? (kind === undefined ? [] : [`${kind}/${row.recordId}`]);
-}
-
-const verbOf = ({ endpoint }: LedgerRow): string => endpoint.split("/").at(-1) ?? "";
-
-const fieldsOf = (value: unknown): Fields => fields.safeParse(value).data ?? {};
-
-function whatOf(row: LedgerRow, nameOf: NameOf, isWhole: boolean): readonly string[] {
-  const { effects, records } = row;
-  const [first] = effects;
-  if (!first || (records === null && isEmptied(first))) return withoutEffect(row, nameOf);
-  if (effects.length > effectsMax && !isWhole) return countsOf(effects);
-  const ofOne = recordsOf(row).length === 1;
-  return effects.flatMap((effect) => {
-    const name = effect.name ?? nameOf(`${effect.record}/${effect.id}`);
-    const begin = ofOne ? "" : `${recordInWords(effect.record, effect.id, name)}: `;
-    const own = ofOne ? effect : { ...effect, name: undefined };
-    return (isEmptied(effect) ? [`${done[effect.did]}; emptied since`] : effectInWords(own, nameOf)).map(
-      (line) => `${begin}${line}`,
-    );
+/** Each line begins with its record, unless all rows belong to one. */
+export function rowsInWords(rows: readonly ChangedRow[], nameOf: NameOf): readonly string[] {
+  const isOfOne = new Set(rows.map(({ record }) => record)).size === 1;
+  return rows.flatMap((row) => {
+    const begin = isOfOne ? "" : `${recordInWords(row.record, row.name ?? nameOf(row.record))}: `;
+    return rowInWords(row, nameOf).map((line) => `${begin}${line}`);
   });
 }
 
-/** Whether the ledger does not have any more what an edit or a deletion replaced. */
-const isEmptied = ({ did, before }: Effect): boolean => did !== "add" && !before;
+/** `contributor 5, Osamu Tezuka` */
+export const recordInWords = (record: string, name: string | null | undefined): string =>
+  [record.replace("/", " "), ...(name ? [name] : [])].join(", ");
 
-/** `added: 1,200 contributors, 30 series` */
-function countsOf(effects: readonly Effect[]): string[] {
-  return [...Map.groupBy(effects, ({ did }) => did)].map(([did, all]) => {
-    const counts = [...Map.groupBy(all, ({ record }) => record)].map(([record, { length }]) =>
-      counted(length, record === "series" ? record : `${record}s`),
-    );
-    return `${done[did]}: ${counts.join(", ")}`;
-  });
-}
-
-const roleNames = z.object({ roles: z.array(z.string()) });
-
-function rolesOf({ asked }: LedgerRow): string {
-  const { roles = [] } = roleNames.safeParse(asked).data ?? {};
-  return roles.length === 0 ? "role given: the default role" : `roles given: ${roles.join(", ")}`;
-}
-
-const linked = z.object({ link: z.object({ issuer: z.string(), subject: z.optional(z.string()) }) });
-
-/** The ledger has no e-mail addresses. */
-function linksOf({ asked }: LedgerRow): readonly string[] {
-  const { success, data } = linked.safeParse(asked);
-  if (!success) return [];
-  const { issuer, subject } = data.link;
-  const link = subject === undefined ? "an e-mail address that is awaited" : `the subject "${subject}"`;
-  return [`${fieldsOf(asked).remove === true ? "link taken" : "link given"}: ${link}, of ${issuer}`];
-}
-
-const signedIn = z.object({ issuer: z.string(), subject: z.string(), linked: z.boolean() });
-
-function signInOf({ asked }: LedgerRow): string {
-  const { success, data } = signedIn.safeParse(asked);
-  if (!success) return "signed in";
-  const { issuer, subject, linked } = data;
-  return `signed in as "${subject}" of ${issuer}${linked ? ", linked by an awaited e-mail address" : ""}`;
-}
-
-const done: Readonly<Record<string, string>> = {
-  add: "added",
-  "create-user": "added",
-  edit: "edited",
-  delete: "deleted",
-  "update-avatar": "image set",
-  "update-image": "image set",
-  "delete-avatar": "image removed",
-  "delete-image": "image removed",
-};
-
-/** A change that replaced nothing, or whose content the ledger does not have any more. */
-function withoutEffect(row: LedgerRow, nameOf: NameOf): readonly string[] {
-  const { endpoint, asked, answer } = row;
-  const verb = verbOf(row);
-  const isOfUser = kindOf(row) === "user";
-  const isDeletedUser = isOfUser && nameOf(`user/${row.recordId}`) === undefined;
-  switch (endpoint) {
-    case "admin-users/delete":
-      return ["deleted; the ledger keeps only the ids of deleted users"];
-    case "admin-users/logout":
-      return ["logged out"];
-    case "ops/create-user":
-      if (asked !== null) return [`added: ${asked.username}`, rolesOf(row), ...linksOf(row)];
-      break;
-    case "ops/end-sessions":
-      return ["all sessions ended"];
-    case "ops/issue-refresh-token":
-      return [asked === null ? "session opened" : `session opened for ${plural(Number(fieldsOf(asked).days), "day")}`];
-    case "ops/link-identity":
-      if (asked !== null) return linksOf(row);
-      break;
-    case "sign-in/callback":
-      return [signInOf(row)];
-    case "sign-out":
-      return ["signed out"];
-    case "ops/tidy":
-      return [`deleted what was too old: ${tidiedIn(fieldsOf(answer))}`];
-    case "ops/remove-images":
-      return [`images deleted that no record has: ${answer}`];
-    case "ops/migrate":
-      return [`permissions of this service restored: ${answer}; the Administrator role has all of them`];
+function rowInWords(row: ChangedRow, nameOf: NameOf): readonly string[] {
+  const { noun, key = {}, references = {}, before, after } = row;
+  const value = (column: string, of: unknown) => valueInWords(of, references[column], nameOf);
+  if (before && after) {
+    const begin = noun === undefined ? "" : `${noun} ${keyInWords(key, value)}: `;
+    return Object.entries(after).map(([column, latter]) => {
+      const former = before[column];
+      const isText = typeof former === "string" && typeof latter === "string";
+      const change = isText ? excerpts(former, latter) : `${value(column, former)} → ${value(column, latter)}`;
+      return `${begin}${column} ${change}`;
+    });
   }
-  if (verb === "edit" && asked === null && !isDeletedUser) return ["changed nothing"];
-  return [`${done[verb] ?? "changed"}; emptied since${isDeletedUser ? ", when the user was deleted" : ""}`];
+  if (noun === undefined) return [after ? "added" : "deleted"];
+  // Numbers in a key are ids and places, whereas texts say what the row is.
+  const texts = Object.entries(key).filter(([, content]) => typeof content === "string");
+  const contents = [...texts, ...Object.entries(after ?? before ?? {})].filter(
+    ([, content]) => content !== null && content !== "",
+  );
+  const isPair = Object.keys(key).length > 0 && Object.keys(key).every((column) => column in references);
+  if (isPair) {
+    const more = contents.map(([column, content]) => `, ${column} ${value(column, content)}`).join("");
+    return [`${noun} ${after ? "given" : "taken"}: ${keyInWords(key, value)}${more}`];
+  }
+  const parts = contents.map(([column, content]) =>
+    contents.length === 1 ? value(column, content) : `${column} ${value(column, content)}`,
+  );
+  return [`${after ? "+" : "-"} ${noun} ${parts.join(", ") || keyInWords(key, value)}`];
 }
 
-/** Counts of what there is, not whether that is all. */
-const tidiedIn = (answer: Fields): string =>
-  Object.entries(answer)
-    .flatMap(([what, count]) => (typeof count === "number" ? [`${count} ${what}`] : []))
-    .join(", ");
+const keyInWords = (key: Readonly<Record<string, unknown>>, value: (column: string, of: unknown) => string): string =>
+  Object.entries(key)
+    .map(([column, of]) => value(column, of))
+    .join(" ");
+
+/** `"Osamu"`, or `Editor (3)` of a reference. */
+function valueInWords(value: unknown, kind: string | undefined, nameOf: NameOf): string {
+  if (value === null || value === undefined) return "none";
+  if (kind !== undefined) {
+    const name = nameOf(`${kind}/${value}`);
+    return name === undefined ? `${value}` : `${name} (${value})`;
+  }
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return typeof value === "string" ? excerpt(value) : JSON.stringify(value);
+}

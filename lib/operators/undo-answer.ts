@@ -1,34 +1,36 @@
 import * as z from "zod/mini";
+import { changedRow } from "./changes-in-words.ts";
 
 /** A change of the ledger, as an answer names it. */
 export const namedChange = z.object({
   change: z.number(),
-  endpoint: z.string(),
+  /** Null: another program, or a migration, logged in to PostgreSQL as this role. */
+  endpoint: z.nullable(z.string()),
+  role: z.string(),
   at: z.string(),
   userId: z.nullable(z.number()),
 });
 
-/** `contributor/5`, and its field, or `aliases/12` for an element. */
-const place = { record: z.string(), field: z.string() };
-
 export const conflict = z.object({
   change: z.number(),
-  ...place,
-  /** Its value, as far as it is short. */
+  /** `contributor/5`, and its column, or `aliases/12` for an element, or `*` for all of it. */
+  record: z.string(),
+  field: z.string(),
+  /** What is there, as far as it is short. */
   now: z.unknown(),
-  /** Why an element cannot be brought back. */
+  /** What is in the way, unless it is another value. */
   reason: z.optional(z.string()),
-  /** The newest change that touched the same; null if that was another program. */
+  /** The newest change that touched the same; null if none is known. */
   later: z.nullable(namedChange),
 });
 
 export const undone = z.extend(namedChange, {
-  /** What was done to take it back (lib/changes/README.md, "Effects"); without values if they are long, or many. */
-  effects: z.array(z.looseObject({ record: z.string(), id: z.number(), did: z.enum(["add", "edit", "delete"]) })),
+  /** What was done to take it back: the first hundred rows. */
+  rows: z.array(changedRow),
   /** The conflicts in spite of which that was done. */
   overridden: z.array(conflict),
   /** What could not be brought back. */
-  leftOut: z.array(z.object({ ...place, reason: z.string() })),
+  leftOut: z.array(conflict),
 });
 
 /** What lib/changes/undo-changes.sql answers. */
@@ -36,7 +38,7 @@ export const undoBatch = z.object({
   change: z.optional(z.number()),
   undone: z.array(undone),
   conflicts: z.array(conflict),
-  refused: z.array(z.object({ change: z.number(), endpoint: z.string(), reason: z.string() })),
+  refused: z.array(z.extend(namedChange, { reason: z.string() })),
   /** How many of the changes the call has looked at. */
   handled: z.number(),
 });

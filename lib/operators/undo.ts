@@ -1,7 +1,9 @@
-import * as z from "zod/mini";
+import type * as z from "zod/mini";
 import { execute } from "../data-api/client.ts";
-import { integer, text } from "../data-api/read.ts";
+import { integer } from "../data-api/read.ts";
 import * as changes from "../queries/changes.ts";
+import { rowsInWords } from "./changes-in-words.ts";
+import { readNames } from "./record-names.ts";
 import { refusal } from "./refusal.ts";
 import type { namedChange, UndoBatch } from "./undo-answer.ts";
 
@@ -10,14 +12,16 @@ type Conflict = Omit<UndoBatch["conflicts"][number], "later"> & {
   readonly later: Named<z.output<typeof namedChange>> | null;
 };
 
-/** What was undone, and what was not. Users have their present names; null: an operator, or a deleted user. */
+/** What was undone, and what was not. Users have their present names; null: no user, or a deleted one. */
 export interface UndoAnswer {
   /** The last row that was added to the ledger; without one nothing was undone, or this was a dry run. */
   readonly change?: number | undefined;
-  /** The changes that were undone, newest first. `undoneBy` is the row that did it. */
-  readonly undone: readonly (Named<Omit<UndoBatch["undone"][number], "overridden">> & {
+  /** The changes that were undone, newest first. `undoneBy` is the row that did it, and `what` it did, in words. */
+  readonly undone: readonly (Named<z.output<typeof namedChange>> & {
     readonly undoneBy?: number | undefined;
+    readonly what: readonly string[];
     readonly overridden: readonly Conflict[];
+    readonly leftOut: readonly Conflict[];
   })[];
   /** What was changed again since. The changes with a conflict are left as they are. */
   readonly conflicts: readonly Conflict[];
@@ -27,48 +31,33 @@ export interface UndoAnswer {
   readonly isDone: boolean;
 }
 
-/** Puts the answers of several calls together, and names the users. */
-export async function undoAnswer(batches: readonly UndoBatch[], isDone: boolean): Promise<UndoAnswer> {
-  const all = <Key extends "undone" | "conflicts" | "refused">(key: Key): UndoBatch[Key][number][] =>
-    batches.flatMap((batch): UndoBatch[Key][number][] => batch[key]);
-  const overridden = all("undone").flatMap((each) => each.overridden);
-  const later = [...all("conflicts"), ...overridden].map((each) => each.later);
-  const usernames = await namesOf([...all("undone"), ...later].map((each) => each?.userId));
-  const named = <Value extends { readonly userId: number | null }>(value: Value): Named<Value> => ({
-    ...value,
-    username: usernames[`user/${value.userId}`] ?? null,
-  });
-  const ofConflict = (each: UndoBatch["conflicts"][number]): Conflict => ({
-    ...each,
-    later: each.later && named(each.later),
-  });
-  return {
-    change: batches.findLast((batch) => batch.change !== undefined)?.change,
-    undone: batches.flatMap((batch) =>
-      batch.undone.map((each) => ({
-        ...named(each),
-        undoneBy: batch.change,
-        overridden: each.overridden.map(ofConflict),
-      })),
-    ),
-    conflicts: all("conflicts").map(ofConflict),
-    refused: all("refused"),
-    isDone,
-  };
-}
-
-/** Without what was done to each record: an import has thousands of changes, with hundreds of records each. */
-export const withoutEffects = (batch: UndoBatch): UndoBatch => ({
-  ...batch,
-  undone: batch.undone.map((each) => ({ ...each, effects: [] })),
-});
-
-/** The names of users by `user/5`. */
-async function namesOf(users: readonly (number | null | undefined)[]): Promise<Readonly<Record<string, string>>> {
-  const records = [...new Set(users)].flatMap((id) => (typeof id === "number" ? [`user/${id}`] : []));
-  const [row] = records.length > 0 ? await execute(changes.namesOf(records)) : [];
-  return row ? z.parse(z.record(z.string(), z.string()), JSON.parse(text(row, 0))) : {};
-}
+/** Puts the answers of several calls together, with the names of records. */
+export const undoAnswer = (batches: readonly UndoBatch[], isDone: boolean, deadline: number): Promise<UndoAnswer> =>
+  readNames((nameOf) => {
+    const named = <Value extends { readonly userId: number | null }>(value: Value): Named<Value> => ({
+      ...value,
+      username: (value.userId !== null && nameOf(`user/${value.userId}`)) || null,
+    });
+    const conflict = (each: UndoBatch["conflicts"][number]): Conflict => ({
+      ...each,
+      later: each.later && named(each.later),
+    });
+    return {
+      change: batches.findLast((batch) => batch.change !== undefined)?.change,
+      undone: batches.flatMap((batch) =>
+        batch.undone.map(({ rows, overridden, leftOut, ...each }) => ({
+          ...named(each),
+          undoneBy: batch.change,
+          what: rowsInWords(rows, nameOf),
+          overridden: overridden.map(conflict),
+          leftOut: leftOut.map(conflict),
+        })),
+      ),
+      conflicts: batches.flatMap((batch) => batch.conflicts.map(conflict)),
+      refused: batches.flatMap((batch) => batch.refused),
+      isDone,
+    };
+  }, deadline);
 
 /**
  * The id of a user, who is given by it or by a name.

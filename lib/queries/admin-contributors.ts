@@ -11,12 +11,12 @@ import {
   nameMatches,
   relationsOf,
 } from "./contributors.ts";
+import { countOf } from "./fragments/counters.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
 import { catalogueOrders } from "./fragments/order.ts";
 import { isScanned, isSelective, type Search } from "./fragments/search.ts";
-import { tally } from "./fragments/tallies.ts";
 
 /** What the interface does not show, in the order of the response. */
 const includable = { type: sql`coalesce(type, '') as type`, public: sql`public`, client: sql`client_id as client` };
@@ -51,7 +51,7 @@ export function list({
     `,
     sortInMemory: isSelective(search),
     countsFirst: isScanned(search),
-    max: search === undefined ? tally("contributors", sql`0, ${client}::bigint`) : countFound(search, client),
+    max: search === undefined ? countOf("contributors", sql`0, ${client}::bigint`) : countFound(search, client),
     optional: "locked_by",
     page: (batch) => sql`
       select

@@ -1,4 +1,4 @@
-import sql, { join, type Sql } from "sql-template-tag";
+import sql, { empty, join, type Sql } from "sql-template-tag";
 import type { ListQuery } from "../data-api/list.ts";
 import { inReleaseSchema } from "../data-api/release.ts";
 
@@ -16,10 +16,10 @@ export interface Filters {
 }
 
 /**
- * The ledger, newest first, with what each change did to records (lib/changes/effects.sql).
- * @param raw with all that was asked and replaced, too; otherwise only where effects do not say it
+ * The ledger, newest first, with what each change did to rows (lib/changes/rows.sql).
+ * @param isWhole with all rows of a change, however many; otherwise only those of changes of a few records
  */
-export const list = (filters: Filters, raw: boolean): ListQuery<unknown> => ({
+export const list = (filters: Filters, isWhole: boolean): ListQuery<unknown> => ({
   page: ({ after, limit }) => {
     const newest = (found: Sql) => sql`
       (
@@ -30,54 +30,34 @@ export const list = (filters: Filters, raw: boolean): ListQuery<unknown> => ({
         limit ${limit}::bigint
       )
     `;
-    const found = byUser(filters.user).flatMap((user) =>
-      byRecord(filters.record).map((record) => newest(sql`${user} and ${record}`)),
-    );
+    const found = byUser(filters.user).map(newest);
     return sql`
       select
-        id, at, request_id as "requestId", endpoint, caller_id as "userId", username, record_id as "recordId", records,
-        undoes, undone_by as "undoneBy", effects,
-        ${raw ? sql`asked, before` : sql`case when endpoint not like 'admin-%' or effects = '[]' then asked end as asked`},
-        answer
+        id, at, role, endpoint, request_id as "requestId", caller_id as "userId", username, operator, reason, record,
+        undoes, undone_by as "undoneBy", described
       from
         (${join(found, " union ")}) as page
         join changes using (id)
-        cross join lateral ${inReleaseSchema("effects_of")}(changes) as effects
+        cross join lateral ${inReleaseSchema("described_change")}(id, ${isWhole}::boolean) as described
       order by id desc
       limit ${limit}::bigint
     `;
   },
 });
 
-/** What records are called today: an object of names by `contributor/5`. Records that are gone are not in it. */
+/** What records are called: an object of names by `contributor/5`. Records without a known name are not in it. */
 export const namesOf = (records: readonly string[]): Sql => sql`
-  with
-    asked as (
-      select record, split_part(record, '/', 1) as kind, cast(split_part(record, '/', 2) as bigint) as id
-      from json_array_elements_text(${JSON.stringify(records)}::json) as record
-    )
-  select cast(coalesce(json_object_agg(record, name), '{}') as text) as text
+  select cast(coalesce(json_object_agg(record, label) filter (where label is not null), '{}') as text) as text
   from
-    (
-      select record, username as name from asked join users using (id) where kind = 'user'
-      union all
-      select record, name from asked join roles using (id) where kind = 'role'
-      union all
-      select record, name from asked join permissions using (id) where kind = 'permission'
-      union all
-      select record, concat_ws(' ', first_name, last_name)
-      from asked join contributors using (id)
-      where kind = 'contributor'
-      union all
-      select record, name from asked join series using (id) where kind = 'series'
-    ) as named
+    json_array_elements_text(${JSON.stringify(records)}::json) as record
+    cross join lateral record_label(split_part(record, '/', 1), cast(split_part(record, '/', 2) as bigint)) as label
 `;
 
 /** The users with this name, now or at the time of a change. */
 export const usersNamed = (username: string): Sql => sql`
   select id from users where identity_key(username) = identity_key(${username}::text)
   union
-  select caller_id from changes where identity_key(username) = identity_key(${username}::text)
+  select caller_id from changes where username is not null and identity_key(username) = identity_key(${username}::text)
 `;
 
 /** A row if a user has this id, or one who is deleted had it and changed something. */
@@ -92,8 +72,8 @@ export interface Page {
 }
 
 /**
- * The ids of a user's changes in a time that are not undone, newest first, before an id. To sign in or out, or to save
- * what was there already, is none; what is forgotten, since it was about a user who was deleted, may have been one.
+ * The ids of a user's changes in a time that are not undone, newest first, before an id: those that left rows in the
+ * history, and those that are for good.
  */
 export const toUndo = (user: number, { from, to }: { from: string; to: string }, page: Page): Sql =>
   notUndone(
@@ -101,34 +81,17 @@ export const toUndo = (user: number, { from, to }: { from: string; to: string },
       caller_id = ${user}::bigint
       and at >= ${from}::timestamptz
       and at < ${to}::timestamptz
-      and endpoint not in ('sign-in/callback', 'sign-out')
-      and not (
-        endpoint like 'admin-%/edit'
-        and asked is null
-        and (endpoint <> 'admin-users/edit' or record_id in (select id from users))
+      and (
+        exists (select from history where change_id = changes.id)
+        or endpoint in ('admin-users/delete', 'admin-users/logout')
       )
     `,
     page,
   );
 
-/**
- * The same of the changes of an import, from one of them. A file that is imported once more is another import. Older
- * changes do not say to which import they belong: such a one is alone.
- */
+/** The same of the changes of an import, from one of them. A file that is imported once more is another import. */
 export const toUndoOfImport = (change: number, page: Page): Sql =>
-  notUndone(
-    sql`
-      caller_id is null
-      and endpoint = 'ops/import'
-      and (
-        id = ${change}::bigint
-        or (asked ->> 'source', asked ->> 'begunAt') = (
-          select asked ->> 'source', asked ->> 'begunAt' from changes where id = ${change}::bigint
-        )
-      )
-    `,
-    page,
-  );
+  notUndone(sql`import_id = (select import_id from changes where id = ${change}::bigint)`, page);
 
 const notUndone = (found: Sql, { before, limit }: Page): Sql => sql`
   select id
@@ -140,19 +103,21 @@ const notUndone = (found: Sql, { before, limit }: Page): Sql => sql`
 
 /** A row if a change is one of an import. */
 export const isOfImport = (change: number): Sql => sql`
-  select 1 from changes where id = ${change}::bigint and endpoint = 'ops/import'
+  select 1 from changes where id = ${change}::bigint and import_id is not null
 `;
 
 /**
- * About how many bytes the changes of the last day take in the database, as they are stored. Its own columns and the
- * entries in indexes make up half a kilobyte of a row.
+ * About how many bytes the changes of the last day take in the database, as they are stored. The columns and index
+ * entries of a row that are not counted make up half a kilobyte.
  */
 export const bytesOfLastDay = (): Sql => sql`
+  with latest as (select id from changes where at > now() - interval '1 day')
   select
-    500 * count(*)
-    + coalesce(sum(coalesce(pg_column_size(asked), 0) + coalesce(pg_column_size(before), 0)), 0)::bigint
-  from changes
-  where at > now() - interval '1 day'
+    500 * (select count(*) from latest)
+    + coalesce(sum(500 + pg_column_size(owners) + pg_column_size(keys)
+      + coalesce(pg_column_size(before), 0) + coalesce(pg_column_size(after), 0)), 0)::bigint
+  from history
+  where change_id in (select id from latest)
 `;
 
 /* An index finds some of what is looked for, and another the rest: for both at once there could be none. */
@@ -161,44 +126,32 @@ function byUser(user: Filters["user"]): readonly Sql[] {
   if (user === undefined) return [sql`true`];
   if (typeof user === "number") return [sql`caller_id = ${user}::bigint`];
   const hasName = sql`identity_key(username) = identity_key(${user}::text)`;
-  return [hasName, sql`caller_id = (select id from users where ${hasName})`];
+  return [sql`username is not null and ${hasName}`, sql`caller_id = (select id from users where ${hasName})`];
 }
 
-/** The kinds of records, and which endpoints change one of them by its id. Other endpoints name what they changed. */
-const endpointsByKind: Readonly<Record<string, Sql>> = {
-  user: sql`
-    (
-      endpoint like 'admin-users/%'
-      or endpoint in (
-        'ops/create-user', 'ops/end-sessions', 'ops/issue-refresh-token', 'ops/link-identity', 'sign-in/callback',
-        'sign-out'
-      )
-    )
-  `,
-  role: sql`endpoint like 'admin-roles/%'`,
-  permission: sql`endpoint like 'admin-permissions/%'`,
-  contributor: sql`endpoint like 'admin-contributors/%'`,
-  publisher: sql`false`,
-  series: sql`false`,
-  tag: sql`false`,
-  client: sql`false`,
-};
-
-function byRecord(record: Filters["record"]): readonly Sql[] {
-  if (record === undefined) return [sql`true`];
-  const [kind = "", id] = typeof record === "string" ? record.split("/") : ["", record];
-  const records = typeof record === "string" ? [record] : Object.keys(endpointsByKind).map((each) => `${each}/${id}`);
-  return [
-    sql`record_id = ${Number(id)}::bigint and ${endpointsByKind[kind] ?? sql`true`}`,
-    sql`records && array[${join(records.map((each) => sql`${each}::text`))}]`,
-  ];
+/** The array makes PostgreSQL look these changes up, instead of reading the ledger from its end until it has a page. */
+function ofRecord(record: string | number): Sql {
+  const [kind, id] = typeof record === "string" ? record.split("/") : [undefined, record];
+  const tables = sql`select * from history_tables() ${kind === undefined ? empty : sql`where kind = ${kind}::text`}`;
+  return sql`
+    id = any (array(
+      select change_id
+      from history
+      where owners @> array[${Number(id)}::bigint] and table_name in (select table_name from (${tables}) as own)
+      union
+      select id
+      from changes
+      where record = any (array(select kind || '/' || ${String(id)}::text from (${tables}) as own))
+    ))
+  `;
 }
 
-const matching = ({ id, endpoint, from, to }: Filters): Sql =>
+const matching = ({ id, record, endpoint, from, to }: Filters): Sql =>
   join(
     [
       sql`true`,
       ...(id === undefined ? [] : [sql`id = ${id}::bigint`]),
+      ...(record === undefined ? [] : [ofRecord(record)]),
       ...(endpoint === undefined ? [] : [sql`endpoint || '/' like ${endpoint}::text || '/%'`]),
       ...(from === undefined ? [] : [sql`at >= ${from}::timestamptz`]),
       ...(to === undefined ? [] : [sql`at < ${to}::timestamptz`]),

@@ -3,12 +3,12 @@ import type { ResponseBody } from "../contract/declare.ts";
 import type { Batch, ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
 import { cacheTags } from "./fragments/cache-tags.ts";
+import { countOf } from "./fragments/counters.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
 import { type CatalogueOrder, catalogueOrders, type Order } from "./fragments/order.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { isScanned, isSelective, nameAndAliases, namesContain, type Search } from "./fragments/search.ts";
-import { tally } from "./fragments/tallies.ts";
 import { relatedWorks, type WorksInput } from "./works.ts";
 
 interface ListInput {
@@ -34,7 +34,7 @@ export function list({
     `,
     sortInMemory: isSelective(search),
     countsFirst: isScanned(search),
-    max: search === undefined ? tally("public contributors", sql`0, ${client}::bigint`) : countFound(search, client),
+    max: search === undefined ? countOf("public contributors", sql`0, ${client}::bigint`) : countFound(search, client),
     optional: "random_series",
     page: (batch) => sql`
       select

@@ -3,12 +3,12 @@ import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
 import { cacheTags } from "./fragments/cache-tags.ts";
+import { countOf } from "./fragments/counters.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
 import { type CatalogueOrder, catalogueOrders } from "./fragments/order.ts";
 import { randomSlug } from "./fragments/random.ts";
 import { nameAndAliases, namesContain, type Search } from "./fragments/search.ts";
-import { tally } from "./fragments/tallies.ts";
 import { relatedWorks, seriesAliases, type WorksInput } from "./works.ts";
 
 interface ListInput {
@@ -22,7 +22,7 @@ export function list({ search, order = "added-asc" }: ListInput): ListQuery<Resp
   return {
     found: sql`select *, ${column} as key from publishers where ${namesContain(nameAndAliases(sql`publishers`), search)}`,
     sortInMemory: search !== undefined,
-    max: search === undefined ? tally("publishers", sql`0`) : sql`select count(*) from found`,
+    max: search === undefined ? countOf("publishers", sql`0`) : sql`select count(*) from found`,
     page: ({ after, limit, offset }) => sql`
       select
         id, name, coalesce(short_name, '') as "short-name", slug, coalesce(country, '') as country,

@@ -8,13 +8,13 @@ type Id = number | null;
 
 export const list = (): ListQuery<ResponseBody<"RoleListItem">> => ({
   page: ({ after, limit }) => sql`
-    select id, name, description, coalesce(permissions, 0) as permission_count, coalesce(tally, 0) as user_count
+    select id, name, description, coalesce(permissions, 0) as permission_count, coalesce(total, 0) as user_count
     from
       roles
       left join (
         select role_id, count(*) as permissions from role_permissions group by role_id
       ) as granted on role_id = roles.id
-      left join tallies on subject = 'users of role' and scope = roles.id
+      left join counters on subject = 'users of role' and scope = roles.id
     where id > ${after?.id ?? 0}::bigint
     order by id
     limit ${limit}::bigint

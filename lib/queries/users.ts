@@ -2,13 +2,13 @@ import sql, { type Sql } from "sql-template-tag";
 import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
+import { countOf } from "./fragments/counters.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { instant } from "./fragments/instant.ts";
 import { record, records } from "./fragments/json.ts";
 import { opened, otherEditor } from "./fragments/locks.ts";
 import { ascending, descending } from "./fragments/order.ts";
 import { isScanned, isSelective, namesContain, oneName, type Search } from "./fragments/search.ts";
-import { tally } from "./fragments/tallies.ts";
 
 type Id = number | null;
 
@@ -29,7 +29,7 @@ interface ListInput {
 /** An index gives the ids of the page; other columns are read only for these users. */
 export function list({ order, search, role }: ListInput): ListQuery<ResponseBody<"UserListItem">> {
   const { column, by, isAfter } = orders[order];
-  const count = role === undefined ? tally("users", sql`0`) : tally("users of role", sql`${role}::bigint`);
+  const count = role === undefined ? countOf("users", sql`0`) : countOf("users of role", sql`${role}::bigint`);
   return {
     found: matching(search, role, column),
     sortInMemory: isSelective(search),

@@ -265,17 +265,19 @@ describe.each([
     );
   });
 
-  it("is in the ledger with what it named and what that replaced", async () => {
+  it("is in the history with what it named and what that replaced", async () => {
     const record = await make();
     const before = await rowOf(record);
     const renamed = `renamed ${crypto.randomUUID()}`;
 
     await patch(name, record.id, { [required]: renamed });
 
-    const [row] =
-      await stack.sql`select asked, before from changes where endpoint = ${name} and record_id = ${record.id}`;
-    expect(row?.asked).toEqual({ [required]: renamed });
-    expect(row?.before).toEqual({ [required]: before?.[required] });
+    const rows = await stack.sql`
+      select before, after
+      from changes join changed_rows on change_id = changes.id
+      where endpoint = ${name} and owner = ${record.id}
+    `;
+    expect(rows).toEqual([{ before: { [required]: before?.[required] }, after: { [required]: renamed } }]);
   });
 });
 

@@ -7,8 +7,9 @@ import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { type CloudFront, startCloudFront } from "../support/cloudfront.ts";
-import { anAdministrator, holderOf, type Person } from "../support/people.ts";
+import { anAdministrator, aUser, holderOf, type Person } from "../support/people.ts";
 import { dataUrl, plain } from "../support/pictures.ts";
+import { latestChange } from "../support/undo.ts";
 import { startUploads, type UploadStack } from "../support/uploads.ts";
 
 let cloudFront: CloudFront;
@@ -172,7 +173,7 @@ describe("A change by an operator", () => {
     const source = lines(1);
     await invoke("ops-import", { source });
     await edit(id);
-    const [{ change } = { change: 0 }] = await stack.sql<{ change: number }[]>`select max(id) as change from changes`;
+    const change = await latestChange(stack.sql);
     await expect.poll(() => invocations).toEqual([nudge, nudge]);
 
     await invoke("ops-merge-contributors", { ...merging, dryRun: true });
@@ -181,7 +182,9 @@ describe("A change by an operator", () => {
     await expect(invoke("ops-merge-contributors", { ...merging, merge: [999_999_999] })).rejects.toThrow("not exist");
     await stack.sql`update contributors set first_name = 'Conflicting' where id = ${id}`;
     expect(await invoke("ops-undo", { change })).toMatchObject({ undone: [], conflicts: [{ change }] });
-    expect(await invoke("ops-undo", { change: 1 })).toMatchObject({ refused: [{ change: 1 }] });
+    await stack.call("admin-users/logout", { as: administrator.token, path: { id: (await aUser(stack.sql)).id } });
+    const logout = await latestChange(stack.sql);
+    expect(await invoke("ops-undo", { change: logout })).toMatchObject({ refused: [{ change: logout }] });
     expect(await invoke("ops-import", { source })).toMatchObject({ added: 0, unchanged: 1 });
 
     expect(invocations).toEqual([nudge, nudge]);

@@ -21,7 +21,13 @@ const addRole = (body: object, headers: Readonly<Record<string, string>>, as = a
   stack.call("admin-roles/add", { as, body: { description: "d", ...body }, headers });
 const countOf = async (role: string) => (await stack.sql`select from roles where name = ${role}`).length;
 const changesOf = async (endpoint: string, record: { id: number }) =>
-  (await stack.sql`select from changes where endpoint = ${endpoint} and record_id = ${record.id}`).length;
+  (
+    await stack.sql`
+      select distinct change_id
+      from changes join history on change_id = changes.id
+      where endpoint = ${endpoint} and owners @> array[${record.id}::bigint]
+    `
+  ).length;
 const statuses = (replies: readonly Reply[]) => replies.map(({ status }) => status);
 
 describe("A request with an Idempotency-Key", () => {

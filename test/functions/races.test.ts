@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import { type Permission, permissions } from "../../lib/contract/permissions.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { anAdministrator, aUser, holderOf, type Person } from "../support/people.ts";
-import { aPermission, aRole, give, permissionId, roleIdsOf } from "../support/records.ts";
+import { aPermission, aRole, changesOf, give, permissionId, roleIdsOf } from "../support/records.ts";
 import { rounds } from "../support/rounds.ts";
 import { type Reply, useStack } from "../support/stack.ts";
 
@@ -65,17 +65,17 @@ async function expectConsistency(): Promise<void> {
   expect(await sql`select from roles where is_default = 1`).toHaveLength(1);
   expect(
     await sql`
-      select roles.id, tally, (select count(*) from user_roles where role_id = roles.id) as users
-      from tallies full join roles on roles.id = scope
-      where subject = 'users of role' and tally is distinct from (select count(*) from user_roles where role_id = roles.id)
+      select roles.id, total, (select count(*) from user_roles where role_id = roles.id) as users
+      from counters full join roles on roles.id = scope
+      where subject = 'users of role' and total is distinct from (select count(*) from user_roles where role_id = roles.id)
     `,
   ).toEqual([]);
   const [counts] = await sql`
     select
       (select count(*)::int from contributors) as contributors,
-      (select coalesce(sum(tally), 0)::int from tallies where subject = 'contributors') as tallied,
+      (select coalesce(sum(total), 0)::int from counters where subject = 'contributors') as tallied,
       (select count(*)::int from users) as users,
-      (select tally::int from tallies where subject = 'users') as tallied_users
+      (select total::int from counters where subject = 'users') as tallied_users
   `;
   expect(counts?.tallied).toBe(counts?.contributors);
   expect(counts?.tallied_users).toBe(counts?.users);
@@ -406,9 +406,9 @@ describe("Fifty at once", () => {
         users.map(async ({ id, username }) => {
           const [promoted, acted] = await Promise.all([
             post("admin-users/edit", id, { username, added_roles: [administratorRole] }),
-            stack.call(action, { as: moderator.token, path: { id }, body: { username } }),
+            stack.call(action, { as: moderator.token, path: { id }, body: { username: `${username} too` } }),
           ]);
-          const rows = await stack.sql`select endpoint, caller_id from changes where record_id = ${id} order by id`;
+          const rows = await changesOf(stack.sql, "user", { id });
           return { promoted: promoted.status, acted: acted.status, last: rows.at(-1)?.caller_id };
         }),
       );
@@ -451,9 +451,7 @@ describe("Fifty at once", () => {
       ]);
 
       expect(replies.filter(({ status }) => ![200, 403].includes(status))).toEqual([]);
-      const [{ last = 0 } = {}] = await sql`
-        select max(id)::int as last from changes where endpoint = 'admin-roles/edit' and record_id = ${own}
-      `;
+      const last = (await changesOf(sql, "role", { id: own })).at(-1)?.id;
       const later = await sql`select from changes where caller_id = ${granter.id} and id > ${last}`;
       expect(later).toHaveLength(0);
     });
@@ -481,10 +479,8 @@ describe("Fifty at once", () => {
 
       expect(demotion.status).toBe(200);
       expect(replies.filter(({ status }) => ![200, 403].includes(status))).toEqual([]);
-      const later = await sql`
-        select from changes
-        where caller_id = ${former.id} and id > (select max(id) from changes where record_id = ${former.id})
-      `;
+      const last = (await changesOf(sql, "user", former)).at(-1)?.id;
+      const later = await sql`select from changes where caller_id = ${former.id} and id > ${last}`;
       expect(later).toHaveLength(0);
       expect((await act()).status).toBe(403);
     });

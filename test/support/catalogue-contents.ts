@@ -20,7 +20,7 @@ const tables = [
   "series_publishers",
   "series_tags",
   "tags",
-  "tallies",
+  "counters",
   "volumes",
 ];
 
@@ -30,7 +30,7 @@ export async function catalogueContents(sql: Sql, ...without: readonly string[])
     const rows = await sql<{ row: string }[]>`
       select (to_jsonb(${identifier(table)}) - ${[...without]}::text[])::text as row
       from ${identifier(table)}
-      where ${table} <> 'tallies' or to_jsonb(${identifier(table)}) ->> 'tally' <> '0'
+      where ${table} <> 'counters' or to_jsonb(${identifier(table)}) ->> 'total' <> '0'
       order by 1
     `;
     return [table, rows.map(({ row }) => row)] as const;

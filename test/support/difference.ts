@@ -4,7 +4,7 @@ type Row = Readonly<Record<string, unknown>>;
 type Contents = ReadonlyMap<string, ReadonlyMap<string, Row>>;
 
 /** Counts, copies and keys that the database derives from other rows. */
-const derivedTables = new Set(["change_lock", "holders", "lock_secret", "releases", "stale_tags", "tallies"]);
+const derivedTables = new Set(["change_lock", "counters", "history", "lock_secret", "releases", "stale_tags"]);
 const derivedColumns = /^(scope|version|\w+_keys?)$/;
 
 /**

@@ -1,11 +1,12 @@
-import { cp, mkdtemp, symlink } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
 const parts = [
-  ...["events", "functions", "lib", "infra", "test"],
-  ...["README.md", "biome.json", "package.json", "package-lock.json", "tsconfig.json", "vitest.config.ts"],
+  ...[".github", "events", "functions", "lib", "infra", "test"],
+  ...[".gitignore", "README.md", "biome.json", "cdk.json", "knip.json", "package.json", "package-lock.json"],
+  ...["redocly.yaml", "tsconfig.json", "vitest.config.ts"],
 ];
 
 /** Copies the project, so that a test can edit its files. Returns the folder, which the test removes. */
@@ -16,6 +17,10 @@ export async function copyProject(): Promise<string> {
       recursive: true,
       filter: (source) => !source.endsWith("node_modules"),
     });
-  await symlink(join(root, "node_modules"), join(copy, "node_modules"));
+  const modules = join(root, "node_modules");
+  await mkdir(join(copy, "node_modules"));
+  // With caches of its own.
+  for (const name of await readdir(modules))
+    if (name !== ".cache") await symlink(join(modules, name), join(copy, "node_modules", name));
   return copy;
 }

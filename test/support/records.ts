@@ -54,3 +54,20 @@ export const lockHolderOf = async (sql: Sql, user: { id: number }): Promise<numb
   (await sql`select holder_id from user_locks where user_id = ${user.id}`)[0]?.holder_id;
 
 const idOf = (rows: readonly Record<string, number>[]): number => rows[0]?.id ?? 0;
+
+/** The changes by endpoints and operators that concern a record, the oldest first. */
+export const changesOf = (sql: Sql, kind: string, { id }: { readonly id: number }) => sql`
+  select id, endpoint, caller_id
+  from changes
+  where
+    endpoint is not null
+    and (
+      record = ${`${kind}/${id}`}
+      or id in (
+        select change_id
+        from history join history_tables() using (table_name)
+        where kind = ${kind} and owners @> array[${id}::bigint]
+      )
+    )
+  order by id
+`;

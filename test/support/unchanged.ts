@@ -22,7 +22,8 @@ const tables = [
   "contributor_locks",
   "former_slugs",
   "images_to_remove",
-  "tallies",
+  "counters",
+  "history",
 ];
 
 /**

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { UndoAnswer } from "../../lib/operators/undo.ts";
-import { identifier, type Sql } from "./database.ts";
+import type { Sql } from "./database.ts";
 import type { Stack } from "./stack.ts";
 
 /** Invokes ops-undo. */
@@ -21,50 +21,38 @@ export async function undone(stack: Pick<Stack, "lambda">, change: number): Prom
 export const latestChange = async (sql: Sql): Promise<number> =>
   (await sql<{ id: number }[]>`select max(id) as id from changes`)[0]?.id ?? 0;
 
-/** What undoing brings back, by the columns that it does not: versions grow, and what is derived needs no comparison. */
-const tables: Readonly<Record<string, readonly string[]>> = {
-  contributors: ["version"],
-  contributor_aliases: [],
-  contributor_descriptions: [],
-  contributor_links: [],
-  contributor_relations: [],
-  former_slugs: [],
-  series_contributors: [],
-  roles: ["version"],
-  permissions: ["version"],
-  role_permissions: [],
-  user_roles: [],
-  users: ["version"],
-  tallies: [],
-};
+export type Row = Readonly<Record<string, unknown>>;
 
-/** The rows of all these tables as text, sorted. A tally of nobody is as good as none. */
-export async function contents(sql: Sql): Promise<Readonly<Record<string, readonly string[]>>> {
-  const entries = Object.entries(tables).map(async ([table, ignored]) => {
-    const rows = await sql<{ row: string }[]>`
-      select (to_jsonb(${identifier(table)}) - ${ignored}::text[])::text as row
-      from ${identifier(table)}
-      where coalesce((to_jsonb(${identifier(table)}) ->> 'tally')::bigint, 1) <> 0
-      order by 1
-    `;
-    return [table, rows.map(({ row }) => row)] as const;
-  });
-  return Object.fromEntries(await Promise.all(entries));
-}
-
-/** The version of each record. */
-export async function versions(sql: Sql): Promise<ReadonlyMap<string, number>> {
-  const rows = await sql<{ record: string; version: number }[]>`
-    select 'contributor/' || id as record, version from contributors
-    union all
-    select 'role/' || id, version from roles
-    union all
-    select 'permission/' || id, version from permissions
-    union all
-    select 'user/' || id, version from users
+/** The rows of all recorded tables, without what triggers derive, by names such as `contributor_aliases [12]`. */
+export async function rowsOf(sql: Sql): Promise<Readonly<Record<string, Row>>> {
+  const tables = await sql<{ text: string }[]>`
+    select format(
+      'select %1$L || '' '' || jsonb_build_array(%2$s) as name, to_jsonb(%1$I) - %3$L::text[] as row from %1$I',
+      table_name, (select string_agg(quote_ident(attname), ', ') from pg_index join pg_attribute
+        on attrelid = indrelid and attnum = any(indkey) where indrelid = table_name::regclass and indisprimary),
+      derived || array(
+        select attname::text from pg_attribute where attrelid = table_name::regclass and attgenerated <> ''
+      )
+    ) as text
+    from history_tables()
   `;
-  return new Map(rows.map(({ record, version }) => [record, version]));
+  const rows = await sql.query<{ name: string; row: Row }[]>(
+    `${tables.map(({ text }) => text).join(" union all ")} order by name`,
+  );
+  return Object.fromEntries(rows.map(({ name, row }) => [name, row]));
 }
+
+/** What undoing brings back: these rows without versions, which grow, and counters. A total of 0 is as good as none. */
+export async function contents(sql: Sql) {
+  const [rows, counters] = await Promise.all([
+    rowsOf(sql),
+    sql`select to_jsonb(counters) as row from counters where total <> 0 order by 1`,
+  ]);
+  return { ...mapRows(rows, ({ version: _, ...row }) => row), counters };
+}
+
+export const mapRows = <Value>(rows: Readonly<Record<string, Row>>, map: (row: Row) => Value) =>
+  Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, map(row)]));
 
 /** Lets the minutes pass in which objects of removed images may still be deleted. */
 export const settleImages = (sql: Sql) =>

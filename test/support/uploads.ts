@@ -66,7 +66,7 @@ const referredKeys = async ({ sql }: Stack): Promise<string[]> =>
   (
     await sql<{ image: string }[]>`
       select image from users where image is not null
-      union all
+      union
       select image from contributors where image is not null
     `
   ).map(({ image }) => image);

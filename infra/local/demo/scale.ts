@@ -32,7 +32,7 @@ export async function scale(databaseUrl: string, contributors: number, report: R
     await add(pool, "contributor_aliases", people, addPenNames, report);
     await add(pool, "series_contributors", people, relateContributors(series), report);
     await add(pool, "series_publishers", series, relatePublishers(publishers), report);
-    await pool.query("vacuum analyze tallies");
+    await pool.query("vacuum analyze counters");
     // Rows that were added while another transaction ran are not marked yet as visible to all.
     await pool.query("vacuum contributors, publishers, series, volumes");
   } finally {
@@ -192,7 +192,7 @@ export async function scaleUsers(
     const first = (await highest(pool, "users")) + 1;
     const people = await addRecords(pool, "users", { first, count: users }, addUsers, report);
     await add(pool, "user_roles", people, giveRoles({ first: team, count: roles }, late), report);
-    await pool.query("vacuum analyze roles, tallies");
+    await pool.query("vacuum analyze roles, counters");
   } finally {
     await pool.end();
   }
@@ -226,5 +226,5 @@ const giveRoles =
 
 /** A connection closes a moment after the pool's end; an error that it still meets concerns nobody. */
 function openPool(connectionString: string, max: number): Pool {
-  return new Pool({ connectionString, max }).on("error", () => {});
+  return new Pool({ connectionString, max, options: "-c colophon.recording=off" }).on("error", () => {});
 }

@@ -154,12 +154,12 @@ function nameRelease(lambdas: readonly Lambda[], restoredFrom: string | undefine
 const templateDigest = (version: Version): string =>
   Stack.of(version).resolve((version.node.defaultChild as CfnVersion).logicalId);
 
-/** The number of the last migration, which this release expects: `0024`. */
+/** The number of the last migration, which this release expects: `11`. */
 function lastMigration(): string {
   const files = readdirSync(join(import.meta.dirname, "../../../lib/migrations/tables"));
   return (
     files
-      .flatMap((file) => /^(\d{4})-.*\.sql$/.exec(file)?.[1] ?? [])
+      .flatMap((file) => /^(\d+)-.*\.sql$/.exec(file)?.[1] ?? [])
       .sort()
       .at(-1) ?? ""
   );

@@ -143,7 +143,6 @@ describe("The scheduled removal", () => {
     "leaves records and bucket consistent when %s %s %s it was done",
     async (step, fate, time) => {
       await stack.sql`update contributors set image = null where id = ${contributor.id}`;
-      await stack.sql`insert into images_to_remove (key) values (${before})`;
 
       const done = during(step, time, fate, () => stack.sweep());
 

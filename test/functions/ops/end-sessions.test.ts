@@ -38,8 +38,9 @@ describe("ops-end-sessions", () => {
     expect((await stack.sql`select * from changes order by id desc limit 1`)[0]).toMatchObject({
       endpoint: "ops/end-sessions",
       caller_id: null,
-      record_id: user.id,
-      asked: { user: user.username, by: "Grace", reason: "A stolen token" },
+      record: `user/${user.id}`,
+      operator: "Grace",
+      reason: "A stolen token",
     });
   });
 

@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
-import { rm } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openDatabase } from "../../support/database.ts";
 import { copyProject } from "../../support/project-copy.ts";
 import { type ServiceProcess, startProcess } from "../../support/service-process.ts";
 
@@ -19,8 +20,14 @@ afterAll(async () => {
 });
 
 /** Runs a program of the copy. */
-const run = async (file: string, ...words: string[]) =>
-  (await promisify(execFile)(process.execPath, [join(project, file), ...words], { cwd: project })).stdout;
+const run = async (file: string, ...words: string[]) => {
+  const { stdout } = await promisify(execFile)(process.execPath, [join(project, file), ...words], {
+    cwd: project,
+  }).catch(({ stdout, stderr }) => {
+    throw new Error(`${stdout}${stderr}`);
+  });
+  return stdout;
+};
 
 /** `npm run new` with these words. Returns the files that it has written or extended. */
 async function copy(words: string): Promise<string[]> {
@@ -28,14 +35,31 @@ async function copy(words: string): Promise<string[]> {
   return files.split("\n").sort();
 }
 
-async function ask(method: string, path: string, body?: object) {
+/** Replaces texts of a file, each of which must be there. */
+async function edit(file: string, ...replacements: readonly (readonly [former: string, latter: string])[]) {
+  let text = await readFile(join(project, file), "utf8");
+  for (const [former, latter] of replacements) {
+    if (!text.includes(former)) throw new Error(`${file} has no ${former}`);
+    text = text.replace(former, latter);
+  }
+  await writeFile(join(project, file), text);
+}
+
+async function ask(method: string, path: string, body?: object, type = "application/json") {
   const response = await fetch(`${service?.url}${path}`, {
     method,
-    headers: { Cookie: "refreshToken=local-administrator", "Content-Type": "application/json" },
+    headers: { Cookie: "refreshToken=local-administrator", "Content-Type": type },
     ...(body && { body: JSON.stringify(body) }),
   });
   return { status: response.status, body: JSON.parse(await response.text()) };
 }
+
+/** `npm run invoke` in the copy. */
+const invoke = async (name: string, payload: object) => {
+  const { url = "", directory = "" } = service ?? {};
+  const flags = ["--url", url, "--data", directory, "--json"];
+  return JSON.parse(await run("infra/operate/invoke.ts", name, JSON.stringify(payload), ...flags));
+};
 
 describe("npm run new", () => {
   it("copies the files of an endpoint, with names of their own", async () => {
@@ -62,14 +86,48 @@ describe("npm run new", () => {
     await copy("DELETE /admin-permissions/forget/{id} --like admin-permissions/delete");
   });
 
-  it("leaves nothing for the check to find", async () => {
-    await run("node_modules/@biomejs/biome/bin/biome", "check", "--vcs-enabled=false", "--error-on-warnings");
-    await run("infra/check/sql.ts");
+  it("leaves nothing for the check to find, nor do a new column and a change that README.md explains", async () => {
+    await copy("POST /admin-users/verify-age/{id} --like admin-users/logout");
+    await edit("lib/contract/admin-users.ts", [
+      'summary: "Logs a user out by revoking their refresh tokens",\n  method: "POST",\n  path: "/admin-users/verify-age',
+      'summary: "Verifies a user\'s age",\n  method: "POST",\n  path: "/admin-users/verify-age',
+    ]);
+    await edit(
+      "lib/changes/verify-age-user.sql",
+      ["Ends all sessions of the user, and releases the user's edit locks.", "The user is old enough."],
+      [
+        "perform end_sessions_of(request.target);",
+        "update users set age_verified = true, version = version + 1 where id = request.target and not age_verified;",
+      ],
+      ["done(request, caller, record => 'user/' || request.target)", "done(request, caller)"],
+    );
+
+    await writeFile(join(project, "lib/migrations/tables/12-born.sql"), "alter table contributors add born date;\n");
+    await edit(
+      "lib/migrations/tables/all.ts",
+      ['import roles from "./11-roles.sql";\n', '$&import born from "./12-born.sql";\n'],
+      ['  { name: "11-roles", text: roles },\n', '$&  { name: "12-born", text: born },\n'],
+    );
+    await edit(
+      "lib/contract/admin-contributors.ts",
+      ["  bodyId,\n", "$&  date,\n"],
+      ["  search,\n", "$&  withDefault,\n"],
+      ["    links: list(linkOrObject, linksMax),\n", "$&    born: withDefault(date, null),\n"],
+    );
+    await edit("lib/contract/responses.ts", [
+      "  gender: possible,\n  links,\n",
+      "  born: z.nullable(z.iso.date()),\n$&",
+    ]);
+    await edit("lib/queries/admin-contributors.ts", ["    coalesce(gender, '') as gender,\n", "    born,\n$&"]);
+    await edit("lib/changes/edit-contributor.sql", [
+      "        gender = fields.gender,\n",
+      "$&        born = fields.born,\n",
+    ]);
+
     await run("infra/api/generate.ts");
-    await run("infra/endpoint/complete.ts");
-    await run("infra/check/database.ts");
-    await run("node_modules/typescript/bin/tsc", "--noEmit");
-  }, 180_000);
+    await run("infra/check/statements.ts");
+    await run("infra/check/check.ts");
+  }, 300_000);
 
   it("makes endpoints that answer as their siblings do", async () => {
     service = await startProcess({ project });
@@ -89,6 +147,58 @@ describe("npm run new", () => {
       code: 200,
     });
     expect((await ask("GET", "/admin-roles/id/4")).body).toMatchObject({ name: "Best" });
+  });
+
+  it("makes a column that is told, undone and restored, and makes tags stale", async () => {
+    // Without uploads nobody's image comes back.
+    await ask("POST", "/admin-contributors/add", { first_name: "Naoki", last_name: "Newcomer" });
+    const { contributors } = (await ask("GET", "/admin-contributors?client=1&search=newcomer")).body;
+    const [{ id }] = contributors;
+    const detail = async () => (await ask("GET", `/admin-contributors/id/${id}?lock=none`)).body;
+    const { directory = "" } = service ?? {};
+    const password = (await readFile(join(directory, "postgres/password"), "utf8")).trim();
+    const port = (await readFile(join(directory, "postgres/postmaster.pid"), "utf8")).split("\n")[3];
+    const sql = openDatabase(`postgres://postgres:${password}@127.0.0.1:${port}/colophon`);
+    await sql`delete from stale_tags`;
+
+    const patch = "application/merge-patch+json";
+    expect((await ask("POST", `/admin-contributors/edit/${id}`, { born: "1960-01-02" }, patch)).status).toBe(200);
+
+    expect(await sql`select tag from stale_tags order by tag`).toEqual([
+      { tag: `contributor-${id}` },
+      { tag: "contributors" },
+    ]);
+    await sql.end();
+    const [change] = (await invoke("ops/list-changes", { record: `contributor/${id}`, limit: 1 })).changes;
+    expect(change).toMatchObject({ name: "Naoki Newcomer", what: ['born none → "1960-01-02"'] });
+    const edited = await detail();
+    expect(edited).toMatchObject({ born: "1960-01-02" });
+    expect((await ask("DELETE", `/admin-contributors/delete/${id}`)).status).toBe(200);
+    const [deletion] = (await invoke("ops/list-changes", { limit: 1 })).changes;
+    expect(await invoke("ops/undo", { change: deletion.id })).toMatchObject({ undone: [{ leftOut: [] }] });
+    expect(await detail()).toEqual(edited);
+    expect(await invoke("ops/undo", { change: change.id })).toMatchObject({ undone: [{ leftOut: [] }] });
+    expect(await detail()).toEqual({ ...edited, born: null });
+  });
+
+  it("makes a change that is told and undone", async () => {
+    const [{ id }] = (await ask("GET", "/admin-users?search=reader")).body.users;
+    const isVerified = async () => (await ask("GET", `/admin-users/id/${id}?lock=none`)).body.age_verified;
+    expect(await isVerified()).toBe(false);
+
+    expect((await ask("POST", `/admin-users/verify-age/${id}`)).status).toBe(200);
+
+    expect(await isVerified()).toBe(true);
+    const [change] = (await invoke("ops/list-changes", { limit: 1 })).changes;
+    expect(change).toMatchObject({
+      endpoint: "admin-users/verify-age",
+      by: "administrator",
+      record: `user ${id}`,
+      name: "reader",
+      what: ["age_verified no → yes"],
+    });
+    expect(await invoke("ops/undo", { change: change.id })).toMatchObject({ undone: [{ change: change.id }] });
+    expect(await isVerified()).toBe(false);
   });
 
   it.each([

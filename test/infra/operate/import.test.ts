@@ -63,8 +63,8 @@ describe("npm run import", () => {
     });
 
     expect(await added()).toBe(3);
-    expect(await stack.sql`select asked ->> 'reason' as reason, asked ->> 'by' as by from changes`).toEqual([
-      { reason: "News", by: "ada" },
+    expect(await stack.sql`select reason, operator from changes where endpoint is not null`).toEqual([
+      { reason: "News", operator: "ada" },
     ]);
     expect(await uploads()).toEqual([]);
   });

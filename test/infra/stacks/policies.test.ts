@@ -150,7 +150,7 @@ const without: Readonly<Record<string, readonly string[]>> = {
 
 /** What reads records or lists, which may exceed a result, and what migrates. */
 const mayTransact = (name: string) =>
-  !/^admin-.*-(add|edit|delete|lock|logout|update-\w+|delete-\w+)$|^sign-|^ops-(create|end|import|invalidate|issue|link|tidy|remove|undo|merge)/.test(
+  !/^admin-.*-(add|edit|delete|lock|logout|update-\w+|delete-\w+)$|^sign-|^ops-(create|end|import|invalidate|issue|link|tidy|remove|merge)/.test(
     name,
   );
 

@@ -68,7 +68,7 @@ describe("A stage with gradual releases", () => {
 
   it("names its release in the descriptions of all functions that it releases", () => {
     const releases = descriptionsOf(template).map(
-      (each) => / \((release [0-9a-f]{12}, migration \d{4})\)$/.exec(each)?.[1],
+      (each) => / \((release [0-9a-f]{12}, migration \d+)\)$/.exec(each)?.[1],
     );
 
     expect(new Set(releases).size).toBe(1);

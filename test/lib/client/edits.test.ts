@@ -8,6 +8,7 @@ import { plain } from "../../support/pictures.ts";
 import {
   aPermission,
   aRole,
+  changesOf,
   defaultRoleId,
   give,
   lockHolderOf,
@@ -57,8 +58,7 @@ async function aFullContributor() {
   return { id, others };
 }
 
-const ledgerOf = async (id: number) =>
-  (await stack.sql`select from changes where endpoint = 'admin-contributors/edit' and record_id = ${id}`).length;
+const ledgerOf = async (id: number) => (await changesOf(stack.sql, "contributor", { id })).length;
 
 describe("An edit of a contributor", () => {
   it("sends what the form has changed, and nothing else changes", async () => {

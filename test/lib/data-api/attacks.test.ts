@@ -237,10 +237,9 @@ describe("Whoever has the password of signer", () => {
 
     expect(await signIn("known", token, other)).toBe(200);
 
-    const [row] =
-      await stack.sql`select endpoint, caller_id, username, record_id from changes order by id desc limit 1`;
+    const [row] = await stack.sql`select endpoint, caller_id, username, record from changes order by id desc limit 1`;
     const { id, username } = administrator;
-    expect(row).toEqual({ endpoint: "sign-in/callback", caller_id: id, username, record_id: id });
+    expect(row).toEqual({ endpoint: "sign-in/callback", caller_id: id, username, record: `user/${id}` });
   });
 });
 
@@ -280,7 +279,9 @@ describe("Whoever has the password of operator", () => {
     });
 
     const signed = await stack.sql`
-      select caller_id as id, username from changes where asked ->> 'username' = ${username}
+      select caller_id as id, changes.username
+      from changes join history on change_id = changes.id
+      where table_name = 'users' and owners @> array[(select users.id from users where users.username = ${username})]
     `;
     expect(signed).toEqual([{ id: null, username: null }]);
   });

@@ -1,17 +1,15 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
 import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { defaultName as owner } from "../../../infra/local/database.ts";
 import { settingsOf } from "../../../infra/local/functions.ts";
+import { migrations } from "../../../lib/migrations/tables/all.ts";
 import { identifier, openDatabase } from "../../support/database.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 
-const migrations = (await readdir(join(import.meta.dirname, "../../../lib/migrations/tables")))
-  .filter((file) => file.endsWith(".sql"))
-  .map((file) => file.replace(/\.sql$/, ""))
-  .sort();
+const names = migrations.map(({ name }) => name);
 
 let dataApi: DataApi;
 let lambda: Lambda;
@@ -33,6 +31,7 @@ afterAll(async () => {
   await admin.end();
 });
 
+const empty = () => sql.query("drop schema public cascade; create schema public authorization pg_database_owner");
 const migrate = () => lambda.invoke("ops-migrate", {});
 
 describe("ops-migrate", () => {
@@ -44,7 +43,7 @@ describe("ops-migrate", () => {
       await sql`select count(*)::int as tables from pg_tables where tablename in ('series', 'series_aliases')`;
     await sql`drop table volumes`;
 
-    expect(failed).toMatchObject({ error: { errorMessage: expect.stringContaining("Migration 0004-series failed") } });
+    expect(failed).toMatchObject({ error: { errorMessage: expect.stringContaining("Migration 05-series failed") } });
     expect(tables).toBe(0);
   });
 
@@ -53,171 +52,31 @@ describe("ops-migrate", () => {
       await other`create table volumes (id int)`;
 
       expect(await migrate()).toMatchObject({
-        error: { errorMessage: expect.stringMatching(/^Migration 0004-series failed: .*lock timeout/) },
+        error: { errorMessage: expect.stringMatching(/^Migration 05-series failed: .*lock timeout/) },
       });
       await other`drop table volumes`;
     });
   });
 
   it("brings a database up to date, also when two run at once", async () => {
-    await sql`drop schema public cascade`;
-    await sql`create schema public authorization pg_database_owner`;
+    await empty();
 
     const runs = await Promise.all([migrate(), migrate()]);
 
     expect(runs.filter((run) => "error" in run)).toEqual([]);
     const applied = runs.flatMap((run) => ("result" in run ? (run.result as { applied: string[] }).applied : []));
-    expect(applied.sort()).toEqual(migrations);
+    expect(applied.sort()).toEqual(names);
     const ledger = await sql`select name from migrations order by name`;
-    expect(ledger.map(({ name }) => name)).toEqual(migrations);
-  });
-
-  it("keeps the users of roles", async () => {
-    await sql`drop schema public cascade`;
-    await sql`create schema public authorization pg_database_owner`;
-    await sql`create table holders (id int)`;
-    expect(await migrate()).toMatchObject({
-      error: { errorMessage: expect.stringContaining("Migration 0012-role-users failed") },
-    });
-    await sql`insert into users (username, slug) select 'Émile ' || n, 'emile-' || n from generate_series(1, 3) as n`;
-    await sql`insert into roles (name) values ('Held')`;
-    await sql`insert into user_roles (user_id, role_id) select users.id, roles.id from users, roles where users.id <> 2`;
-    await sql`drop table holders`;
-
-    expect(await migrate()).toMatchObject({ result: { applied: expect.arrayContaining(["0012-role-users"]) } });
-
-    expect(
-      await sql`
-        select user_id::int, roles.name, held.username_key, held.registered = users.registered as alike
-        from user_roles as held join roles on roles.id = role_id join users on users.id = user_id
-        order by user_id, roles.id
-      `,
-    ).toEqual([
-      { user_id: 1, name: "Reader", username_key: "emile 1", alike: true },
-      { user_id: 1, name: "Held", username_key: "emile 1", alike: true },
-      { user_id: 3, name: "Reader", username_key: "emile 3", alike: true },
-      { user_id: 3, name: "Held", username_key: "emile 3", alike: true },
-    ]);
-  });
-
-  it("compares names without joiners, unless two become the same, and takes control characters out of texts", async () => {
-    await sql`drop schema public cascade`;
-    await sql`create schema public authorization pg_database_owner`;
-    await sql`create function without_joiners(value text) returns integer language sql return 1`;
-    expect(await migrate()).toMatchObject({
-      error: { errorMessage: expect.stringContaining("Migration 0016-joiners failed") },
-    });
-    await sql`drop function without_joiners`;
-    for (const name of ["Eve", "Eve\u200d", "می\u200cخواهم", "葛\u{e0100}城"]) {
-      await sql`insert into users (username, slug) values (${name}, 'user')`;
-      await sql`insert into roles (name, description) values (${name}, ${`a\r\nb\rc\n\u0001\u0085\td`})`;
-      await sql`insert into permissions (name, description) values (${name}, 'a')`;
-      await sql`insert into contributors (first_name, last_name, slug) values ('A', ${name}, 'contributor')`;
-      await sql`insert into contributors (first_name, slug) values (${name}, 'contributor')`;
-    }
-
-    expect(await migrate()).toMatchObject({
-      error: {
-        errorMessage: expect.stringContaining("Rename contributor 3, contributor 4, permission 2, role 3, user 2, and"),
-      },
-    });
-    await sql`update users set username = 'Adam' where id = 2`;
-    await sql`update roles set name = 'Adam' where id = 3`;
-    await sql`update permissions set name = 'Adam' where id = 2`;
-    await sql`update contributors set last_name = id || 'Adam' where id in (3, 4)`;
-
-    expect(await migrate()).toMatchObject({ result: { applied: expect.arrayContaining(["0016-joiners"]) } });
-
-    for (const name of ["میخواهم", "می\u200cخواهم", "葛城", "葛\u{e0101}城"]) {
-      for (const insert of [
-        () => sql`insert into users (username, slug) values (${name}, 'user')`,
-        () => sql`insert into roles (name) values (${name})`,
-        () => sql`insert into permissions (name) values (${name})`,
-        () => sql`insert into contributors (first_name, last_name, slug) values ('A', ${name}, 'contributor')`,
-        () => sql`insert into contributors (first_name, slug) values (${name}, 'contributor')`,
-      ]) {
-        await expect(insert()).rejects.toThrow("duplicate key value violates unique constraint");
-      }
-    }
-    expect(await sql`select username_key from users order by id`).toEqual(
-      ["eve", "adam", "میخواهم", "葛城"].map((username_key) => ({ username_key })),
-    );
-    const [role] = await sql`select description from roles where name = 'Eve'`;
-    expect(role).toEqual({ description: "a\nb\nc\n\td" });
-  });
-
-  it("lets records be found by the aliases that they have, which changes nothing else", async () => {
-    await sql`drop schema public cascade`;
-    await sql`create schema public authorization pg_database_owner`;
-    await sql`create function keep_alias_keys() returns integer language sql return 1`;
-    expect(await migrate()).toMatchObject({
-      error: { errorMessage: expect.stringContaining("Migration 0020-contributor-search failed") },
-    });
-    await sql`insert into contributors (first_name, slug) select 'C' || n, 'c' from generate_series(1, 20) as n`;
-    await sql`insert into publishers (name, slug) select 'P' || n, 'p' from generate_series(1, 3) as n`;
-    await sql`insert into series (name, slug) select 'S' || n, 's' from generate_series(1, 20) as n`;
-    await sql`
-      insert into contributor_aliases (contributor_id, name)
-      select n, alias || n from generate_series(1, 18) as n, unnest(array['Émile ', 'Œ']) as alias
-    `;
-    await sql`insert into contributor_aliases (contributor_id, name) values (20, repeat('手', 200))`;
-    await sql`insert into publisher_aliases (publisher_id, title, language) values (2, 'Zwö', 'German')`;
-    await sql`insert into series_aliases (series_id, name, language) select n, 'Á', '' from generate_series(1, 19) as n`;
-    const rest = () => sql`
-      select 'tally ' || subject as what, tally from tallies
-      union all
-      select 'version ' || id, version from contributors
-      order by what
-    `;
-    const before = await rest();
-    await sql`drop function keep_alias_keys`;
-
-    expect(await migrate()).toMatchObject({ result: { applied: expect.arrayContaining(["0023-series-search"]) } });
-
-    const long = "手".repeat(200);
-    expect(await sql`select id, alias_keys, short_alias_keys from contributors order by id`).toEqual([
-      ...Array.from({ length: 18 }, (_, n) => ({
-        id: n + 1,
-        alias_keys: `emile ${n + 1}\noe${n + 1}`,
-        short_alias_keys: `emile ${n + 1}\noe${n + 1}`,
-      })),
-      { id: 19, alias_keys: "", short_alias_keys: "" },
-      { id: 20, alias_keys: long, short_alias_keys: null },
-    ]);
-    expect(await sql`select alias_keys from publishers order by id`).toEqual(
-      ["", "zwo", ""].map((alias_keys) => ({ alias_keys })),
-    );
-    expect(await sql`select id from series where alias_keys <> 'a'`).toEqual([{ id: 20 }]);
-    expect(await rest()).toEqual(before);
-  });
-
-  it("takes all but ids of deleted users out of the ledger", async () => {
-    const [user] = await sql`insert into users (username, slug) values ('Here', 'here') returning id::int`;
-    const row = (endpoint: string, caller: number, record: number) => sql`
-      insert into changes (key, request_id, endpoint, caller_id, username, record_id, asked, before, answer)
-      values (gen_random_uuid(), '', ${endpoint}, ${caller}, 'Name', ${record}, '1', '2', '3')
-    `;
-    await sql`delete from changes`;
-    await row("admin-users/edit", user?.id, 987_654);
-    await row("ops/create-user", 987_654, user?.id);
-    await row("admin-roles/edit", 987_654, 987_654);
-    await sql`delete from migrations where name = '0014-deleted-users'`;
-
-    expect(await migrate()).toEqual({ result: { applied: ["0014-deleted-users"] } });
-
-    expect(await sql`select username, asked, before, answer from changes order by id`).toEqual([
-      { username: "Name", asked: null, before: null, answer: null },
-      { username: null, asked: 1, before: 2, answer: 3 },
-      { username: null, asked: 1, before: 2, answer: 3 },
-    ]);
+    expect(ledger.map(({ name }) => name)).toEqual(names);
+    const files = await readdir(join(import.meta.dirname, "../../../lib/migrations/tables"));
+    expect(files.sort()).toEqual([...names.map((name) => `${name}.sql`), "all.ts"]);
   });
 
   it.each([
     ["a statement", "ExecuteStatement"],
     ["a commit", "CommitTransaction"],
   ] as const)("fails when nobody hears of %s, repeats none, and goes on in the next run", async (_, operation) => {
-    await sql`drop schema public cascade`;
-    await sql`create schema public authorization pg_database_owner`;
+    await empty();
     dataApi.calls.length = 0;
     const ofThisKind = () => dataApi.calls.filter((call) => call.operation === operation).length;
     dataApi.intercept((call) =>
@@ -228,8 +87,8 @@ describe("ops-migrate", () => {
     expect(ofThisKind()).toBe(5);
     dataApi.intercept(undefined);
 
-    expect(await migrate()).toMatchObject({ result: { applied: expect.arrayContaining([migrations.at(-1)]) } });
-    expect(await sql`select name from migrations order by name`).toEqual(migrations.map((name) => ({ name })));
+    expect(await migrate()).toMatchObject({ result: { applied: expect.arrayContaining([names.at(-1)]) } });
+    expect(await sql`select name from migrations order by name`).toEqual(names.map((name) => ({ name })));
   });
 
   it("changes nothing the second time", async () => {
@@ -302,11 +161,41 @@ describe("ops-migrate", () => {
     await admin`drop role ${identifier(stranger)}`;
   });
 
-  it("fails when an applied migration was changed", async () => {
-    await sql`update migrations set checksum = 'other' where name = '0001-names'`;
+  it("refuses a database of other migrations, and changes nothing in it", async () => {
+    await empty();
+    await sql.query(`
+      create table migrations (name text primary key, checksum text not null, applied_at timestamptz default now());
+      insert into migrations values ('0001-names', 'a', now() - interval '1 day'), ('01-names', 'b', now());
+      alter table migrations owner to ${owner}
+    `);
+    const contents = () => sql`
+      select relname as name, xmin::text from pg_class where relnamespace = 'public'::regnamespace
+      union all
+      select proname, xmin::text from pg_proc where pronamespace = 'public'::regnamespace
+      union all
+      select name, xmin::text from migrations
+      order by name
+    `;
+    const before = await contents();
 
     expect(await migrate()).toMatchObject({
-      error: { errorMessage: expect.stringMatching(/0001-names.*changed after it had been applied/) },
+      error: {
+        errorMessage: expect.stringMatching(
+          /^The database was made by migrations .* Nothing was changed\. Export .* `npm start`, name another folder by --data DIR$/,
+        ),
+      },
+    });
+
+    expect(await contents()).toEqual(before);
+    await empty();
+    await migrate();
+  });
+
+  it("refuses an applied migration that was changed since", async () => {
+    await sql`update migrations set checksum = 'other' where name = '01-names'`;
+
+    expect(await migrate()).toMatchObject({
+      error: { errorMessage: expect.stringMatching(/01-names.*changed after it had been applied/) },
     });
   });
 
@@ -326,8 +215,66 @@ describe("ops-migrate", () => {
     const answer = await migrate();
 
     dataApi.intercept(undefined);
-    expect(answer).toMatchObject({ error: { errorMessage: expect.stringContaining("0001-names") } });
+    expect(answer).toMatchObject({ error: { errorMessage: expect.stringContaining("01-names") } });
     expect(refused).toBeGreaterThan(5);
+  });
+});
+
+describe("A migration of the next release", () => {
+  const next = {
+    name: "12-born",
+    text: `
+alter table contributors
+  add born text,
+  add born_key text generated always as (name_key(born)) stored;
+
+drop table publisher_relations;
+
+create table publisher_relations (
+  publisher_id bigint not null references publishers on delete cascade,
+  relation_id bigint not null references publishers on delete cascade,
+  since date,
+  primary key (publisher_id, relation_id)
+);
+`,
+  };
+
+  it("finds its columns and tables recorded and tagged, by triggers that it does not name", async () => {
+    await empty();
+    await migrate();
+    vi.resetModules();
+    const runner = await import("../../../lib/migrations/migrate.ts");
+    const triggers = () => sql`
+      select tgname, tgrelid::regclass::text as table_name, xmin::text from pg_trigger
+      where not tgisinternal and tgrelid::regclass::text not in ('contributors', 'publisher_relations')
+      order by 1, 2
+    `;
+    const before = await triggers();
+
+    expect(await runner.migrate([...migrations, next])).toEqual(["12-born"]);
+
+    expect(await triggers()).toEqual(before);
+    await sql`insert into publishers (name, slug) values ('A', 'a'), ('B', 'b')`;
+    await sql`insert into contributors (first_name, slug) values ('Ann', 'ann')`;
+    await sql`update contributors set born = '1900'`;
+    await sql`insert into publisher_relations values (2, 1, '1999-12-31')`;
+    await sql`update publisher_relations set since = null`;
+    const recorded = await sql`
+      select table_name, owner::int, key, before, after from changed_rows order by change_id
+    `;
+    expect(recorded.slice(-3)).toEqual([
+      { table_name: "contributors", owner: 1, key: [1], before: { born: null }, after: { born: "1900" } },
+      { table_name: "publisher_relations", owner: 2, key: [2, 1], before: null, after: { since: "1999-12-31" } },
+      {
+        table_name: "publisher_relations",
+        owner: 2,
+        key: [2, 1],
+        before: { since: "1999-12-31" },
+        after: { since: null },
+      },
+    ]);
+    const tags = await sql`select tag from stale_tags group by transaction, tag order by transaction desc limit 2`;
+    expect(tags).toEqual([{ tag: "publisher-2" }, { tag: "publisher-2" }]);
   });
 });
 

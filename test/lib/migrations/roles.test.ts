@@ -17,18 +17,18 @@ const works = namesIn(`
   series_descriptions series_publishers series_tags tags volumes
 `);
 const readable: Readonly<Record<DatabaseRole, readonly string[]>> = {
-  public: [...people, ...works, "former_slugs", "tallies"],
+  public: [...people, ...works, "former_slugs", "counters"],
   reader: [
     ...people,
     ...namesIn(
-      "contributor_locks permissions refresh_tokens role_permissions roles tallies user_locks user_roles users",
+      "contributor_locks counters permissions refresh_tokens role_permissions roles user_locks user_roles users",
     ),
   ],
   editor: [],
   operator: [
     ...people,
     ...works,
-    ...namesIn("changes clients images_to_remove imports invalidations permissions roles stale_tags users"),
+    ...namesIn("changes clients history images_to_remove imports invalidations permissions roles stale_tags users"),
   ],
   signer: [],
   master: [],
@@ -162,7 +162,7 @@ describe("Of the functions", () => {
     expect(await calledBy("public", schema)).toEqual([]);
     expect(await calledBy("reader", schema)).toEqual(["caller", "open_record", "session_caller"]);
     expect(await calledBy("editor", schema)).toEqual(["make_change"]);
-    expect(await calledBy("operator", schema)).toEqual(["effects_of", "make_operator_change"]);
+    expect(await calledBy("operator", schema)).toEqual(["described_change", "make_operator_change"]);
     expect(await calledBy("signer", schema)).toEqual(["make_sign_in"]);
     expect(await calledBy("master", schema)).toEqual(
       (await functionsOf(schema)).map(({ name }) => name.replace(`${schema}.`, "")),
@@ -174,7 +174,13 @@ describe("Of the functions", () => {
     expect(await calledBy("public", "public")).toEqual(searching);
     expect(await calledBy("reader", "public")).toEqual(searching);
     expect(await calledBy("editor", "public")).toEqual([]);
-    expect(await calledBy("operator", "public")).toEqual(["identity_key", "name_key", "without_joiners"]);
+    expect(await calledBy("operator", "public")).toEqual([
+      "history_tables",
+      "identity_key",
+      "name_key",
+      "record_label",
+      "without_joiners",
+    ]);
     expect(await calledBy("signer", "public")).toEqual([]);
   });
 

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, i
 import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
 import { defaultName as owner } from "../../../infra/local/database.ts";
 import type { migrate as Migrate } from "../../../lib/migrations/migrate.ts";
+import { migrations } from "../../../lib/migrations/tables/all.ts";
 import { identifier, openDatabase } from "../../support/database.ts";
 import { key, useDatabase } from "../../support/environment.ts";
 
@@ -9,13 +10,14 @@ import { key, useDatabase } from "../../support/environment.ts";
 
 const callSeconds = 3;
 let dataApi: DataApi;
-let migrate: typeof Migrate;
+/** Applies a migration of the next release. */
+let migrate: (next: (typeof migrations)[number], endBy?: number) => ReturnType<typeof Migrate>;
 const database = `slow_${process.pid}`;
 const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
 const sql = openDatabase(`${inject("databaseUrl")}/${database}`);
 
 beforeAll(async () => {
-  await admin`create database ${identifier(database)} owner ${identifier(owner)}`;
+  await admin`create database ${identifier(database)} template blank owner ${identifier(owner)}`;
   dataApi = await startDataApi({
     databaseUrl: inject("ownerUrl"),
     secrets: inject("secrets"),
@@ -24,7 +26,8 @@ beforeAll(async () => {
   });
   useDatabase(database, dataApi.url);
   vi.resetModules();
-  ({ migrate } = await import("../../../lib/migrations/migrate.ts"));
+  const runner = await import("../../../lib/migrations/migrate.ts");
+  migrate = (next, endBy) => runner.migrate([...migrations, next], endBy);
 });
 
 afterAll(async () => {
@@ -37,7 +40,8 @@ afterAll(async () => {
 beforeEach(async () => {
   await sql`set role ${identifier(owner)}`;
   await sql.query(`
-    drop table if exists migrations, entries;
+    delete from migrations where name = '12-index';
+    drop table if exists entries;
     create table entries (id int);
     alter table entries owner to ${owner};
     insert into entries select generate_series(1, 100);
@@ -48,7 +52,7 @@ beforeEach(async () => {
 afterEach(() => dataApi.intercept(undefined));
 
 const slow = (kind = "index", limit = "1 hour") => ({
-  name: "0001-index",
+  name: "12-index",
   text: `-- slow: ${limit}\n-- Finds entries.\ncreate ${kind} concurrently if not exists entries_id on entries (id);\n`,
 });
 const text = slow();
@@ -94,35 +98,35 @@ const breakOff = () =>
 
 describe("A slow migration", () => {
   it("is applied at once if it takes no time", async () => {
-    expect(await migrate([text])).toEqual(["0001-index"]);
+    expect(await migrate(text)).toEqual(["12-index"]);
 
     expect(await index()).toEqual([{ valid: true }]);
     dataApi.calls.length = 0;
-    expect(await migrate([text])).toEqual([]);
+    expect(await migrate(text)).toEqual([]);
     expect(begun()).toBe(0);
   });
 
   it("goes on after its call has timed out, and is watched until it is done by all runs that have time", async () => {
     const outcomes = await withLock(async (release) => {
-      const both = Promise.all([migrate([text]), migrate([text])]);
+      const both = Promise.all([migrate(text), migrate(text)]);
       await expect.poll(() => running(callSeconds + 0.5)).toHaveLength(1);
-      await expect(migrate([text], longAgo())).rejects.toThrow(
-        /^Migration 0001-index has been running for 0 minutes; run ops-migrate or the deployment again/,
+      await expect(migrate(text, longAgo())).rejects.toThrow(
+        /^Migration 12-index has been running for 0 minutes; run ops-migrate or the deployment again/,
       );
       expect(begun()).toBe(1);
       release();
       return await both;
     });
 
-    expect(outcomes.flat()).toEqual(["0001-index"]);
+    expect(outcomes.flat()).toEqual(["12-index"]);
     expect(await index()).toEqual([{ valid: true }]);
     // It ended unheard, so it was sent again, which had nothing to do.
     expect(begun()).toBe(2);
-    expect(await sql`select name from migrations`).toEqual([{ name: "0001-index" }]);
+    expect(await sql`select name from migrations where name like '12%'`).toEqual([{ name: "12-index" }]);
   });
 
   it("is not begun when the time is over", async () => {
-    await expect(migrate([text], longAgo())).rejects.toThrow(/^Migration 0001-index has yet to run; /);
+    await expect(migrate(text, longAgo())).rejects.toThrow(/^Migration 12-index has yet to run; /);
 
     expect(begun()).toBe(0);
   });
@@ -130,14 +134,14 @@ describe("A slow migration", () => {
   it("is cancelled after its own time, and begun anew by the next run, without the invalid index", async () => {
     const short = slow("index", "1 second");
     await withLock(async () => {
-      await expect(migrate([short])).rejects.toThrow(
-        /^Migration 0001-index failed: .*(took longer than 1 s and was cancelled|canceling statement)/,
+      await expect(migrate(short)).rejects.toThrow(
+        /^Migration 12-index failed: .*(took longer than 1 s and was cancelled|canceling statement)/,
       );
       await expect.poll(() => running()).toEqual([]);
     });
     expect(await index()).toEqual([{ valid: false }]);
 
-    expect(await migrate([short])).toEqual(["0001-index"]);
+    expect(await migrate(short)).toEqual(["12-index"]);
 
     expect(await index()).toEqual([{ valid: true }]);
   });
@@ -145,12 +149,12 @@ describe("A slow migration", () => {
   it("fails with the file's name and line when its statement fails", async () => {
     await sql`insert into entries values (1)`;
 
-    await expect(migrate([slow("unique index")])).rejects.toThrow(
-      /^Migration 0001-index failed: lib\/migrations\/tables\/0001-index\.sql:3:1: .*could not create unique index/,
+    await expect(migrate(slow("unique index"))).rejects.toThrow(
+      /^Migration 12-index failed: lib\/migrations\/tables\/12-index\.sql:3:1: .*could not create unique index/,
     );
 
     await sql`delete from entries where id = 1`;
-    expect(await migrate([slow("unique index")])).toEqual(["0001-index"]);
+    expect(await migrate(slow("unique index"))).toEqual(["12-index"]);
     expect(await index()).toEqual([{ valid: true }]);
   });
 
@@ -158,20 +162,20 @@ describe("A slow migration", () => {
     await sql`insert into entries values (1)`;
     breakOff();
 
-    await expect(migrate([slow("unique index")])).rejects.toThrow(
-      "Migration 0001-index failed: its statement ended after its call, without success",
+    await expect(migrate(slow("unique index"))).rejects.toThrow(
+      "Migration 12-index failed: its statement ended after its call, without success",
     );
 
     expect(await index()).toEqual([{ valid: false }]);
     await sql`delete from entries where id = 1`;
-    expect(await migrate([slow("unique index")])).toEqual(["0001-index"]);
+    expect(await migrate(slow("unique index"))).toEqual(["12-index"]);
     expect(await index()).toEqual([{ valid: true }]);
   });
 
   it("is done when nobody hears of its call", async () => {
     breakOff();
 
-    expect(await migrate([text])).toEqual(["0001-index"]);
+    expect(await migrate(text)).toEqual(["12-index"]);
 
     expect(await index()).toEqual([{ valid: true }]);
     expect(begun()).toBe(2);

@@ -39,9 +39,9 @@ from
             select
               (
                 select
-                  coalesce(sum(tally), 0)::bigint
+                  coalesce(sum(total), 0)::bigint
                 from
-                  tallies
+                  counters
                 where
                   subject = :4::text
                   and scope in (0, :5::bigint)

@@ -36,7 +36,7 @@ from
                   name,
                   description,
                   coalesce(permissions, 0) as permission_count,
-                  coalesce(tally, 0) as user_count
+                  coalesce(total, 0) as user_count
                 from
                   roles
                   left join (
@@ -48,7 +48,7 @@ from
                     group by
                       role_id
                   ) as granted on role_id = roles.id
-                  left join tallies on subject = 'users of role'
+                  left join counters on subject = 'users of role'
                   and scope = roles.id
                 where
                   id > :4::bigint
@@ -122,7 +122,7 @@ from
                           name,
                           description,
                           coalesce(permissions, 0) as permission_count,
-                          coalesce(tally, 0) as user_count
+                          coalesce(total, 0) as user_count
                         from
                           roles
                           left join (
@@ -134,7 +134,7 @@ from
                             group by
                               role_id
                           ) as granted on role_id = roles.id
-                          left join tallies on subject = 'users of role'
+                          left join counters on subject = 'users of role'
                           and scope = roles.id
                         where
                           id > :4::bigint

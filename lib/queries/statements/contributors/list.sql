@@ -25,9 +25,9 @@ from
     select
       (
         select
-          coalesce(sum(tally), 0)::bigint
+          coalesce(sum(total), 0)::bigint
         from
-          tallies
+          counters
         where
           subject = :1::text
           and scope in (0, :2::bigint)

@@ -61,9 +61,9 @@ describe("scale", () => {
     const before = await countOf("contributors");
 
     await scale(url, 2_000, () => undefined);
-    const [tally] = await db`select sum(tally) from tallies where subject = 'contributors'`;
+    const [total] = await db`select sum(total) from counters where subject = 'contributors'`;
 
     expect(await countOf("contributors")).toBe(before + 1_999);
-    expect(Number(tally?.sum)).toBe(before + 1_999);
+    expect(Number(total?.sum)).toBe(before + 1_999);
   });
 });

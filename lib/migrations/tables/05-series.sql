@@ -6,10 +6,16 @@ create table series (
   name_key text not null generated always as (name_key(name)) stored collate "C",
   slug text not null constraint series_slug_key unique,
   type text not null default '',
-  origin text not null default ''
+  origin text not null default '',
+  alias_keys text not null default '' collate "C",
+  external_id text
 );
 
-create index series_by_trigram on series using gin (name_key gin_trgm_ops);
+comment on table series is 'Works; columns as of contributors';
+
+create unique index series_external_id_key on series (external_id) where external_id is not null;
+
+create index series_by_trigram on series using gin ((name_key || chr(10) || alias_keys) gin_trgm_ops);
 
 create trigger assign_slug before insert on series for each row execute function assign_slug();
 
@@ -21,6 +27,18 @@ create table series_aliases (
 );
 
 create index series_aliases_by_series on series_aliases (series_id, id);
+
+create trigger keep_alias_keys_added after insert on series_aliases
+  referencing new table as added
+  for each statement execute function keep_alias_keys('series', 'series_id', 'name');
+
+create trigger keep_alias_keys_changed after update on series_aliases
+  referencing old table as removed new table as added
+  for each statement execute function keep_alias_keys('series', 'series_id', 'name');
+
+create trigger keep_alias_keys_removed after delete on series_aliases
+  referencing old table as removed
+  for each statement execute function keep_alias_keys('series', 'series_id', 'name');
 
 create table series_descriptions (
   id bigint generated always as identity primary key,
@@ -60,6 +78,8 @@ comment on column volumes.cover is 'Key of the cover image in the bucket';
 
 create unique index volumes_number_key on volumes (series_id, number);
 
+create index volumes_by_cover on volumes (cover) where cover is not null;
+
 create table series_contributors (
   contributor_id bigint not null references contributors on delete cascade,
   series_id bigint not null references series on delete cascade,
@@ -76,12 +96,3 @@ create table series_publishers (
 );
 
 create index series_publishers_by_series on series_publishers (series_id);
-
-create table images_to_remove (
-  key text primary key,
-  remove_after timestamptz not null default now()
-);
-
-comment on table images_to_remove is 'Objects in the bucket that nothing refers to, or that nothing will refer to once a running update has failed';
-
-create index images_to_remove_by_time on images_to_remove (remove_after);

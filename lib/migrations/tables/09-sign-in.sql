@@ -1,8 +1,3 @@
--- Sessions come first, since changes read them before they write users, to which the new tables refer.
-alter table refresh_tokens add column by_sign_in boolean not null default false;
-
-comment on column refresh_tokens.by_sign_in is 'Whether the user signed in; otherwise an operator issued the token';
-
 create table identities (
   issuer text not null,
   subject text not null,
@@ -21,13 +16,23 @@ create function email_key(email text) returns text
   language sql immutable strict parallel safe
   return lower(email collate "C");
 
+-- An address may be somebody else's one day, so it is awaited for a time only.
 create table awaited_emails (
   issuer text not null,
   email text not null check (email = email_key(email)),
   user_id bigint not null references users on delete cascade,
+  expires_at timestamptz not null default now() + interval '30 days',
   primary key (issuer, email)
 );
 
 comment on table awaited_emails is 'Who signs in first with such an address, verified by the issuer, becomes this user';
 
 create index awaited_emails_by_user on awaited_emails (user_id);
+
+create table used_attempts (
+  key text primary key,
+  digest text not null,
+  used_at timestamptz not null default now()
+);
+
+comment on table used_attempts is 'Attempts to sign in that have asked the provider for tokens, which each does once; digest names the request that did';

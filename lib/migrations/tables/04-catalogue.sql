@@ -3,6 +3,9 @@ create table clients (
   name text not null
 );
 
+comment on table clients is 'Websites; each has records of its own beside the shared ones';
+
+-- Keys of aliases lie beside the name, so a word is looked for in both at once, by one index and without a join.
 create table contributors (
   id bigint generated always as identity primary key,
   client_id bigint references clients,
@@ -15,8 +18,14 @@ create table contributors (
   gender text,
   type text,
   image text,
-  random_key double precision not null default random()
+  random_key double precision not null default random(),
+  version bigint not null default 1,
+  alias_keys text not null default '' collate "C",
+  short_alias_keys text default '' collate "C",
+  external_id text
 );
+
+comment on table contributors is 'Authors, artists and similar persons';
 
 comment on column contributors.client_id is 'Null: shared by every client';
 
@@ -26,19 +35,52 @@ comment on column contributors.image is 'Key of the avatar in the bucket';
 
 comment on column contributors.random_key is 'Place of the contributor in random picks';
 
+comment on column contributors.alias_keys is 'Keys of the aliases, a line each; kept by triggers';
+
+comment on column contributors.short_alias_keys is 'The same where a row of an index has room for it, else null';
+
+comment on column contributors.external_id is 'The id of the record in the files that an operator imports';
+
 create unique index contributors_name_key on contributors (identity_key(first_name), identity_key(last_name));
 
-create index contributors_by_name on contributors (scope, name_key, id);
+create unique index contributors_external_id_key on contributors (external_id) where external_id is not null;
 
-create index public_contributors_by_name on contributors (scope, name_key, id) where public;
+create index contributors_by_name on contributors (scope, name_key, id) include (short_alias_keys);
+
+create index public_contributors_by_name on contributors (scope, name_key, id) include (short_alias_keys) where public;
 
 create index public_contributors_by_id on contributors (scope, id) where public;
 
 create index public_contributors_at_random on contributors (scope, random_key) include (slug) where public;
 
-create index contributors_by_trigram on contributors using gin (name_key gin_trgm_ops);
+create index contributors_by_trigram on contributors using gin ((name_key || chr(10) || alias_keys) gin_trgm_ops);
+
+create index contributors_by_image on contributors (image) where image is not null;
 
 create trigger assign_slug before insert on contributors for each row execute function assign_slug();
+
+create trigger image_added after insert on contributors
+  for each row when (new.image is not null) execute function list_former_image();
+
+create trigger image_changed after update of image on contributors
+  for each row when (old.image is distinct from new.image) execute function list_former_image();
+
+create trigger image_removed after delete on contributors
+  for each row when (old.image is not null) execute function list_former_image();
+
+-- The few that are too long for an index. The cost says how seldom this is called, else PostgreSQL would read the table.
+create function long_alias_keys(contributor bigint) returns text
+  language sql stable parallel safe cost 1
+  return (select alias_keys from contributors where id = contributor);
+
+create table former_slugs (
+  slug text primary key,
+  contributor_id bigint not null references contributors on delete cascade
+);
+
+comment on table former_slugs is 'Slugs of contributors that were merged into this one, which is found by them';
+
+create index former_slugs_by_contributor on former_slugs (contributor_id);
 
 create table contributor_links (
   contributor_id bigint not null references contributors on delete cascade,
@@ -55,6 +97,18 @@ create table contributor_aliases (
 );
 
 create index contributor_aliases_by_contributor on contributor_aliases (contributor_id, id);
+
+create trigger keep_alias_keys_added after insert on contributor_aliases
+  referencing new table as added
+  for each statement execute function keep_alias_keys('contributors', 'contributor_id', 'name');
+
+create trigger keep_alias_keys_changed after update on contributor_aliases
+  referencing old table as removed new table as added
+  for each statement execute function keep_alias_keys('contributors', 'contributor_id', 'name');
+
+create trigger keep_alias_keys_removed after delete on contributor_aliases
+  referencing old table as removed
+  for each statement execute function keep_alias_keys('contributors', 'contributor_id', 'name');
 
 create table contributor_descriptions (
   id bigint generated always as identity primary key,
@@ -83,6 +137,8 @@ create table contributor_locks (
   expires_at timestamptz not null
 );
 
+comment on table contributor_locks is 'Who is editing a contributor, and until when';
+
 create index contributor_locks_by_holder on contributor_locks (holder_id);
 
 create table publishers (
@@ -100,14 +156,22 @@ create table publishers (
   founding_date date,
   image text,
   image_source text,
-  random_key double precision not null default random()
+  random_key double precision not null default random(),
+  alias_keys text not null default '' collate "C",
+  external_id text
 );
+
+comment on table publishers is 'Houses that publish series; columns as of contributors';
+
+create unique index publishers_external_id_key on publishers (external_id) where external_id is not null;
 
 create index publishers_by_name on publishers (name_key, id);
 
 create index publishers_at_random on publishers (scope, random_key) include (slug);
 
-create index publishers_by_trigram on publishers using gin (name_key gin_trgm_ops);
+create index publishers_by_trigram on publishers using gin ((name_key || chr(10) || alias_keys) gin_trgm_ops);
+
+create index publishers_by_image on publishers (image) where image is not null;
 
 create trigger assign_slug before insert on publishers for each row execute function assign_slug();
 
@@ -119,6 +183,18 @@ create table publisher_aliases (
 );
 
 create index publisher_aliases_by_publisher on publisher_aliases (publisher_id, id);
+
+create trigger keep_alias_keys_added after insert on publisher_aliases
+  referencing new table as added
+  for each statement execute function keep_alias_keys('publishers', 'publisher_id', 'title');
+
+create trigger keep_alias_keys_changed after update on publisher_aliases
+  referencing old table as removed new table as added
+  for each statement execute function keep_alias_keys('publishers', 'publisher_id', 'title');
+
+create trigger keep_alias_keys_removed after delete on publisher_aliases
+  referencing old table as removed
+  for each statement execute function keep_alias_keys('publishers', 'publisher_id', 'title');
 
 create table publisher_descriptions (
   id bigint generated always as identity primary key,

@@ -1,0 +1,277 @@
+-- Rows of any table that is recorded (history_tables, lib/migrations/history.sql), by what PostgreSQL's catalogue says
+-- of it. Only here is a statement put together from names of tables and columns.
+
+create function key_columns(table_name text) returns text[] language sql stable as $$
+  select array_agg(cast(attname as text) order by place)
+  from
+    pg_index
+    cross join lateral unnest(indkey) with ordinality as key (attnum, place)
+    join pg_attribute on attrelid = indrelid and pg_attribute.attnum = key.attnum
+  where indrelid = cast(table_name as regclass) and indisprimary
+$$;
+
+-- That a row of the table, called `current`, has the `row_key`, which is a JSON array.
+create function has_key(table_name text) returns text language sql stable as $$
+  select string_agg(
+    format('current.%I = cast(row_key ->> %s as %s)', attname, place - 1, format_type(atttypid, atttypmod)), ' and '
+  )
+  from
+    unnest(key_columns(table_name)) with ordinality as key (name, place)
+    join pg_attribute on attrelid = cast(table_name as regclass) and attname = name
+$$;
+
+-- The columns that can be written: those of the values that the table has, but for generated ones.
+create function writable_columns(table_name text, names text[]) returns text[] language sql stable as $$
+  select array_agg(cast(attname as text))
+  from pg_attribute
+  where
+    attrelid = cast(table_name as regclass)
+    and attname = any(names)
+    and attgenerated = ''
+    and not attisdropped
+$$;
+
+create function column_list(names text[], prefix text default '') returns text language sql immutable as $$
+  select string_agg(prefix || quote_ident(name), ', ') from unnest(names) as name
+$$;
+
+-- The rows that have one of these keys, locked.
+create function current_rows(table_name text, keys jsonb) returns table (key jsonb, current jsonb)
+  language plpgsql as $$
+  begin
+    return query execute format(
+      $sql$
+        select row_key, to_jsonb(current)
+        from jsonb_array_elements($1) as row_key join %I as current on %s
+        for no key update of current
+      $sql$,
+      table_name, has_key(table_name)
+    )
+    using keys;
+  end
+$$;
+
+create function delete_rows(table_name text, keys jsonb) returns void language plpgsql as $$
+  begin
+    execute format(
+      'delete from %I as current using jsonb_array_elements($1) as row_key where %s', table_name, has_key(table_name)
+    )
+    using keys;
+  end
+$$;
+
+-- Objects of values as rows, with the ids that they say. What the objects do not have gets its default. A trigger may
+-- have added such a row meanwhile, as it gives the default role.
+create function insert_rows(table_name text, objects jsonb) returns void language plpgsql as $$
+  declare
+    columns text[];
+    alike jsonb;
+  begin
+    for columns, alike in
+      select writable_columns(table_name, names), jsonb_agg(object)
+      from
+        jsonb_array_elements(objects) as object
+        cross join lateral (select array(select jsonb_object_keys(object))) as object_keys (names)
+      group by names
+    loop
+      execute format(
+        $sql$
+          insert into %1$I (%2$s) overriding system value
+          select %2$s from jsonb_populate_recordset(cast(null as %1$I), $1)
+          on conflict (%3$s) do %4$s
+        $sql$,
+        table_name, column_list(columns), column_list(key_columns(table_name)),
+        coalesce(
+          (
+            select 'update set ' || string_agg(format('%1$I = excluded.%1$I', name), ', ')
+            from unnest(columns) as name
+            where name <> all(key_columns(table_name))
+          ),
+          'nothing'
+        )
+      )
+      using alike;
+    end loop;
+  end
+$$;
+
+-- Objects with a key and the values that its row gets.
+create function update_rows(table_name text, objects jsonb) returns void language plpgsql as $$
+  declare
+    columns text[];
+    alike jsonb;
+  begin
+    for columns, alike in
+      select writable_columns(table_name, names), jsonb_agg(object)
+      from
+        jsonb_array_elements(objects) as object
+        cross join lateral (select array(select jsonb_object_keys(object -> 'values'))) as object_keys (names)
+      where names <> '{}'
+      group by names
+    loop
+      execute format(
+        $sql$
+          update %1$I as current set (%2$s) = row(%3$s)
+          from
+            jsonb_array_elements($1) as object
+            cross join lateral jsonb_populate_record(cast(null as %1$I), object -> 'values') as latter
+            cross join lateral (select object -> 'key') as named (row_key)
+          where %4$s
+        $sql$,
+        table_name, column_list(columns), column_list(columns, 'latter.'), has_key(table_name)
+      )
+      using alike;
+    end loop;
+  end
+$$;
+
+-- The foreign keys between recorded tables. Each has one column.
+create function foreign_keys() returns table (
+  table_name text, column_name text, parent text, parent_kind text, is_cascading boolean
+) language sql stable as $$
+  select child.table_name, cast(attname as text), parent.table_name, parent.kind, confdeltype = 'c'
+  from
+    pg_constraint
+    join history_tables() as child on conrelid = cast(child.table_name as regclass)
+    join history_tables() as parent on confrelid = cast(parent.table_name as regclass)
+    join pg_attribute on attrelid = conrelid and attnum = conkey[1]
+  where contype = 'f'
+$$;
+
+-- The tables, parents before their children.
+create function table_depths() returns table (table_name text, depth integer) language sql stable as $$
+  with recursive below (table_name, depth) as (
+    select table_name, 0 from history_tables()
+    union
+    select child.table_name, depth + 1
+    from below join foreign_keys() as child on parent = below.table_name and child.table_name <> parent
+  )
+  select table_name, max(depth) from below group by table_name
+$$;
+
+-- The rows that lead to rows with these ids, by a column of their table.
+create function referring_rows(table_name text, column_name text, parent_ids bigint[]) returns table (
+  key jsonb, current jsonb
+) language plpgsql as $$
+  begin
+    return query execute format(
+      'select jsonb_build_array(%s), to_jsonb(current) from %I as current where %I = any($1)',
+      column_list(key_columns(table_name), 'current.'), table_name, column_name
+    )
+    using parent_ids;
+  end
+$$;
+
+-- Of rows to be written, the values of a unique index that another row has: its key, and key and owner of the other
+-- one. Each expression of the index is compared by itself, so the index finds the other row.
+create function taken_values(table_name text, owner_column text, objects jsonb) returns table (
+  key jsonb, columns text[], other_key jsonb, other_owner bigint
+) language plpgsql as $$
+  declare
+    expressions text;
+    comparison text;
+    condition text;
+  begin
+    for columns, expressions, comparison, condition in
+      select
+        array(
+          select cast(attname as text)
+          from pg_attribute
+          where
+            attrelid = indrelid
+            and (attnum = any(indkey) or attnum in (
+              select refobjsubid from pg_depend where objid = indexrelid and refobjid = indrelid and refobjsubid > 0
+            ))
+          order by attnum
+        ),
+        string_agg(format('%s as value_%s', pg_get_indexdef(indexrelid, place, false), place), ', '),
+        string_agg(format('other.value_%1$s = wanted.value_%1$s', place), ' and '),
+        coalesce(pg_get_expr(indpred, indrelid), 'true')
+      from pg_index cross join lateral generate_series(1, cast(indnkeyatts as integer)) as place
+      where indrelid = cast(table_name as regclass) and indisunique
+      group by indexrelid, indkey, indpred, indrelid
+    loop
+      return query execute format(
+        $sql$
+          select wanted.key, $2, other.key, other.owner
+          from
+            (
+              select object -> 'key' as key, %1$s
+              from
+                jsonb_array_elements($1) as object
+                cross join lateral jsonb_populate_record(cast(null as %2$I), object -> 'values')
+              where %3$s
+            ) as wanted
+            join (
+              select jsonb_build_array(%4$s) as key, %6$I as owner, %1$s from %2$I where %3$s
+            ) as other on %5$s and other.key <> wanted.key
+        $sql$,
+        expressions, table_name, condition, column_list(key_columns(table_name)), comparison,
+        owner_column
+      )
+      using objects, columns;
+    end loop;
+  end
+$$;
+
+-- The rows of a change behind a row of history, as many as may be, as people read them: the record, what it is called,
+-- what the row is there, its key without the record, and the kinds of the records to which columns lead.
+create function described_rows(wanted bigint, behind bigint, rows_max bigint) returns jsonb language sql stable as $$
+  select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+    'record', concat_ws('/', kind, row.owner),
+    'name', case when listed.owner = 'id' and after is null then record_label(kind, row.owner) end,
+    'noun', case when listed.owner <> 'id' then noun end,
+    'key', (
+      select jsonb_object_agg(name, key -> cast(place - 1 as integer))
+      from unnest(key_columns(table_name)) with ordinality as key_column (name, place)
+      where name <> listed.owner
+    ),
+    'references', (
+      select jsonb_object_agg(column_name, parent_kind)
+      from foreign_keys() as foreign_key
+      where foreign_key.table_name = row.table_name and column_name <> listed.owner
+    )
+  )) || jsonb_build_object(
+    'before', case
+      when after is null and listed.owner <> 'id' then before - key_columns(table_name) - listed.owner
+      else before
+    end,
+    'after', after
+  ) order by id, place), '[]')
+  from
+    (
+      select * from changed_rows where change_id = wanted and id > behind order by id, place limit rows_max
+    ) as row
+    join history_tables() as listed using (table_name)
+$$;
+
+-- A change as people read it: how many records it added, edited and deleted, by kind; which one, if that is the only
+-- one; and its rows, unless it has many records and is not wanted whole.
+create function described_change(wanted bigint, is_whole boolean) returns jsonb language sql stable as $$
+  with touched as (
+    select
+      kind, row.owner,
+      case
+        when bool_or(listed.owner = 'id' and before is null) then 'added'
+        when bool_or(listed.owner = 'id' and after is null) then 'deleted'
+        else 'edited'
+      end as operation
+    from changed_rows as row join history_tables() as listed using (table_name)
+    where change_id = wanted
+    group by kind, row.owner
+  )
+  select jsonb_build_object(
+    'records', count(*),
+    'record', case when count(*) = 1 then min(concat_ws('/', kind, owner)) end,
+    'counts', (
+      select coalesce(jsonb_agg(number order by operation, kind), '[]')
+      from (
+        select operation, kind, jsonb_build_object('operation', operation, 'kind', kind, 'count', count(*)) as number
+        from touched
+        group by operation, kind
+      ) as counted
+    ),
+    'rows', case when is_whole or count(*) <= 20 then described_rows(wanted, 0, case when not is_whole then 200 end) end
+  )
+  from touched
+$$;

@@ -1,0 +1,306 @@
+-- One history of all tables: what a transaction did to their rows, and which cache tags that makes stale. It is written
+-- again after every migration, so a new column needs nothing here, and a new table one line.
+
+-- The tables whose rows are recorded. A row belongs to the record of `kind` whose id is in the column `owner`, and is a
+-- `noun` of it. Triggers keep `derived` columns, which are neither recorded nor brought back, as generated ones. A
+-- cache tag that ends with a hyphen is completed by the record's id. `label` is what a record is called, by an
+-- expression over its columns; `most` is how many rows a record may have. What is `kept` is neither removed nor brought
+-- back by an undo, for this reason.
+create or replace function history_tables() returns table (
+  table_name text, kind text, owner text, noun text, derived text[], tags text[], label text, most bigint, kept text
+) language sql immutable as $$
+  select table_name, kind, owner, noun, cast(derived as text[]), cast(tags as text[]), label, most, kept
+  from (
+    values
+      ('clients', 'client', 'id', 'client', '{}', '{}', 'name', null, null),
+      (
+        'users', 'user', 'id', 'user', '{}', '{}',
+        'username', null, 'Delete the user in the panel instead, which is for good'
+      ),
+      ('user_roles', 'user', 'user_id', 'role', '{username_key, registered}', '{}', null, 200, null),
+      (
+        'identities', 'user', 'user_id', 'identity', '{}', '{}',
+        null, null, 'Give or take the link by ops/link-identity instead'
+      ),
+      ('roles', 'role', 'id', 'role', '{}', '{}', 'name', null, null),
+      ('role_permissions', 'role', 'role_id', 'permission', '{}', '{}', null, 500, null),
+      ('permissions', 'permission', 'id', 'permission', '{}', '{}', 'name', null, null),
+      (
+        'contributors', 'contributor', 'id', 'contributor', '{alias_keys, short_alias_keys}',
+        '{contributor-, contributors}', 'concat_ws('' '', first_name, last_name)', null, null
+      ),
+      ('contributor_links', 'contributor', 'contributor_id', 'link', '{}', '{contributor-}', null, 50, null),
+      (
+        'contributor_aliases', 'contributor', 'contributor_id', 'alias', '{}', '{contributor-, contributors}',
+        null, 200, null
+      ),
+      (
+        'contributor_descriptions', 'contributor', 'contributor_id', 'description', '{}', '{contributor-}',
+        null, 40, null
+      ),
+      ('contributor_relations', 'contributor', 'contributor_id', 'relation', '{}', '{contributor-}', null, 100, null),
+      ('former_slugs', 'contributor', 'contributor_id', 'former slug', '{}', '{contributor-}', null, null, null),
+      ('publishers', 'publisher', 'id', 'publisher', '{alias_keys}', '{publisher-, publishers}', 'name', null, null),
+      ('publisher_aliases', 'publisher', 'publisher_id', 'alias', '{}', '{publisher-, publishers}', null, null, null),
+      ('publisher_descriptions', 'publisher', 'publisher_id', 'description', '{}', '{publisher-}', null, null, null),
+      ('publisher_relations', 'publisher', 'publisher_id', 'relation', '{}', '{publisher-}', null, null, null),
+      ('series', 'series', 'id', 'series', '{alias_keys}', '{series}', 'name', null, null),
+      ('series_aliases', 'series', 'series_id', 'alias', '{}', '{series}', null, null, null),
+      ('series_descriptions', 'series', 'series_id', 'description', '{}', '{series}', null, null, null),
+      ('series_tags', 'series', 'series_id', 'tag', '{}', '{series}', null, null, null),
+      ('series_contributors', 'series', 'series_id', 'contributor', '{}', '{series}', null, null, null),
+      ('series_publishers', 'series', 'series_id', 'publisher', '{}', '{series}', null, null, null),
+      ('volumes', 'series', 'series_id', 'volume', '{}', '{series}', null, null, null),
+      ('tags', 'tag', 'id', 'tag', '{}', '{series}', 'name', null, null)
+  ) as listed (table_name, kind, owner, noun, derived, tags, label, most, kept)
+$$;
+
+-- The change that this transaction is; it begins with its first row of history, and has the request that the service's
+-- functions have set (lib/changes/request.sql). A login may set the parameter to anything, so it counts only if it
+-- names a change of this transaction.
+create or replace function current_change() returns bigint
+  language plpgsql
+  as $$
+    declare
+      current bigint = nullif(current_setting('colophon.change', true), '');
+    begin
+      if current is not null then
+        if exists (select from changes where id = current and transaction = pg_current_xact_id()) then
+          return current;
+        end if;
+      end if;
+      insert into changes (endpoint, key, request_id, fingerprint, caller_id, username, operator, reason)
+      select endpoint, key, request_id, fingerprint, caller_id, username, operator, reason
+      from json_populate_record(
+        cast(null as changes), cast(nullif(current_setting('colophon.request', true), '') as json)
+      )
+      returning id into current;
+      perform set_config('colophon.change', cast(current as text), true);
+      return current;
+    end
+  $$;
+
+-- Behind each statement. The arguments are the kind, the owner's column, the columns of the primary key, those that are
+-- not recorded, and the tags. PostgreSQL lists the former and the latter rows of an update in the same order. The owner
+-- of the database may switch recording off for a bulk load, by the parameter colophon.recording; the tags remain. Each
+-- statement is kept simple, and its plan is kept: to begin one takes longer than to run it.
+create or replace function record_rows() returns trigger
+  language plpgsql security definer
+  set search_path = public, pg_temp
+  set timezone = 'UTC'
+  set plan_cache_mode = force_generic_plan
+  as $$
+    declare
+      owner_column constant text = tg_argv[1];
+      key_columns constant text[] = tg_argv[2];
+      ignored constant text[] = tg_argv[3];
+      known constant text[] = key_columns || owner_column || text 'version';
+      tags constant text[] = tg_argv[4];
+      old_rows jsonb[];
+      new_rows jsonb[];
+      owners bigint[];
+    begin
+      if current_setting('colophon.recording', true) = 'off' and session_user = current_user then
+        if tg_op <> 'INSERT' then
+          owners = array(select cast(to_jsonb(removed) ->> owner_column as bigint) from removed limit 51);
+        end if;
+        if tg_op <> 'DELETE' then
+          owners = owners || array(select cast(to_jsonb(added) ->> owner_column as bigint) from added limit 51);
+        end if;
+        -- A transaction may have fifty tags, so more rows need not be looked at.
+        if cardinality(owners) > 50 and tags <> '{}' then
+          perform add_stale_tags('{everything}', '{0}');
+        else
+          perform add_stale_tags(tags, owners);
+        end if;
+        return null;
+      end if;
+
+      -- Most cascades of a deletion find no row.
+      if tg_op = 'DELETE' then
+        perform from removed limit 1;
+        if not found then
+          return null;
+        end if;
+      end if;
+      if tg_op = 'INSERT' then
+        insert into history (change_id, table_name, owners, keys, after)
+        select
+          current_change(), tg_table_name, array_agg(cast(row ->> owner_column as bigint)),
+          jsonb_agg((select jsonb_agg(row -> name) from unnest(key_columns) as name)), jsonb_agg(row - known)
+        from (select to_jsonb(added) - ignored as row from added) as inserted
+        having count(*) > 0
+        returning history.owners into owners;
+      elsif tg_op = 'DELETE' then
+        insert into history (change_id, table_name, owners, keys, before)
+        select
+          current_change(), tg_table_name, array_agg(cast(row ->> owner_column as bigint)),
+          jsonb_agg((select jsonb_agg(row -> name) from unnest(key_columns) as name)), jsonb_agg(row)
+        from (select to_jsonb(removed) - ignored as row from removed) as deleted
+        having count(*) > 0
+        returning history.owners into owners;
+      else
+        old_rows = array(select to_jsonb(removed) - ignored from removed);
+        new_rows = array(select to_jsonb(added) - ignored from added);
+        if old_rows = new_rows then
+          return null;
+        end if;
+        insert into history (change_id, table_name, owners, keys, before, after)
+        select
+          current_change(), tg_table_name, array_agg(cast(latter ->> owner_column as bigint)),
+          jsonb_agg((select jsonb_agg(latter -> name) from unnest(key_columns) as name)), jsonb_agg(before),
+          jsonb_agg((select jsonb_object_agg(name, latter -> name) from jsonb_object_keys(before) as name))
+        from (
+          select
+            latter,
+            (
+              select jsonb_object_agg(name, value)
+              from jsonb_each(former) as field (name, value)
+              where value <> latter -> name and name <> 'version'
+            ) as before
+          from unnest(old_rows, new_rows) as row (former, latter)
+        ) as updated
+        where before is not null
+        having count(*) > 0
+        returning history.owners into owners;
+        if owner_column <> 'id' then
+          owners = owners || array(select cast(former ->> owner_column as bigint) from unnest(old_rows) as former);
+        end if;
+      end if;
+      if owners is not null then
+        perform add_stale_tags(tags, owners);
+      end if;
+      return null;
+    end
+  $$;
+
+-- Each table has the triggers that the list and the catalogue of PostgreSQL say. Others are left as they are, since a
+-- new one waits for everybody who writes its table.
+do $$
+  declare
+    wanted record;
+    name text;
+    transitions text;
+  begin
+    for wanted in
+      select
+        listed.table_name,
+        listed.tags,
+        format(
+          'record_rows(%L, %L, %L, %L, %L)',
+          kind,
+          owner,
+          (
+            select array_agg(attname order by place)
+            from
+              pg_index
+              cross join lateral unnest(indkey) with ordinality as key (attnum, place)
+              join pg_attribute on attrelid = indrelid and pg_attribute.attnum = key.attnum
+            where indrelid = cast(listed.table_name as regclass) and indisprimary
+          ),
+          derived || array(
+            select cast(attname as text)
+            from pg_attribute
+            where attrelid = cast(listed.table_name as regclass) and attgenerated <> '' and not attisdropped
+            order by attnum
+          ),
+          listed.tags
+        ) as function
+      from history_tables() as listed
+    loop
+      foreach name in array array['insert', 'update', 'delete'] loop
+        continue when exists (
+          select
+          from pg_trigger
+          where
+            tgrelid = cast(wanted.table_name as regclass)
+            and tgname = 'record_' || name
+            and pg_get_triggerdef(oid) like '% ' || replace(wanted.function, '_', '\_')
+        );
+        transitions = concat_ws(
+          ' ',
+          case when name <> 'insert' then 'old table as removed' end,
+          case when name <> 'delete' then 'new table as added' end
+        );
+        execute format(
+          'create or replace trigger record_%s after %s on %I referencing %s for each statement execute function %s',
+          name, name, wanted.table_name, transitions, wanted.function
+        );
+      end loop;
+      if wanted.tags <> '{}' and not exists (
+        select from pg_trigger where tgrelid = cast(wanted.table_name as regclass) and tgname = 'tag_truncate'
+      ) then
+        execute format(
+          'create trigger tag_truncate after truncate on %I for each statement execute function tag_everything()',
+          wanted.table_name
+        );
+      end if;
+    end loop;
+  end
+$$;
+
+-- What a record is called, by its label; what is gone by the last one in the history; null if that says none.
+create or replace function record_label(record_kind text, record_id bigint) returns text
+  language plpgsql stable
+  as $$
+    declare
+      own_table text;
+      own_label text;
+      found_label text;
+    begin
+      select table_name, label into own_table, own_label
+      from history_tables()
+      where kind = record_kind and owner = 'id';
+      execute format('select %s from %I where id = $1', own_label, own_table) into found_label using record_id;
+      if found_label is null then
+        execute format(
+          $sql$
+            select %s
+            from changed_rows cross join lateral jsonb_populate_record(cast(null as %I), before)
+            where owners @> array[$1] and changed_rows.owner = $1 and table_name = $2 and after is null
+            order by change_id desc
+            limit 1
+          $sql$,
+          own_label, own_table
+        )
+        into found_label
+        using record_id, own_table;
+      end if;
+      return found_label;
+    end
+  $$;
+
+-- Takes a record's rows out of the history, but for rows that hold nothing but ids.
+create or replace function forget_record(record_kind text, record_id bigint) returns void
+  language sql
+  as $$
+    with marked as (
+      select
+        *,
+        owner <> record_id or not jsonb_path_exists(
+          jsonb_build_array(key, before, after), 'strict $.** ? (@.type() == "string")'
+        ) as stays
+      from changed_rows
+      where
+        owners @> array[record_id]
+        and table_name in (select table_name from history_tables() where kind = record_kind)
+    ), remaining as (
+      select
+        change_id, id,
+        array_agg(owner order by place) filter (where stays) as owners,
+        jsonb_agg(key order by place) filter (where stays) as keys,
+        jsonb_agg(before order by place) filter (where stays) as before,
+        jsonb_agg(after order by place) filter (where stays) as after
+      from marked
+      group by change_id, id
+      having bool_or(not stays)
+    ), deleted as (
+      delete from history
+      using remaining
+      where (history.change_id, history.id) = (remaining.change_id, remaining.id) and remaining.owners is null
+    )
+    update history
+    set owners = remaining.owners, keys = remaining.keys, before = remaining.before, after = remaining.after
+    from remaining
+    where (history.change_id, history.id) = (remaining.change_id, remaining.id) and remaining.owners is not null
+  $$;

@@ -1,1 +1,0 @@
-alter table publishers add column external_id text;

@@ -1,1 +1,0 @@
-alter table series add column external_id text;

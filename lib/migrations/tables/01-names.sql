@@ -1,0 +1,150 @@
+create extension if not exists pg_trgm;
+
+-- Joiners and variation selectors, which are invisible. Names compare and are found without them.
+create function without_joiners(value text) returns text
+  language sql immutable strict parallel safe
+  return regexp_replace(
+    value, '[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]', '', 'g'
+  );
+
+-- Names order and search by this key: no case, no accents, single spaces. It uses PostgreSQL's own Unicode tables and
+-- the collation "C", so that every machine orders alike, whatever its locale.
+create function name_key(value text) returns text
+  language sql immutable strict parallel safe
+  return btrim(regexp_replace(
+    replace(replace(translate(
+      casefold(
+        regexp_replace(normalize(without_joiners(value), nfkd), '[\u0300-\u036f]', '', 'g') collate pg_unicode_fast
+      ),
+      'øłđħıð', 'oldhid'
+    ), 'æ', 'ae'), 'œ', 'oe') collate "C",
+    '\s+', ' ', 'g'
+  ));
+
+-- What a name that contains the search is like; %, _ and \ in the search are plain characters.
+create function containing(search text) returns text
+  language sql immutable strict parallel safe
+  return '%' || regexp_replace(name_key(search), '([\\%_])', '\\\1', 'g') || '%';
+
+-- Two names are the same name when these keys are equal: regardless of case, of joiners, and of the number and kind of
+-- blanks.
+-- Folding the case of a letter may take it apart, so it is composed afterwards.
+create function identity_key(value text) returns text
+  language sql immutable parallel safe
+  return btrim(regexp_replace(
+    normalize(casefold(normalize(without_joiners(coalesce(value, '')), nfd) collate pg_unicode_fast), nfc),
+    '\s+', ' ', 'g'
+  )) collate "C";
+
+-- Every user of the database may hold any advisory lock. So the locks of names have keys that nobody can guess.
+create table lock_secret (secret uuid not null);
+
+insert into lock_secret values (gen_random_uuid());
+
+-- Locks a name until the transaction ends. The view pg_locks shows the key to everybody, hence the one-way hash.
+create function lock_name(name text) returns void
+  language plpgsql
+  as $$
+    begin
+      perform pg_advisory_xact_lock(
+        hashtextextended(encode(sha256(convert_to(secret || ' ' || name, 'UTF8')), 'hex'), 0)
+      )
+      from lock_secret;
+    end
+  $$;
+
+-- Whether a record of this table has the slug, or had it: so nobody gets a slug that leads to another contributor. The
+-- queries are static, since an import asks this for each record. A trigger passes the name of its table, whose
+-- collation is not that of the slugs' indexes.
+create function slug_exists(table_name text, wanted text) returns boolean
+  language plpgsql stable
+  as $$
+    declare
+      slug_wanted text collate "default" = wanted;
+    begin
+      return case table_name
+        when 'contributors' then
+          exists (select from contributors where slug = slug_wanted)
+          or exists (select from former_slugs where slug = slug_wanted)
+        when 'publishers' then exists (select from publishers where slug = slug_wanted)
+        when 'series' then exists (select from series where slug = slug_wanted)
+        when 'users' then exists (select from users where slug = slug_wanted)
+      end;
+    end
+  $$;
+
+-- Before an insert: the slug made from the name, or one with a number. The number is doubled until it is free, and then
+-- halved towards one that is taken, so some thirty look-ups find it however many there are: the next one where they
+-- have no gaps. If even all the powers of two are taken, any large number does. The lock is that of the name without
+-- numbers at its end, for the slugs that are made of zz and of zz-2 meet in zz-2.
+create function assign_slug() returns trigger
+  language plpgsql
+  as $$
+    declare
+      base text = new.slug;
+      taken bigint = 1;
+      free bigint = 2;
+      middle bigint;
+    begin
+      perform lock_name(tg_table_name || '/' || regexp_replace(base, '(-[0-9]+)+$', ''));
+      if not slug_exists(tg_table_name, base) then
+        return new;
+      end if;
+
+      while slug_exists(tg_table_name, base || '-' || free) loop
+        taken = free;
+        free = case when taken < 1e17 then 2 * taken else 1e17 + floor(random() * 1e17) end;
+      end loop;
+      while free - taken > 1 loop
+        middle = (taken + free) / 2;
+        if slug_exists(tg_table_name, base || '-' || middle) then
+          taken = middle;
+        else
+          free = middle;
+        end if;
+      end loop;
+      new.slug = base || '-' || free;
+      return new;
+    end
+  $$;
+
+-- After aliases were added, changed or removed: their keys in the rows of the records that have them. The trigger's
+-- arguments are the table of these records, the column with their ids, and the column of the names. Of two transactions
+-- that change aliases of one record at once the second waits here, and then sees what the first one wrote.
+create function keep_alias_keys() returns trigger
+  language plpgsql
+  as $$
+    declare
+      ids bigint[] = '{}';
+    begin
+      if tg_op <> 'INSERT' then
+        ids = array(select cast(to_jsonb(removed) ->> tg_argv[1] as bigint) from removed);
+      end if;
+      if tg_op <> 'DELETE' then
+        ids = ids || array(select cast(to_jsonb(added) ->> tg_argv[1] as bigint) from added);
+      end if;
+      if cardinality(ids) = 0 then
+        return null;
+      end if;
+      execute format('select from %I where id = any($1) order by id for no key update', tg_argv[0]) using ids;
+      execute format(
+        $update$
+          update %1$I as record
+          set alias_keys = latest.keys%5$s
+          from (
+            select owner.id, coalesce(string_agg(name_key(%3$I), chr(10) order by alias.id), '') as keys
+            from (select distinct unnest($1) as id) as owner left join %4$I as alias on alias.%2$I = owner.id
+            group by owner.id
+          ) as latest
+          where record.id = latest.id and record.alias_keys <> latest.keys
+        $update$,
+        tg_argv[0], tg_argv[1], tg_argv[2], tg_table_name,
+        -- A row of a B-tree has room for 2.7 kB, of which the longest name takes 2.3 kB.
+        case tg_argv[0]
+          when 'contributors'
+          then ', short_alias_keys = case when octet_length(latest.keys) <= 200 then latest.keys end'
+        end
+      ) using ids;
+      return null;
+    end
+  $$;

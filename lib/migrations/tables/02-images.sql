@@ -1,0 +1,31 @@
+create table images_to_remove (
+  key text primary key,
+  remove_after timestamptz not null default now()
+);
+
+comment on table images_to_remove is 'Objects in the bucket that no record refers to, or that none will refer to once a running update has failed';
+
+create index images_to_remove_by_time on images_to_remove (remove_after);
+
+-- Behind each row whose image changed or that was deleted: the former image is listed for removal, unless another
+-- record has it, and the new one leaves the list.
+create function list_former_image() returns trigger
+  language plpgsql security definer
+  set search_path = public, pg_temp
+  as $$
+    begin
+      if tg_op <> 'DELETE' and new.image is not null then
+        delete from images_to_remove where key = new.image;
+      end if;
+      if tg_op <> 'INSERT' and old.image is not null then
+        insert into images_to_remove (key)
+        select old.image
+        where
+          not exists (select from users where image = old.image)
+          and not exists (select from contributors where image = old.image)
+        on conflict (key) do update
+        set remove_after = excluded.remove_after;
+      end if;
+      return null;
+    end
+  $$;

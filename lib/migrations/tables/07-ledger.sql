@@ -1,0 +1,103 @@
+-- The lock of all changes (lib/changes/begin-request.sql). Only its owner may lock a table, whereas every user of the
+-- database may hold an advisory lock. It stays empty.
+create table change_lock (id integer);
+
+-- Schemas with the functions that change something, one a release (lib/changes).
+create table releases (
+  schema text primary key,
+  installed_at timestamptz not null default now()
+);
+
+-- A change is a transaction: a request's, an operator's, a migration's or another program's. Only the first two have a
+-- key, and an endpoint. A request's key is unique for its caller and endpoint: when it is sent again, its response is
+-- here.
+create table changes (
+  id bigint generated always as identity primary key,
+  at timestamptz not null default now(),
+  transaction xid8 not null default pg_current_xact_id(),
+  role text not null default session_user,
+  endpoint text,
+  key text,
+  request_id text,
+  fingerprint text,
+  caller_id bigint,
+  caller_status integer,
+  username text,
+  operator text,
+  reason text,
+  record text,
+  answer json,
+  import_id bigint,
+  undoes bigint[],
+  undone_by bigint
+);
+
+comment on table changes is 'Who changed something, and when; what it did to each row has the table history';
+
+comment on column changes.transaction is 'PostgreSQL''s own id of the transaction, which a copy of the database on another server repeats';
+
+comment on column changes.role is 'As which the transaction was logged in to PostgreSQL';
+
+comment on column changes.endpoint is 'A path in functions/; null: another program, or a migration';
+
+comment on column changes.key is 'The client''s Idempotency-Key, or the id of the invocation';
+
+comment on column changes.fingerprint is 'SHA-256 of the input, if the client chose the key';
+
+comment on column changes.caller_id is 'Null: no user. No foreign key, since the ledger outlives users';
+
+comment on column changes.caller_status is 'The status for the caller''s next request, if this change ended their session or took their permission';
+
+comment on column changes.username is 'The caller''s name at that time';
+
+comment on column changes.operator is 'Who invoked the function, as they said';
+
+comment on column changes.record is 'user/5: whom a change concerns that leaves no row in history, such as a logout';
+
+comment on column changes.undoes is 'The changes that this one took back';
+
+comment on column changes.undone_by is 'The change that took this one back, unless that was taken back itself';
+
+create unique index changes_key on changes (caller_id, endpoint, key) nulls not distinct where key is not null;
+
+-- Rows come in the order of their time, so this index has next to no size and no cost.
+create index changes_by_time on changes using brin (at);
+
+create index changes_by_caller on changes (caller_id, id) where caller_id is not null;
+
+create index changes_by_username on changes (identity_key(username), id) where username is not null;
+
+create index changes_by_record on changes (record, id) where record is not null;
+
+create index changes_by_import on changes (import_id, id) where import_id is not null;
+
+-- The rows that a statement inserted, updated or deleted in a table (lib/migrations/history.sql): of each its owner,
+-- its primary key, and its values before and after. They lie in arrays, since an import inserts thousands at once.
+create table history (
+  change_id bigint not null,
+  id bigint generated always as identity,
+  table_name text not null,
+  owners bigint[] not null,
+  keys jsonb not null,
+  before jsonb,
+  after jsonb,
+  primary key (change_id, id)
+);
+
+comment on column history.owners is 'The id of the record that each row belongs to: of an alias that of its contributor';
+
+comment on column history.keys is 'The values of the primary key of each row';
+
+comment on column history.before is 'The values of each row; of an update those that changed; null of an insert';
+
+comment on column history.after is 'Likewise; null of a deletion';
+
+create index history_by_owner on history using gin (owners);
+
+-- One row for each row.
+create view changed_rows as
+select
+  change_id, id, place, table_name, owners, owner, keys -> cast(place - 1 as integer) as key,
+  nullif(before -> cast(place - 1 as integer), 'null') as before,
+  nullif(after -> cast(place - 1 as integer), 'null') as after
+from history cross join lateral unnest(owners) with ordinality as row (owner, place);
