@@ -154,11 +154,13 @@ export function openEnvironments(options: EnvironmentsOptions): Environments {
     waiting.add(next);
     runWaiting();
     if (!waiting.has(next)) return await next.promise;
-    const throttle = setTimeout(() => {
-      waiting.delete(next);
+    // A new environment is waited for: the function may have to be built for it.
+    const throttle = () => {
+      if (opening > 0 || !waiting.delete(next)) return;
       next.reject(new TooManyRequests("ConcurrentInvocationLimitExceeded"));
-    }, limits.gatewayInMilliseconds / 2);
-    return await next.promise.finally(() => clearTimeout(throttle));
+    };
+    const timer = setInterval(throttle, limits.gatewayInMilliseconds / 2);
+    return await next.promise.finally(() => clearInterval(timer));
   };
 
   return {

@@ -41,7 +41,7 @@ export interface LambdaLimits {
   readonly environments: number;
   /** An invocation that has run for so long leaves its processor to another one. */
   readonly longInMilliseconds: number;
-  /** How long API Gateway waits. An invocation that has not begun after half of that time is throttled. */
+  /** How long API Gateway waits. An invocation that has waited for others for half of that time is throttled. */
   readonly gatewayInMilliseconds: number;
 }
 

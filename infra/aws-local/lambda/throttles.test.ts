@@ -34,15 +34,7 @@ describe("An invocation", () => {
     const gatewayInMilliseconds = 3_000;
     const lambda = await startLambda({ ...built, limits: { environments: 1, gatewayInMilliseconds } });
     built.newGate()();
-    // An environment that opens slowly is waited for, too.
-    await vi.waitUntil(
-      () =>
-        run(lambda, "opening").then(
-          () => true,
-          () => false,
-        ),
-      { timeout: 60_000 },
-    );
+    await run(lambda, "opening");
     built.forget();
     const release = built.newGate();
 
@@ -55,6 +47,16 @@ describe("An invocation", () => {
     await first;
     await run(lambda, "last");
     expect(built.seen()).toEqual(["first", "last"]);
+    await lambda.close();
+  });
+
+  it("waits for the environment that is opened for it, however long that takes", async () => {
+    const gatewayInMilliseconds = 100;
+    const prepare = () => sleep(5 * gatewayInMilliseconds, undefined);
+    const lambda = await startLambda({ ...built, prepare, limits: { gatewayInMilliseconds } });
+    built.newGate()();
+
+    expect(await invoke(lambda, "only")).toEqual({ result: "only" });
     await lambda.close();
   });
 });
