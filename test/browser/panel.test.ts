@@ -1,0 +1,166 @@
+import { readFile } from "node:fs/promises";
+import type { Server } from "node:http";
+import { join } from "node:path";
+import { build } from "esbuild";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AdminContributor, Opened } from "../../lib/client/index.js";
+import { hasBrowser, startBrowser } from "../support/browser.ts";
+import { aContributor } from "../support/catalogue.ts";
+import { fetchFrom, type Init, post, servePages } from "../support/pages.ts";
+import { anAdministrator, type Person } from "../support/people.ts";
+import { dataUrl, plain } from "../support/pictures.ts";
+import { startUploads, type UploadStack } from "../support/uploads.ts";
+
+/* The panel of the client's README, on an origin of its own. */
+
+const folder = join(import.meta.dirname, "../../lib/client");
+let stack: UploadStack;
+let administrator: Person;
+let browser: Browser;
+let page: Page;
+let panelUrl: string;
+let strangerUrl: string;
+const servers: Server[] = [];
+
+async function serve(script: () => Promise<string>): Promise<string> {
+  const { server, port } = await servePages(async ({ url }, response) => {
+    const isScript = url === "/panel.js";
+    response.writeHead(200, { "Content-Type": isScript ? "text/javascript" : "text/html; charset=utf-8" });
+    response.end(isScript ? await script() : '<!doctype html><title>Panel</title><script src="/panel.js"></script>');
+  });
+  servers.push(server);
+  return `http://127.0.0.1:${port}`;
+}
+
+/** What the README shows, for a browser, as the variable `panel`. */
+async function panelScript(): Promise<string> {
+  const [, code = ""] =
+    /^## Panel$.*?^```ts\n(.*?)^```$/ms.exec(await readFile(join(folder, "README.md"), "utf8")) ?? [];
+  const contents = code.replaceAll("http://localhost:3000", stack.url);
+  const { outputFiles } = await build({
+    stdin: { contents, loader: "ts", resolveDir: folder },
+    bundle: true,
+    write: false,
+    format: "iife",
+    globalName: "panel",
+  });
+  return outputFiles[0]?.text ?? "";
+}
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  panelUrl = await serve(panelScript);
+  strangerUrl = await serve(async () => "");
+  stack = await startUploads({
+    allowedOrigins: [panelUrl],
+    signIn: [{ name: "ada", email: "ada@example.com", description: "" }],
+    variables: () => ({ SIGN_IN_PANEL: `${panelUrl}/start` }),
+  });
+  administrator = await anAdministrator(stack.sql);
+  await stack.sql`
+    insert into identities (issuer, subject, user_id) values (${`${stack.url}/provider`}, 'ada', ${administrator.id})
+  `;
+  browser = await startBrowser();
+  page = await (await browser.newContext()).newPage();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  for (const server of servers) server.close();
+  await stack?.close();
+});
+
+declare const panel: {
+  whoAmI(): Promise<unknown>;
+  signInLink(): string;
+  signOut(): Promise<{ data: unknown }>;
+  list(search: string, offset: number): Promise<void>;
+  open(id: number): Promise<Opened<AdminContributor>>;
+  save(opened: Opened<AdminContributor>, form: object): Promise<string>;
+  setAvatar(opened: Opened<AdminContributor>, file: Blob): Promise<Opened<AdminContributor>>;
+  add(first_name: string, last_name: string, file: Blob): Promise<number>;
+  leave(id: number): Promise<unknown>;
+};
+
+const contributor = async (id: number) =>
+  (
+    await stack.sql`select first_name, gender, type, image is not null as has_image from contributors where id = ${id}`
+  )[0];
+const lockHolders = async (id: number) =>
+  (await stack.sql`select holder_id from contributor_locks where contributor_id = ${id}`).map((each) => each.holder_id);
+
+describe.skipIf(!hasBrowser)("A panel of another origin in a browser", () => {
+  it("signs in, lists, edits beside somebody else, uploads, gives locks back, and signs out", async () => {
+    const printed: string[] = [];
+    page.on("console", (message) => printed.push(message.text()));
+    const place = `${panelUrl}/people?page=2#last`;
+    await page.goto(place);
+    expect(await page.evaluate(() => panel.whoAmI())).toBe("Unauthorized");
+
+    await page.goto(await page.evaluate(() => panel.signInLink()));
+    await page.getByRole("button", { name: "ada" }).click();
+    await page.waitForURL(`${panelUrl}/people?page=2`);
+    expect(await page.evaluate(() => panel.whoAmI())).toEqual({ name: administrator.username, mayDelete: true });
+    expect(await page.evaluate("document.cookie")).toBe("");
+
+    const image = dataUrl(await plain().png().toBuffer());
+    const id = await page.evaluate(
+      async (url) => await panel.add("Machiko", "Hasegawa", await (await fetch(url)).blob()),
+      image,
+    );
+    await page.evaluate(() => panel.list("hasegawa", 0));
+    expect(printed.slice(-2)).toEqual([`${id} Machiko is a draft of website 1`, "1 of 1"]);
+
+    const opened = await page.evaluate((each) => panel.open(each), id);
+    expect(await lockHolders(id)).toEqual([administrator.id]);
+    const patch = { "Content-Type": "application/merge-patch+json" };
+    const colleague = (await anAdministrator(stack.sql)).token;
+    const edit = { as: colleague, path: { id }, headers: patch, body: { type: "artist" } };
+    expect((await stack.call("admin-contributors/edit", edit)).status).toBe(200);
+    const save = (form: object) =>
+      page.evaluate(([record, fields]) => panel.save(record, fields), [opened, form] as const);
+    expect(await save({ gender: "female" })).toBe("Saved");
+    expect(await contributor(id)).toEqual({ first_name: "Machiko", gender: "female", type: "artist", has_image: true });
+    expect(await lockHolders(id)).toEqual([]);
+
+    const withAvatar = await page.evaluate(
+      async ([each, url]) => await panel.setAvatar(await panel.open(each), await (await fetch(url)).blob()),
+      [id, image] as const,
+    );
+    expect(withAvatar.data.image).not.toBe(opened.data.image);
+    await page.evaluate(`addEventListener("pagehide", () => void panel.leave(${id}))`);
+    expect(await lockHolders(id)).toEqual([administrator.id]);
+    await page.goto("about:blank");
+    await expect.poll(() => lockHolders(id)).toEqual([]);
+
+    await page.goto(place);
+    expect(await page.evaluate(async () => (await panel.signOut()).data)).toEqual({ data: "Signed out", code: 200 });
+    expect(await page.evaluate(() => panel.whoAmI())).toBe("Unauthorized");
+    expect((await page.context().cookies()).map(({ name }) => name)).not.toContain("refreshToken");
+  });
+
+  it("of an origin that is not listed reads the public catalogue, but can neither read nor change anything else", async () => {
+    const { id } = await aContributor(stack.sql, { first_name: "Safe" });
+    const site = { domain: "127.0.0.1", path: "/", httpOnly: true };
+    await page.context().addCookies([{ name: "refreshToken", value: administrator.token, ...site }]);
+    const ask = (path: string, init?: Init) => fetchFrom(page, stack.url + path, init);
+    const blocked = { error: "TypeError" };
+    // A form can send this, so there is no preflight.
+    const simple = post({ first_name: "Taken" }, "text/plain");
+
+    await page.goto(panelUrl);
+    expect(await ask(`/admin-contributors/id/${id}`)).toMatchObject({ status: 200 });
+    await page.goto(strangerUrl);
+    expect(await ask(`/admin-contributors/id/${id}`)).toEqual(blocked);
+    expect(await ask(`/admin-contributors/edit/${id}`, post({ first_name: "Taken" }))).toEqual(blocked);
+    expect(await ask(`/admin-contributors/delete/${id}`, { method: "DELETE" })).toEqual(blocked);
+    expect(await ask(`/admin-contributors/edit/${id}`, simple)).toEqual(blocked);
+    expect(await ask(`/admin-contributors/edit/${id}`, { ...simple, mode: "no-cors" })).toEqual({
+      error: "SyntaxError",
+    });
+    expect(await ask("/contributors?client=1", { credentials: "omit" })).toMatchObject({ status: 200 });
+
+    expect(await contributor(id)).toMatchObject({ first_name: "Safe" });
+  });
+});
