@@ -19,7 +19,7 @@ const longTests = [
   "functions/late-lists",
   "functions/public-deadlines",
   "functions/reader-pace",
-  "functions/faults/faults",
+  "functions/faults",
   "infra/local/one-server",
   "infra/local/log",
   "lib/data-api/outages",

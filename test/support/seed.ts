@@ -7,3 +7,12 @@ import fc from "fast-check";
 export const seed = Number(process.env.COLOPHON_SEED ?? 2_026);
 
 fc.configureGlobal({ seed });
+
+/** Numbers from 0 to 1, the same ones for the same seed. */
+export function numbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}

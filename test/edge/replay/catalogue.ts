@@ -4,15 +4,6 @@ import type { Target } from "./changes.ts";
 
 const contributors = 2_000;
 
-/** Pseudo-random numbers from 0 to below 1, the same in each run (Lehmer, "minstd"). */
-export function numbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
-}
-
 /**
  * Fills a database: contributors have an alias, a description, a relation and one series, which is random in their list
  * otherwise; series have tags, an alias and a description, and publishers what they may have.

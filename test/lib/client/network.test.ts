@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Colophon } from "../../../lib/client/index.js";
-import { type FaultyProxy, startFaultyProxy } from "../../functions/faults/proxy.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { clientFor, readable } from "../../support/client.ts";
+import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
