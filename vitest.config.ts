@@ -14,7 +14,6 @@ const longTests = [
   "infra/endpoint/new",
   "infra/local/lambda/edits",
   "edge/outage",
-  "contract/fuzz",
   "functions/arbitrary",
   "functions/late-lists",
   "functions/public-deadlines",

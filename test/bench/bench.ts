@@ -2,40 +2,23 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runCommand, UsageError } from "../../infra/command.ts";
 import { compareCheckouts } from "./checkout.ts";
-import { everything } from "./everything.ts";
 import { growth } from "./growth.ts";
 import { http } from "./http.ts";
-import { benchImages } from "./images.ts";
-import { imports } from "./imports.ts";
-import { loading } from "./loading.ts";
 import { keeps, print, type Row } from "./measure.ts";
-import { merges } from "./merges.ts";
 import { type Stage, setTheStage } from "./stage.ts";
-import { statements } from "./statements.ts";
 
 type Chapter = { readonly title: string } & (
   | { readonly measure: (stage: Stage) => Promise<Row[]> }
-  /** A chapter without catalogues, which take minutes to make. */
-  | { readonly alone: () => Promise<Row[]> }
   | { readonly compare: (checkout: string) => Promise<Row[]> }
 );
 
 const chapters: Readonly<Record<string, Chapter>> = {
   growth: { title: "Growth a hundredfold: p50 at a million records, compared with 10,000", measure: growth },
-  everything: { title: "All 200,000 contributors in one request", measure: everything },
-  statements: {
-    title: "PostgreSQL's time for the statement of every read, at 20,000 contributors",
-    measure: statements,
-  },
   http: {
     title: "Requests a second: the whole local service, compared with node:http and the same statements",
     measure: http,
   },
   checkout: { title: "Lists and slugs, compared with another checkout", compare: compareCheckouts },
-  imports: { title: "Imports of 200,000 lines while somebody edits", measure: imports },
-  merges: { title: "Merges of 100 contributors with 1,000 series each, at 20,000 contributors", measure: merges },
-  loading: { title: "Size of bundles, and time from process start to a ready handler", alone: loading },
-  images: { title: "Images", alone: benchImages },
 };
 
 const names = Object.keys(chapters);
@@ -62,7 +45,6 @@ async function measure(requested: readonly string[], checkout: string): Promise<
   const results: Record<string, Row[]> = {};
   let stage: Stage | undefined;
   const rowsOf = async (chapter: Chapter) => {
-    if ("alone" in chapter) return await chapter.alone();
     if ("compare" in chapter) return await chapter.compare(checkout);
     stage ??= await setTheStage();
     return await chapter.measure(stage);

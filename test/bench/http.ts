@@ -1,15 +1,41 @@
 import { deepStrictEqual } from "node:assert";
 import { join } from "node:path";
+import type { APIGatewayProxyEvent } from "aws-lambda";
+import { eventOf } from "../../infra/event.ts";
+import type { Statement } from "../../infra/local/query-plan.ts";
+import { startRecorder } from "../../infra/local/sql.ts";
 import { installExpressPrisma } from "./express-prisma.ts";
 import { type Comparison, comparison } from "./load.ts";
 import type { Row } from "./measure.ts";
 import { type Server, startChild, startService } from "./service.ts";
 import type { Stage } from "./stage.ts";
-import { capture } from "./statements.ts";
 
 const size = 20_000;
 const slug = "contributor/slug";
 const requested = ["contributors/list", slug, "contributor/random", "admin-roles/list"];
+
+/** The statement that an endpoint sends for its sample event. */
+export interface Captured {
+  /** The endpoint's path in `functions`. */
+  readonly name: string;
+  /** Path and query of the request. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly statement: Statement;
+}
+
+async function capture(outdir: string): Promise<Captured[]> {
+  const recorder = await startRecorder(outdir);
+  const captured = requested.map(async (name) => {
+    const event = (await eventOf(name)) as APIGatewayProxyEvent;
+    const target = `${event.path}?${new URLSearchParams(event.queryStringParameters as Record<string, string>)}`;
+    const [statement] = await recorder.statementsOf(name, event);
+    if (!statement) throw new Error(`${name} sends no statement`);
+    return { name, target, headers: event.headers as Record<string, string>, statement };
+  });
+  return await Promise.all(captured).finally(recorder.close);
+}
+
 /** Milliseconds of Node's CPU: gateway, function and Data API together. */
 const slugProcessorMax = 1.5;
 
@@ -19,8 +45,8 @@ const slugProcessorMax = 1.5;
  */
 export async function http(stage: Stage): Promise<Row[]> {
   const expressPrisma = await installExpressPrisma();
-  const captured = (await capture(stage, size)).filter(({ name }) => requested.includes(name));
   const { database, outdir } = await stage.catalogue(size);
+  const captured = await capture(outdir);
   const databaseUrl = `${stage.databaseUrl}/${database}`;
   const { postmaster } = stage;
   const servers: Server[] = [];

@@ -47,7 +47,7 @@ const roles = 200;
 /** Starts PostgreSQL and the Data API. Catalogues and functions are made when they are first needed. */
 export async function setTheStage(): Promise<Stage> {
   const directory = await mkdtemp(join(tmpdir(), "colophon-bench-"));
-  const server = await startCountingPostgres(join(directory, "postgres"));
+  const server = await startPostgres({ directory: join(directory, "postgres") });
   const dataApi = await startDataApi({ databaseUrl: server.url, secrets: newSecrets(server.url), key });
   // Beneath node_modules, so that bundles find sharp.
   const bundles = join(import.meta.dirname, "../../node_modules/.cache", `colophon-bench-${process.pid}`);
@@ -95,17 +95,6 @@ export async function setTheStage(): Promise<Stage> {
       await Promise.all([directory, bundles].map((each) => rm(each, { recursive: true, force: true })));
     },
   };
-}
-
-/** Loads pg_stat_statements, which counts only in sessions that set `pg_stat_statements.track`. */
-async function startCountingPostgres(directory: string): Promise<Postgres> {
-  const plain = await startPostgres({ directory });
-  await execute(plain, "alter system set shared_preload_libraries = 'pg_stat_statements'");
-  await plain.stop();
-  const server = await startPostgres({ directory });
-  await execute(server, "alter system set pg_stat_statements.track = 'none'");
-  await execute(server, "select pg_reload_conf()");
-  return server;
 }
 
 async function execute(server: Postgres, statement: string): Promise<void> {

@@ -8,8 +8,8 @@ import { type Declaration, isNavigation, needsCaller } from "../../lib/contract/
 import { endpoints, resources } from "../../lib/contract/endpoints.ts";
 import { nothingChanged } from "../../lib/contract/errors.ts";
 import { errorsOf } from "../support/contract.ts";
-import type { Json } from "./arbitrary-values.ts";
-import { operations, document as read } from "./operations.ts";
+
+import { type Json, operations, document as read } from "./operations.ts";
 
 const document = openApiDocument();
 /** All schemas, and what is nested in them. */

@@ -1,6 +1,6 @@
-import { fromJSONSchema } from "zod";
 import { openApiDocument } from "../../infra/api/openapi/document.ts";
-import type { Json } from "./arbitrary-values.ts";
+
+export type Json = Readonly<Record<string, unknown>>;
 
 export interface Parameter {
   readonly name: string;
@@ -43,17 +43,3 @@ export const document: Document = JSON.parse(JSON.stringify(openApiDocument()));
 export const operations: readonly Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
 );
-
-/** The problems of an answer by the document; undefined if there are none. */
-export function mismatchOf({ responses }: Operation, { status, body }: { status: number; body: unknown }): unknown {
-  const response = responses[status];
-  const { content } = response?.$ref ? referred(response.$ref) : (response ?? {});
-  if (!content) return `${status} is not declared`;
-  // zod requires the definitions within the schema.
-  const schema = { ...content["application/json"].schema, $defs: document.components.schemas };
-  const text = JSON.stringify(schema).replaceAll("#/components/schemas/", "#/$defs/");
-  return fromJSONSchema(JSON.parse(text)).safeParse(body).error?.issues;
-}
-
-const referred = (reference: string): Response =>
-  document.components.responses[reference.split("/").at(-1) ?? ""] ?? {};
