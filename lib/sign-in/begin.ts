@@ -6,7 +6,7 @@ import { callbackOf } from "./addresses.ts";
 import { newAttempt } from "./attempt.ts";
 import { keepAttempt } from "./attempt-cookies.ts";
 import type { NavigationContext, Redirection } from "./navigation.ts";
-import { configurationOf, findProvider } from "./provider.ts";
+import { findProvider } from "./provider.ts";
 
 /** Begins an attempt to sign in: the browser keeps it, and goes to the provider. */
 export async function begin({
@@ -17,7 +17,7 @@ export async function begin({
   // As it was sent, it may be too long for a cookie: `/a/../a/../…`.
   const to = normalPathOf(query.to ?? "") ?? "";
   const [provider, attempt] = await Promise.all([findProvider(), newAttempt(to, deadline)]);
-  const address = openid.buildAuthorizationUrl(configurationOf(provider), {
+  const address = openid.buildAuthorizationUrl(provider, {
     redirect_uri: callbackOf(event),
     scope: "openid email",
     state: attempt.state,

@@ -33,8 +33,8 @@ export async function finish({ event, deadline }: NavigationContext): Promise<Re
     deadline,
   );
   rememberCaller(event, caller);
-  if (status === 403) throw new SignInFailure("stranger", "no user with this identity, and none with this address");
-  if (status === 401) throw new SignInFailure("invalid", "the user was logged out since the attempt began");
+  if (status === 403) throw new SignInFailure("denied", "no user with this identity, and none with this address");
+  // 401: the user was logged out since the attempt began.
   if (status !== 200) throw new SignInFailure("invalid", `the database refused the attempt: ${status}`);
   return {
     location: pageOfPanel(attempt.to),

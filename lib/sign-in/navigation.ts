@@ -8,11 +8,11 @@ import { type Input, inputParser } from "../http/input.ts";
 import { log, logRequests, serializeError } from "../http/log.ts";
 import { withoutTimeout } from "../http/pipeline.ts";
 import type { Middleware, Response } from "../http/response.ts";
-import { deadlineOf, Unavailable } from "../retry.ts";
+import { deadlineOf } from "../retry.ts";
 import { beginningOf } from "./addresses.ts";
 import type { Attempt } from "./attempt.ts";
 import { forgetAttempt } from "./attempt-cookies.ts";
-import { SignInFailure } from "./failure.ts";
+import { type Outcome, SignInFailure } from "./failure.ts";
 import { errorPage, pagePolicy } from "./page.ts";
 
 type NavigationDeclaration = Declaration & { readonly response: { readonly redirect: string } };
@@ -69,12 +69,15 @@ const retryAfterSeconds = "10";
 
 const answerByPage: Middleware = {
   onError: (request) => {
-    const { event } = request;
-    const told = toldOf(request.error);
+    const { event, error } = request;
     const attempt = attempts.get(event);
     const to = attempt?.to ?? normalPathOf(event.queryStringParameters?.to ?? "") ?? "";
-    const { status, html } = errorPage(told, beginningOf(event, to));
-    logFailure(event, request.error, status);
+    const outcome = outcomeOf(error);
+    const { status, html } = errorPage(outcome, beginningOf(event, to));
+    // Alarms count the field `signIn`. A parameter that leads elsewhere is no attempt.
+    const reason = error instanceof SignInFailure ? { reason: error.message } : { error: serializeError(error) };
+    if (!(error instanceof ContractError))
+      log(event, status === 503 ? "error" : "warn", { status, signIn: outcome, ...reason });
     request.response = {
       statusCode: status,
       headers: {
@@ -88,18 +91,7 @@ const answerByPage: Middleware = {
   },
 };
 
-function toldOf(error: unknown): Parameters<typeof errorPage>[0] {
-  if (error instanceof SignInFailure) return error.told;
-  if (error instanceof Unavailable) return "unavailable";
-  return error instanceof ContractError ? "parameter" : "broken";
-}
-
-/** Alarms count the field `signIn`. */
-function logFailure(event: APIGatewayProxyEvent, error: unknown, status: number): void {
-  if (error instanceof SignInFailure) {
-    const { ending, message } = error;
-    log(event, ending === "unavailable" ? "error" : "warn", { status, signIn: ending, reason: message });
-  } else if (status >= 500) {
-    log(event, "error", { status, signIn: "unavailable", error: serializeError(error) });
-  }
+function outcomeOf(error: unknown): Outcome {
+  if (error instanceof SignInFailure) return error.outcome;
+  return error instanceof ContractError ? "invalid" : "unavailable";
 }

@@ -9,70 +9,65 @@ export const clientId = process.env.SIGN_IN_CLIENT_ID ?? "";
 /** How long an answer of the provider may take. A sign-in waits for four at most. */
 const timeoutInSeconds = 4;
 const answerBytesMax = 1_000_000;
+/** Clocks may differ by two minutes, and a sign-in takes a while. */
+const clockToleranceInSeconds = 150;
 
 /** Only on one machine the provider has no https; the settings of a stage demand it. */
 const isInsecure = issuer.startsWith("http:");
 
-/** What the provider says about itself, as this environment has heard it last. It is asked again when this time is over. */
-let found: openid.ServerMetadata | undefined;
-let believedUntil = 0;
-const believedMilliseconds = 60 * 60_000;
-/** How long it is left alone, if it does not answer then. */
-const spareMilliseconds = 60_000;
-/** The provider's keys, as this environment has fetched them last. */
-let keys: openid.ExportedJWKSCache["jwks"] | undefined;
-/** Until when an unknown key is not asked for, in milliseconds: so long after that was in vain. */
-let restsUntil = 0;
-const restMilliseconds = 5_000;
+/** What this environment knows of the provider: its addresses, and by openid-client its keys for five minutes. */
+let found: openid.Configuration | undefined;
+let secretOfFound: string | undefined;
+let knownUntil = 0;
+const knownMilliseconds = 60 * 60_000;
+/** How long it is not asked again, if it does not answer then. */
+const pauseMilliseconds = 60_000;
 
 /**
- * What the provider says about itself. It is asked once an hour, and again after a failure; its keys, too, which it may
- * have withdrawn. What is known counts on as long as it does not answer.
+ * The provider. It is asked for its addresses once an hour; the former ones count as long as it does not answer.
  * @throws {SignInFailure} when it has never answered, or talked nonsense
  */
-export async function findProvider(): Promise<openid.ServerMetadata> {
-  if (found && Date.now() < believedUntil) return found;
+export async function findProvider(clientSecret?: string): Promise<openid.Configuration> {
+  if (found && clientSecret === secretOfFound && Date.now() < knownUntil) return found;
   try {
-    found = await discover();
-    keys = undefined;
-    believedUntil = Date.now() + believedMilliseconds;
+    found = await discover(clientSecret);
+    knownUntil = Date.now() + knownMilliseconds;
   } catch (error) {
-    if (!found) throw error;
-    believedUntil = Date.now() + spareMilliseconds;
+    if (!found || clientSecret !== secretOfFound) throw error;
+    knownUntil = Date.now() + pauseMilliseconds;
   }
+  secretOfFound = clientSecret;
   return found;
 }
 
-/** Has the provider asked again: it, or a key under its former name, may have changed. */
+/** The next sign-in asks the provider again. */
 export function forgetProvider(): void {
-  found = undefined;
-  keys = undefined;
+  knownUntil = 0;
 }
 
-async function discover(): Promise<openid.ServerMetadata> {
+async function discover(clientSecret: string | undefined): Promise<openid.Configuration> {
   try {
-    const metadata = (
-      await openid.discovery(new URL(issuer), clientId, undefined, openid.None(), {
+    const configuration = await openid.discovery(
+      new URL(issuer),
+      clientId,
+      { [openid.clockTolerance]: clockToleranceInSeconds },
+      clientSecret === undefined ? openid.None() : authenticationBy(clientSecret),
+      {
         timeout: timeoutInSeconds,
         [openid.customFetch]: boundedFetch,
-        execute: isInsecure ? [openid.allowInsecureRequests] : [],
-      })
-    ).serverMetadata();
-    const {
-      authorization_endpoint,
-      token_endpoint,
-      jwks_uri,
-      token_endpoint_auth_methods_supported: methods,
-    } = metadata;
-    const addresses = [authorization_endpoint, token_endpoint, jwks_uri];
+        execute: [openid.enableNonRepudiationChecks, ...(isInsecure ? [openid.allowInsecureRequests] : [])],
+      },
+    );
+    const metadata = configuration.serverMetadata();
+    const addresses = [metadata.authorization_endpoint, metadata.token_endpoint, metadata.jwks_uri];
     if (metadata.issuer !== issuer)
       throw new SignInFailure("unavailable", "the provider writes its issuer in another way than the settings");
     if (!addresses.every(isAllowed)) throw new SignInFailure("unavailable", "an address is missing, or has no https");
-    if (!Array.isArray(methods ?? []))
+    if (!Array.isArray(metadata.token_endpoint_auth_methods_supported ?? []))
       throw new SignInFailure("unavailable", "the methods of authentication are no list");
-    return metadata;
+    return configuration;
   } catch (error) {
-    throw new SignInFailure("unavailable", `discovery failed: ${reasonOf(error)}`);
+    throw new SignInFailure("unavailable", `discovery failed: ${failureOf(error).message}`);
   }
 }
 
@@ -80,58 +75,18 @@ const isAllowed = (address: string | undefined) =>
   isInsecure ? URL.canParse(address ?? "") : URL.parse(address ?? "")?.protocol === "https:";
 
 /**
- * openid-client believes keys for five minutes, and asks for an unknown one at once if they are older than a minute. So
- * it is told that they are two minutes old, or new while it shall not ask.
+ * In the header if the provider takes it there, otherwise in the body. As openid-client does it (RFC 6749, 2.3.1), but for
+ * what form-encoding may leave as it is: Google does not decode the hyphens, dots and underscores of its clients.
  */
-function keysOf(now: number): openid.ExportedJWKSCache | undefined {
-  const age = now < restsUntil ? 0 : 120;
-  return keys && { jwks: keys, uat: Math.floor(now / 1_000) - age };
-}
-
-/** Keeps the keys that a sign-in has used, for the next ones. */
-export function keepKeys(configuration: openid.Configuration): void {
-  keys = openid.getJwksCache(configuration)?.jwks ?? keys;
-}
-
-/** Lets the provider rest: it has no such key. */
-export function restFromKeys(): void {
-  const now = Date.now();
-  if (now >= restsUntil) restsUntil = now + restMilliseconds;
-}
-
-/** The provider for one sign-in, with the client's authentication and the keys that are known. */
-export function configurationOf(metadata: openid.ServerMetadata, clientSecret?: string): openid.Configuration {
-  const methods = metadata.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-  const authentication = methods.includes("client_secret_basic") ? clientSecretBasic : openid.ClientSecretPost;
-  const client = { [openid.clockTolerance]: clockToleranceInSeconds };
-  const configuration = new openid.Configuration(
-    metadata,
-    clientId,
-    client,
-    clientSecret === undefined ? openid.None() : authentication(clientSecret),
-  );
-  configuration.timeout = timeoutInSeconds;
-  configuration[openid.customFetch] = boundedFetch;
-  const known = keysOf(Date.now());
-  if (known) openid.setJwksCache(configuration, known);
-  if (isInsecure) openid.allowInsecureRequests(configuration);
-  openid.enableNonRepudiationChecks(configuration);
-  return configuration;
-}
-
-/**
- * As openid-client does it (RFC 6749, 2.3.1), but for what form-encoding may leave as it is: Google does not decode the
- * hyphens, dots and underscores of its clients, and would not know them.
- */
-const clientSecretBasic =
-  (secret: string): openid.ClientAuth =>
-  (_provider, { client_id }, _body, headers) => {
-    const encoded = [client_id, secret].map((each) => encodeURIComponent(each).replaceAll("%20", "+"));
+function authenticationBy(secret: string): openid.ClientAuth {
+  const post = openid.ClientSecretPost(secret);
+  return (provider, client, body, headers) => {
+    const { token_endpoint_auth_methods_supported: methods = ["client_secret_basic"] } = provider;
+    if (!methods.includes("client_secret_basic")) return post(provider, client, body, headers);
+    const encoded = [client.client_id, secret].map((each) => encodeURIComponent(each).replaceAll("%20", "+"));
     headers.set("Authorization", `Basic ${btoa(encoded.join(":"))}`);
   };
-
-/** Clocks may differ by two minutes, and a sign-in takes a while. */
-const clockToleranceInSeconds = 150;
+}
 
 /**
  * `fetch` for answers that are not endless. Each request has a connection of its own, since one that a frozen environment
@@ -153,16 +108,28 @@ const boundedFetch: openid.CustomFetch = async (url, { headers, ...options }) =>
   return new Response(bytes > 0 ? Buffer.concat(chunks) : null, { status, statusText, headers: answered });
 };
 
-/**
- * Why the provider's part failed: what openid-client says, whose messages are constant, or the code of a broken
- * connection. Nothing of it comes from a request, or from an answer.
- */
-export function reasonOf(error: unknown): string {
-  let reason = "something unexpected";
-  for (let each = error; each instanceof Error; each = each.cause) {
-    const code = "code" in each ? String(each.code) : "";
-    if (code.startsWith("OAUTH_") || each instanceof SignInFailure) reason = each.message;
-    else if (/^[A-Z][A-Z_\d]{2,60}$/.test(code)) reason = code;
-  }
-  return reason;
+/** Codes of openid-client for what comes back from the browser, or is in an ID token, and is not as it should be. */
+const invalidities = new Set([
+  "OAUTH_INVALID_RESPONSE",
+  "OAUTH_JWT_CLAIM_COMPARISON_FAILED",
+  "OAUTH_JWT_TIMESTAMP_CHECK_FAILED",
+  "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED",
+  "OAUTH_KEY_SELECTION_FAILED",
+  "OAUTH_UNSUPPORTED_OPERATION",
+]);
+
+/** What the provider's part of a sign-in ends with, by the code of openid-client or of a broken connection. */
+export function failureOf(error: unknown): SignInFailure {
+  for (let each = error; each instanceof Error; each = each.cause) if (each instanceof SignInFailure) return each;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "something unexpected";
+  const refusal = error instanceof openid.ResponseBodyError && clientRefusals.has(error.error) ? ` ${error.error}` : "";
+  const isInvalid = invalidities.has(code) && !(code === "OAUTH_INVALID_RESPONSE" && isAboutBody(error));
+  return new SignInFailure(isInvalid ? "invalid" : "unavailable", code + refusal);
 }
+
+/** A response of the provider that makes no sense has the same code as an ID token that does not; its cause tells. */
+const isAboutBody = (error: unknown): boolean =>
+  error instanceof Error && error.cause instanceof Object && ("body" in error.cause || isAboutBody(error.cause));
+
+/** Errors of the token endpoint that a setting causes (RFC 6749, 5.2). Others may be anything. */
+const clientRefusals = new Set(["invalid_client", "unauthorized_client", "invalid_scope", "unsupported_grant_type"]);

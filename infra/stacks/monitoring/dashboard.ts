@@ -118,7 +118,7 @@ export function addDashboard(
           ? [
               half(
                 "Sign-ins that did not succeed",
-                (["failed", "refused", "unavailable"] as const).map((each) =>
+                (["invalid", "denied", "unavailable"] as const).map((each) =>
                   metrics.signIns(each).with({ label: each }),
                 ),
               ),

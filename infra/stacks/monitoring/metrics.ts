@@ -1,6 +1,6 @@
 import { Duration } from "aws-cdk-lib";
 import { MathExpression, Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
-import type { Ending } from "../../../lib/sign-in/failure.ts";
+import type { Outcome } from "../../../lib/sign-in/failure.ts";
 import type { Cluster } from "../database/database.ts";
 
 /** Requests in a minute below which the rate of failures counts as 0: one failure would be more than 1 %. */
@@ -86,7 +86,7 @@ export function metricsOf(prefix: string, cluster: Pick<Cluster, "identifier">) 
     searchExpression(`SEARCH('{${namespace},endpoint} MetricName="${prefix}-failures"', 'Sum', 300)`, "failures");
 
   /** Sign-ins that ended like this, as functions log it. */
-  const signIns = (ending: Ending): Metric => customMetric("sign-ins", Stats.SUM).with({ dimensionsMap: { ending } });
+  const signIns = (ending: Outcome): Metric => customMetric("sign-ins", Stats.SUM).with({ dimensionsMap: { ending } });
 
   return {
     customMetricName,

@@ -209,11 +209,11 @@ export class Monitoring extends Construct {
     });
     alarms.add("sign-ins-failing", {
       metric: sumOf(
-        "failed and refused",
-        { failed: metrics.signIns("failed"), refused: metrics.signIns("refused") },
+        "invalid and denied",
+        { invalid: metrics.signIns("invalid"), denied: metrics.signIns("denied") },
         Duration.minutes(5),
       ),
-      impact: `In five minutes ${signInsFailedMin} sign-ins or more failed or were refused: somebody tries what they can, or nobody gets in, by a setting that is wrong here or at the provider. The saved query \`sign-ins\` says why.`,
+      impact: `In five minutes ${signInsFailedMin} sign-ins or more were invalid or denied: somebody tries what they can, or nobody gets in, by a setting that is wrong here or at the provider. The saved query \`sign-ins\` says why.`,
       threshold: signInsFailedMin,
       evaluationPeriods: 1,
     });

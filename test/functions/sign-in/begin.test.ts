@@ -88,6 +88,6 @@ describe("GET /sign-in", () => {
     const response = await openBrowser().get(`${stack.url}/sign-in?to=//evil.example`);
 
     expect(response.headers.getSetCookie()).toEqual([]);
-    expect(await expectPage(response, 400, "This link does not work")).toContain(`href="${stack.url}/sign-in"`);
+    expect(await expectPage(response, 400, "Signing in did not work")).toContain(`href="${stack.url}/sign-in"`);
   });
 });

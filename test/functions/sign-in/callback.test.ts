@@ -89,7 +89,7 @@ describe("GET /sign-in/callback", () => {
     const browser = openBrowser();
     const response = await unchanged(stack, () => signIn(stack, browser, "stranger"));
 
-    const html = await expectPage(response, 403, "This account is not known here");
+    const html = await expectPage(response, 403, "You are not signed in");
     expect(html).not.toMatch(/stranger|ada|@/);
     expect(html).toContain(`href="${stack.url}/sign-in"`);
     expect([browser.cookies.has("refreshToken"), attemptsIn(browser)]).toEqual([false, []]);
@@ -98,7 +98,7 @@ describe("GET /sign-in/callback", () => {
   it("has a failed attempt begun again for the same page of the panel", async () => {
     const response = await signIn(stack, openBrowser(), "stranger", "/users?page=2#last");
 
-    const html = await expectPage(response, 403, "This account is not known here");
+    const html = await expectPage(response, 403, "You are not signed in");
     expect(html).toContain(`href="${stack.url}/sign-in?to=%2Fusers%3Fpage%3D2%23last"`);
   });
 });

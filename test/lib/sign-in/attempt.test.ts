@@ -142,57 +142,20 @@ describe("The cookie of an attempt", () => {
 });
 
 const elsewhere = [
-  "//evil.example",
-  "///evil.example",
-  "/\\evil.example",
-  "\\\\evil.example",
-  "\\/evil.example",
-  "/%2Fevil.example",
-  "/%2fevil.example",
-  "/%5Cevil.example",
-  "/%5cevil.example",
-  "/./%2fevil.example",
-  "/%2e/%2Fevil.example",
-  "/a/../%5cevil.example",
-  "%2F%2Fevil.example",
-  "/..//evil.example",
-  "/.//evil.example",
-  "/a/..//evil.example",
-  "/\t/evil.example",
-  "/\n/evil.example",
-  "/\r\nSet-Cookie: refreshToken=x",
-  "/ /evil.example",
-  "/\u0000",
-  "/\u202eevil",
-  "/\ufeff/evil.example",
-  "/\u2028/evil.example",
-  " /users",
-  "https://evil.example",
-  "https:evil.example",
-  "https:/evil.example",
-  "HTTPS://EVIL.EXAMPLE",
-  "https://panel.example.com@evil.example",
-  "https://panel.example.com.evil.example",
-  "https://panel.example.com/users",
-  "javascript:alert(1)",
-  "data:text/html,x",
-  "//panel.example.com",
-  "users",
-  "?page=2",
-  "#users",
-  ".",
-  "..",
-  `/${"a".repeat(1_500)}`,
-  `/${"é".repeat(300)}`,
-];
+  ...["//", "///", "/\\", "\\\\", "\\/", "/%2F", "/%2f", "/%5C", "/%5c", "/./%2f", "/%2e/%2F", "/a/../%5c", "%2F%2F"],
+  ...["/..//", "/.//", "/a/..//", "/\t/", "/\n/", "/ /", "/\ufeff/", "/\u2028/", "https://", "https:", "https:/"],
+].map((before) => `${before}evil.example`);
+elsewhere.push(
+  ...["/\r\nSet-Cookie: refreshToken=x", "/\u0000", "/\u202eevil", " /users", "HTTPS://EVIL.EXAMPLE"],
+  ...["", "@evil.example", ".evil.example", "/users"].map((after) => `https://panel.example.com${after}`),
+  ...["javascript:alert(1)", "data:text/html,x", "//panel.example.com", "users", "?page=2", "#users", ".", ".."],
+  ...[`/${"a".repeat(1_500)}`, `/${"é".repeat(300)}`],
+);
 
 describe("The page to come back to", () => {
-  it.each(elsewhere)("is none that could lead elsewhere: %j", async (to) => {
-    expect(normalPathOf(to)).toBeUndefined();
-  });
-
-  it("is refused over HTTP in the same way", async () => {
+  it("is none that could lead elsewhere", async () => {
     for (const to of elsewhere) {
+      expect([to, normalPathOf(to)]).toEqual([to, undefined]);
       const response = await openBrowser().get(`${stack.url}/sign-in?to=${encodeURIComponent(to)}`);
       expect([to, response.status, response.headers.getSetCookie()]).toEqual([to, 400, []]);
     }
@@ -225,23 +188,7 @@ describe("The page to come back to", () => {
 
   it("is on the panel's origin, whatever is asked for", () => {
     const part = fc.oneof(
-      fc.constantFrom(
-        "/",
-        "\\",
-        "//",
-        "..",
-        ".",
-        ":",
-        "@",
-        "%2f",
-        "%5c",
-        "%00",
-        "\t",
-        "https:",
-        "evil.example",
-        "?",
-        "#",
-      ),
+      fc.constantFrom(..."/ \\ // .. . : @ %2f %5c %00 \t https: evil.example ? #".split(" ")),
       fc.string({ unit: "binary", maxLength: 3 }),
     );
     fc.assert(

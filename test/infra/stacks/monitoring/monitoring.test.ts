@@ -137,12 +137,12 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
     });
     expect(several).toMatchObject({ Threshold: 20, EvaluationPeriods: 1, TreatMissingData: "notBreaching" });
     expect((Metrics as Properties[]).map(({ Expression, MetricStat }) => Expression ?? MetricStat)).toEqual([
-      "FILL(failed, 0) + FILL(refused, 0)",
-      { Metric: of("failed"), Period: 300, Stat: "Sum" },
-      { Metric: of("refused"), Period: 300, Stat: "Sum" },
+      "FILL(invalid, 0) + FILL(denied, 0)",
+      { Metric: of("invalid"), Period: 300, Stat: "Sum" },
+      { Metric: of("denied"), Period: 300, Stat: "Sum" },
     ]);
     const dashboard = templateText(template.one("CloudWatch::Dashboard").Properties.DashboardBody);
-    for (const ending of ["failed", "refused", "unavailable"])
+    for (const ending of ["invalid", "denied", "unavailable"])
       expect(dashboard).toContain(`"Colophon","${prefix}-sign-ins","ending","${ending}"`);
   });
 
