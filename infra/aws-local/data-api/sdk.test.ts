@@ -1,6 +1,6 @@
 import * as sdk from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Emulator, key, startEmulator } from "../../test/emulator.ts";
+import { type Emulator, key, startEmulator } from "../test/emulator.ts";
 
 let emulator: Emulator;
 let data: sdk.RDSData;
