@@ -19,7 +19,7 @@ const longTests = [
   "functions/public-deadlines",
   "functions/reader-pace",
   "functions/faults",
-  "infra/local/one-server",
+  "infra/local/databases",
   "infra/local/log",
   "lib/data-api/outages",
 ].map((name) => join(import.meta.dirname, "test", `${name}.test.ts`));
