@@ -143,8 +143,10 @@ describe("npm run new", () => {
     ]);
 
     await run("infra/api/generate.ts");
+    await writeFile(join(project, "lib/queries/statements/nothing.sql"), "select 1;\n");
     await run("infra/check/statements.ts");
     const recorded = await statements();
+    expect(recorded.has("nothing.sql")).toBe(false);
     for (const [file, text] of copied) if (/alias|newest|find|forget/.test(file)) expect(recorded.get(file)).toBe(text);
     // Of `npm run check` what takes seconds; that PostgreSQL takes the SQL is for the next tests.
     await run("infra/endpoint/complete.ts");

@@ -82,13 +82,6 @@ describe("A save while a function opens after another save", () => {
 
   it.each([
     {
-      file: "functions/publisher/slug.ts",
-      opening: "functions/publisher/slug.ts",
-      texts: ["path.slug", '"kodansha"', '"shueisha"'],
-      request: () => call("/publisher/slug/nobody"),
-      expected: "Shueisha",
-    },
-    {
       file: "lib/contract/publishers.ts",
       opening: "functions/publisher/slug.ts",
       texts: ["Publisher not found", "Nobody there", "Nobody here"],
@@ -114,20 +107,6 @@ describe("A save while a function opens after another save", () => {
       expect((await waiting).status).toBeLessThan(500);
       expect(JSON.stringify(await request())).toContain(expected);
     },
-  );
-});
-
-it("installs a changed database function before it is called", async () => {
-  const add = () => call("/admin-roles/add", { name: "Proofreaders", description: "They read" });
-  expect((await add()).status).toBe(200);
-  expect((await add()).status).toBe(409);
-
-  await edit("lib/changes/add-role.sql", (text) => text.replace("fields.name", "'Head of ' || $&"));
-
-  expect((await add()).status).toBe(200);
-  const { body } = await call("/admin-roles");
-  expect(body.map(({ name }: { name: string }) => name)).toEqual(
-    expect.arrayContaining(["Proofreaders", "Head of Proofreaders"]),
   );
 });
 
