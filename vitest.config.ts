@@ -13,6 +13,7 @@ const longTests = [
   "infra/check/database",
   "infra/endpoint/new",
   "infra/local/lambda/edits",
+  "functions/every-endpoint",
   "edge/outage",
   "functions/arbitrary",
   "functions/late-lists",

@@ -5,7 +5,7 @@ import { endpoints } from "../../lib/contract/endpoints.ts";
 import { permissions } from "../../lib/contract/permissions.ts";
 import { type Stack, useStack } from "../support/stack.ts";
 
-const runs = Number(process.env.COLOPHON_FUZZ_RUNS ?? 30);
+const runs = Number(process.env.COLOPHON_FUZZ_RUNS ?? 15);
 const stack = useStack({ from: "demo", uploads: true });
 
 /** What attackers try, beside anything at all. */

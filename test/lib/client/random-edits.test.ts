@@ -7,7 +7,7 @@ import { aContributor } from "../../support/catalogue.ts";
 import { clientFor } from "../../support/client.ts";
 import { useStack } from "../../support/stack.ts";
 
-const edits = 300;
+const edits = 180;
 /** Edits of a contributor, whose elements must not become too many. */
 const editsOfOne = 90;
 const stack = useStack();

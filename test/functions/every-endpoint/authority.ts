@@ -1,0 +1,299 @@
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { type Declaration, endpointPath, isPublic, needsCaller } from "../../../lib/contract/declare.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { commonErrors } from "../../../lib/contract/errors.ts";
+import { type Permission, permissions } from "../../../lib/contract/permissions.ts";
+import { aContributor } from "../../support/catalogue.ts";
+import { envelope, forbidden, unauthorized } from "../../support/envelope.ts";
+import { anAdministrator, aSession, aUser, holderOf } from "../../support/people.ts";
+import { tinyImage } from "../../support/pictures.ts";
+import { aPermission, aRole } from "../../support/records.ts";
+import type { Reply, Request } from "../../support/stack.ts";
+import { unchanged, whileDatabaseFails } from "../../support/unchanged.ts";
+import type { UploadStack } from "../../support/uploads.ts";
+
+export function testAuthority(stack: UploadStack): void {
+  const keys = Object.keys(permissions) as Permission[];
+  const withSession = endpoints.filter(needsCaller);
+  const guarded = withSession.filter(({ permission }) => permission);
+
+  const holders = new Map<Permission, string>();
+
+  beforeAll(async () => {
+    for (const key of keys) holders.set(key, (await holderOf(stack.sql, key)).token);
+  });
+
+  /** A request that does something when its caller may. */
+  async function requestFor(declaration: Declaration): Promise<Request> {
+    const { sql } = stack;
+    const [resource = ""] = endpointPath(declaration).split("/");
+    const name = `Fit ${crypto.randomUUID()}`;
+    const targets: Record<string, () => Promise<{ id: number }>> = {
+      "admin-users": () => aUser(sql),
+      "admin-roles": () => aRole(sql),
+      "admin-permissions": () => aPermission(sql),
+      "admin-contributors": () => aContributor(sql),
+    };
+    return {
+      ...(declaration.parameters ? { path: { slug: "some", id: (await targets[resource]?.())?.id ?? 1 } } : {}),
+      ...(declaration.query ? { query: { client: 1 } } : {}),
+      ...(declaration.body
+        ? { body: { name, username: name, first_name: name, description: name, image: tinyImage } }
+        : {}),
+    };
+  }
+
+  /** Deleting an image that is not there is a 500 of the interface, given only to those who may. */
+  const isOpened = ({ needsFileService, method }: Declaration, { status }: Reply) =>
+    status === 200 || (needsFileService === true && method === "DELETE" && status === 500);
+
+  const byRoute = (declarations: readonly Declaration[]) =>
+    declarations.map((each) => [`${each.method} ${each.path}`, each] as const);
+
+  describe.each(byRoute(withSession))("%s", (_, declaration) => {
+    const name = endpointPath(declaration);
+
+    it("answers 401 without the cookie, before validation and without a statement", async () => {
+      stack.dataApi.calls.length = 0;
+
+      const { status, body } = await stack.call(name, {
+        path: { id: "nonsense" },
+        ...(declaration.method === "POST" ? { body: "{" } : {}),
+      });
+
+      expect([status, body]).toEqual([401, unauthorized]);
+      expect(stack.dataApi.calls).toEqual([]);
+    });
+
+    it("answers 401 to invalid tokens, and changes nothing", async () => {
+      const { sql } = stack;
+      const administrator = await anAdministrator(sql);
+      const revoked = await aSession(sql, administrator.id);
+      await sql`update refresh_tokens set revoked_at = now() where digest = sha256(${revoked}::bytea)`;
+      const expired = await aSession(sql, administrator.id, -1);
+      const request = await requestFor(declaration);
+
+      for (const as of [
+        "junk",
+        revoked,
+        expired,
+        `${administrator.token}x`,
+        administrator.token.toUpperCase().replace(/^/, "A"),
+        "x".repeat(600),
+      ]) {
+        const { status, body } = await unchanged(stack, () => stack.call(name, { ...request, as }));
+
+        expect([status, body]).toEqual([401, unauthorized]);
+      }
+    });
+
+    it("answers a deleted user with 404 or 401, as documented, and changes nothing", async () => {
+      const deleted = await anAdministrator(stack.sql);
+      await stack.sql`delete from users where id = ${deleted.id}`;
+      const request = await requestFor(declaration);
+
+      const { status, body } = await unchanged(stack, () => stack.call(name, { ...request, as: deleted.token }));
+
+      const named = declaration.path.startsWith("/admin-users/");
+      expect([status, body]).toEqual(named ? [404, { data: "User not found", code: 404 }] : [401, unauthorized]);
+    });
+  });
+
+  describe.each(byRoute(guarded))("%s", (_, declaration) => {
+    const name = endpointPath(declaration);
+
+    it("answers 403 to a caller with any one other permission, and changes nothing; its own is enough", async () => {
+      const request = await requestFor(declaration);
+
+      await unchanged(stack, async () => {
+        const others = keys.filter((each) => each !== declaration.permission);
+        const replies = others.map(async (key) => {
+          const reply = await stack.call(name, { ...request, as: holders.get(key) });
+          expect([key, reply.status, reply.body]).toEqual([key, 403, forbidden]);
+          return reply;
+        });
+        return (await Promise.all(replies))[0] ?? expect.fail("There is no other permission");
+      });
+
+      const reply = await stack.call(name, { ...request, as: holders.get(declaration.permission ?? "view-users") });
+      expect(isOpened(declaration, reply), JSON.stringify(reply.body)).toBe(true);
+    });
+  });
+
+  describe.each(byRoute(endpoints.filter(({ needsSignIn }) => !needsSignIn)))("%s", (_, declaration) => {
+    it("answers 500 with its own message when the database fails, and changes nothing", async () => {
+      const as = isPublic(declaration) ? undefined : holders.get(declaration.permission ?? "view-users");
+      const request = { ...(await requestFor(declaration)), as };
+
+      const { status, body } = await unchanged(stack, () =>
+        whileDatabaseFails(stack, () => stack.call(endpointPath(declaration), request)),
+      );
+
+      expect([status, body]).toEqual([500, envelope(500, { ...commonErrors, ...declaration.errors }[500])]);
+    });
+  });
+
+  describe.each(byRoute(guarded.filter(({ parameters }) => parameters)))("%s", (_, declaration) => {
+    const name = endpointPath(declaration);
+
+    it("answers 403 the same whether the record exists or not", async () => {
+      const as = (await aUser(stack.sql)).token;
+      const request = await requestFor(declaration);
+
+      const there = await stack.call(name, { ...request, as });
+      const absent = await stack.call(name, { ...request, path: { id: 987_654_321 }, as });
+
+      expect([there.status, there.body]).toEqual([403, forbidden]);
+      expect([absent.status, absent.body]).toEqual([403, forbidden]);
+    });
+  });
+
+  describe.each(byRoute(withSession.filter(({ needsFileService }) => !needsFileService)))("%s", (_, declaration) => {
+    const name = endpointPath(declaration);
+
+    it("takes one statement, also for 401 and 403", async () => {
+      for (const as of ["junk", (await aUser(stack.sql)).token, holders.get(declaration.permission ?? "view-users")]) {
+        const request = await requestFor(declaration);
+        stack.dataApi.calls.length = 0;
+        await stack.call(name, { ...request, as });
+        expect(stack.dataApi.calls.map(({ operation }) => operation)).toEqual(["ExecuteStatement"]);
+      }
+    });
+  });
+
+  describe.each(byRoute(guarded.filter(({ method }) => method !== "GET")))("%s", (_, declaration) => {
+    const name = endpointPath(declaration);
+
+    it("answers 403 to a page of a foreign origin, and changes nothing", async () => {
+      const as = (await anAdministrator(stack.sql)).token;
+      const request = await requestFor(declaration);
+      const forged = [
+        "null",
+        "https://evil.example",
+        "https://panel.example.com.evil.example",
+        "http://panel.example.com",
+        "https://panel.example.com:8443",
+      ];
+
+      for (const Origin of forged) {
+        const { status, body, headers } = await unchanged(stack, () =>
+          stack.call(name, { ...request, as, headers: { Origin } }),
+        );
+        expect([Origin, status, body]).toEqual([Origin, 403, forbidden]);
+        expect(headers.get("access-control-allow-origin")).toBeNull();
+      }
+      const crossSite = await unchanged(stack, () =>
+        stack.call(name, { ...request, as, headers: { "Sec-Fetch-Site": "cross-site" } }),
+      );
+      expect(crossSite.status).toBe(403);
+
+      const panel = await stack.call(name, { ...request, as, headers: { Origin: "https://panel.example.com" } });
+      expect(isOpened(declaration, panel), JSON.stringify(panel.body)).toBe(true);
+      expect(panel.headers.get("access-control-allow-origin")).toBe("https://panel.example.com");
+      expect(panel.headers.get("access-control-allow-credentials")).toBe("true");
+      expect(panel.headers.get("access-control-expose-headers")).toBe(
+        "Age, Content-Location, ETag, Location, Retry-After, x-amzn-RequestId",
+      );
+    });
+  });
+
+  describe("The cookie", () => {
+    const callWith = (Cookie: string) => stack.call("admin-permissions/list", { headers: { Cookie } });
+
+    it.each([
+      ["refreshToken=%", 200],
+      ["a=1; refreshToken=%; b=2", 200],
+      ['refreshToken="%"', 401],
+      ["refreshToken=%; refreshToken=junk", 200],
+      ["refreshToken=junk; refreshToken=%", 401],
+      ["xrefreshToken=%", 401],
+      ["refreshtoken=%", 401],
+      ["RefreshToken=%", 401],
+      ["refreshToken=", 401],
+      ["refreshToken", 401],
+      ["other=refreshToken=%", 401],
+    ])("%s gives %i", async (cookie, status) => {
+      const { token } = await anAdministrator(stack.sql);
+
+      expect((await callWith(cookie.replaceAll("%", token))).status).toBe(status);
+    });
+
+    it.each([
+      [["refreshToken=%; a=1"], 200],
+      [["refreshToken=%", "a=1"], 200],
+      [["a=1", "refreshToken=%", "b=2"], 200],
+      [["a=1", "b=2; refreshToken=%"], 200],
+      [["refreshToken=%", "refreshToken=junk"], 200],
+      [["refreshToken=junk", "refreshToken=%"], 401],
+      [["a=1", "b=2"], 401],
+    ])("may come in several headers: %j gives %i", async (cookies, status) => {
+      const { token } = await anAdministrator(stack.sql);
+      const lines = cookies.map((each) => `Cookie: ${each.replace("%", token)}`);
+
+      expect(await rawStatus("/admin-permissions", lines)).toBe(status);
+      expect(
+        await rawStatus(
+          "/admin-permissions",
+          lines.map((each) => each.replace("Cookie", "cookie")),
+        ),
+      ).toBe(status);
+    });
+
+    it("is read from events without multi-value headers, too", async () => {
+      const { token } = await anAdministrator(stack.sql);
+      const event = { httpMethod: "GET", path: "/", headers: { cookie: `refreshToken=${token}` }, requestContext: {} };
+
+      expect(await stack.lambda.invoke("admin-permissions-list", event)).toMatchObject({ result: { statusCode: 200 } });
+    });
+
+    it("is the only place for the token", async () => {
+      const { token } = await anAdministrator(stack.sql);
+
+      const { status } = await stack.call("admin-permissions/list", {
+        query: { refreshToken: token },
+        headers: { Authorization: `Bearer ${token}`, refreshToken: token, "X-Refresh-Token": token },
+      });
+
+      expect(status).toBe(401);
+    });
+  });
+
+  describe("A session", () => {
+    it("is never logged", async () => {
+      const { token } = await holderOf(stack.sql, "view-roles");
+      const list = () => stack.call("admin-roles/list", { as: token });
+      const log = vi.spyOn(console, "log");
+
+      const listed = await list();
+      const failed = await whileDatabaseFails(stack, list);
+
+      const lines = log.mock.calls.map(String);
+      log.mockRestore();
+      expect([listed.status, failed.status]).toEqual([200, 500]);
+      expect(lines).toContainEqual(expect.stringContaining('"level":"info"'));
+      expect(lines).toContainEqual(expect.stringContaining('"level":"error"'));
+      expect(lines.filter((line) => line.includes(token))).toEqual([]);
+    });
+
+    it("is stored only as a hash", async () => {
+      const { token } = await aUser(stack.sql);
+
+      const kept = await stack.sql`select refresh_tokens::text as row from refresh_tokens`;
+
+      expect(kept.filter(({ row }) => row.includes(token))).toEqual([]);
+    });
+  });
+
+  /** Sends these lines as they are: HTTP clients would join cookies. */
+  async function rawStatus(path: string, lines: readonly string[]): Promise<number> {
+    const { hostname, port } = new URL(stack.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      [`GET ${path} HTTP/1.1`, `Host: ${hostname}:${port}`, "Connection: close", ...lines, "", ""].join("\r\n"),
+    );
+    const [, status] = /^HTTP\/1\.1 (\d+)/.exec(await text(socket)) ?? [];
+    return Number(status);
+  }
+}

@@ -1,0 +1,191 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Declaration, endpointPath, queryOf } from "../../../lib/contract/declare.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { aContributor } from "../../support/catalogue.ts";
+import { identifier } from "../../support/database.ts";
+import { envelope, invalidParameter, missingParameters } from "../../support/envelope.ts";
+import { anAdministrator, aUser } from "../../support/people.ts";
+import { aPermission, aRole } from "../../support/records.ts";
+import type { Reply, Request } from "../../support/stack.ts";
+import { unchanged } from "../../support/unchanged.ts";
+import type { UploadStack } from "../../support/uploads.ts";
+
+/*
+ * What all endpoints refuse in the same way (lib/contract/README.md, "Bad input"); those of images and of signing in have
+ * tests of their own.
+ */
+
+export function testBadInput(stack: UploadStack): void {
+  let as: string;
+
+  beforeAll(async () => {
+    as = (await anAdministrator(stack.sql)).token;
+  });
+
+  type Table = "users" | "roles" | "permissions" | "contributors";
+  const records = {
+    users: ["username", "Username already taken", () => aUser(stack.sql)],
+    roles: ["name", "Role with the same name already exists", () => aRole(stack.sql)],
+    permissions: ["name", "Permission with the same name already exists", () => aPermission(stack.sql)],
+    contributors: ["first_name", "Contributor with this Name exists already.", () => aContributor(stack.sql)],
+  } as const;
+  const tableOf = (name: string) => /^admin-(\w+)/.exec(name)?.[1] as Table;
+
+  /** A body that is valid everywhere. */
+  const bodyOf = (name: string) => ({ username: name, first_name: name, name, description: "d" });
+
+  const some = (condition: (declaration: Declaration) => unknown) =>
+    endpoints
+      .filter((each) => !each.needsFileService && !each.needsSignIn && condition(each))
+      .map((each) => [endpointPath(each), each] as const);
+
+  /** Sends one request for each value, and expects this answer to each, and that none of them changes anything. */
+  async function expectEach<Value>(
+    name: string,
+    values: readonly Value[],
+    request: (value: Value) => Request,
+    answer: object,
+  ) {
+    await unchanged(stack, async () => {
+      let reply: Reply | undefined;
+      for (const value of values) {
+        reply = await stack.call(name, { as, ...request(value) });
+        expect([value, reply.body]).toEqual([value, answer]);
+      }
+      return reply ?? expect.fail("There are no values");
+    });
+  }
+
+  describe.each(some(({ parameters }) => parameters && "id" in parameters))("The id of %s", (name, declaration) => {
+    const [noun = ""] = /user|role|permission|contributor|publisher/.exec(name) ?? [];
+    const request = (id: string | number): Request => ({
+      path: { id },
+      ...(declaration.query ? { query: { client: 1 } } : {}),
+      // Whatever else is wrong: a name that is taken, and ids that nothing has.
+      ...(declaration.body
+        ? { body: { ...bodyOf("Administrator"), added_roles: [999_999], added_permissions: [999_999] } }
+        : {}),
+    });
+    const noInteger = ["abc", "administrator", "1.5", "1.0", "1e3", "+1", " 1", "-", "1;drop", "1 or 1=1"];
+
+    it("that no record has, or can have, finds nothing; one that cannot be read is 400", async () => {
+      const field = "field" in declaration.response ? declaration.response.field : undefined;
+      const answer = field
+        ? { [field]: [], max: 0, from: 0, to: 0 }
+        : envelope(404, `${noun[0]?.toUpperCase()}${noun.slice(1)} not found`);
+
+      await expectEach(name, [987_654_321, 0, -1, "-0", "9007199254740993", "9".repeat(20)], request, answer);
+      // The ids of contributors and publishers are numbers in the interface, the others are strings.
+      const isNumber = noun === "contributor" || noun === "publisher";
+      await expectEach(name, noInteger, request, isNumber ? missingParameters : answer);
+    });
+  });
+
+  describe.each(some(({ parameters }) => parameters && "slug" in parameters))("The slug of %s", (name) => {
+    it.each(["nobody", "%", "a'b", "😀", "x".repeat(255), "x".repeat(256), "a\0b", " ", "a%2Fb"])(
+      "that nobody has finds nothing: %j",
+      async (slug) => {
+        const { body } = await stack.call(name, { path: { slug } });
+
+        expect(body).toEqual(envelope(404, name.startsWith("c") ? "Contributor not found" : "Publisher not found"));
+      },
+    );
+  });
+
+  const invalid: Readonly<Record<string, readonly string[]>> = {
+    order: ["id", "foo", "name-asc; select 1"],
+    limit: ["-1", "x", "1e30", "1e3", "NaN"],
+    offset: ["-1", "abc", "1e3"],
+    search: ["\0", "a".repeat(10_000), "a ".repeat(17), "such a long\u3000title\t".repeat(5)],
+    lang: ["\0", "x".repeat(256)],
+    user_lang: ["\0", "x".repeat(256)],
+    client: ["abc", "0", "-1", "1.5", "9".repeat(20)],
+    include: ["everything", "type,", ",slug", "slug,,slug", "type, public", "Type", "type;public", "slug,type,public"],
+    lock: ["all", "None", "none,none", " "],
+  };
+
+  describe.each(some((each) => Object.keys(queryOf(each)).length > 0))("The query of %s", (name, declaration) => {
+    const { body } = declaration;
+    const query = queryOf(declaration);
+    const valid = { ...("client" in query ? { client: 1 } : {}) };
+    const request = (more: Readonly<Record<string, string | number>>): Request => ({
+      path: { id: 1 },
+      query: { ...valid, ...more },
+      ...(body ? { body: bodyOf(randomUUID()) } : {}),
+    });
+    const isRequired = (parameter: string) => parameter === "client" && name !== "admin-contributors/add";
+    // Whatever the role, it has users or none.
+    const parameters = Object.keys(query).filter((each) => each !== "role");
+
+    it.each(parameters)("is 400 where %s cannot be read", async (parameter) => {
+      const answer = isRequired(parameter) ? missingParameters : invalidParameter(parameter);
+      await expectEach(name, invalid[parameter] ?? [], (value) => request({ [parameter]: value }), answer);
+    });
+
+    it.each(parameters.filter(isRequired))("is 400 without a %s, whatever else is wrong", async () => {
+      const queries = [{}, { client: "" }, { limit: -1 }];
+      await expectEach(name, queries, (query) => ({ path: { id: 1 }, query }), missingParameters);
+    });
+  });
+
+  /** The JSON of a body, with an é as Latin-1 has it at the end of each text. */
+  const notUtf8 = (body: object): Buffer => Buffer.from(JSON.stringify(body).replaceAll('",', '\xe9",'), "latin1");
+
+  /** What the interface requires in a body. */
+  const required: Readonly<Record<string, readonly string[]>> = {
+    "admin-users/edit": ["username"],
+    "admin-roles/add": ["name", "description"],
+    "admin-roles/edit": ["name"],
+    "admin-permissions/add": ["name", "description"],
+    "admin-permissions/edit": ["name", "description"],
+    "admin-contributors/add": ["first_name"],
+    "admin-contributors/edit": ["first_name"],
+  };
+
+  describe.each(some(({ body }) => body))("The body of %s", (name) => {
+    const [column, message, make] = records[tableOf(name)];
+
+    it("is 400 where it is no object, is not UTF-8, or something is missing in it", async () => {
+      const { id } = await make();
+      const whole = ["{}", "[]", "null", '"text"', "{", "", "name=n&description=d", notUtf8(bodyOf(randomUUID()))];
+      const otherwiseWrong = { gender: 5, added_roles: "x", added_permissions: "x" };
+      const without = (required[name] ?? []).flatMap((field) => [
+        ...[undefined, null, "", " \t\u2028", 7, ["x"]].map((value) => ({ ...bodyOf(randomUUID()), [field]: value })),
+        { ...bodyOf(randomUUID()), ...otherwiseWrong, [field]: null },
+      ]);
+
+      expect(Object.keys(required), "with all bodies").toContain(name);
+      await expectEach(name, [...whole, ...without], (body) => ({ path: { id }, body }), missingParameters);
+    });
+
+    it("is 415 where its type is another patch than a merge patch, and of any other type it is whole", async () => {
+      const { id } = await make();
+      const send = (type: string) => ({ path: { id }, body: bodyOf(randomUUID()), headers: { "Content-Type": type } });
+
+      const patches = ["merge-patch", "merge-patch+jsonx", "json-patch+json", "Merge-Patch; charset=utf-8"].map(
+        (subtype) => `application/${subtype}`,
+      );
+      await expectEach(name, patches, send, envelope(415, "Unsupported media type"));
+      for (const type of ["application/json", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded"])
+        expect([type, (await stack.call(name, { as, ...send(type) })).status]).toEqual([type, 200]);
+    });
+
+    it("is 409 where another record has the name, whatever its case and space", async () => {
+      const { id } = await make();
+      const other = await make();
+      const role = await aRole(stack.sql);
+      const taken = `Émile ${randomUUID()}`;
+      await stack.sql`update ${identifier(tableOf(name))} set ${identifier(column)} = ${taken} where id = ${other.id}`;
+      const more = { added_roles: [role.id], added_aliases: ["x"], gender: "x", age_verified: true };
+
+      const names = [taken, ` ${taken.toUpperCase()} `];
+      await expectEach(
+        name,
+        names,
+        (each) => ({ path: { id }, body: { ...bodyOf(each), ...more } }),
+        envelope(409, message),
+      );
+    });
+  });
+}

@@ -1,0 +1,90 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Declaration, isPublic, routesOf } from "../../../lib/contract/declare.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import { forbidden, missingParameters, unauthorized } from "../../support/envelope.ts";
+import { panelOrigin } from "../../support/environment.ts";
+import { anAdministrator } from "../../support/people.ts";
+import { startStack } from "../../support/stack.ts";
+import type { UploadStack } from "../../support/uploads.ts";
+
+/* A path that ends before its parameter (lib/contract/README.md, "Bad input"). */
+
+export function testMissingParameters(stack: UploadStack): void {
+  let administrator: string;
+
+  beforeAll(async () => {
+    administrator = (await anAdministrator(stack.sql)).token;
+  });
+
+  async function ask(url: string, { method }: Declaration, path: string, token?: string, origin = panelOrigin) {
+    const headers = { Origin: origin, ...(token ? { Cookie: `refreshToken=${token}` } : {}) };
+    const response = await fetch(url + path, { method, headers });
+    const allowed = response.headers.get("Access-Control-Allow-Origin");
+    return { status: response.status, body: await response.json(), allowed };
+  }
+
+  const shorter = endpoints.flatMap((each) =>
+    routesOf(each)
+      .slice(1)
+      .flatMap((path) => [path, `${path}/`])
+      .map((path) => [each.method, path, each] as const),
+  );
+
+  describe("A path without its parameter", () => {
+    it("exists for each endpoint with a path parameter", () => {
+      expect(shorter).toHaveLength(2 * 23);
+    });
+
+    it.each(shorter)("is answered 400 by the endpoint itself: %s %s", async (_, path, declaration) => {
+      const allowed = isPublic(declaration) ? "*" : panelOrigin;
+      if (declaration.permission)
+        expect(await ask(stack.url, declaration, path)).toEqual({ status: 401, body: unauthorized, allowed });
+
+      expect(await ask(stack.url, declaration, path, administrator)).toEqual({
+        status: 400,
+        body: missingParameters,
+        allowed,
+      });
+    });
+
+    const changing = shorter.filter(
+      ([method, , { permission, takesEditLock }]) => permission && (method !== "GET" || takesEditLock),
+    );
+
+    it.each(changing)("is 403 for a page of another origin: %s %s", async (_, path, declaration) => {
+      const { status, body } = await ask(stack.url, declaration, path, administrator, "https://other.example.com");
+
+      expect([status, body]).toEqual([403, forbidden]);
+    });
+  });
+
+  describe("A slash at the end", () => {
+    it("changes nothing", async () => {
+      for (const path of [
+        "/contributor/slug/nobody/",
+        "/contributors/?client=1&search=nobody",
+        "/admin-roles/",
+        "/admin-users/id/0/",
+      ]) {
+        const headers = { Cookie: `refreshToken=${administrator}` };
+        const [one, other] = await Promise.all(
+          [path, path.replace(/\/(?=$|\?)/, "")].map((each) => fetch(stack.url + each, { headers })),
+        );
+        expect([one?.status, await one?.text()]).toEqual([other?.status, await other?.text()]);
+        expect(await (await fetch(`${stack.url}/contributors/`)).json()).toEqual(missingParameters);
+      }
+    });
+  });
+
+  describe("An instance without a file service", () => {
+    it("answers 503 with and without the parameter", async () => {
+      const without = await startStack();
+      for (const [, path, declaration] of shorter.filter(([, , { needsFileService }]) => needsFileService))
+        expect(await ask(without.url, declaration, path)).toMatchObject({
+          status: 503,
+          body: { data: "This service is not handling file uploads.", code: 503 },
+        });
+      await without.close();
+    });
+  });
+}
