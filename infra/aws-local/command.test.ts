@@ -101,16 +101,12 @@ describe("aws-local", () => {
     ],
     ["a bundle that is missing", ["--api", "nobody.json", "--functions", "functions"], /^GET \/greeting: .*nobody/],
     ["a document that is no JSON", ["--api", "broken.json", "--functions", "functions"], /^broken\.json: /],
-    ["a document that is not there", ["--api", "none.json", "--functions", "functions"], /ENOENT.*none\.json/],
-    ["no folder of functions", ["--api", "api.json", "--functions", "none"], /ENOENT.*none/],
     [
       "a setting that it does not know",
       ["--api", "api.json", "--functions", "misspelt"],
       /^misspelt\/settings\.json: .*tmeout/,
     ],
     ["an unknown command", ["s3"], /^Unknown command s3$/],
-    ["an unknown flag", ["--apis", "x"], /--apis/],
-    ["a bucket of no name", [...api, "--bucket", "papers:version"], /^--bucket takes no papers:version$/],
     ["a port that is none", ["data-api", "--port", "none"], /^--port takes no none$/],
   ])("tells in one line of %s, and ends", async (_, words, line) => {
     const error = await fail(...words);
