@@ -15,6 +15,7 @@ const longTests = [
   "infra/local/lambda/edits",
   "functions/every-endpoint",
   "edge/outage",
+  "edge/replay",
   "functions/arbitrary",
   "functions/late-lists",
   "functions/public-deadlines",

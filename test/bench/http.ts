@@ -1,10 +1,8 @@
-import { deepStrictEqual } from "node:assert";
 import { join } from "node:path";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { eventOf } from "../../infra/event.ts";
 import type { Statement } from "../../infra/local/query-plan.ts";
 import { startRecorder } from "../../infra/local/sql.ts";
-import { installExpressPrisma } from "./express-prisma.ts";
 import { type Comparison, comparison } from "./load.ts";
 import type { Row } from "./measure.ts";
 import { type Server, startChild, startService } from "./service.ts";
@@ -26,25 +24,22 @@ export interface Captured {
 
 async function capture(outdir: string): Promise<Captured[]> {
   const recorder = await startRecorder(outdir);
-  const captured = requested.map(async (name) => {
-    const event = (await eventOf(name)) as APIGatewayProxyEvent;
-    const target = `${event.path}?${new URLSearchParams(event.queryStringParameters as Record<string, string>)}`;
+  const captured: Captured[] = [];
+  for (const name of requested) {
+    const event = (await eventOf(name)) as APIGatewayProxyEvent & { readonly headers: Record<string, string> };
+    const query = new URLSearchParams((event.queryStringParameters ?? {}) as Record<string, string>);
     const [statement] = await recorder.statementsOf(name, event);
-    if (!statement) throw new Error(`${name} sends no statement`);
-    return { name, target, headers: event.headers as Record<string, string>, statement };
-  });
-  return await Promise.all(captured).finally(recorder.close);
+    captured.push({ name, target: `${event.path}?${query}`, headers: event.headers, statement });
+  }
+  await recorder.close();
+  return captured;
 }
 
 /** Milliseconds of Node's CPU: gateway, function and Data API together. */
 const slugProcessorMax = 1.5;
 
-/**
- * Compares the whole local service with the least that sends the same statements (floor.ts), and for a slug with Express
- * and Prisma, in turns and with the same PostgreSQL.
- */
+/** Compares the whole local service with the least that sends the same statements (floor.ts), in turns. */
 export async function http(stage: Stage): Promise<Row[]> {
-  const expressPrisma = await installExpressPrisma();
   const { database, outdir } = await stage.catalogue(size);
   const captured = await capture(outdir);
   const databaseUrl = `${stage.databaseUrl}/${database}`;
@@ -62,17 +57,11 @@ export async function http(stage: Stage): Promise<Row[]> {
     const floor = await started(
       startChild(join(import.meta.dirname, "floor.ts"), databaseUrl, JSON.stringify(captured)),
     );
-    const imageBaseUrl = `${ours.url.replace("127.0.0.1", "localhost")}/images`;
-    const express = await started(startChild(expressPrisma, databaseUrl, imageBaseUrl));
     for (const { name, target: path, headers } of captured) {
       for (const connections of [16, 1]) {
         const load = { path, headers, connections };
         const what = `${name}, ${connections} connections`;
         rows.push(...rowsOf(what, await comparison(ours, floor, load)));
-        if (name !== slug) continue;
-        await expectSameAnswer(ours, express, path);
-        const [ratio, ...others] = rowsOf(what, await comparison(ours, express, load));
-        rows.push({ ...ratio, what: `${ratio.what}, compared with Express and Prisma` }, ...others);
       }
     }
   } finally {
@@ -95,9 +84,4 @@ function rowsOf(what: string, { ratio, text, node, processor, processorText, thr
     },
     ...(failed > 0 ? [failures] : []),
   ] satisfies [Row, ...Row[]];
-}
-
-async function expectSameAnswer(one: Server, other: Server, path: string): Promise<void> {
-  const [ours, theirs] = await Promise.all([one, other].map(async ({ url }) => (await fetch(`${url}${path}`)).json()));
-  deepStrictEqual(theirs, ours);
 }
