@@ -43,6 +43,10 @@ export function referencePage({ base, signIn, api }: ReferenceOptions): string {
 
 const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
+/** In the menu beside each operation, the client's call comes after a few that Scalar writes. */
+const hiddenLanguages =
+  "c clojure csharp dart fsharp go http java kotlin node objc ocaml php powershell r ruby rust swift";
+
 const showing = (base: string) => `
 const configuration = {
   url: "${base}openapi.json",
@@ -53,6 +57,8 @@ const configuration = {
   showDeveloperTools: "never",
   hideClientButton: true,
   documentDownloadType: "json",
+  generateHeadingSlug: ({ slug }) => slug,
+  hiddenClients: Object.fromEntries("${hiddenLanguages}".split(" ").map((language) => [language, true])),
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
 };
 const reference = Scalar.createApiReference("#reference", configuration);
@@ -80,7 +86,7 @@ addEventListener("focus", showCaller);
 /**
  * Scalar's own fields for a token are hidden: a browser sends the cookie that it has, and scripts cannot send another.
  * Who is signed in stays in sight while a request is being tried. Some of Scalar's colours have less contrast than people
- * need (WCAG 1.4.3).
+ * need (WCAG 1.4.3). Its tables break words to fit; these scroll instead.
  */
 const style = (hasHeader: boolean) => `
 body { margin: 0 }
@@ -99,6 +105,17 @@ body { margin: 0 }
   color: var(--scalar-color-1, #1b1b1b); background: var(--scalar-background-1, #fff);
 }
 .caller button { font: inherit; padding: 3px 6px }
+.caller, .caller button { white-space: nowrap }
+.caller b { overflow: hidden; text-overflow: ellipsis }
+.introduction-section .section-column { min-width: 0 }
+@media (max-width: 600px) { .caller { padding: 0 12px; gap: 6px } }
+@media (min-width: 1001px) {
+  .introduction-section .section-column:first-child { flex: 1 }
+  .introduction-section .section-column:last-child { flex: 0 0 320px }
+}
+#reference .markdown table { display: block; overflow-x: auto }
+#reference .markdown table :is(th, td) { min-width: 5em; word-break: normal; overflow-wrap: normal }
+#reference .markdown table :is(th, td) code { white-space: nowrap }
 `;
 
 const control = `

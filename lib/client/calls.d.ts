@@ -253,21 +253,21 @@ export interface Deletes {
 export interface ListAdminContributorsQuery extends PageQuery {
   /** By default `name-asc`. */
   order?: "name-asc" | "name-desc";
-  /** The website whose catalogue is asked for. */
+  /** The website whose catalogue is read. */
   client: number;
   /** Further fields to show, separated by commas. */
   include?: Selection<"type" | "public" | "client">;
 }
 
 export interface AddContributorQuery {
-  /** The website whose catalogue is asked for. */
+  /** The website whose catalogue is read. */
   client?: number;
 }
 
 export interface GetAdminContributorQuery {
   /** Further fields to show, separated by commas. */
   include?: Selection<"type" | "public" | "client">;
-  /** `none` shows the record without taking its edit lock, or renewing it. */
+  /** `none` returns the record, and neither takes nor renews the edit lock. */
   lock?: "none";
 }
 
@@ -279,12 +279,12 @@ export interface ListUsersQuery extends PageQuery {
 }
 
 export interface GetUserQuery {
-  /** `none` shows the record without taking its edit lock, or renewing it. */
+  /** `none` returns the record, and neither takes nor renews the edit lock. */
   lock?: "none";
 }
 
 export interface GetRandomContributorQuery {
-  /** The website whose catalogue is asked for. */
+  /** The website whose catalogue is read. */
   client: number;
 }
 
@@ -293,7 +293,7 @@ export interface ListWorksQuery extends PageQuery {
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
   /** The language of `alias` and `description`, by its English name or two-letter code. By default `English`. */
   user_lang?: string;
-  /** The website whose catalogue is asked for. */
+  /** The website whose catalogue is read. */
   client: number;
 }
 
@@ -302,7 +302,7 @@ export interface ListContributorsQuery extends PageQuery {
   lang?: string;
   /** By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
-  /** The website whose catalogue is asked for. */
+  /** The website whose catalogue is read. */
   client: number;
   /** Further fields to show, separated by commas. */
   include?: Selection<"slug">;
@@ -311,14 +311,14 @@ export interface ListContributorsQuery extends PageQuery {
 export interface ListPublicationsQuery extends PageQuery {
   /** By default `name-asc`. */
   order?: "name-asc" | "name-desc" | "added-asc" | "added-desc";
-  /** The website whose catalogue is asked for. */
+  /** The website whose catalogue is read. */
   client: number;
   /** The language of `alias` and `description`, by its English name or two-letter code. By default `English`. */
   user_lang?: string;
 }
 
 export interface GetRandomPublisherQuery {
-  /** The website whose catalogue is asked for. */
+  /** The website whose catalogue is read. */
   client: number;
 }
 
@@ -330,9 +330,9 @@ export interface ListPublishersQuery extends PageQuery {
 
 /** Which records of a list are to be read. */
 export interface PageQuery {
-  /** The most records to give; all of them by default. */
+  /** The most records to return; by default all. */
   limit?: number;
-  /** The records to skip. */
+  /** The number of records to skip. */
   offset?: number;
   /**
    * Words that all occur in the name or an alias (of users: in the name), in any order, as parts of words too,
@@ -499,7 +499,7 @@ export interface EditContributor {
   /** Any text, such as `author and artist`. By default `null`. */
   type?: string | null;
   /**
-   * Addresses of web pages, http or https; `https://` is added where neither is named. Objects as in a detail are
+   * Addresses of web pages, http or https; an address with neither gets `https://`. Objects as in a detail are
    * accepted, too.
    */
   links?: string[] | null;
@@ -513,13 +513,13 @@ export interface EditContributor {
   added_descriptions?: NewDescription[] | null;
   /** Ids of descriptions; objects with an `id` are accepted, too. */
   removed_descriptions?: number[] | null;
-  /** Ids of descriptions with what changes of them. */
+  /** Ids of descriptions, with the fields that change. */
   modified_descriptions?: ChangedDescription[] | null;
-  /** Other contributors by their ids, and how they are related: any text, such as `sibling`. */
+  /** Ids of other contributors, each with the kind of relation: any text, such as `sibling`. */
   added_relations?: NewRelation[] | null;
   /** Ids of relations; objects with an `id` are accepted, too. */
   removed_relations?: number[] | null;
-  /** Ids of relations with what changes of them. */
+  /** Ids of relations, with the fields that change. */
   modified_relations?: ChangedRelation[] | null;
 }
 
@@ -533,7 +533,7 @@ export interface EditRole {
   description?: string | null;
   /** Ids of permissions. */
   added_permissions?: number[] | null;
-  /** Ids of permissions; one that is also added ends up removed. */
+  /** Ids of permissions; a permission that is both added and removed ends up removed. */
   removed_permissions?: number[] | null;
 }
 

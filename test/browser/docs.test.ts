@@ -84,6 +84,36 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
     expect(errors).toEqual([expect.stringContaining("401 (Unauthorized)")]);
   });
 
+  it("begins with a guide, whose links lead to its headings", async () => {
+    await page.goto(`${stack.url}/docs`);
+    const headings = page.locator("#reference h2[id]");
+    await page.getByRole("heading", { name: "Beyond the interface" }).first().waitFor();
+    const ids = await headings.evaluateAll((all) => all.map(({ id }) => id));
+
+    expect(ids.slice(0, 3)).toEqual(["the-first-request", "signing-in", "pages-and-searching"]);
+    const links = await page
+      .locator("#reference .markdown a[href^='#']")
+      .evaluateAll((all) => all.map((link) => (link.getAttribute("href") ?? "").slice(1)));
+    expect(links).toContain("lost-responses");
+    expect(links.filter((link) => !ids.includes(link))).toEqual([]);
+  });
+
+  it("scrolls tables, and not the page, on a narrow screen", async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(`${stack.url}/docs`);
+    await page.getByRole("heading", { name: "Beyond the interface" }).first().waitFor();
+
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+  });
+
+  it("shows the client's call of an operation", async () => {
+    await page.goto(`${stack.url}/docs#tag/public-contributors/GET/contributors`);
+    await page.getByRole("button", { name: "Shell Curl" }).last().click();
+    await page.getByRole("option", { name: "Client", exact: true }).click();
+
+    await page.getByText('colophon.GET("/contributors"').first().waitFor();
+  });
+
   it("sends requests as who is signed in, and as nobody after a sign-out", async () => {
     const signInAs = async (name: string) => {
       await page.getByRole("button", { name: "Sign in", exact: true }).click();

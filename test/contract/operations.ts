@@ -25,6 +25,8 @@ export interface Operation {
   readonly parameters: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Json }>> };
   readonly responses: Readonly<Record<string, Response>>;
+  /** The client's call. */
+  readonly "x-codeSamples"?: readonly [{ readonly source: string }];
 }
 
 interface Response {

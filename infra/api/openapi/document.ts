@@ -4,6 +4,7 @@ import { type Declaration, isNavigation, needsCaller } from "../../../lib/contra
 import { resources } from "../../../lib/contract/endpoints.ts";
 import { permissions } from "../../../lib/contract/permissions.ts";
 import manifest from "../../../package.json" with { type: "json" };
+import { clientCallOf } from "./client-calls.ts";
 import { readExamples } from "./examples.ts";
 import { parametersOf, requestBodyOf, requestSchemas } from "./requests.ts";
 import { commonResponses, responsesOf } from "./responses.ts";
@@ -14,12 +15,13 @@ const beyond = "Beyond the interface";
 
 const tags: Readonly<Record<string, string>> = {
   Users: "Accounts, their roles and profile images.",
-  Roles: "What users may do, in bundles.",
-  Permissions: "What can be permitted at all.",
+  Roles: "Sets of permissions, which users have.",
+  Permissions: "What a role can permit.",
   "Administrative contributors": "Authors, artists and similar persons, unpublished ones included.",
-  "Public contributors": "The published ones, as the website shows them.",
-  "Public publishers": "Publishing houses and what they published.",
-  [beyond]: "What panels need besides. Other operations say what they have beyond the interface.",
+  "Public contributors": "Published contributors, as the website shows them.",
+  "Public publishers": "Publishing houses and their publications.",
+  [beyond]:
+    "Further operations for panels. In other operations, parameters and fields beyond the interface are marked.",
 };
 
 /** The OpenAPI document of the interface, made from its declarations. */
@@ -35,11 +37,7 @@ export function openApiDocument() {
       title: "Colophon",
       version: manifest.version,
       summary: manifest.description,
-      description:
-        'Errors and changes return the envelope `{"data": message, "code": status}`. ' +
-        "Endpoints under `/admin-` need the cookie `refreshToken` and a permission, `GET /session` needs the cookie alone; " +
-        "the others are for everybody, and answer `HEAD` as `GET`, without a body." +
-        `\n\n${readmeSection(beyond)}\n\n${readmeSection("Who may do what")}`,
+      description: introduction(),
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/", description: "Where this document is served" }],
@@ -56,24 +54,27 @@ export function openApiDocument() {
           type: "apiKey",
           in: "cookie",
           name: "refreshToken",
-          description: "The refresh token of the user who calls.",
+          description: "The refresh token of the user's session.",
         },
       },
       responses: commonResponses(),
       headers: {
-        CacheControl: { description: "Who may keep the answer, and for how long", schema: { type: "string" } },
-        ETag: { description: "Names this version of the record", schema: { type: "string" } },
+        CacheControl: {
+          description: "Which caches may keep the response, and for how long",
+          schema: { type: "string" },
+        },
+        ETag: { description: "The version of the record, for `If-None-Match`", schema: { type: "string" } },
         Version: {
           description: "The record's version, a strong tag for `If-Match`",
           schema: { type: "string", pattern: '^"[!#-~]*"$' },
         },
         Location: {
-          description: "Beyond the interface: the path of the record that was added, which ends with its id",
+          description: "Beyond the interface: the path of the new record, with the id at its end",
           schema: { type: "string" },
           "x-extension": true,
         },
         ContentLocation: {
-          description: "Beyond the interface: the path with the record's slug, if a former one was asked for",
+          description: "Beyond the interface: the path with the record's slug, if the request has a former one",
           schema: { type: "string" },
           "x-extension": true,
         },
@@ -84,12 +85,30 @@ export function openApiDocument() {
   };
 }
 
-/** A section of the contract's README, with its heading; links to other files lead nowhere from the document. */
+/** The guide, and what else of the contract's README callers need. */
+function introduction(): string {
+  const guide = pageOfContract("guide.md").replace(/^# .*/, "");
+  const texts = [guide, ...["Who may do what", "Limits and sizes", beyond].map(readmeSection)];
+  return withOwnLinks(texts.map((text) => text.trim()).join("\n\n"));
+}
+
+const pageOfContract = (name: string) => readFileSync(join(import.meta.dirname, "../../../lib/contract", name), "utf8");
+
+/** A section of the contract's README, with its heading. */
 function readmeSection(heading: string): string {
-  const readme = readFileSync(join(import.meta.dirname, "../../../lib/contract/README.md"), "utf8");
-  const section = readme.split(/\n(?=## )/).find((each) => each.startsWith(`## ${heading}\n`));
+  const section = pageOfContract("README.md")
+    .split(/\n(?=## )/)
+    .find((each) => each.startsWith(`## ${heading}\n`));
   if (!section) throw new Error(`lib/contract/README.md has no section "${heading}"`);
-  return section.trim().replaceAll(/\[([^\]]+)\]\(\.[^)]*\)/g, "$1");
+  return section;
+}
+
+/** Links lead to headings of the same text; those to other files would lead nowhere from the document. */
+function withOwnLinks(text: string): string {
+  const headings = new Set((text.match(/(?<=^## ).+$/gm) ?? []).map((each) => each.toLowerCase().replaceAll(" ", "-")));
+  return text.replaceAll(/\[([^\]]+)\]\((?!https?:)[^)#]*(?:#([^)]*))?\)/g, (_, label: string, anchor = "") =>
+    headings.has(anchor) ? `[${label}](#${anchor})` : label,
+  );
 }
 
 interface NamedDeclaration {
@@ -121,6 +140,9 @@ function operation({ tag, name, declaration }: NamedDeclaration) {
     parameters: parametersOf(declaration),
     ...(declaration.body ? { requestBody: requestBodyOf(name, declaration) } : {}),
     responses: responsesOf(declaration),
+    ...(isNavigation(declaration)
+      ? {}
+      : { "x-codeSamples": [{ lang: "TypeScript", label: "Client", source: clientCallOf(name, declaration) }] }),
   };
 }
 

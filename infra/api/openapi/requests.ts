@@ -18,48 +18,49 @@ const tag = '(W/)?"[!#-~]*"';
 
 /** Descriptions of parameters and fields. */
 const meanings: Readonly<Record<string, string>> = {
-  limit: "The most records to give; all of them by default.",
-  offset: "The records to skip.",
+  limit: "The most records to return; by default all.",
+  offset: "The number of records to skip.",
   search:
     "Words that all occur in the name or an alias (of users: in the name), in any order, as parts of words too, " +
     "regardless of case and accents; `%` and `_` stand for themselves.",
-  client: "The website whose catalogue is asked for.",
+  client: "The website whose catalogue is read.",
   lang: "Reserved; not used yet.",
   user_lang: "The language of `alias` and `description`, by its English name or two-letter code.",
   include: "further fields to show, separated by commas.",
-  lock: "`none` shows the record without taking its edit lock, or renewing it.",
+  lock: "`none` returns the record, and neither takes nor renews the edit lock.",
   role: "Only users with the role of this id.",
   to: "The page of the panel to come back to: a path on its origin, such as `/users?page=2`.",
   gender: "Any text, such as `female`.",
   type: "Any text, such as `author and artist`.",
   public: "Whether public endpoints show the contributor.",
   links:
-    "Addresses of web pages, http or https; `https://` is added where neither is named. Objects as in a detail are accepted, too.",
+    "Addresses of web pages, http or https; an address with neither gets `https://`. Objects as in a detail are accepted, too.",
   added_aliases: "Names; objects with a `name` are accepted, too.",
   removed_aliases: "Ids of aliases; objects with an `id` are accepted, too.",
   added_descriptions: "Languages by their English names or two-letter codes; any other text is kept as it is.",
   removed_descriptions: "Ids of descriptions; objects with an `id` are accepted, too.",
-  modified_descriptions: "Ids of descriptions with what changes of them.",
-  added_relations: "Other contributors by their ids, and how they are related: any text, such as `sibling`.",
+  modified_descriptions: "Ids of descriptions, with the fields that change.",
+  added_relations: "Ids of other contributors, each with the kind of relation: any text, such as `sibling`.",
   removed_relations: "Ids of relations; objects with an `id` are accepted, too.",
-  modified_relations: "Ids of relations with what changes of them.",
+  modified_relations: "Ids of relations, with the fields that change.",
   added_roles: "Ids of roles.",
   removed_roles: "Ids of roles.",
   added_permissions: "Ids of permissions.",
-  removed_permissions: "Ids of permissions; one that is also added ends up removed.",
+  removed_permissions: "Ids of permissions; a permission that is both added and removed ends up removed.",
   image: "A Base64-encoded image, as a data URL or bare, of at most 6,000,000 characters.",
 };
 
 /** The headers that a request may carry. */
 const headers = {
   "If-Match": {
-    description: 'The `ETag` that the record must still have, such as `"7"`; else nothing changes.',
+    description:
+      'The expected `ETag` of the record, such as `"7"`. If the record has another, the response is 412 and nothing changes.',
     schema: { type: "string", pattern: `^(\\*|${tag}( ?, ?${tag})*)$` },
   },
   "Idempotency-Key": {
     description:
-      "A name of your choice for this change, known for a day at least. The same request can be sent again under it after " +
-      "a 503, a 504 or no answer at all: the change is made once, and each request for it gets the same answer.",
+      "A random text for this change, stored for a day at least. After a 503, a 504 or a lost response, send the same " +
+      "request with the same key again: the change is made once, and each request gets the same response.",
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]*$" },
   },
 } as const;
@@ -72,6 +73,7 @@ export interface Parameter {
   readonly required: boolean;
   readonly description?: string;
   readonly schema: JsonSchema;
+  readonly example?: string | number;
 }
 
 /** The parameters of an endpoint, with the values of its sample event as examples. */
@@ -122,7 +124,7 @@ export const bodyName = (operation: string): string => operation.charAt(0).toUpp
  * What an operation takes as a body: a whole record, or a merge patch of it. Many generators know only the first one, so
  * that is the patch: it can leave out anything, and changes nothing else.
  */
-function bodiesOf(operation: string, declaration: Declaration): Body[] {
+export function bodiesOf(operation: string, declaration: Declaration): Body[] {
   const { body, mergePatch, needsFileService } = declaration;
   if (!body) return [];
   const name = bodyName(operation);
@@ -133,7 +135,7 @@ function bodiesOf(operation: string, declaration: Declaration): Body[] {
     name: `${name}Patch`,
     fields: body,
     description:
-      "Beyond the interface: a merge patch (RFC 7396). What it leaves out stays as it is, and `null` empties a field.",
+      "Beyond the interface: a merge patch (RFC 7396). Fields that are left out stay as they are; `null` empties a field.",
     example: Object.fromEntries(Object.entries(example).slice(0, 1)),
   };
   return mergePatch ? [patch, whole] : [whole];

@@ -88,7 +88,7 @@ function navigationResponses({ errors }: Declaration, target: string) {
 }
 
 const pageMeanings: Readonly<Record<number, string>> = {
-  400: "signing in failed, and can be begun again",
+  400: "signing in failed, and can be started again",
   403: "the provider refused, or the account is not known here",
   500: "something unexpected failed",
 };
@@ -125,7 +125,7 @@ const isRevalidated = (declaration: Declaration) => isCacheable(declaration) && 
 
 function success(declaration: Declaration, content: Content) {
   return {
-    description: "message" in declaration.response ? declaration.response.message : "What was asked for",
+    description: "message" in declaration.response ? declaration.response.message : "The requested data",
     headers: {
       "Cache-Control": header("CacheControl"),
       ...(isRevalidated(declaration) ? { ETag: header("ETag") } : {}),
@@ -164,8 +164,8 @@ const temporary: ReadonlySet<string> = new Set([
 
 /** The message tells whether the change was made. */
 const ofUnavailableChange =
-  `Unavailable. After \`${nothingChanged}\` the change was not made; after \`${commonErrors[503]}\` it may have been, ` +
-  "since its outcome is lost. Under an `Idempotency-Key` the same request can be sent again after either: the change is made once.";
+  `Unavailable. After \`${nothingChanged}\` the change was not made; after \`${commonErrors[503]}\` the change may have ` +
+  "been made. With an `Idempotency-Key` the same request can be sent again after either: the change is made once.";
 
 const quoted = (message: string, _: number, { length }: readonly string[]) => (length > 1 ? `\`${message}\`` : message);
 

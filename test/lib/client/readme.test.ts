@@ -6,11 +6,12 @@ import { promisify } from "node:util";
 import { transform } from "esbuild";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import manifest from "../../../lib/client/package.json" with { type: "json" };
+import { operations } from "../../contract/operations.ts";
 import { differenceBy } from "../../support/difference.ts";
 import { plain } from "../../support/pictures.ts";
 import { useStack } from "../../support/stack.ts";
 
-/* The README's examples, and those it links to, are compiled, run, and compared with what they are to change. */
+/* The README's examples, those it links to, and those of the guide and the document are compiled, run, and compared with what they are to change. */
 
 const root = join(import.meta.dirname, "../../..");
 const packageFolder = join(root, "lib/client");
@@ -70,12 +71,25 @@ beforeAll(async () => {
   const readme = await readFile(join(packageFolder, "README.md"), "utf8");
   for (const [, heading = "", code = ""] of readme.matchAll(/^## (\w+)$(?:(?!^## ).)*?^```ts\n(.*?)^```$/gms))
     await write(`${heading}.ts`, code);
+  await write(
+    "guide.ts",
+    /^```ts\n(.*?)^```$/ms.exec(await readFile(join(root, "lib/contract/guide.md"), "utf8"))?.[1] ?? "",
+  );
+  await write("operations.ts", samples());
   for (const file of await readdir(join(packageFolder, "examples"))) {
     const code = await readFile(join(packageFolder, "examples", file), "utf8");
     if (file.endsWith(".ts")) await write(file, code);
     else await writePage(file, file.endsWith(".astro") ? functionOf(code) : code);
   }
 });
+
+/** The client's calls that the OpenAPI document shows. */
+const samples = () => `
+  import { createClient, imageOf } from "colophon-client";
+  declare const file: Blob;
+  const colophon = createClient("");
+  ${operations.flatMap((each) => each["x-codeSamples"]?.map(({ source }) => `{ ${source} }`) ?? []).join("\n")}
+`;
 
 /** Writes a page with JSX, and the script that it becomes, since Node.js runs no JSX. */
 async function writePage(file: string, page: string): Promise<void> {
@@ -141,7 +155,7 @@ describe("The examples of the client", () => {
     const files = (await readdir(project)).filter((file) => /^(?!main).*\.tsx?$/.test(file));
 
     expect(await compile(files, "--lib", "es2024,dom,dom.iterable", "--types", "", "--skipLibCheck")).toBe("");
-    expect(files).toHaveLength(8);
+    expect(files).toHaveLength(10);
   });
 
   it("are accepted where there is no DOM, with Node's types, and so are the package's types themselves", async () => {

@@ -1,0 +1,23 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { useStack } from "../support/stack.ts";
+
+/* The guide's commands run as they are written, one after the other. */
+
+const guide = await readFile("lib/contract/guide.md", "utf8");
+const commands = guide.split(/\n{2,}/).filter((block) => block.startsWith("    curl "));
+const stack = useStack({ from: "demo" });
+
+describe("The guide", () => {
+  it.each(commands.map((command) => [command]))("has a command that succeeds: %s", async (command) => {
+    const request = `${command.replaceAll("http://localhost:3000", stack.url)} --silent --fail`;
+
+    expect(JSON.parse((await promisify(execFile)("sh", ["-c", request])).stdout)).toBeTruthy();
+  });
+
+  it("has commands", () => {
+    expect(commands.length).toBeGreaterThan(4);
+  });
+});
