@@ -19,13 +19,8 @@ import editUser from "./edit-user.sql";
 import endSessions from "./end-sessions.sql";
 import identities from "./identities.sql";
 import images from "./images.sql";
-import importClients from "./import-clients.sql";
-import importContributors from "./import-contributors.sql";
 import importLines from "./import-lines.sql";
-import importPublishers from "./import-publishers.sql";
 import importRecords from "./import-records.sql";
-import importRelations from "./import-relations.sql";
-import importSeries from "./import-series.sql";
 import linkIdentity from "./link-identity.sql";
 import listFormerImages from "./list-former-images.sql";
 import logOutUser from "./log-out-user.sql";
@@ -66,11 +61,6 @@ const sharedFunctions = {
   rows,
   undo,
   import_lines: importLines,
-  import_clients: importClients,
-  import_contributors: importContributors,
-  import_publishers: importPublishers,
-  import_relations: importRelations,
-  import_series: importSeries,
   make_change: makeChange,
   sign_in: signIn,
   make_sign_in: makeSignIn,

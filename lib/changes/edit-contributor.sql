@@ -44,18 +44,6 @@ create function edit_contributor(request request, caller caller) returns outcome
       return error;
     end if;
 
-    -- Foreign keys would lock them in the order of the request. An import locks whom it publishes by their ids.
-    perform
-    from contributors
-    where
-      id = any(array(
-        select cast(relation ->> 'relation_id' as bigint)
-        from
-          unnest(array[input -> 'added_relations', input -> 'modified_relations']) as list
-          cross join lateral json_array_elements(list) as relation
-      ))
-    order by id
-    for key share;
     fields = json_populate_record(current, input);
     if cast(input as jsonb) ?| array['added_aliases', 'added_relations'] then
       input = cast(input as jsonb) || jsonb_build_object(

@@ -60,8 +60,8 @@ create function delete_rows(table_name text, keys jsonb) returns void language p
   end
 $$;
 
--- Objects of values as rows, with the ids that they say. What the objects do not have gets its default. A trigger may
--- have added such a row meanwhile, as it gives the default role.
+-- Objects of values as rows, with the ids that they say. What the objects do not have gets its default. Such a row may
+-- be there: a trigger may have added it meanwhile, as it gives the default role.
 create function insert_rows(table_name text, objects jsonb) returns void language plpgsql as $$
   declare
     columns text[];
@@ -74,13 +74,9 @@ create function insert_rows(table_name text, objects jsonb) returns void languag
         cross join lateral (select array(select jsonb_object_keys(object))) as object_keys (names)
       group by names
     loop
-      execute format(
-        $sql$
-          insert into %1$I (%2$s) overriding system value
-          select %2$s from jsonb_populate_recordset(cast(null as %1$I), $1)
-          on conflict (%3$s) do %4$s
-        $sql$,
-        table_name, column_list(columns), column_list(key_columns(table_name)),
+      perform insert_alike(table_name, columns, alike, format(
+        'on conflict (%s) do %s',
+        column_list(key_columns(table_name)),
         coalesce(
           (
             select 'update set ' || string_agg(format('%1$I = excluded.%1$I', name), ', ')
@@ -89,9 +85,23 @@ create function insert_rows(table_name text, objects jsonb) returns void languag
           ),
           'nothing'
         )
-      )
-      using alike;
+      ));
     end loop;
+  end
+$$;
+
+-- Objects that all have these columns as rows.
+create function insert_alike(table_name text, columns text[], objects jsonb, conflict text default '') returns void
+  language plpgsql as $$
+  begin
+    execute format(
+      $sql$
+        insert into %1$I (%2$s) overriding system value
+        select %2$s from jsonb_populate_recordset(cast(null as %1$I), $1) %3$s
+      $sql$,
+      table_name, column_list(columns), conflict
+    )
+    using objects;
   end
 $$;
 

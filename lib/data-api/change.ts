@@ -14,6 +14,7 @@ import type { Guard } from "./guard.ts";
 import type { Outcome } from "./query.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
 import { inReleaseSchema } from "./release.ts";
+import type { Send } from "./transaction.ts";
 
 /** A request for a change. Its key identifies it, so that it is done once however often it is sent (request.sql). */
 export interface ChangeRequest {
@@ -59,12 +60,30 @@ export function change(
 export const changeAsOperator = (
   name: OperatorChangeName,
   request: ChangeRequest & { readonly digest?: string },
-): Promise<Outcome> =>
-  callOnce(
-    (input) => inChunks(sql`${inReleaseSchema("make_operator_change")}(${raw(`'${name}'`)}, ${input})`),
-    request,
-    deadlineFromNow(operatorPatience),
-  );
+): Promise<Outcome> => callOnce(operatorCall(name), request, deadlineFromNow(operatorPatience));
+
+/** The same in a transaction, which fails where that would be sent again. */
+export async function changeWithin(
+  sendStatement: Send,
+  name: OperatorChangeName,
+  request: ChangeRequest,
+): Promise<Outcome> {
+  const wait_until = databaseTime(performance.now() + attemptTimeoutInMilliseconds);
+  return outcomeOf(await sendStatement(callOf(operatorCall(name), { ...request, wait_until })));
+}
+
+const operatorCall = (name: OperatorChangeName) => (input: Sql) =>
+  inChunks(sql`${inReleaseSchema("make_operator_change")}(${raw(`'${name}'`)}, ${input})`);
+
+const callOf = (toCall: (input: Sql) => Sql, request: object): Sql => sql`
+  select status, caller_id, body, clock
+  from ${toCall(sql`${JSON.stringify(request)}::json`)}
+`;
+
+function outcomeOf(rows: readonly Row[]): Outcome {
+  const [row = []] = rows;
+  return { status: integer(row, 0), caller: integerOrNull(row, 1), body: bodyOf(rows) };
+}
 
 /**
  * Checks the request and makes the change, in one statement. It is sent again until there is an answer: the change finds
@@ -87,17 +106,11 @@ export async function callOnce(
     const waitUntil = sentAt + (3 * milliseconds) / 4;
     const times = { begin_by: databaseTime(beginBy), wait_until: databaseTime(waitUntil) };
     try {
-      const rows = await send(
-        sql`
-          select status, caller_id, body, clock
-          from ${toCall(sql`${JSON.stringify({ ...request, ...times })}::json`)}
-        `,
-        abortAt(deadline),
-      );
-      const [row = []] = rows;
-      clockDifference = integer(row, 3) - Date.now();
-      if (integer(row, 0) === 503) throw new Late();
-      return { status: integer(row, 0), caller: integerOrNull(row, 1), body: bodyOf(rows), sentAt };
+      const rows = await send(callOf(toCall, { ...request, ...times }), abortAt(deadline));
+      clockDifference = integer(rows[0] ?? [], 3) - Date.now();
+      const outcome = outcomeOf(rows);
+      if (outcome.status === 503) throw new Late();
+      return { ...outcome, sentAt };
     } catch (error) {
       if (!isRefusal(error) && !(error instanceof Late)) unknownUntil = beginBy;
       throw error;

@@ -69,3 +69,17 @@ export async function transaction<Result>(
     throw error;
   }
 }
+
+/** Runs statements in one transaction, and takes back what they did. */
+export async function rolledBack<Result>(work: (send: Send) => Promise<Result>): Promise<Result> {
+  let result: { readonly value: Result } | undefined;
+  try {
+    return await transaction(async (send) => {
+      result = { value: await work(send) };
+      throw new Error("Rolled back");
+    });
+  } catch (error) {
+    if (!result) throw error;
+    return result.value;
+  }
+}

@@ -26,7 +26,7 @@ create or replace function history_tables() returns table (
       ('role_permissions', 'role', 'role_id', 'permission', '{}', '{}', null, 500, null),
       ('permissions', 'permission', 'id', 'permission', '{}', '{}', 'name', null, null),
       (
-        'contributors', 'contributor', 'id', 'contributor', '{alias_keys, short_alias_keys}',
+        'contributors', 'contributor', 'id', 'contributor', '{alias_keys}',
         '{contributor-, contributors}', 'concat_ws('' '', first_name, last_name)', null, null
       ),
       ('contributor_links', 'contributor', 'contributor_id', 'link', '{}', '{contributor-}', null, 50, null),
@@ -43,7 +43,7 @@ create or replace function history_tables() returns table (
       ('publishers', 'publisher', 'id', 'publisher', '{alias_keys}', '{publisher-, publishers}', 'name', null, null),
       ('publisher_aliases', 'publisher', 'publisher_id', 'alias', '{}', '{publisher-, publishers}', null, null, null),
       ('publisher_descriptions', 'publisher', 'publisher_id', 'description', '{}', '{publisher-}', null, null, null),
-      ('publisher_relations', 'publisher', 'publisher_id', 'relation', '{}', '{publisher-}', null, null, null),
+      ('publisher_relations', 'publisher', 'publisher_id', 'relation', '{}', '{publisher-}', null, 100, null),
       ('series', 'series', 'id', 'series', '{alias_keys}', '{series}', 'name', null, null),
       ('series_aliases', 'series', 'series_id', 'alias', '{}', '{series}', null, null, null),
       ('series_descriptions', 'series', 'series_id', 'description', '{}', '{series}', null, null, null),

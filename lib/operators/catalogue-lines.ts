@@ -11,6 +11,7 @@ import {
   source,
   withDefault,
 } from "../contract/parameters.ts";
+import { slugOf } from "../slug.ts";
 import { quotation } from "./excerpts.ts";
 
 /*
@@ -133,6 +134,95 @@ const kinds = {
 
 /** The schema of each kind of line, in an order in which each finds what it refers to. */
 export const lineSchemas: Readonly<Record<string, z.ZodMiniObject>> = kinds;
+
+/** How the database stores what lines say: a table for each kind, and one for each of its lists. */
+interface Storage {
+  readonly table: string;
+  /** Fields whose columns have other names. */
+  readonly columns?: Readonly<Record<string, string>>;
+  /** The table of a list, and the column of elements that are no objects. */
+  readonly lists?: Readonly<Record<string, readonly [table: string, column?: string]>>;
+}
+
+const storages: Readonly<Record<keyof typeof kinds, Storage>> = {
+  client: { table: "clients" },
+  publisher: {
+    table: "publishers",
+    columns: { client: "client_id" },
+    lists: { aliases: ["publisher_aliases"], descriptions: ["publisher_descriptions"] },
+  },
+  "publisher-relation": { table: "publisher_relations", columns: { from: "publisher_id", to: "relation_id" } },
+  contributor: {
+    table: "contributors",
+    columns: { client: "client_id" },
+    lists: {
+      links: ["contributor_links", "url"],
+      aliases: ["contributor_aliases", "name"],
+      descriptions: ["contributor_descriptions"],
+    },
+  },
+  "contributor-relation": { table: "contributor_relations", columns: { from: "contributor_id", to: "relation_id" } },
+  series: {
+    table: "series",
+    columns: { client: "client_id", contributor: "contributor_id" },
+    lists: {
+      tags: ["series_tags", "tag_id"],
+      aliases: ["series_aliases"],
+      descriptions: ["series_descriptions"],
+      volumes: ["volumes"],
+      contributors: ["series_contributors"],
+      publishers: ["series_publishers", "publisher_id"],
+    },
+  },
+};
+
+/** A line, and the rows that it says, as the database function takes them (lib/changes/import-lines.sql). */
+export function storedLine(number: number, { kind, ...line }: CatalogueLine) {
+  const { table: table_name, columns = {}, lists = {} }: Storage = storages[kind];
+  const { externalId, slug, ...fields }: Readonly<Record<string, unknown>> = line;
+  const row = (values: object) =>
+    Object.fromEntries(Object.entries(values).map(([field, value]) => [columns[field] ?? field, value]));
+  const object = row(Object.fromEntries(Object.entries(fields).filter(([field]) => !(field in lists))));
+  const ofLists = Object.entries(fields).flatMap(([field, elements]) => {
+    const [table = "", column] = lists[field] ?? [];
+    if (table === "" || !Array.isArray(elements)) return [];
+    const objects = column === undefined ? elements.map(row) : elements.map((element) => ({ [column]: element }));
+    return [{ table, objects: table === "contributor_links" ? linkRows(elements) : objects }];
+  });
+  return {
+    line: {
+      number,
+      table_name,
+      reference: externalId ?? fields.id,
+      external_id: externalId,
+      slug,
+      made: externalId && slugOf(nameOf(fields), kind),
+      lists: ofLists.map(({ table }) => table),
+      object,
+    },
+    rows: ofLists.flatMap(({ table, objects }) =>
+      objects.map((each, index) => ({ line: number, table_name: table, place: index + 1, object: each })),
+    ),
+  };
+}
+
+const linkRows = (urls: readonly unknown[]) => [...new Set(urls)].map((url, position) => ({ position, url }));
+
+const nameOf = ({ name = "", first_name = name, last_name }: Readonly<Record<string, unknown>>): string =>
+  `${first_name} ${last_name ?? ""}`;
+
+/** The field of a line that the database names by its table, its place in a list, and its column. */
+export function fieldOf(stored: string): string {
+  const [table = "", ...rest] = stored.split(".");
+  for (const { table: own, columns = {}, lists = {} } of Object.values(storages)) {
+    const field = (column: string) => Object.entries(columns).find(([, name]) => name === column)?.[0] ?? column;
+    if (own === table) return rest.map(field).join(".");
+    const [list, [, element] = []] = Object.entries(lists).find(([, [name]]) => name === table) ?? [];
+    const [place, column = ""] = rest;
+    if (list !== undefined) return [list, place, ...(column === element ? [] : [field(column)])].join(".");
+  }
+  return stored;
+}
 
 /** What a line says, checked: its fields in their order, as they are stored. */
 export type CatalogueLine = z.output<(typeof kinds)[keyof typeof kinds]>;

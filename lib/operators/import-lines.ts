@@ -1,4 +1,3 @@
-import { slugOf } from "../slug.ts";
 import { type CatalogueLine, parseLine, type Refusal } from "./catalogue-lines.ts";
 
 /** A line of a file: what it says, or why it is refused. */
@@ -122,59 +121,10 @@ function withoutTwins(lines: readonly FileLine[]): readonly FileLine[] {
 }
 
 /** The record that a line is about; undefined if it is refused, or about a relation. */
-export function recordOf(content: CatalogueLine | Refusal): string | undefined {
+function recordOf(content: CatalogueLine | Refusal): string | undefined {
   if (isRefusal(content)) return undefined;
   if (content.kind === "client") return `client ${content.id}`;
   return "externalId" in content ? `${content.kind} ${content.externalId}` : undefined;
-}
-
-/** A line as the database function takes it (lib/changes/import-lines.sql). */
-export function itemOf(number: number, content: CatalogueLine): object {
-  const line = { number, kind: content.kind };
-  switch (content.kind) {
-    case "client":
-      return { ...content, ...line };
-    case "publisher-relation":
-      return { ...line, from: content.from, to: content.to, type: content.type };
-    case "contributor-relation":
-      return { ...line, from: content.from, to: content.to, type: content.relation_type };
-    default: {
-      const { externalId: external_id, ...fields } = content;
-      return { ...fields, ...line, external_id, made: slugOf(nameOf(content), content.kind), ...elementsOf(content) };
-    }
-  }
-}
-
-type RecordLine = Extract<CatalogueLine, { readonly externalId: string }>;
-
-const nameOf = (line: RecordLine): string =>
-  line.kind === "contributor" ? `${line.first_name ?? ""} ${line.last_name ?? ""}` : (line.name ?? "");
-
-/** The aliases of contributors as objects, like those of others. */
-const elementsOf = (line: RecordLine): object =>
-  line.kind === "contributor" && line.aliases ? { aliases: line.aliases.map((name) => ({ name })) } : {};
-
-/**
- * A line of a dry run as it is sent: without what leads to records that earlier lines would have added, which are not
- * there. A line about such a record is not sent.
- */
-export function itemWithout(added: ReadonlySet<string>, number: number, line: CatalogueLine): object | undefined {
-  const item = itemOf(number, line);
-  if ("to" in line) {
-    const kind = line.kind === "publisher-relation" ? "publisher" : "contributor";
-    const known = (name: string) => (added.has(`${kind} ${name}`) ? undefined : name);
-    return { ...item, from: known(line.from), to: known(line.to) };
-  }
-  if (added.has(recordOf(line) ?? "")) return undefined;
-  const without = {
-    ...("client" in line && added.has(`client ${line.client}`) && { client: undefined }),
-    ...(line.kind === "series" && {
-      contributors: line.contributors?.filter(({ contributor }) => !added.has(`contributor ${contributor}`)),
-      publishers: line.publishers?.filter((publisher) => !added.has(`publisher ${publisher}`)),
-    }),
-  };
-  const isTouched = JSON.stringify({ ...line, ...without }) !== JSON.stringify(line);
-  return { ...item, ...without, is_touched: isTouched };
 }
 
 /** Has the next one made while one is used. */

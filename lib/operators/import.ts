@@ -1,12 +1,15 @@
+import { randomUUID } from "node:crypto";
 import * as z from "zod/mini";
-import { execute } from "../data-api/client.ts";
-import { sqlStateOf } from "../data-api/errors.ts";
+import { changeWithin } from "../data-api/change.ts";
+import { execute, type Row } from "../data-api/client.ts";
 import { text } from "../data-api/read.ts";
+import { rolledBack } from "../data-api/transaction.ts";
 import * as imports from "../queries/imports.ts";
-import { type CatalogueLine, expectations, type Refusal } from "./catalogue-lines.ts";
-import { type Batch, batchesOf, isRefusal, itemOf, itemWithout, linesIn, readAhead, recordOf } from "./import-lines.ts";
+import { expectations, fieldOf, storedLine } from "./catalogue-lines.ts";
+import { type Batch, batchesOf, isRefusal, linesIn, readAhead } from "./import-lines.ts";
 import { openSource, type Source } from "./import-source.ts";
 import type { OperatorContext } from "./operator-function.ts";
+import { plural } from "./plural.ts";
 import { refusal } from "./refusal.ts";
 
 const refusedLine = z.object({ line: z.number(), field: z.nullable(z.string()), reason: z.string() });
@@ -28,13 +31,7 @@ type Progress = z.output<typeof progressSchema>;
 const answerSchema = z.object({
   ...counts,
   refusals: z.array(refusedLine),
-  /** In a dry run: the lines of new records, by their kinds and ids. */
-  fresh: z.optional(z.nullable(z.record(z.string(), z.record(z.string(), z.number())))),
-  /** In a dry run: the names, slugs and images that lines want for their own. */
-  claims: z._default(z.array(z.object({ line: z.number(), field: z.string(), value: z.string() })), []),
 });
-/** What became of a batch; `refusals` has those of the database. */
-type Answer = z.output<typeof answerSchema>;
 
 const beginning: Progress = {
   position: 0,
@@ -58,8 +55,6 @@ export interface Report {
   readonly refused: readonly RefusedLine[];
   readonly isDone: boolean;
 }
-
-const refusalsMax = 100;
 
 export interface ImportInput {
   readonly source: string;
@@ -93,10 +88,10 @@ const batchesFrom = (source: Source, start: Progress) =>
 
 const isLate = ({ deadline }: OperatorContext): boolean => performance.now() > deadline;
 
-async function progressOf({ name }: Source): Promise<Progress> {
-  const [row] = await execute(imports.find(name));
-  return row ? progressSchema.parse(JSON.parse(text(row, 0))) : beginning;
-}
+const progressIn = ([row]: readonly Row[]): Progress =>
+  row ? progressSchema.parse(JSON.parse(text(row, 0))) : beginning;
+
+const progressOf = async ({ name }: Source): Promise<Progress> => progressIn(await execute(imports.find(name)));
 
 /** @throws if an import that somebody has taken back was ended by that */
 async function progressMade(source: Source): Promise<Progress> {
@@ -117,13 +112,14 @@ const reportOf = ({ lines, added, changed, unchanged, refused, refusals, is_done
 });
 
 /** What the database says of a line, in words. */
-const explained = ({ line, field, reason }: RefusedLine): RefusedLine => ({
-  line,
-  field,
-  reason: reasons[reason]?.(lastOf(field)) ?? reason,
-});
+function explained({ line, field: stored, reason }: RefusedLine): RefusedLine {
+  const toText = reasons[reason];
+  if (!toText) return { line, field: stored, reason };
+  const field = fieldOf(stored ?? "");
+  return { line, field, reason: toText(lastOf(field)) };
+}
 
-const lastOf = (field: string | null) => (field ?? "").replace(/\.\d+$/, "[]").replace(/^.*\./, "");
+const lastOf = (field: string) => field.replace(/\.\d+$/, "[]").replace(/^.*\./, "");
 
 const reasons: Readonly<Record<string, (field: string) => string>> = {
   needed: (field) => `a new record needs it; expected ${expectations[field]}`,
@@ -136,126 +132,59 @@ const reasons: Readonly<Record<string, (field: string) => string>> = {
   full: () => "this record has as many relations as it may, 100",
 };
 
-/**
- * Imports the lines of a batch, or tries to.
- * @param toItem how a line is sent, if it is
- * @returns what became of them, with all that were refused; undefined if the import of the file has stopped elsewhere
- */
+/** Imports the lines of a batch. False if the import of the file has stopped elsewhere. */
 async function importBatch(
   { lines, isLast }: Batch,
-  { source, ...options }: ImportInput,
-  context: OperatorContext,
-  toItem: (number: number, content: CatalogueLine) => object | undefined = itemOf,
-): Promise<Answer | undefined> {
+  { source, by, reason }: ImportInput,
+  context: Pick<OperatorContext, "change" | "log">,
+): Promise<boolean> {
   const refusals = lines.flatMap(({ number, content }) => (isRefusal(content) ? { line: number, ...content } : []));
-  const input = {
+  const stored = lines.flatMap(({ number, content }) => (isRefusal(content) ? [] : storedLine(number, content)));
+  const { status, answer } = await context.change("import_records", {
     source,
-    ...options,
+    by,
+    reason,
     first: lines[0]?.number ?? 1,
     last: lines.at(-1)?.number ?? 0,
     position: lines[0]?.start ?? 0,
     end: lines.at(-1)?.end ?? 0,
     isDone: isLast,
     refusals,
-    records: lines.flatMap(({ number, content }) => (isRefusal(content) ? [] : (toItem(number, content) ?? []))),
-  };
-  try {
-    const { status, answer } = await context.change("import_records", input);
-    if (status === 409) return undefined;
-    const result = answerSchema.parse(answer);
-    const all = [...refusals, ...result.refusals].sort((one, other) => one.line - other.line);
-    // Lines of a dry run may be tried several times.
-    if (!options.dryRun) logRefusals(all, context);
-    return { ...result, refusals: all };
-  } catch (error) {
-    if (sqlStateOf(error) !== uniqueViolation || lines.length < 2) throw error;
-  }
-  // Lines that depend on each other, as when one gives up a name that another one takes, come one after the other.
-  const half = Math.ceil(lines.length / 2);
-  const rest = { source, ...options };
-  const one = await importBatch({ lines: lines.slice(0, half), isLast: false }, rest, context, toItem);
-  const other = one && (await importBatch({ lines: lines.slice(half), isLast }, rest, context, toItem));
-  return other && sumOf(one, other);
+    lines: stored.map(({ line }) => line),
+    rows: stored.flatMap(({ rows }) => rows),
+  });
+  if (status === 409) return false;
+  const all = [...refusals, ...answerSchema.parse(answer).refusals].sort((one, other) => one.line - other.line);
+  for (const each of all) context.log({ refused: explained(each) }, "warn");
+  return true;
 }
 
-function logRefusals(refusals: readonly RefusedLine[], { log }: OperatorContext): void {
-  for (const each of refusals) log({ refused: explained(each) }, "warn");
-}
+/** While it lasts, whoever edits what it has changed waits. */
+const dryRunMaxInMilliseconds = 40_000;
 
-const uniqueViolation = "23505";
+/** Imports the file from its beginning in one transaction, and takes that back. */
+const tryFile = (source: Source, { by, reason }: ImportInput, { deadline, log, context }: OperatorContext) =>
+  rolledBack(async (send): Promise<Progress> => {
+    const end = Math.min(deadline, performance.now() + dryRunMaxInMilliseconds);
+    const name = `dry run of ${source.name}`;
+    for await (const batch of batchesFrom(source, beginning)) {
+      if (performance.now() > end) throw refusal(tooLong(batch));
+      await importBatch(
+        batch,
+        { source: name, by, reason },
+        {
+          log,
+          async change(change, input = {}) {
+            const key = randomUUID();
+            const request = { key, id: context?.awsRequestId ?? key, endpoint: "ops/import", input };
+            const { status, body } = await changeWithin(send, change, request);
+            return { status, answer: JSON.parse(body ?? "null") };
+          },
+        },
+      );
+    }
+    return progressIn(await send(imports.find(name)));
+  });
 
-const sumOf = (one: Answer, other: Answer): Answer => ({
-  added: one.added + other.added,
-  changed: one.changed + other.changed,
-  unchanged: one.unchanged + other.unchanged,
-  refusals: [...one.refusals, ...other.refusals],
-  claims: [...one.claims, ...other.claims],
-  fresh: Object.fromEntries(recordKinds.map((kind) => [kind, { ...one.fresh?.[kind], ...other.fresh?.[kind] }])),
-});
-
-const recordKinds = ["client", "publisher", "contributor", "series"];
-
-/**
- * A dry run of a file, from its beginning to its end or the deadline. Each batch is tried by itself, so what earlier
- * ones would have done is only known here.
- */
-async function tryFile(source: Source, input: ImportInput, context: OperatorContext): Promise<Progress> {
-  let progress = beginning;
-  /** The records that were added, and whose are the names, slugs and images that only one may have. */
-  const known = { added: new Set<string>(), owners: new Map<string, string>() };
-  for await (const batch of batchesFrom(source, beginning)) {
-    if (isLate(context)) return progress;
-    const answer = await tryBatch(batch, { ...input, source: source.name }, context, known);
-    progress = {
-      position: batch.lines.at(-1)?.end ?? 0,
-      lines: batch.lines.at(-1)?.number ?? 0,
-      added: progress.added + answer.added,
-      changed: progress.changed + answer.changed,
-      unchanged: progress.unchanged + answer.unchanged,
-      refused: progress.refused + answer.refusals.length,
-      refusals: [...progress.refusals, ...answer.refusals].slice(0, refusalsMax),
-      is_done: batch.isLast,
-    };
-  }
-  return progress;
-}
-
-/**
- * Tries a batch, and notes what it would have done. A record of an earlier batch is not there: lines that lead to it are
- * sent without that, and one about it is not sent, and counts as a change. If a line wants what a record of an earlier
- * batch has got, the batch is tried once more without that line, since others may lead to it.
- */
-async function tryBatch(
-  batch: Batch,
-  input: ImportInput,
-  context: OperatorContext,
-  known: { readonly added: Set<string>; readonly owners: Map<string, string> },
-): Promise<Answer> {
-  const unsent = new Set<number>();
-  const toItem = (number: number, content: CatalogueLine) => {
-    const item = itemWithout(known.added, number, content);
-    if (!item) unsent.add(number);
-    return item;
-  };
-  const answer = await importBatch(batch, input, context, toItem);
-  if (!answer) throw new Error("A dry run was refused");
-  const records = new Map(batch.lines.map(({ number, content }) => [number, recordOf(content)]));
-  const refused = new Set(answer.refusals.map(({ line }) => line));
-  const claims = answer.claims.filter(({ line }) => !refused.has(line));
-  const taken = new Map<number, Refusal>();
-  for (const { line, field, value } of claims) {
-    const owner = known.owners.get(value);
-    if (owner !== undefined && owner !== records.get(line)) taken.set(line, { field, reason: "taken" });
-  }
-  if (taken.size > 0) {
-    const lines = batch.lines.map((line) => ({ ...line, content: taken.get(line.number) ?? line.content }));
-    return await tryBatch({ ...batch, lines }, input, context, known);
-  }
-  logRefusals(answer.refusals, context);
-  for (const { line, value } of claims) known.owners.set(value, records.get(line) ?? "");
-  for (const line of Object.values(answer.fresh ?? {}).flatMap((lines) => Object.values(lines))) {
-    const record = records.get(line);
-    if (record !== undefined) known.added.add(record);
-  }
-  return { ...answer, changed: answer.changed + unsent.size, unchanged: answer.unchanged - unsent.size };
-}
+const tooLong = ({ lines }: Batch): string =>
+  `A dry run takes no longer than ${dryRunMaxInMilliseconds / 1_000} s, in which it tried ${plural((lines[0]?.number ?? 1) - 1, "line")}: split the file into parts of fewer lines, and import each one behind its dry run`;

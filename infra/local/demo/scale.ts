@@ -86,7 +86,7 @@ async function add(pool: Pool, table: string, { first, count }: Span, rows: Add,
 }
 
 const addContributors: Add = (first, last) => sql`
-  insert into contributors (first_name, last_name, slug, public, client_id, gender, alias_keys, short_alias_keys)
+  insert into contributors (first_name, last_name, slug, public, client_id, gender, alias_keys)
   select
     ${firstName(sql`n`)},
     ${word(sql`n`)},
@@ -94,7 +94,6 @@ const addContributors: Add = (first, last) => sql`
     true,
     case n % 10 when 0 then 2 when 1 then 2 when 2 then 1 when 3 then 1 when 4 then 1 end,
     case n % 3 when 0 then 'female' when 1 then 'male' end,
-    pen_name,
     pen_name
   from
     generate_series(${first}::bigint, ${last}::bigint) as n

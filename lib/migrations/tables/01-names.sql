@@ -130,7 +130,7 @@ create function keep_alias_keys() returns trigger
       execute format(
         $update$
           update %1$I as record
-          set alias_keys = latest.keys%5$s
+          set alias_keys = latest.keys
           from (
             select owner.id, coalesce(string_agg(name_key(%3$I), chr(10) order by alias.id), '') as keys
             from (select distinct unnest($1) as id) as owner left join %4$I as alias on alias.%2$I = owner.id
@@ -138,12 +138,7 @@ create function keep_alias_keys() returns trigger
           ) as latest
           where record.id = latest.id and record.alias_keys <> latest.keys
         $update$,
-        tg_argv[0], tg_argv[1], tg_argv[2], tg_table_name,
-        -- A row of a B-tree has room for 2.7 kB, of which the longest name takes 2.3 kB.
-        case tg_argv[0]
-          when 'contributors'
-          then ', short_alias_keys = case when octet_length(latest.keys) <= 200 then latest.keys end'
-        end
+        tg_argv[0], tg_argv[1], tg_argv[2], tg_table_name
       ) using ids;
       return null;
     end

@@ -21,7 +21,9 @@ create table contributors (
   random_key double precision not null default random(),
   version bigint not null default 1,
   alias_keys text not null default '' collate "C",
-  short_alias_keys text default '' collate "C",
+  short_alias_keys text generated always as (
+    case when octet_length(alias_keys) <= 200 then alias_keys end
+  ) stored collate "C",
   external_id text
 );
 
@@ -37,7 +39,7 @@ comment on column contributors.random_key is 'Place of the contributor in random
 
 comment on column contributors.alias_keys is 'Keys of the aliases, a line each; kept by triggers';
 
-comment on column contributors.short_alias_keys is 'The same where a row of an index has room for it, else null';
+comment on column contributors.short_alias_keys is 'The same where a row of a B-tree has room for it (2.7 kB, of which the longest name takes 2.3 kB), else null';
 
 comment on column contributors.external_id is 'The id of the record in the files that an operator imports';
 

@@ -147,17 +147,16 @@ describe("The documents about the lines of a catalogue", () => {
     expect(await readFile(catalogueLinesFile, "utf8")).toBe(catalogueLinesText());
   });
 
-  it("say what each field must be, and name no other", async () => {
+  it("have each kind of line, and say what no other field must be", async () => {
     const readme = await readFile(join(import.meta.dirname, "../../../lib/operators/README.md"), "utf8");
     const section = readme.split(/^(?=## )/m).find((each) => each.startsWith("## Lines of a catalogue\n")) ?? "";
-    const rows = [...section.matchAll(/^\| `([\w[\]]+)` \| (.*) \|$/gm)].map(([, field, text]) => [field, text]);
     const properties = JSON.stringify(JSON.parse(catalogueLinesText())).matchAll(
       /"([a-zA-Z0-9_]+)":\{(?="type"|"anyOf"|"\$ref"|"description")/g,
     );
     const fields = new Set([...properties].map(([, field]) => field));
 
-    expect(rows).toEqual(Object.entries(expectations));
     for (const kind of Object.keys(lineSchemas)) expect(section).toContain(`{"kind": "${kind}"`);
-    for (const [field = ""] of rows) if (!field.endsWith("[]")) expect([...fields, "kind"]).toContain(field);
+    for (const field of Object.keys(expectations))
+      if (!field.endsWith("[]")) expect([...fields, "kind"]).toContain(field);
   });
 });
