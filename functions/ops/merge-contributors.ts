@@ -1,3 +1,4 @@
+import { nameLengthMax } from "../../lib/contract/parameters.ts";
 import { mergeAnswer } from "../../lib/operators/merge-answer.ts";
 import { refusal } from "../../lib/operators/refusal.ts";
 import { repairFunction } from "../../lib/operators/repair-function.ts";
@@ -7,7 +8,7 @@ import { repairFunction } from "../../lib/operators/repair-function.ts";
  * (lib/operators/README.md, "Merge").
  */
 export const handler = repairFunction("ops/merge-contributors", async (input, { change }) => {
-  const { status, answer } = await change("merge_contributors", input);
+  const { status, answer } = await change("merge_contributors", { ...input, lengthMax: nameLengthMax });
   if (status !== 200) throw refusal(String(answer));
   return mergeAnswer.parse(answer);
 });

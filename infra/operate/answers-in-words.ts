@@ -126,10 +126,6 @@ function mergeInWords(answer: z.output<typeof mergeAnswer>, event: unknown, widt
         `left out: contributor ${record}'s description (${language}): "${description}"`,
     ),
     ...leftOut.images.map((id) => `left out: contributor ${id}'s image`),
-    ...leftOut.externalIds.map(
-      ({ record, externalId }) =>
-        `left out: contributor ${record}'s external id ${externalId}, which an import would add again`,
-    ),
   ];
   return [
     `${isDryRun(event) ? "Would merge" : "Merged"} ${merged} into contributor ${kept}${byChange(answer.change)}`,

@@ -61,7 +61,9 @@ create function imported_ids(target text, wanted text[]) returns table (referenc
         case
           when target = 'contributors' then $sql$
             union all
-            select 3, 'slug:' || slug, contributor_id from former_slugs where slug = any($2)$sql$
+            select 3, external_id, contributor_id from former_external_ids where external_id = any($1)
+            union all
+            select 4, 'slug:' || slug, contributor_id from former_slugs where slug = any($2)$sql$
         end
       )
       using wanted, slugs;

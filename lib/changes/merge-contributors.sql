@@ -18,118 +18,160 @@ create function merge_error(kept_id bigint, merged_ids bigint[]) returns text la
   limit 1
 $$;
 
--- The names and the aliases of the merged ones that the kept one has neither as its name nor as an alias.
-create function gained_aliases(kept contributors, merged_ids bigint[]) returns text[] language sql stable as $$
-  select missing_aliases(kept, '{}', array(
-    select name
+-- The names and the aliases of the merged ones become aliases of the kept one, unless it has that name already.
+create function merge_aliases(kept_id bigint, everybody bigint[]) returns jsonb language sql as $$
+  with known as (
+    select identity_key(full_name(contributors)) as key from contributors where id = kept_id
+    union
+    select identity_key(name) from contributor_aliases where contributor_id = kept_id
+  ), gained as (
+    select distinct on (identity_key(name)) id, name, place
     from (
-      select place, 0, full_name(contributors)
-      from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
+      select place, cast(null as bigint), full_name(contributors)
+      from unnest(everybody) with ordinality as person (id, place) join contributors using (id)
       union all
       select place, alias.id, alias.name
       from
-        unnest(merged_ids) with ordinality as merged (id, place)
-        join contributor_aliases as alias on alias.contributor_id = merged.id
+        unnest(everybody) with ordinality as person (id, place)
+        join contributor_aliases as alias on alias.contributor_id = person.id
     ) as candidate (place, id, name)
-    order by place, id
-  ))
-$$;
-
-create function urls_of(target bigint) returns text[] language sql stable as $$
-  select array(select url from contributor_links where contributor_id = target order by position)
-$$;
-
--- The links of the merged ones that the kept one does not have, in their order.
-create function gained_links(kept_id bigint, merged_ids bigint[]) returns text[] language sql stable as $$
-  select array(
-    select url
-    from (
-      select distinct on (url) url, place, position
-      from
-        unnest(kept_id || merged_ids) with ordinality as contributor (id, place)
-        join contributor_links as link on link.contributor_id = contributor.id
-      order by url, place, position
-    ) as link
-    where place > 1
-    order by place, position
+    where place > 1 and identity_key(name) not in (select key from known)
+    order by identity_key(name), place, id
+  ), moved as (
+    update contributor_aliases set contributor_id = kept_id where id in (select id from gained)
+  ), added as (
+    insert into contributor_aliases (contributor_id, name)
+    select kept_id, name from gained where id is null order by place
   )
+  select coalesce(jsonb_agg(name order by place, id), '[]') from gained
 $$;
 
--- The descriptions of the merged ones. In each language the first contributor that has any gives its own; the kept one
--- comes first.
-create function merged_descriptions(kept_id bigint, merged_ids bigint[]) returns table (
-  id bigint, contributor_id bigint, language text, description text, source text, place bigint, is_gained boolean
-) language sql stable as $$
-  select id, contributor_id, language, description, source, place, place = first_place
-  from (
+-- Links that the kept one does not have come behind its own.
+create function merge_links(kept_id bigint, everybody bigint[]) returns jsonb language sql as $$
+  with first as (
+    select distinct on (url) url, contributor_id, link.position, place
+    from unnest(everybody) with ordinality as person (id, place) join contributor_links as link on contributor_id = id
+    order by url, place, link.position
+  ), gained as (
+    select *, row_number() over (order by place, position) as number from first where place > 1
+  ), moved as (
+    update contributor_links as link
+    set
+      contributor_id = kept_id,
+      position = number + (select coalesce(max(position), -1) from contributor_links where contributor_id = kept_id)
+    from gained
+    where (link.contributor_id, link.position) = (gained.contributor_id, gained.position)
+  )
+  select coalesce(jsonb_agg(url order by number), '[]') from gained
+$$;
+
+-- In each language the descriptions of the first one that has any stay. Of the others the answer tells the beginning; a
+-- result has room for so many.
+create function merge_descriptions(
+  kept_id bigint, everybody bigint[], out gained jsonb, out left_out jsonb
+) language sql as $$
+  with ranked as (
     select text.*, place, min(place) over (partition by identity_key(language)) as first_place
     from
-      unnest(kept_id || merged_ids) with ordinality as contributor (id, place)
-      join contributor_descriptions as text on text.contributor_id = contributor.id
-  ) as text
-  where place > 1
-$$;
-
--- The relations of the merged ones to others that the kept one does not have.
-create function gained_relations(kept_id bigint, merged_ids bigint[]) returns table (
-  relation_id bigint, relation_type text
-) language sql stable as $$
-  select relation_id, relation_type
-  from (
-    select distinct on (relation_id, relation_type) relation_id, relation_type, place, relation.id
-    from
-      unnest(kept_id || merged_ids) with ordinality as contributor (id, place)
-      join contributor_relations as relation on relation.contributor_id = contributor.id
-    where relation_id <> all(kept_id || merged_ids)
-    order by relation_id, relation_type, place, relation.id
-  ) as relation
-  where place > 1
-  order by place, id
-$$;
-
--- What somebody is in a series who has these roles there: the first one as it is written, and the parts of the others
--- that are new.
-create function joined_roles(roles text[]) returns text language sql immutable as $$
-  with role as (
-    select text, row_number() over (order by place) as place
-    from unnest(roles) with ordinality as role (text, place)
-    where text <> ''
-  ), part as (
-    select distinct on (identity_key(name)) name, place, number
-    from
-      role
-      cross join lateral regexp_split_to_table(text, '\s*,\s*|\s+and\s+') with ordinality as part (name, number)
-    where name <> ''
-    order by identity_key(name), place, number
+      unnest(everybody) with ordinality as person (id, place)
+      join contributor_descriptions as text on text.contributor_id = person.id
+  ), moved as (
+    update contributor_descriptions
+    set contributor_id = kept_id
+    where id in (select id from ranked where place > 1 and place = first_place)
   )
-  select coalesce(
-    nullif(
-      concat_ws(
-        ', ',
-        (select text from role where place = 1),
-        (select string_agg(name, ', ' order by place, number) from part where place > 1)
+  select
+    coalesce(jsonb_agg(language order by place, id) filter (where place = first_place), '[]'),
+    jsonb_path_query_array(
+      coalesce(
+        jsonb_agg(
+          jsonb_build_object('record', contributor_id, 'language', language, 'description', left(description, 100))
+          order by place, id
+        ) filter (where place > first_place),
+        '[]'
       ),
-      ''
-    ),
-    roles[1]
-  )
+      '$[0 to 299]'
+    )
+  from ranked
+  where place > 1
 $$;
 
--- The series of the merged ones, the roles that all have there, and what the kept one gets.
-create function gained_roles(kept_id bigint, merged_ids bigint[]) returns table (
-  series_id bigint, roles text[], role text
-) language sql stable as $$
-  with link as (
-    select series_id, array_agg(role order by place) as roles
-    from
-      unnest(kept_id || merged_ids) with ordinality as contributor (id, place)
-      join series_contributors as link on link.contributor_id = contributor.id
+-- Relations to others become the kept one's, and those of others lead to it, each once; those among all of them vanish.
+create function merge_relations(
+  kept_id bigint, everybody bigint[], out gained bigint, out redirected bigint
+) language plpgsql as $$
+  declare
+    others bigint[];
+  begin
+    with ranked as (
+      select
+        relation.id, place,
+        row_number() over (partition by relation_id, relation_type order by place, relation.id) as number
+      from
+        unnest(everybody) with ordinality as person (id, place)
+        join contributor_relations as relation on contributor_id = person.id
+      where relation_id <> all(everybody)
+    ), moved as (
+      update contributor_relations
+      set contributor_id = kept_id
+      where id in (select id from ranked where place > 1 and number = 1)
+      returning id
+    )
+    select count(*) into gained from moved;
+    delete from contributor_relations where contributor_id = kept_id and relation_id = any(everybody);
+
+    others = array(
+      select distinct contributor_id
+      from contributor_relations
+      where relation_id = any(without(everybody, array[kept_id])) and contributor_id <> all(everybody)
+    );
+    with ranked as (
+      select
+        id, relation_id,
+        row_number() over (partition by contributor_id, relation_type order by relation_id <> kept_id, id) as number
+      from contributor_relations
+      where relation_id = any(everybody) and contributor_id = any(others)
+    )
+    update contributor_relations
+    set relation_id = kept_id
+    where id in (select id from ranked where relation_id <> kept_id and number = 1);
+    update contributors set version = version + 1 where id = any(others);
+    redirected = cardinality(others);
+  end
+$$;
+
+-- What somebody is in a series is what all of them are there, as it is written.
+create function merge_roles(kept_id bigint, everybody bigint[], out added bigint, out extended bigint)
+  language sql as $$
+  with ranked as (
+    select series_id, contributor_id, role, place
+    from unnest(everybody) with ordinality as person (id, place) join series_contributors on contributor_id = id
+  ), first as (
+    select
+      series_id,
+      (array_agg(contributor_id order by place))[1] as contributor_id,
+      (
+        select string_agg(role, ', ' order by place)
+        from (
+          select distinct on (identity_key(role)) role, place
+          from ranked as credit
+          where credit.series_id = ranked.series_id and role <> ''
+          order by identity_key(role), place
+        ) as written
+      ) as role
+    from ranked
     group by series_id
     having max(place) > 1
-  ), joined as materialized (
-    select roles, joined_roles(roles) as role from (select distinct roles from link) as different
+  ), moved as (
+    update series_contributors as current
+    set contributor_id = kept_id, role = coalesce(first.role, current.role)
+    from first
+    where
+      (current.series_id, current.contributor_id) = (first.series_id, first.contributor_id)
+      and (current.contributor_id <> kept_id or current.role is distinct from coalesce(first.role, current.role))
+    returning old.contributor_id <> kept_id as is_added
   )
-  select series_id, roles, role from link join joined using (roles)
+  select count(*) filter (where is_added), count(*) filter (where not is_added) from moved
 $$;
 
 -- The length of a text as the API counts it, in units of UTF-16.
@@ -137,89 +179,18 @@ create function units(text text) returns integer language sql immutable as $$
   select char_length(text) + char_length(regexp_replace(text, '[^\U00010000-\U0010FFFF]', '', 'g'))
 $$;
 
--- What the kept one would have too many of, or null. What it has already does not matter.
-create function merge_excess(
-  kept_id bigint, merged_ids bigint[], aliases text[], links text[]
-) returns text language sql stable as $$
-  select format('Contributor %s would have %s %s, and can have %s', kept_id, former + gained, kind, max_count)
-  from (
-    select
-      'aliases', cardinality(aliases), (select count(*) from contributor_aliases where contributor_id = kept_id), 200
-    union all
-    select 'links', cardinality(links), cardinality(urls_of(kept_id)), 50
-    union all
-    select
-      'descriptions', (select count(*) from merged_descriptions(kept_id, merged_ids) where is_gained),
-      (select count(*) from contributor_descriptions where contributor_id = kept_id), 40
-    union all
-    select
-      'relations', (select count(*) from gained_relations(kept_id, merged_ids)),
-      (
-        select count(*)
-        from contributor_relations
-        where contributor_id = kept_id and relation_id <> all(merged_ids)
-      ),
-      100
-  ) as element (kind, gained, former, max_count)
-  where gained > 0 and former + gained > max_count
-  union all
-  select format('The alias "%s…" would have %s characters, and can have 255', left(name, 30), units(name))
-  from unnest(aliases) as name
-  where units(name) > 255
-  union all
+-- What is too long for the API now that the kept one has it, or null.
+create function length_error(kept_id bigint, aliases jsonb, length_max integer) returns text language sql stable as $$
   select format(
-    'The role "%s…" in series %s would have %s characters, and can have 255', left(role, 30), series_id, units(role)
+    'The %s "%s…"%s would have %s characters, and can have %s', noun, left(text, 30), place, units(text), length_max
   )
-  from gained_roles(kept_id, merged_ids)
-  where role <> all(roles) and units(role) > 255
+  from (
+    select 'alias', name, '' from jsonb_array_elements_text(aliases) as name
+    union all
+    select 'role', role, ' in series ' || series_id from series_contributors where contributor_id = kept_id
+  ) as written (noun, text, place)
+  where units(text) > length_max
   limit 1
-$$;
-
--- Joins the kept one to the series of the merged ones.
-create function gain_series(kept_id bigint, merged_ids bigint[], out added bigint, out extended bigint)
-  language sql as $$
-  with written as (
-    insert into series_contributors as current (contributor_id, series_id, role)
-    select kept_id, series_id, role
-    from gained_roles(kept_id, merged_ids)
-    order by series_id
-    on conflict (contributor_id, series_id) do update
-    set role = excluded.role
-    where current.role is distinct from excluded.role
-    returning old.series_id is null as is_added
-  )
-  select count(*) filter (where is_added), count(*) filter (where not is_added) from written
-$$;
-
--- Relations of others to a merged one lead to the kept one, if they have no such relation to that. Returns the number
--- of the others.
-create function redirect_relations(kept_id bigint, merged_ids bigint[]) returns bigint language plpgsql as $$
-  declare
-    others bigint[] = array(
-      select distinct contributor_id
-      from contributor_relations
-      where relation_id = any(merged_ids) and contributor_id <> all(kept_id || merged_ids)
-    );
-  begin
-    delete from contributor_relations
-    where
-      id in (
-        select id
-        from (
-          select
-            id, relation_id,
-            row_number() over (partition by contributor_id, relation_type order by relation_id <> kept_id, id) as number
-          from contributor_relations
-          where relation_id = any(kept_id || merged_ids) and contributor_id = any(others)
-        ) as relation
-        where relation_id <> kept_id and number > 1
-      );
-    update contributor_relations
-    set relation_id = kept_id
-    where relation_id = any(merged_ids) and contributor_id = any(others);
-    update contributors set version = version + 1 where id = any(others);
-    return cardinality(others);
-  end
 $$;
 
 -- The fields that a merge fills where the kept one has none. An external id that says a slug stays with that.
@@ -239,43 +210,8 @@ create function filled_fields(kept contributors, merged_ids bigint[]) returns co
   from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
 $$;
 
--- What the answer says of the merged ones, and what the kept one does not get. A result has room for so many texts.
-create function merged_contributors(kept_id bigint, merged_ids bigint[], filled contributors) returns jsonb
-  language sql stable as $$
-  select jsonb_build_object(
-    'kept', kept_id,
-    'merged', jsonb_agg(jsonb_build_object('id', id, 'name', full_name(contributors), 'slug', slug) order by place),
-    'leftOut', jsonb_build_object(
-      'descriptions', (
-        select coalesce(
-          jsonb_agg(
-            jsonb_build_object(
-              'record', contributor_id, 'language', language, 'description', left(description, 100)
-            )
-            order by place, id
-          ),
-          '[]'
-        )
-        from (
-          select *
-          from merged_descriptions(kept_id, merged_ids)
-          where not is_gained
-          order by place, id
-          limit 300
-        ) as text
-      ),
-      'images', coalesce(jsonb_agg(id order by place) filter (where image <> filled.image), '[]'),
-      'externalIds', coalesce(
-        jsonb_agg(jsonb_build_object('record', id, 'externalId', external_id) order by place)
-        filter (where external_id is not null and external_id is distinct from filled.external_id),
-        '[]'
-      )
-    )
-  )
-  from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
-$$;
-
--- ops-merge-contributors. The merged ones are deleted, the kept one has what they had, and their slugs lead to it.
+-- ops-merge-contributors. What the merged ones have gets another owner; what is left goes with them. Their slugs and
+-- external ids lead to the kept one.
 create function merge_contributors(request request) returns outcome language plpgsql as $$
   declare
     kept_id bigint = request.input ->> 'keep';
@@ -284,68 +220,68 @@ create function merge_contributors(request request) returns outcome language plp
       from json_array_elements_text(request.input -> 'merge') with ordinality as merged (id, place)
       order by place
     );
+    everybody bigint[] = kept_id || merged_ids;
     kept contributors;
-    aliases text[];
-    links text[];
-    slugs text[];
-    descriptions json;
-    relations json;
     latest contributors;
     answer jsonb;
     error text;
   begin
-    perform from contributors where id = any(kept_id || merged_ids) order by id for update;
+    perform from contributors where id = any(everybody) order by id for update;
     error = merge_error(kept_id, merged_ids);
     if error is not null then
       return refused(400, error);
     end if;
     select * into kept from contributors where id = kept_id;
-    aliases = gained_aliases(kept, merged_ids);
-    links = gained_links(kept_id, merged_ids);
-    error = merge_excess(kept_id, merged_ids, aliases, links);
+    latest = filled_fields(kept, merged_ids);
+    answer = (
+      select jsonb_build_object(
+        'kept', kept_id,
+        'merged', jsonb_agg(jsonb_build_object('id', id, 'name', full_name(contributors), 'slug', slug) order by place),
+        'filled', (
+          select coalesce(jsonb_object_agg(name, value), '{}')
+          from jsonb_each(to_jsonb(latest)) as field (name, value)
+          where value is distinct from to_jsonb(kept) -> name
+        ),
+        'added', jsonb_build_object(
+          'aliases', merge_aliases(kept_id, everybody),
+          'links', merge_links(kept_id, everybody)
+        ),
+        'leftOut', jsonb_build_object(
+          'images', coalesce(jsonb_agg(id order by place) filter (where image <> latest.image), '[]')
+        )
+      )
+      from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
+    );
+    select
+      jsonb_build_object(
+        'added', answer -> 'added' || jsonb_build_object(
+          'descriptions', texts.gained, 'relations', relations.gained, 'series', roles.added, 'roles', roles.extended
+        ),
+        'leftOut', answer -> 'leftOut' || jsonb_build_object('descriptions', texts.left_out),
+        'redirected', redirected
+      ) || answer - array['added', 'leftOut']
+    into answer
+    from
+      merge_descriptions(kept_id, everybody) as texts,
+      merge_relations(kept_id, everybody) as relations,
+      merge_roles(kept_id, everybody) as roles;
+    error = coalesce(
+      excess('contributor', array[kept_id]),
+      length_error(kept_id, answer #> '{added,aliases}', cast(request.input ->> 'lengthMax' as integer))
+    );
     if error is not null then
-      return refused(400, error);
+      raise sqlstate 'REFUS' using message = error;
     end if;
 
-    latest = filled_fields(kept, merged_ids);
-    slugs = array(
-      select slug from contributors where id = any(merged_ids)
-      union all
-      select slug from former_slugs where contributor_id = any(merged_ids)
-      order by slug
-    );
-    descriptions = (
-      select json_agg(row_to_json(text) order by place, id)
-      from merged_descriptions(kept_id, merged_ids) as text
-      where is_gained
-    );
-    relations = (select json_agg(row_to_json(relation)) from gained_relations(kept_id, merged_ids) as relation);
-    answer = merged_contributors(kept_id, merged_ids, latest) || jsonb_build_object(
-      'filled', (
-        select coalesce(jsonb_object_agg(name, value), '{}')
-        from jsonb_each(to_jsonb(latest)) as field (name, value)
-        where value is distinct from to_jsonb(kept) -> name
-      ),
-      'redirected', redirect_relations(kept_id, merged_ids)
-    );
-
-    perform edit_aliases(kept_id, to_json(aliases), '{}');
-    perform edit_descriptions(kept_id, descriptions, '{}', null);
-    perform edit_relations(kept_id, relations, '{}', null);
-    perform edit_links(kept_id, to_json(urls_of(kept_id) || links));
-    answer = answer || jsonb_build_object('added', (
-      select jsonb_build_object(
-        'aliases', aliases,
-        'links', links,
-        'descriptions', coalesce(jsonb_path_query_array(cast(descriptions as jsonb), '$[*].language'), '[]'),
-        'relations', coalesce(json_array_length(relations), 0),
-        'series', gained.added,
-        'roles', gained.extended
-      )
-      from gain_series(kept_id, merged_ids) as gained
-    ));
+    insert into former_slugs (slug, contributor_id)
+    select slug, kept_id from contributors where id = any(merged_ids);
+    update former_slugs set contributor_id = kept_id where contributor_id = any(merged_ids);
+    insert into former_external_ids (external_id, contributor_id)
+    select external_id, kept_id
+    from contributors
+    where id = any(merged_ids) and external_id is not null and external_id is distinct from latest.external_id;
+    update former_external_ids set contributor_id = kept_id where contributor_id = any(merged_ids);
     delete from contributors where id = any(merged_ids);
-    insert into former_slugs (slug, contributor_id) select unnest(slugs), kept_id;
     update contributors
     set
       gender = latest.gender,
@@ -355,5 +291,7 @@ create function merge_contributors(request request) returns outcome language plp
       version = version + 1
     where id = kept_id;
     return operated(request, answer);
+  exception when sqlstate 'REFUS' then
+    return refused(400, sqlerrm);
   end
 $$;

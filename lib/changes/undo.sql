@@ -423,32 +423,19 @@ $$;
 
 create function refuse_excess(rows undo_row[]) returns void language plpgsql as $$
   declare
-    touched_table text;
-    record_kind text;
-    owner_column text;
-    owners bigint[];
-    most bigint;
-    excess text;
+    error text = (
+      select min(excess(kind, owners))
+      from (
+        select row.kind, array_agg(distinct row.owner) as owners
+        from unnest(rows) as row
+        where row.current is null
+        group by row.kind
+      ) as touched
+    );
   begin
-    for touched_table, record_kind, owner_column, owners, most in
-      select table_name, listed.kind, listed.owner, array_agg(distinct row.owner), listed.most
-      from unnest(rows) as row join history_tables() as listed using (table_name)
-      where listed.most is not null and row.current is null
-      group by table_name, listed.kind, listed.owner, listed.most
-    loop
-      execute format(
-        $sql$
-          select format('%%s %%s would have %%s %%s, and can have %%s', $2, %1$I, count(*), $3, $4)
-          from %2$I where %1$I = any($1) group by %1$I having count(*) > $4 limit 1
-        $sql$,
-        owner_column, touched_table
-      )
-      into excess
-      using owners, initcap(record_kind), regexp_replace(touched_table, '^' || record_kind || '_', ''), most;
-      if excess is not null then
-        perform refuse_undo(excess);
-      end if;
-    end loop;
+    if error is not null then
+      perform refuse_undo(error);
+    end if;
   end
 $$;
 

@@ -40,6 +40,7 @@ create or replace function history_tables() returns table (
       ),
       ('contributor_relations', 'contributor', 'contributor_id', 'relation', '{}', '{contributor-}', null, 100, null),
       ('former_slugs', 'contributor', 'contributor_id', 'former slug', '{}', '{contributor-}', null, null, null),
+      ('former_external_ids', 'contributor', 'contributor_id', 'former external id', '{}', '{}', null, null, null),
       ('publishers', 'publisher', 'id', 'publisher', '{alias_keys}', '{publisher-, publishers}', 'name', null, null),
       ('publisher_aliases', 'publisher', 'publisher_id', 'alias', '{}', '{publisher-, publishers}', null, null, null),
       ('publisher_descriptions', 'publisher', 'publisher_id', 'description', '{}', '{publisher-}', null, null, null),

@@ -19,6 +19,7 @@ revoke all on
   contributor_relations,
   contributors,
   counters,
+  former_external_ids,
   former_slugs,
   history,
   identities,

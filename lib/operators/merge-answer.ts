@@ -29,7 +29,5 @@ export const mergeAnswer = z.strictObject({
     descriptions: z.array(z.strictObject({ record: z.int(), language: z.string(), description: z.string() })),
     /** The contributors whose avatars are removed. */
     images: z.array(z.int()),
-    /** A file that still has lines about them adds these records again. */
-    externalIds: z.array(z.strictObject({ record: z.int(), externalId: z.string() })),
   }),
 });

@@ -21,6 +21,7 @@ const tables = [
   "contributor_relations",
   "contributor_locks",
   "former_slugs",
+  "former_external_ids",
   "images_to_remove",
   "counters",
   "history",

@@ -84,6 +84,15 @@ comment on table former_slugs is 'Slugs of contributors that were merged into th
 
 create index former_slugs_by_contributor on former_slugs (contributor_id);
 
+create table former_external_ids (
+  external_id text primary key,
+  contributor_id bigint not null references contributors on delete cascade
+);
+
+comment on table former_external_ids is 'Those of contributors that were merged into this one, whom imports mean by them';
+
+create index former_external_ids_by_contributor on former_external_ids (contributor_id);
+
 create table contributor_links (
   contributor_id bigint not null references contributors on delete cascade,
   position integer not null,

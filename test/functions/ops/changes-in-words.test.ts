@@ -174,8 +174,7 @@ describe("The words of a change of several records", () => {
       `contributor ${kept.id}, Fujiko: + alias "F. Fujio"`,
       `contributor ${kept.id}, Fujiko: + former slug "f-fujio"`,
       `contributor ${one.id}, F. Fujio: deleted`,
-      `series ${series.id}, Doraemon: contributor given: Fujiko (${kept.id})`,
-      `series ${series.id}, Doraemon: contributor taken: F. Fujio (${one.id})`,
+      `series ${series.id}, Doraemon: contributor Fujiko (${kept.id}): contributor_id F. Fujio (${one.id}) → Fujiko (${kept.id})`,
     ]);
     const undo = await changeByOperator("ops-undo", { change: merge.id });
     expect(undo).toMatchObject({ undoes: [merge.id], record: "3 records" });

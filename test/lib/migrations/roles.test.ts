@@ -33,7 +33,9 @@ const readable: Readonly<Record<DatabaseRole, readonly string[]>> = {
   signer: [],
   master: [],
 };
-const unread = namesIn("awaited_emails change_lock identities lock_secret migrations releases used_attempts");
+const unread = namesIn(
+  "awaited_emails change_lock former_external_ids identities lock_secret migrations releases used_attempts",
+);
 const tables = [...new Set([...Object.values(readable).flat(), ...unread])].sort();
 
 /** The columns of tables that a role may not read as a whole. */

@@ -30,6 +30,7 @@ beforeAll(async () => {
   // No record of the demo's belongs to this client.
   await sql`insert into clients values (99, 'Last')`;
   await sql`insert into former_slugs select 'former', max(id) from contributors`;
+  await sql`insert into former_external_ids select 'former', max(id) from contributors`;
   await sql`insert into identities select 'https://issuer.example', 'subject', max(id) from users`;
   await sql.query(`
     delete from stale_tags;
