@@ -1,22 +1,35 @@
 import { spawnSync } from "node:child_process";
-import { runCommand } from "../command.ts";
+import { matchesGlob } from "node:path";
+import { messageOf, runCommand } from "../command.ts";
+import { print } from "../print.ts";
+import { settings } from "../stages.ts";
+import { emptyEdge } from "./empty-edge.ts";
 
 const usage =
-  "npm run deploy -- [--urgent] STACK …\n" +
-  "  packages all functions, and runs cdk deploy with these words; npx cdk deploy --help shows its flags\n" +
-  "  --urgent  moves all traffic at once, whatever the alarms say";
+  "npm run deploy -- STACK …\n" +
+  "  packages all functions, runs cdk deploy with these words, and empties the edges of these stages, also when the\n" +
+  "  deployment failed; npx cdk deploy --help shows its flags";
 
-const flags = { urgent: { type: "boolean" } } as const;
+/** The stages with an edge that these words name, with the wildcards of the CDK. */
+const edgeStages = (words: readonly string[]) =>
+  settings.stages.filter(
+    ({ edge, name }) => edge && words.some((word) => word === "--all" || matchesGlob(`colophon-${name}`, word)),
+  );
 
-await runCommand({ usage, flags, passesOn: true }, async (_, words) => {
-  const given = words.flatMap((word) => (word === "--urgent" ? ["--context", "urgent=true"] : [word]));
-  for (const [program, ...args] of [
-    ["npm", "run", "package"],
-    ["cdk", "deploy", ...given],
-  ] as const) {
-    const { status, error } = spawnSync(program, args, { stdio: "inherit" });
-    if (error) throw error;
-    process.exitCode = status ?? 1;
-    if (process.exitCode !== 0) return;
+const run = (program: string, ...args: readonly string[]): number => {
+  const { status, error } = spawnSync(program, args, { stdio: "inherit" });
+  if (error) throw error;
+  return status ?? 1;
+};
+
+await runCommand({ usage, passesOn: true }, async (_, words) => {
+  process.exitCode = run("npm", "run", "package");
+  if (process.exitCode !== 0) return;
+  process.exitCode = run("cdk", "deploy", ...words);
+  for (const { name } of edgeStages(words)) {
+    await emptyEdge(name, print).catch((error) => {
+      print(`The edge of stage ${name} is not empty: ${messageOf(error)}`, process.stderr);
+      process.exitCode ||= 1;
+    });
   }
 });

@@ -13,7 +13,7 @@ import { print } from "../print.ts";
 import { settings } from "../stages.ts";
 import { tokenFrom } from "../token.ts";
 import { answerInWords } from "./answers-in-words.ts";
-import { aliasName, aliasOf } from "./released-functions.ts";
+import { aliasName } from "./released-functions.ts";
 import { leavesSomething } from "./remainder.ts";
 import { deployedFunction, stageNamed } from "./stage.ts";
 
@@ -98,7 +98,7 @@ const failure = z.object({ errorType: z.string(), errorMessage: z.string() });
 export async function targetOf(path: string, { stage, url, data }: Omit<Invocation, "name">): Promise<Target> {
   if (stage === undefined) return await localTarget(path, url, data);
   if (url !== undefined || data !== undefined) throw new UsageError("--url and --data are for the local service");
-  return await stageTarget(path, stage);
+  return stageTarget(path, stage);
 }
 
 const localUrl = "http://localhost:3000";
@@ -113,17 +113,15 @@ async function localTarget(
   return { client, name: functionNameOf(path), isProtected: false };
 }
 
-/** The version that gets the traffic, or the newest code where releases are not gradual. */
-async function stageTarget(path: string, stage: string): Promise<Target> {
+/** An endpoint's version that gets the traffic; operators' functions have no alias. */
+function stageTarget(path: string, stage: string): Target {
   const { name, isProtected } = deployedFunction(stageNamed(stage), path);
-  // With the account in its name nothing is invoked by credentials of another one.
-  const qualified = `${account}:function:${name}`;
-  const alias = isOperatorEndpoint(path) ? undefined : await aliasOf(new LambdaClient({ region }), qualified);
   return {
     // A change must not be made twice.
     client: new LambdaClient({ region, maxAttempts: 1 }),
-    name: qualified,
-    ...(alias && { qualifier: aliasName }),
+    // With the account in its name nothing is invoked by credentials of another one.
+    name: `${account}:function:${name}`,
+    ...(isOperatorEndpoint(path) ? {} : { qualifier: aliasName }),
     isProtected,
   };
 }

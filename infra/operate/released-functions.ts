@@ -6,7 +6,7 @@ import {
   paginateListFunctions,
   ResourceNotFoundException,
 } from "@aws-sdk/client-lambda";
-import { publishedVersions } from "../../lib/operators/versions.ts";
+import { numberOf, publishedVersions, releaseOf } from "../../lib/operators/versions.ts";
 import { expectDeployed } from "./stage.ts";
 
 export interface ReleasedVersion {
@@ -28,8 +28,6 @@ export interface ReleasedFunction {
   readonly versions: readonly ReleasedVersion[];
   /** The version that gets the traffic. */
   readonly live: number;
-  /** Versions that get a share of it, from 0 to 1, while a release goes on. */
-  readonly shares: Readonly<Record<string, number>>;
 }
 
 export const aliasName = "live";
@@ -59,12 +57,11 @@ async function releasedFunction(client: LambdaClient, name: string): Promise<Rel
     name,
     versions: (await publishedVersions(client, name)).map(versionOf),
     live: Number(alias.FunctionVersion),
-    shares: alias.RoutingConfig?.AdditionalVersionWeights ?? {},
   };
 }
 
-/** Undefined if the function has none; then API Gateway calls its newest code. */
-export async function aliasOf(client: LambdaClient, FunctionName: string): Promise<AliasConfiguration | undefined> {
+/** Undefined if the function has none: operators' functions run their newest code. */
+async function aliasOf(client: LambdaClient, FunctionName: string): Promise<AliasConfiguration | undefined> {
   try {
     return await client.send(new GetAliasCommand({ FunctionName, Name: aliasName }));
   } catch (error) {
@@ -73,21 +70,11 @@ export async function aliasOf(client: LambdaClient, FunctionName: string): Promi
   }
 }
 
-/** The end of a function's description (infra/stacks/api/release.ts). */
-const releaseForm = / \(release ([0-9a-f]{12}), migration (\d+)\)$/;
-
-function versionOf({
-  Version,
-  Description = "",
-  LastModified = "",
-  Environment,
-}: FunctionConfiguration): ReleasedVersion {
-  const [, release, migration] = releaseForm.exec(Description) ?? [];
+function versionOf(version: FunctionConfiguration): ReleasedVersion {
   return {
-    number: Number(Version),
-    release,
-    migration: Number(migration ?? 0),
-    publishedAt: LastModified,
-    cluster: Environment?.Variables?.DATABASE_CLUSTER_ARN,
+    number: numberOf(version),
+    ...releaseOf(version),
+    publishedAt: version.LastModified ?? "",
+    cluster: version.Environment?.Variables?.DATABASE_CLUSTER_ARN,
   };
 }

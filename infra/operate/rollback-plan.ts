@@ -1,6 +1,6 @@
 import type { Contraction } from "../../lib/migrations/contractions.ts";
 import { versionsKept } from "../../lib/operators/versions.ts";
-import type { ReleasedFunction, ReleasedVersion } from "./released-functions.ts";
+import type { ReleasedFunction } from "./released-functions.ts";
 
 export interface Release {
   readonly name: string;
@@ -13,7 +13,7 @@ export interface Step {
   readonly function: ReleasedFunction;
   /** Undefined if the function is newer than the release, so it stays as it is. */
   readonly version: number | undefined;
-  /** Whether the function already has this version, and no other. */
+  /** Whether the function already has this version. */
   readonly isDone: boolean;
 }
 
@@ -64,23 +64,20 @@ function releasesOf(functions: readonly ReleasedFunction[]): Release[] {
 
 /** The newest release that gets traffic of a function that could go back. */
 function servedRelease(functions: readonly ReleasedFunction[], releases: readonly Release[]): Release {
-  const served = functions.map((each) => ({ each, all: servingVersions(each) }));
-  const unnamed = served.find(({ all }) => all.some(({ release }) => release === undefined));
+  const served = functions.map((each) => ({ each, release: servingVersion(each)?.release }));
+  const unnamed = served.find(({ release }) => release === undefined)?.each;
   if (unnamed) {
-    const { name, live } = unnamed.each;
+    const { name, live } = unnamed;
     throw new Error(`Version ${live} of ${name} names no release, so nobody knows what belongs together: deploy first`);
   }
-  const namesOf = (all: readonly { readonly all: readonly ReleasedVersion[] }[]) =>
-    new Set(all.flatMap(({ all }) => all.map(({ release }) => release)));
   const movable = served.filter(({ each }) => new Set(each.versions.map(({ release }) => release)).size > 1);
-  const names = namesOf(movable.length > 0 ? movable : served);
+  const names = new Set((movable.length > 0 ? movable : served).map(({ release }) => release));
   const newest = releases.find(({ name }) => names.has(name));
   if (!newest) throw new Error("No function gets traffic");
   return newest;
 }
 
-const servingVersions = ({ versions, live, shares }: ReleasedFunction): ReleasedVersion[] =>
-  versions.filter(({ number }) => number === live || `${number}` in shares);
+const servingVersion = ({ versions, live }: ReleasedFunction) => versions.find(({ number }) => number === live);
 
 /** The database's migrations stay. */
 function expectMigrated(target: Release, applied: number, contractions: readonly Contraction[]): void {
@@ -93,14 +90,14 @@ function expectMigrated(target: Release, applied: number, contractions: readonly
 }
 
 function stepOf(each: ReleasedFunction, target: Release, older: ReadonlySet<string>): Step {
-  const { name, versions, live, shares } = each;
+  const { name, versions, live } = each;
   const found = versions.findLast(({ release }) => release === target.name);
   if (found) {
-    const current = versions.find(({ number }) => number === live);
+    const current = servingVersion(each);
     if (current && current.cluster !== found.cluster) {
       throw new Error(`Release ${target.name} uses another database cluster: the database was restored since`);
     }
-    return { function: each, version: found.number, isDone: live === found.number && Object.keys(shares).length === 0 };
+    return { function: each, version: found.number, isDone: live === found.number };
   }
   const isNewer = versions.length < versionsKept && !versions.some(({ release }) => older.has(release ?? ""));
   if (!isNewer) throw new Error(`${name} has no version of release ${target.name} any more, so nothing was changed`);

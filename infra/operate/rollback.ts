@@ -1,17 +1,16 @@
-import { CodeDeployClient } from "@aws-sdk/client-codedeploy";
 import { LambdaClient, UpdateAliasCommand } from "@aws-sdk/client-lambda";
 import { contractions } from "../../lib/migrations/contractions.ts";
 import { messageOf, runCommand, UsageError } from "../command.ts";
 import { print } from "../print.ts";
 import { settings } from "../stages.ts";
+import { emptyEdge } from "./empty-edge.ts";
 import { aliasName, type ReleasedFunction, releasedFunctions } from "./released-functions.ts";
 import { describe, type Plan, planRollback, type Step } from "./rollback-plan.ts";
-import { runningDeployments, stopDeployment } from "./running-deployments.ts";
 import { stageNamed } from "./stage.ts";
 
 const usage =
   "npm run rollback -- --stage NAME [--to RELEASE] [--dry-run]\n" +
-  "  points the alias of every function to the release before, at once, whatever the alarms say\n" +
+  "  points the alias of every function to the release before, and empties the edge\n" +
   "  --to       another release, by its name\n" +
   "  --dry-run  shows what it would do";
 
@@ -24,11 +23,11 @@ export interface Rollback {
 }
 
 /**
- * Points all functions of a stage to one release. When some cannot be moved, it moves the others and throws; the same
- * again moves what is left.
+ * Points all functions of a stage to one release, and empties the edge. When some cannot be moved, it moves the others
+ * and throws; the same again moves what is left.
  */
 export async function rollback({ stage, to, isDryRun, print }: Rollback): Promise<void> {
-  const stageSettings = stageNamed(stage);
+  stageNamed(stage);
   const { region } = settings.account;
   // Lambda takes fifteen of these calls a second.
   const lambda = new LambdaClient({ region, maxAttempts: 10, retryMode: "adaptive" });
@@ -36,30 +35,18 @@ export async function rollback({ stage, to, isDryRun, print }: Rollback): Promis
   const plan = planRollback(await functionsOf(lambda, stage), { to, contractions });
   print(`Stage ${stage} runs release ${describe(plan.from)}`);
   print(`${isDryRun ? "It would go" : "It goes"} to release ${describe(plan.to)}`);
-  await stopReleases(new CodeDeployClient({ region }), { stage, isDryRun, print });
-  await move(lambda, plan, isDryRun, print);
-  for (const line of outlook(plan, stage, stageSettings.edge !== undefined)) print(line);
-}
-
-/** Traffic goes back even when nobody may ask CodeDeploy, or it does not answer. */
-async function stopReleases(codeDeploy: CodeDeployClient, { stage, isDryRun, print }: Rollback): Promise<void> {
   try {
-    for (const id of await runningDeployments(codeDeploy, stage)) {
-      print(`${isDryRun ? "would stop" : "stops"} CodeDeploy's deployment ${id}`);
-      if (!isDryRun) await stopDeployment(codeDeploy, id);
-    }
-  } catch (error) {
-    print(`CodeDeploy: ${messageOf(error)}. A release under way may move traffic again: cancel the stack's update`);
+    await move(lambda, plan, isDryRun, print);
+  } finally {
+    if (!isDryRun) await emptyEdge(stage, print);
   }
+  for (const line of outlook(plan, stage)) print(line);
 }
 
 async function functionsOf(lambda: LambdaClient, stage: string): Promise<readonly ReleasedFunction[]> {
   const released = await releasedFunctions(lambda, stage);
   if (released.length > 0) return released;
-  throw new Error(
-    `Stage ${stage} has no aliases, since its setting releasesGradually is false: deploy the earlier commit instead ` +
-      '(infra/README.md, "Rollback")',
-  );
+  throw new Error(`No function of stage ${stage} has an alias: deploy it first`);
 }
 
 async function move(lambda: LambdaClient, { steps }: Plan, isDryRun: boolean, print: Rollback["print"]): Promise<void> {
@@ -78,24 +65,16 @@ async function move(lambda: LambdaClient, { steps }: Plan, isDryRun: boolean, pr
 }
 
 const pointTo = (lambda: LambdaClient, FunctionName: string, FunctionVersion: string) =>
-  lambda.send(
-    new UpdateAliasCommand({
-      FunctionName,
-      Name: aliasName,
-      FunctionVersion,
-      RoutingConfig: { AdditionalVersionWeights: {} },
-    }),
-  );
+  lambda.send(new UpdateAliasCommand({ FunctionName, Name: aliasName, FunctionVersion }));
 
-function lineOf({ function: { name, live, shares }, version, isDone }: Step): string {
+function lineOf({ function: { name, live }, version, isDone }: Step): string {
   if (version === undefined) return `${name}: stays at ${live}, since it is newer than that release`;
   if (isDone) return `${name}: is at ${live} already`;
-  const others = Object.entries(shares).map(([each, share]) => ` (${each}: ${Math.round(100 * share)} %)`);
-  return `${name}: ${live}${others.join("")} -> ${version}`;
+  return `${name}: ${live} -> ${version}`;
 }
 
 /** What operators should know afterwards. */
-function outlook({ from, to, applied }: Plan, stage: string, hasEdge: boolean): string[] {
+function outlook({ from, to, applied }: Plan, stage: string): string[] {
   const again = `npm run rollback -- --stage ${stage}`;
   return [
     "",
@@ -105,7 +84,6 @@ function outlook({ from, to, applied }: Plan, stage: string, hasEdge: boolean): 
     ...(applied === to.migration
       ? []
       : [`Migrations stay: the database has ${applied}, and this release was made for ${to.migration}.`]),
-    ...(hasEdge ? ['The edge may have cached wrong answers: invalidate them (infra/README.md, "Take-downs").'] : []),
   ];
 }
 

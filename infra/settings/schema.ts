@@ -311,8 +311,6 @@ const stageSettings = z
     smoke: z.strictObject({ everyMinutes: z.int().min(1).max(60) }).optional(),
     /** AWS WAF in front of CloudFront, or else of the API. Without it only the throttles protect the API. */
     firewall: firewallSettings.optional(),
-    /** New code is tried, then gets a tenth of the traffic, and is rolled back automatically when answers fail. */
-    releasesGradually: z.boolean(),
     isProtected: z.boolean(),
     logRetentionDays: retentionDays,
     /** How many days the ledger of changes is kept. */

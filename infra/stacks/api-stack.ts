@@ -1,5 +1,4 @@
 import { CfnOutput, Stack, type StackProps } from "aws-cdk-lib";
-import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 import type { Declaration } from "../../lib/contract/declare.ts";
 import { isServed } from "../api/document.ts";
@@ -7,7 +6,7 @@ import { publicReads } from "../api/public-reads.ts";
 import type { Packaged } from "../build/package.ts";
 import { invalidationsAtOnce } from "../settings/checks.ts";
 import type { StageSettings } from "../settings/schema.ts";
-import { GradualRelease } from "./api/release.ts";
+import { Release } from "./api/release.ts";
 import { ColophonApi } from "./api/rest-api.ts";
 import { SignIn } from "./api/sign-in.ts";
 import { StageFunctions } from "./api/stage-functions.ts";
@@ -17,7 +16,6 @@ import { EdgeInvalidation } from "./edge/edge-invalidation.ts";
 import { Firewall } from "./edge/firewall.ts";
 import type { EdgeFirewall } from "./firewall-stack.ts";
 import { type DistributionIds, webAclName, webAclsOf } from "./monitoring/cdn-metrics.ts";
-import { addFailureAlarms } from "./monitoring/failure-alarms.ts";
 import { metricsOf } from "./monitoring/metrics.ts";
 import { Monitoring } from "./monitoring/monitoring.ts";
 import { Alarms } from "./shared/alarms.ts";
@@ -34,8 +32,6 @@ export interface ApiStackProps extends Pick<StackProps, "env" | "tags" | "synthe
   readonly knownContributor?: string | undefined;
   readonly endpoints: readonly Declaration[];
   readonly packages: readonly Packaged[];
-  /** Releases shift all traffic at once, whatever the alarms say. */
-  readonly isUrgent?: boolean;
   /** The firewall before its distributions, if it has one. */
   readonly firewall?: EdgeFirewall | undefined;
   /** The ARN of the bucket of the images' copies, if it has one. */
@@ -45,17 +41,8 @@ export interface ApiStackProps extends Pick<StackProps, "env" | "tags" | "synthe
 /** The API of a stage: its routes, a Lambda function for each, alarms and dashboard. Stages may share a database. */
 export class ApiStack extends Stack {
   constructor(scope: Construct, id: string, props: ApiStackProps) {
-    const {
-      settings,
-      restoredFrom,
-      knownContributor,
-      endpoints,
-      packages,
-      firewall,
-      imageCopies,
-      isUrgent = false,
-      ...stackProps
-    } = props;
+    const { settings, restoredFrom, knownContributor, endpoints, packages, firewall, imageCopies, ...stackProps } =
+      props;
     super(scope, id, {
       ...stackProps,
       description: `Colophon: the API of stage ${settings.name}`,
@@ -67,7 +54,6 @@ export class ApiStack extends Stack {
     const log = makeFunctionLog(this, settings.name, settings);
     const alarms = new Alarms(this, "Alarms", { prefix, recipient: settings.alarmRecipient });
     const metrics = metricsOf(prefix, cluster);
-    const failures = addFailureAlarms(alarms, metrics);
 
     const images = settings.imageCertificate
       ? new Images(this, "Images", {
@@ -84,17 +70,12 @@ export class ApiStack extends Stack {
       ? new SignIn(this, "SignIn", { settings: settings.signIn, edgeDomain: settings.edge?.domain })
       : undefined;
     const functions = new StageFunctions(this, { settings, packages, cluster, prefix, log, images, signIn });
-    const endpointFunctions = functions.endpoints(endpoints);
-    const targets: ReadonlyMap<string, IFunction> = settings.releasesGradually
-      ? new GradualRelease(this, "Release", {
-          prefix,
-          functions: endpointFunctions,
-          alarms: failures,
-          restoredFrom,
-          isUrgent,
-          makeVerification: (resource) => functions.verification(resource),
-        }).aliases
-      : new Map([...endpointFunctions].map(([name, { lambda }]) => [name, lambda]));
+    const { aliases: targets } = new Release(this, "Release", {
+      prefix,
+      functions: functions.endpoints(endpoints),
+      restoredFrom,
+      makePublisher: (resource) => functions.releasing(resource),
+    });
     const { api, accessLog } = new ColophonApi(this, "Rest", { prefix, endpoints, settings, targets });
     const host = `${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
     const { stageName, stageArn } = api.deploymentStage;

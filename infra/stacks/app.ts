@@ -35,7 +35,6 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
   // The command line adds context and metadata of its own; without them every synthesis gives the same templates.
   const app = new App({ outdir, analyticsReporting: false, treeMetadata: false, context: features });
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app, { verbose: true }));
-  const isUrgent = isUrgentIn(app);
   const { id, region, pipeline } = settings.account;
   const account = new AccountStack(app, "colophon-account", {
     env: { account: id, region },
@@ -74,7 +73,6 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
         knownContributor: each.knownContributor,
         endpoints,
         packages: functions,
-        isUrgent,
         firewall: firewall?.acls,
         imageCopies: copies?.bucketArn,
       });
@@ -105,13 +103,6 @@ const placing =
   });
 
 type Place = ReturnType<typeof placing>;
-
-/** `npm run deploy -- --urgent` */
-function isUrgentIn(app: App): boolean {
-  const urgent: unknown = app.node.tryGetContext("urgent");
-  if (urgent === undefined || urgent === "true") return urgent === "true";
-  throw new Error(`urgent=${urgent}: only urgent=true is understood`);
-}
 
 function makeFirewall(app: App, prefix: string, settings: StageSettings, place: Place): FirewallStack | undefined {
   if (!settings.firewall || distributionsOf(settings).length === 0) return undefined;

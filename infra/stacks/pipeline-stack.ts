@@ -62,7 +62,7 @@ export class PipelineStack extends Stack {
         },
       }),
       inlinePolicies,
-      // A first deployment waits for its database, and a gradual release for each function.
+      // A first deployment waits for its database.
       maxSessionDuration: Duration.hours(2),
     });
     new CfnOutput(this, `${name}Arn`, { value: roleArn }).overrideLogicalId(name);

@@ -43,6 +43,15 @@ const issuer = z
 const subject = z.string().check(z.regex(/^[!-~]([ -~]{0,253}[!-~])?$/, "1 to 255 ASCII characters"));
 const email = z.string().check(z.maxLength(254), z.regex(/^[^\s@]+@[^\s@]+$/, "an e-mail address"));
 
+/** A request to a custom resource (CloudFormation, "Custom resource reference"). */
+const ofCloudFormation = {
+  RequestType: z.enum(["Create", "Update", "Delete"]),
+  ResponseURL: z.string(),
+  StackId: z.string(),
+  RequestId: z.string(),
+  LogicalResourceId: z.string(),
+};
+
 /**
  * What each operators' function accepts, by its path in `functions/`: the function checks it, and so does
  * `npm run invoke` before it sends it. `by` is the operator's name for the ledger.
@@ -130,17 +139,18 @@ export const payloads = {
     closeOtherDatabases: z._default(z.boolean(), false),
     refuseEmpty: z._default(z.boolean(), false),
   }),
-  /** CloudFormation's request to a custom resource (CloudFormation, "Custom resource reference"). */
   "ops/migrate-on-deploy": z.looseObject({
-    RequestType: z.enum(["Create", "Update", "Delete"]),
-    ResponseURL: z.string(),
-    StackId: z.string(),
-    RequestId: z.string(),
-    LogicalResourceId: z.string(),
+    ...ofCloudFormation,
     /** Which invocation for this request it is. The first one hands it on to the next. */
     Invocation: z._default(z.int(), 1),
     /** Set by infra/stacks/database/migration.ts; CloudFormation makes all values text. */
     ResourceProperties: z.optional(z.looseObject({ MayBeEmpty: z.optional(z.literal("true")) })),
+  }),
+  /** Set by infra/stacks/api/release.ts. */
+  "ops/release-on-deploy": z.looseObject({
+    ...ofCloudFormation,
+    ResourceProperties: z.optional(z.looseObject({ Release: z.string(), Functions: z.array(z.string()) })),
+    OldResourceProperties: z.optional(z.looseObject({ Release: z.optional(z.string()) })),
   }),
   "ops/remove-images": z.looseObject({}),
   "ops/rotate-password": z.object({
@@ -189,7 +199,6 @@ export const payloads = {
         error: "It is in the future",
       }),
     ),
-  "ops/verify-release": z.object({ DeploymentId: z.string(), LifecycleEventHookExecutionId: z.string() }),
 } as const satisfies Readonly<Record<`ops/${string}`, z.ZodMiniType>>;
 
 export type OperatorEndpoint = keyof typeof payloads;

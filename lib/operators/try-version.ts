@@ -9,7 +9,7 @@ import { type LambdaResponse, lambdaResponse } from "./lambda-response.ts";
 /** `colophon-prod-` */
 const prefix = process.env.FUNCTION_PREFIX ?? "";
 
-/** A paused database takes up to a minute to resume, and a busy function is throttled. CodeDeploy waits for an hour. */
+/** A paused database takes up to a minute to resume, and a busy function is throttled. CloudFormation waits for 15 minutes. */
 const timeoutInMilliseconds = 5 * 60_000;
 
 /**

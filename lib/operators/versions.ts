@@ -6,20 +6,31 @@ import {
   paginateListAliases,
   paginateListVersionsByFunction,
 } from "@aws-sdk/client-lambda";
-import type { VersionShift } from "./version-shift.ts";
 
 /** The version that is being released, and five to go back to. */
 export const versionsKept = 6;
 
-/** Deletes a function's versions but the newest, those of its aliases, and those between which its traffic moves. */
-export async function pruneVersions(lambda: LambdaClient, { functionName, current, target }: VersionShift) {
+/** The end of the description of a function (infra/stacks/api/release.ts), which its versions keep. */
+const releaseForm = / \(release ([0-9a-f]{12}), migration (\d+)\)$/;
+
+/** The release of a version, and the last migration that it expects; undefined for code without a release. */
+export function releaseOf({ Description = "" }: FunctionConfiguration) {
+  const [, release, migration] = releaseForm.exec(Description) ?? [];
+  return { release, migration: Number(migration ?? 0) };
+}
+
+/** Deletes a function's versions but the newest, those of its aliases, and the one that is about to be released. */
+export async function pruneVersions(lambda: LambdaClient, functionName: string, released: number): Promise<void> {
   const versions = (await publishedVersions(lambda, functionName)).map(numberOf);
-  const needed = new Set([...versions.slice(-versionsKept), current, target, ...(await inUse(lambda, functionName))]);
+  const needed = new Set([...versions.slice(-versionsKept), released, ...(await inUse(lambda, functionName))]);
   for (const version of versions.filter((each) => !needed.has(each))) {
-    // Lambda itself refuses to delete the version of an alias.
-    await lambda.send(new DeleteFunctionCommand({ FunctionName: functionName, Qualifier: `${version}` }));
+    await deleteVersion(lambda, functionName, version);
   }
 }
+
+/** Lambda itself refuses to delete the version of an alias. */
+export const deleteVersion = (lambda: LambdaClient, FunctionName: string, version: number) =>
+  lambda.send(new DeleteFunctionCommand({ FunctionName, Qualifier: `${version}` }));
 
 /** A function's published versions, oldest first. */
 export async function publishedVersions(client: LambdaClient, FunctionName: string): Promise<FunctionConfiguration[]> {
@@ -30,12 +41,10 @@ export async function publishedVersions(client: LambdaClient, FunctionName: stri
   return versions.sort((one, other) => numberOf(one) - numberOf(other));
 }
 
-const numberOf = ({ Version }: FunctionConfiguration): number => Number(Version);
+export const numberOf = ({ Version }: FunctionConfiguration): number => Number(Version);
 
 async function inUse(client: LambdaClient, FunctionName: string): Promise<number[]> {
   const aliases: AliasConfiguration[] = [];
   for await (const { Aliases = [] } of paginateListAliases({ client }, { FunctionName })) aliases.push(...Aliases);
-  return aliases.flatMap(({ FunctionVersion, RoutingConfig }) =>
-    [FunctionVersion, ...Object.keys(RoutingConfig?.AdditionalVersionWeights ?? {})].map(Number),
-  );
+  return aliases.map(({ FunctionVersion }) => Number(FunctionVersion));
 }

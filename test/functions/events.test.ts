@@ -9,10 +9,7 @@ import { expectDeclared } from "../support/contract.ts";
 import { useStack } from "../support/stack.ts";
 
 const root = join(import.meta.dirname, "../..");
-/** All but the one that only CodeDeploy invokes (functions/ops/verify-release.test.ts). */
-const operators = readdirSync(join(root, "functions/ops"))
-  .map((file) => `ops/${basename(file, ".ts")}`)
-  .filter((name) => name !== "ops/verify-release");
+const operators = readdirSync(join(root, "functions/ops")).map((file) => `ops/${basename(file, ".ts")}`);
 
 const stack = useStack({ from: "demo", uploads: true });
 

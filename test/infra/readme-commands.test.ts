@@ -154,14 +154,14 @@ async function problemOf({ name, words }: { name: string; words: string[] }): Pr
   }
 }
 
-/** The flags of a command of the CDK, as it prints them, and whether a value follows; and that of `npm run deploy`. */
+/** The flags of a command of the CDK, as it prints them, and whether a value follows. */
 async function flagsOfCdk(name: string): Promise<[string, Map<string, boolean>]> {
   const { stdout } = await promisify(execFile)(join(root, "node_modules/.bin/cdk"), [name, "--help"], { cwd: root });
   const flags = stdout.split(/\n +(?=-)/).flatMap((entry) => {
     const hasValue = /\[(?:string|number|array)\]/.test(entry);
     return (entry.match(/(?<=^|, +)--?[a-zA-Z][\w-]*/g) ?? []).map((flag) => [flag, hasValue] as const);
   });
-  return [name, new Map([...flags, ["--urgent", false]])];
+  return [name, new Map(flags)];
 }
 
 /** The AWS CLI that comes with the CDK (version 1) parses the commands, and sends nothing. */

@@ -12,10 +12,11 @@ export interface FakeVersion {
 
 export interface FakeAlias {
   FunctionVersion: string;
-  RoutingConfig?: { AdditionalVersionWeights?: Record<string, number> };
 }
 
 export interface FakeFunction {
+  /** That of its newest code, with which a version is published. */
+  readonly description?: string;
   versions: FakeVersion[];
   /** Undefined if the function has no alias `live`. */
   live: FakeAlias | undefined;
@@ -63,10 +64,24 @@ export function makeLambdaApi(): LambdaApi {
   };
 
   const deleteVersion = (name: string, { versions, live }: FakeFunction, version: string): Reply => {
-    if (live && numbersOf(live).includes(version)) return refusal(409, "ResourceConflictException");
+    if (live?.FunctionVersion === version) return refusal(409, "ResourceConflictException");
     versions.splice(0, versions.length, ...versions.filter(({ Version }) => Version !== version));
     changes.push(`DeleteFunction ${name} ${version}`);
     return { status: 204 };
+  };
+
+  /** Lambda never uses a number twice. */
+  const lastNumbers = new WeakMap<FakeFunction, number>();
+  const publish = (name: string, found: FakeFunction): Reply => {
+    const { versions, description: Description = "" } = found;
+    const failure = failureOf(name);
+    if (failure) return failure;
+    const number = 1 + Math.max(lastNumbers.get(found) ?? 0, ...versions.map(({ Version }) => Number(Version)));
+    lastNumbers.set(found, number);
+    const version = { Version: `${number}`, Description, LastModified: "" };
+    versions.push(version);
+    changes.push(`PublishVersion ${name} ${number}`);
+    return { status: 201, body: version };
   };
 
   const replyTo = async (request: IncomingMessage): Promise<Reply | undefined> => {
@@ -84,6 +99,8 @@ export function makeLambdaApi(): LambdaApi {
     if (call.endsWith("/invocations")) return undefined;
     if (!found) return refusal(404, "ResourceNotFoundException");
     const { versions, live } = found;
+    if (call === "POST /versions") return publish(name, found);
+    if (call === "GET /configuration") return { status: 200, body: { State: "Active" } };
     if (call === "GET /versions") return page("Versions", [{ Version: "$LATEST" }, ...versions], marker);
     if (call === "GET /aliases") return page("Aliases", live ? [{ Name: "live", ...live }] : [], marker);
     if (rest === "/aliases/live") {
@@ -108,8 +125,3 @@ export function makeLambdaApi(): LambdaApi {
     },
   };
 }
-
-const numbersOf = ({ FunctionVersion, RoutingConfig }: FakeAlias): string[] => [
-  FunctionVersion,
-  ...Object.keys(RoutingConfig?.AdditionalVersionWeights ?? {}),
-];

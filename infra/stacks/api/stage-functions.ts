@@ -125,13 +125,15 @@ export class StageFunctions {
     });
   }
 
-  /** CodeDeploy's hook for the new versions of the endpoints' functions. */
-  verification(resource: Resource): ServiceFunction {
-    return new ServiceFunction(this.#stack, "Verification", {
-      ...this.#common(this.find("ops-verify-release")),
-      description: "Tries new versions of functions before they get traffic",
+  /** CloudFormation invokes it in each deployment of a release. */
+  releasing(resource: Resource): ServiceFunction {
+    return new ServiceFunction(this.#stack, "Releasing", {
+      ...this.#common(this.find("ops-release-on-deploy")),
+      description: "Publishes new versions of functions and tries them, before they get traffic",
       resources: [resource],
       timeout: longTimeout,
+      // A version that failed would fail again.
+      retries: 0,
     });
   }
 

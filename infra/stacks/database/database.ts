@@ -30,7 +30,7 @@ export interface Cluster {
 /** A cluster as API stacks refer to it. */
 export interface FoundCluster extends Omit<Cluster, "secretArns"> {
   /**
-   * A pattern for the ARNs of all clusters that the database has had. During a gradual release old versions of
+   * A pattern for the ARNs of all clusters that the database has had. Until a release has moved, old versions of
    * functions still use the cluster that a restored one has replaced.
    */
   readonly arnsOfAll: string;
@@ -144,4 +144,4 @@ function resourceOf(cluster: Cluster | FoundCluster, secretArn: string, usesTran
 }
 
 const patternReason =
-  "A cluster restored from a backup has another name. During a gradual release functions use both clusters, and no other cluster has this prefix.";
+  "A cluster restored from a backup has another name. Until a release has moved, functions use both clusters, and no other cluster has this prefix.";

@@ -23,7 +23,7 @@ export function metricsOf(prefix: string, cluster: Pick<Cluster, "identifier">) 
     return new Metric({ namespace: metricNamespace, metricName, statistic, period: Duration.minutes(5) });
   };
 
-  /** A metric of the whole API. The dimension `Stage` would refer to the stage, which depends on these alarms. */
+  /** A metric of the whole API. */
   const api = (metricName: string, statistic: string, period = Duration.minutes(5)): Metric => {
     const dimensionsMap = { ApiName: prefix };
     return new Metric({ namespace: "AWS/ApiGateway", metricName, dimensionsMap, statistic, period });

@@ -6,7 +6,7 @@ import { type Alarms, isAbsent } from "../shared/alarms.ts";
 import type { ScheduledFunction } from "../shared/scheduled-function.ts";
 import { type DistributionIds, sumOf } from "./cdn-metrics.ts";
 import { addDashboard } from "./dashboard.ts";
-import type { Metrics } from "./metrics.ts";
+import { failuresMin, type Metrics } from "./metrics.ts";
 import { savedQueries } from "./saved-queries.ts";
 
 export interface MonitoringProps {
@@ -61,6 +61,21 @@ export class Monitoring extends Construct {
 
   private addAlarms(): void {
     const { alarms, metrics, distributions, functionLog, accessLog, removal, tidying, smoke } = this.#props;
+    // One on the rate of failures, for many requests, and one on their number, for few.
+    alarms.add("failing-answers", {
+      metric: metrics.failureRate(Duration.minutes(1)),
+      impact:
+        "Website and admin panel get 5xx answers, more than one in a hundred. Roll a new release back. See the saved query `errors`.",
+      threshold: 1,
+      evaluationPeriods: 3,
+      datapointsToAlarm: 2,
+    });
+    alarms.add("three-failures", {
+      metric: metrics.severalFailures(),
+      impact: `At least ${failuresMin} answers were 5xx, or lists that broke off, within five minutes, and one in a thousand: few visitors see it, or few there are. Roll a new release back. See the saved query \`errors\`.`,
+      threshold: 0.1,
+      evaluationPeriods: 1,
+    });
     accessLog.addMetricFilter("Latency", {
       ...metrics.customMetricName("latency"),
       filterPattern: FilterPattern.all(

@@ -1,8 +1,9 @@
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Api, serveApis } from "../../support/aws-apis.ts";
 
 /** Holds programs `npm` and `cdk` that print their words; the second one ends with 3. */
 let directory: string;
@@ -20,24 +21,55 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true }));
 
+const script = "infra/operate/deploy.ts";
+const environment = (variables: NodeJS.ProcessEnv) => ({
+  ...process.env,
+  ...variables,
+  PATH: `${directory}${delimiter}${process.env.PATH}`,
+});
+
 const deploy = (words: readonly string[], variables: NodeJS.ProcessEnv = {}) => {
-  const env = { ...process.env, ...variables, PATH: `${directory}${delimiter}${process.env.PATH}` };
-  const { stdout, status } = spawnSync(process.execPath, ["infra/operate/deploy.ts", ...words], {
-    env,
-    encoding: "utf8",
-  });
+  const env = environment(variables);
+  const { stdout, status } = spawnSync(process.execPath, [script, ...words], { env, encoding: "utf8" });
   return { calls: stdout.trim().split("\n"), status };
 };
 
+/** While AWS runs in this process. */
+const deploying = (words: readonly string[]) =>
+  new Promise<{ stdout: string; status: unknown }>((resolve) => {
+    execFile(process.execPath, [script, ...words], { env: environment({}) }, (error, stdout) =>
+      resolve({ stdout, status: error?.code ?? 0 }),
+    );
+  });
+
 it("packages, hands its words to the CDK, and ends as that does", () => {
-  expect(deploy(["--exclusively", "colophon-prod"])).toEqual({
-    calls: ["npm run package", "cdk deploy --exclusively colophon-prod"],
+  expect(deploy(["--exclusively", "colophon-dev"])).toEqual({
+    calls: ["npm run package", "cdk deploy --exclusively colophon-dev"],
     status: 3,
   });
 });
 
-it("is urgent with --urgent", () => {
-  expect(deploy(["--urgent", "colophon-prod"]).calls[1]).toBe("cdk deploy --context urgent=true colophon-prod");
+it.each([
+  ["colophon-prod", true],
+  ["colophon-prod*", true],
+  ["--all", true],
+  ["colophon-dev*", false],
+  ["colophon-prod-database", false],
+])("empties the edges of the stages in %s: %s, although the deployment failed", async (word, isEmptied) => {
+  const invoked: string[] = [];
+  const lambda: Api = (request, response) => {
+    invoked.push(`${request.url}`);
+    response.end('{"invalidated":["/*"]}');
+    return true;
+  };
+  const { close } = await serveApis(["LAMBDA"], [lambda]);
+
+  const { stdout, status } = await deploying([word]);
+  await close();
+
+  expect(status).toBe(3);
+  expect(stdout.includes("The edge of stage prod is empty")).toBe(isEmptied);
+  expect(invoked.map((each) => /ops-invalidate/.test(each))).toEqual(isEmptied ? [true] : []);
 });
 
 it("deploys nothing if the functions cannot be packaged", () => {
@@ -47,5 +79,5 @@ it("deploys nothing if the functions cannot be packaged", () => {
 it("helps before it packages", () => {
   const { calls, status } = deploy(["--help"]);
 
-  expect({ first: calls[0], status }).toEqual({ first: "npm run deploy -- [--urgent] STACK …", status: 0 });
+  expect({ first: calls[0], status }).toEqual({ first: "npm run deploy -- STACK …", status: 0 });
 });

@@ -41,7 +41,6 @@ beforeAll(async () => {
     "colophon-prod-ops/tidy": told,
     "colophon-prod-ops/list-changes": told,
     "colophon-dev-ops/create-user": told,
-    "colophon-dev-admin-roles/list": echo,
     "colophon-prod-admin-roles/list": "export const handler = async () => ({ statusCode: 200, body: 'newest' });",
   });
   const live = await writeFunctions({
@@ -53,7 +52,6 @@ beforeAll(async () => {
   gateway = await startApiGateway({ document: restApi({}), lambda, pages: [invokeApi(lambda, key)] });
   await writeCredentials(built.outdir, key);
   await writeFile(join(built.outdir, "payload.json"), '{"days":3}');
-  lambdaApi.functions.set("colophon-prod-admin-roles-list", { versions: [], live: { FunctionVersion: "7" } });
   lambdaApi.functions.set("colophon-prod-contributors-list", { versions: [], live: { FunctionVersion: "7" } });
   return async () => await live.remove();
 });
@@ -157,11 +155,8 @@ describe("npm run invoke", () => {
 });
 
 describe("npm run invoke -- --stage", () => {
-  it("invokes the version that gets the traffic, else the newest", async () => {
-    const bodyOf = async (stage: string) => (await invoke({ name: "admin-roles/list", stage })).answer;
-
-    expect(await bodyOf("prod")).toMatchObject({ body: "live" });
-    expect(await bodyOf("dev")).toMatchObject({ body: { resource: "/admin-roles" } });
+  it("invokes the version that gets the traffic", async () => {
+    expect((await invoke({ name: "admin-roles/list", stage: "prod" })).answer).toMatchObject({ body: "live" });
   });
 
   it("reads the answer of a function that streams", async () => {

@@ -1,12 +1,12 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { ReleasedFunction } from "../../../infra/operate/released-functions.ts";
 import { rollback } from "../../../infra/operate/rollback.ts";
 import { planRollback } from "../../../infra/operate/rollback-plan.ts";
 import { contractions } from "../../../lib/migrations/contractions.ts";
 import { type Api, serveApis } from "../../support/aws-apis.ts";
-import { makeCodeDeploy } from "../../support/codedeploy.ts";
 import { type FakeAlias, makeLambdaApi } from "../../support/lambda-api.ts";
 
 /** Three releases, oldest first. */
@@ -14,17 +14,19 @@ const [first, second, third] = ["111111111111", "222222222222", "333333333333"] 
 const releases: readonly string[] = [first, second, third];
 
 const lambdaApi = makeLambdaApi();
-const codeDeploy = makeCodeDeploy();
-let codeDeployIsDown = false;
-const refuseCodeDeploy: Api = ({ headers }, response) => {
-  const isRefused = codeDeployIsDown && headers["x-amz-target"] !== undefined;
-  if (isRefused) response.writeHead(403).end();
-  return isRefused;
+/** What was invoked, and whether that fails. */
+const invocations: string[] = [];
+let invocationStatus = 200;
+const invoke: Api = async (request, response) => {
+  const [, name = ""] = /functions\/[^/]*function(?:%3A|:)([^/]+)\/invocations$/.exec(request.url ?? "") ?? [];
+  if (name === "") return false;
+  invocations.push(`${name} ${await text(request)}`);
+  response.writeHead(invocationStatus, { "Content-Type": "application/json" }).end('{"invalidated":["/*"]}');
+  return true;
 };
 
 beforeAll(async () => {
-  const apis = [refuseCodeDeploy, codeDeploy.answer, lambdaApi.answer];
-  const { close } = await serveApis(["CODEDEPLOY", "LAMBDA"], apis);
+  const { close } = await serveApis(["LAMBDA"], [invoke, lambdaApi.answer]);
   return close;
 });
 
@@ -51,8 +53,8 @@ beforeEach(() => {
   lambdaApi.functions.clear();
   lambdaApi.changes.length = 0;
   lambdaApi.failures.clear();
-  codeDeploy.deployments.clear();
-  codeDeploy.reports.length = 0;
+  invocations.length = 0;
+  invocationStatus = 200;
   for (const name of names) lambdaApi.functions.set(name, deployed({ FunctionVersion: "7" }));
   lambdaApi.functions.set("colophon-prod-ops-tidy", deployed(undefined));
   lambdaApi.functions.set("colophon-production-session", deployed({ FunctionVersion: "7" }));
@@ -82,6 +84,8 @@ describe("npm run rollback", () => {
     for (const name of names) expect(output).toContain(`${name}: 7 -> 6`);
     expect(output).toContain("npm run rollback -- --stage prod --to 333333333333");
     expect(output).toContain("Migrations stay: the database has 22, and this release was made for 21.");
+    expect(output).toContain("The edge of stage prod is empty");
+    expect(invocations).toEqual(['colophon-prod-ops-invalidate {"everything":true}']);
 
     await run();
     expect(live()).toBe("5,5,5,5");
@@ -106,41 +110,11 @@ describe("npm run rollback", () => {
   });
 
   it("only shows what it would do in a dry run", async () => {
-    codeDeploy.deployments.set("d-1", running("colophon-prod-ReleaseApplicationC503599B-x"));
-
     const { output } = await run({ isDryRun: true });
 
     expect(output).toContain("It would go to release 222222222222");
-    expect(output).toContain("would stop CodeDeploy's deployment d-1");
     expect(output).toContain("colophon-prod-session: 7 -> 6");
-    expect([lambdaApi.changes, codeDeploy.reports]).toEqual([[], []]);
-  });
-
-  it("ends a release under way: no version keeps a share, and CodeDeploy moves nothing any more", async () => {
-    const [one = "", two = ""] = names;
-    lambdaApi.functions.set(one, deployed({ FunctionVersion: "6" }));
-    const canary = { FunctionVersion: "6", RoutingConfig: { AdditionalVersionWeights: { 7: 0.1 } } };
-    lambdaApi.functions.set(two, deployed(canary));
-    codeDeploy.deployments.set("d-1", running("colophon-prod-ReleaseApplicationC503599B-x"));
-    codeDeploy.deployments.set("d-2", running("colophon-production-ReleaseApplicationC503599B-x"));
-
-    const { output } = await run();
-
-    expect(output).toContain(`${one}: is at 6 already`);
-    expect(output).toContain(`${two}: 6 (7: 10 %) -> 6`);
-    expect(live()).toBe("6,6,6,6");
-    expect(liveOf(two)?.RoutingConfig?.AdditionalVersionWeights).toEqual({});
-    expect(codeDeploy.reports).toEqual(["Stopped d-1"]);
-  });
-
-  it("goes back although CodeDeploy refuses to answer, and says what that means", async () => {
-    codeDeployIsDown = true;
-    const { output, error } = await run();
-    codeDeployIsDown = false;
-
-    expect(error).toBeUndefined();
-    expect(live()).toBe("6,6,6,6");
-    expect(output).toContain("A release under way may move traffic again: cancel the stack's update");
+    expect([lambdaApi.changes, invocations]).toEqual([[], []]);
   });
 
   it("leaves a function as it is that is newer than the release, and goes back once more nevertheless", async () => {
@@ -163,10 +137,19 @@ describe("npm run rollback", () => {
     expect(error).toBe("1 of 4 functions have not moved: run it again");
     expect(output).toContain(`${two}: failed: AccessDeniedException by the test`);
     expect(live()).toBe("6,7,6,6");
+    // What has moved answers otherwise than what the edge has.
+    expect(invocations).toHaveLength(1);
 
     lambdaApi.changes.length = 0;
     expect((await run()).error).toBeUndefined();
     expect(lambdaApi.changes).toEqual([`UpdateAlias ${two} 6`]);
+    expect(live()).toBe("6,6,6,6");
+  });
+
+  it("says so when the edge cannot be emptied", async () => {
+    invocationStatus = 429;
+
+    expect((await run()).error).toBeDefined();
     expect(live()).toBe("6,6,6,6");
   });
 
@@ -205,7 +188,7 @@ describe("npm run rollback", () => {
 
   it.each([
     ["prod", "There are no functions of stage prod in eu-central-1"],
-    ["dev", "Stage dev has no aliases, since its setting releasesGradually is false"],
+    ["dev", "No function of stage dev has an alias: deploy it first"],
     ["test", "There is no stage test in infra/stages.ts"],
   ])("says of stage %s why it cannot go back", async (stage, message) => {
     lambdaApi.functions.clear();
@@ -215,13 +198,10 @@ describe("npm run rollback", () => {
   });
 });
 
-const running = (applicationName: string) => ({ applicationName, status: "InProgress", appSpec: "" });
-
 describe("A rollback", () => {
   const session: ReleasedFunction = {
     name: "colophon-prod-session",
     live: 7,
-    shares: {},
     versions: releases.map((release, index) => ({
       number: 5 + index,
       release,

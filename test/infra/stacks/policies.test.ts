@@ -66,14 +66,10 @@ function rightsOf(template: Template, lambda: Resource): string[] {
     ...(others.SIGN_IN_KEY_ARN ? [[templateText(others.SIGN_IN_KEY_ARN), "the key of attempts"]] : []),
     ...(others.SIGN_IN_CLIENT_SECRET_ARN ? [[others.SIGN_IN_CLIENT_SECRET_ARN, "the client's secret"]] : []),
     ...template.all("SQS::Queue").map(({ id }) => [`\${${id}.Arn}`, "the queue"]),
-    ...template.all("CodeDeploy::Application").map(({ id }) => [`\${${id}}`, "the application"]),
   ] as const;
   return rightsIn({ Statement: role.Properties.Policies.flatMap((each: Properties) => each.PolicyDocument.Statement) })
     .map(({ action, resource }) => {
-      const named = resource.replace(
-        /^arn:.*:cloudfront:.*:distribution\/|^arn:.*:(?:codedeploy|lambda):[^:]*:\d+:/,
-        "",
-      );
+      const named = resource.replace(/^arn:.*:cloudfront:.*:distribution\/|^arn:.*:lambda:[^:]*:\d+:/, "");
       return `${action} ${words.reduce((text, [name, word]) => text.replace(name ?? "", word ?? ""), named)}`;
     })
     .sort();
@@ -112,14 +108,19 @@ const more: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The functions behind aliases, whose versions are tried and deleted. */
-const released = settings.stages
-  .filter(({ releasesGradually }) => releasesGradually)
-  .flatMap((stage) =>
-    endpoints
-      .filter((each) => isServed(each, stage))
-      .map((each) => `function:colophon-${stage.name}-${functionName(each)}:*`),
-  );
+/** What `ops-release-on-deploy` may do with the versions of a stage's functions. */
+const onVersions = (stage: string) => [
+  ...["ListAliases", "ListVersionsByFunction", "PublishVersion"].map(
+    (each) => `lambda:${each} function:colophon-${stage}-*`,
+  ),
+  ...endpoints
+    .filter((each) => settings.stages.some((it) => it.name === stage && isServed(each, it)))
+    .flatMap((each) =>
+      ["DeleteFunction", "GetFunctionConfiguration", "InvokeFunction"].map(
+        (action) => `lambda:${action} function:colophon-${stage}-${functionName(each)}:*`,
+      ),
+    ),
+];
 
 /** What has no use for the database, and what it may do instead. */
 const without: Readonly<Record<string, readonly string[]>> = {
@@ -133,14 +134,6 @@ const without: Readonly<Record<string, readonly string[]>> = {
       "the public secret",
       `${clusters.replace(/:rds:(.*)cluster:/, ":secretsmanager:$1secret:")}rds!cluster-*`,
     ].map((each) => `secretsmanager:GetSecretValue ${each}`),
-  ],
-  "ops-verify-release": [
-    "codedeploy:GetApplicationRevision application:the application",
-    ...["GetDeployment", "PutLifecycleEventHookExecutionStatus"].map(
-      (each) => `codedeploy:${each} deploymentgroup:the application/*`,
-    ),
-    ...["DeleteFunction", "InvokeFunction"].flatMap((each) => released.map((all) => `lambda:${each} ${all}`)),
-    ...["ListAliases", "ListVersionsByFunction"].map((each) => `lambda:${each} function:colophon-prod-*`),
   ],
   "ops-invalidate-images": [
     "cloudfront:CreateInvalidation the CDN",
@@ -228,7 +221,8 @@ describe.each(stacks)("Of the stack %s", (stack) => {
         ...((hasUploads && moreWithUploads[name]) || []),
         ...[moreWithEdge[name]].flatMap((toRight) => (edgeStage && toRight ? toRight(edgeStage) : [])),
       ];
-      const all = [...log, ...(without[name] ?? [...databaseOf(stack), ...itsOwn])];
+      const releasing = name === "ops-release-on-deploy" ? onVersions(stack.replace("colophon-", "")) : undefined;
+      const all = [...log, ...(releasing ?? without[name] ?? [...databaseOf(stack), ...itsOwn])];
       expect([name, ...rightsOf(template, lambda)]).toEqual([name, ...all.sort()]);
     }
   });

@@ -11,11 +11,11 @@ const synthesis = useSynthesis();
 
 const byName = ({ Properties }: Resource) => Properties.FunctionName as string;
 
-/** What a stage calls to run a function: its alias where releases are gradual. */
+/** What a stage calls to run a function: its alias. */
 function arnOf(template: Template, name: string): string {
   const lambda = template.all("Lambda::Function").find((each) => byName(each) === name);
   const alias = template.all("Lambda::Alias").find(({ Properties }) => Properties.FunctionName.Ref === lambda?.id);
-  return alias ? `\${${alias.id}}` : `\${${lambda?.id}.Arn}`;
+  return `\${${alias?.id}}`;
 }
 
 /** The document that API Gateway imports, with its references in words. */
@@ -57,7 +57,7 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
       ...(stage.edge ? ["ops-invalidate"] : []),
       ...(uploads ? ["ops-invalidate-images", "ops-remove-images"] : []),
       ...(stage.smoke ? ["ops-smoke"] : []),
-      ...(stage.releasesGradually ? ["ops-verify-release"] : []),
+      "ops-release-on-deploy",
     ];
     expect(template.all("Lambda::Function").map(byName).sort()).toEqual(
       names.map((each) => `colophon-${name}-${each}`).sort(),
@@ -168,7 +168,7 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
     expect((MethodSettings as Resource["Properties"][]).map((each) => each.DataTraceEnabled)).not.toContain(true);
   });
 
-  it("has a firewall, a domain and gradual releases as its settings say", () => {
+  it("has a firewall and a domain as its settings say", () => {
     // With an edge it stands before that.
     const acls = stage.firewall && !stage.edge ? 1 : 0;
     expect(template.all("WAFv2::WebACL")).toHaveLength(acls);
@@ -179,7 +179,6 @@ describe.each(settings.stages)("The API of stage $name", (stage) => {
     expect(template.one("ApiGateway::RestApi").Properties.DisableExecuteApiEndpoint ?? false).toBe(
       stage.domain !== undefined,
     );
-    expect(template.all("CodeDeploy::DeploymentGroup")).toHaveLength(stage.releasesGradually ? served.length : 0);
   });
 });
 

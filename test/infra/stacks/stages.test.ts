@@ -60,7 +60,7 @@ describe("Settings", () => {
 
     expect(dev?.uploads).toBe(false);
     expect(databaseOf(dev?.database)).toMatchObject({ capacityMin: 0, isProtected: false });
-    expect(prod).toMatchObject({ uploads: true, isProtected: true, releasesGradually: true });
+    expect(prod).toMatchObject({ uploads: true, isProtected: true });
     expect(databaseOf(prod?.database)).toMatchObject({ isProtected: true });
   });
 

@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type LambdaClient, PublishVersionCommand, waitUntilPublishedVersionActive } from "@aws-sdk/client-lambda";
+import { serializeError } from "../http/log.ts";
+import type { OperatorContext } from "./operator-function.ts";
+import { tryVersion } from "./try-version.ts";
+import { deleteVersion, numberOf, pruneVersions, publishedVersions, releaseOf } from "./versions.ts";
+
+export interface ReleaseRequest extends Pick<OperatorContext, "log"> {
+  readonly lambda: LambdaClient;
+  /** The names of the functions. */
+  readonly functions: readonly string[];
+  readonly release: string;
+  /** The release that this one replaces; undefined when the stack is created. */
+  readonly former: string | undefined;
+}
+
+/** New accounts may run ten functions at once. */
+const functionsAtOnce = 8;
+
+/** A new role, or a new right, works everywhere in AWS only after some seconds (IAM, "Eventual consistency"). */
+const attempts = 3;
+const pauseInMilliseconds = 5_000;
+
+const prefix = process.env.FUNCTION_PREFIX ?? "";
+
+/**
+ * Publishes a version of each function and tries it. Then it deletes versions that are too old to go back to.
+ * @returns the versions, by the functions' names without the prefix
+ * @throws if one of them fails; then it has deleted all that were not released before
+ */
+export async function publishRelease(request: ReleaseRequest): Promise<Readonly<Record<string, string>>> {
+  const { lambda, functions, log } = request;
+  const versions = new Map<string, number>();
+  const untried = new Map<string, number>();
+  const failures: string[] = [];
+  const prepare = async (FunctionName: string) => {
+    const { number, wasReleased } = await versionOf(FunctionName, request);
+    versions.set(FunctionName, number);
+    if (wasReleased) return;
+    untried.set(FunctionName, number);
+    const waiter = { client: lambda, maxWaitTime: 120, minDelay: 1, maxDelay: 5 };
+    await waitUntilPublishedVersionActive(waiter, { FunctionName, Qualifier: `${number}` });
+    await tryVersion(lambda, FunctionName, number);
+  };
+  await inParallel(functions, async (functionName) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await prepare(functionName);
+      } catch (error) {
+        if (attempt < attempts) await sleep(pauseInMilliseconds);
+        else return void failures.push(`${functionName}: ${error instanceof Error ? error.message : error}`);
+      }
+    }
+  });
+  const cleanUp = async (work: (name: string, version: number) => Promise<unknown>, all: Map<string, number>) =>
+    await inParallel([...all], ([functionName, version]) =>
+      work(functionName, version).catch((error) => log({ functionName, error: serializeError(error) }, "warn")),
+    );
+  if (failures.length > 0) {
+    await cleanUp((name, version) => deleteVersion(lambda, name, version), untried);
+    throw new Error(failures.sort().join("\n"));
+  }
+  await cleanUp((name, version) => pruneVersions(lambda, name, version), versions);
+  return Object.fromEntries([...versions].map(([name, version]) => [name.slice(prefix.length), `${version}`]));
+}
+
+/**
+ * The function's version of this release, which it publishes if there is none. When CloudFormation takes back a
+ * deployment, it requests the release before, and nothing may stop that. The failed release has later versions, or none
+ * any more.
+ */
+async function versionOf(FunctionName: string, { lambda, release, former }: ReleaseRequest) {
+  const versions = await publishedVersions(lambda, FunctionName);
+  const find = (name: string | undefined) => versions.findLast((each) => releaseOf(each).release === name);
+  const existing = find(release);
+  if (!existing) {
+    const published = await lambda.send(new PublishVersionCommand({ FunctionName }));
+    return { number: numberOf(published), wasReleased: false };
+  }
+  const replaced = find(former);
+  const isLater = replaced !== undefined && numberOf(replaced) < numberOf(existing);
+  return { number: numberOf(existing), wasReleased: former !== undefined && !isLater };
+}
+
+async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
+  const queue = items.values();
+  const worker = async () => {
+    for (const item of queue) await work(item);
+  };
+  await Promise.all(Array.from({ length: functionsAtOnce }, worker));
+}
