@@ -21,7 +21,7 @@ export async function handler(batch: unknown, context?: Context): Promise<SQSBat
     messageId,
     key: keyIn(body),
   }));
-  const paths = [...new Set(messages.flatMap(({ key }) => (key === undefined ? [] : pathOf(key))))].sort();
+  const paths = pathsOf(messages.flatMap(({ key }) => key ?? []));
   const DistributionId = process.env.IMAGE_DISTRIBUTION;
   if (DistributionId && paths.length > 0) {
     await invalidate(DistributionId, paths, digestOf(messages.map(({ messageId }) => messageId)));
@@ -38,6 +38,14 @@ function keyIn(body: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Of fifty images. More are invalidated with all of their folders, since each path is paid for. */
+const pathsMax = 100;
+
+function pathsOf(keys: readonly string[]): string[] {
+  const paths = new Set(keys.map(pathOf));
+  return [...(paths.size > pathsMax ? new Set([...paths].map((path) => path.replace(/[^/]+$/, "*"))) : paths)].sort();
 }
 
 /** The path of an object's URL. A star is escaped, since CloudFront would take it for a wildcard. */

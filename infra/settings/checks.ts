@@ -79,8 +79,8 @@ const reservedBy = (stage: StageSettings): number =>
   (invalidationsAtOnce(stage) ?? 0);
 
 /**
- * The reserved concurrency of `ops-invalidate`, if there is an edge: a run for each change of the last 8 s, and what more
- * there are takes along. None in an account that has too little for what visitors read.
+ * The reserved concurrency of `ops-invalidate`, if there is an edge: for one run, for those that find it at work and end
+ * at once, and for operators. None in an account that has too little for what visitors read.
  */
 export const invalidationsAtOnce = ({ edge, publicRecords }: StageSettings): number | null =>
   edge && publicRecords.concurrent !== null ? 5 : null;

@@ -272,6 +272,8 @@ const stageSettings = z
          * What is to be invalidated is looked for every minute, so the database of a stage with an edge may not pause.
          */
         invalidationsADay: z.int().positive().default(3_000),
+        /** How long it keeps an answer that nobody invalidates. */
+        sharedCacheSeconds: z.int().min(60).max(86_400).default(3_600),
       })
       .optional(),
     /**

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { type Declaration, isCacheable } from "../contract/declare.ts";
 import { cacheTagHeader } from "../contract/headers.ts";
+import { durationOf } from "./log.ts";
 import type { Exchange, Middleware, Response } from "./response.ts";
 
 /** A header of the request; `name` is in lower case. */
@@ -21,43 +22,54 @@ const security = {
   "X-Content-Type-Options": "nosniff",
 };
 
-/** How long a shared cache keeps an answer: a day on stages that tell theirs what has changed. */
-const sharedSeconds = process.env.SHARED_CACHE_SECONDS ?? "600";
+/** How long the edge of this stage keeps an answer, which is told what has changed; undefined without an edge. */
+const edgeSeconds = process.env.SHARED_CACHE_SECONDS;
+
+/**
+ * An answer that took longer may be older than a change that the edge is told of before it arrives
+ * (lib/operators/stale-tags.ts). The edge keeps it for seconds, and not for none: when the database is slow, each URL is
+ * read once in these.
+ */
+const slowInMilliseconds = 500;
+const slowSharedSeconds = 5;
 
 /**
  * Nobody can tell browsers what has changed, so they keep a public answer for a minute only. Caches serve an old answer
  * for another minute while they fetch a new one, and for a day while there are errors. API Gateway may compress an
  * answer, hence `Vary`.
  */
-const cacheable = {
+const cacheable = (sharedSeconds: number | string) => ({
   ...security,
   "Cache-Control": `public, max-age=60, s-maxage=${sharedSeconds}, stale-while-revalidate=60, stale-if-error=86400`,
   Vary: "Accept-Encoding",
-};
+});
 export const uncacheable = { ...security, "Cache-Control": "no-store" };
 
 /**
  * Sets security and cache headers: an answer is cached if its handler has given it cache tags, since without them nobody
- * could invalidate it. Answers 304 to clients that already have a public record. An answer to HEAD gets the headers of
- * the answer to GET, and no body.
+ * could invalidate it. Answers 304 to clients that already have a public record, but not to the edge, which might forget
+ * the tags. An answer to HEAD gets the headers of the answer to GET, and no body.
  */
 export function responseHeaders(declaration: Declaration): Middleware {
   const mayCache = isCacheable(declaration);
   const setHeaders = ({ event, response }: Exchange) => {
     if (!response) return;
     const isCached = mayCache && response.statusCode === 200 && cacheTagHeader in response.headers;
-    Object.assign(response.headers, isCached ? cacheable : uncacheable);
+    const isSlow = edgeSeconds !== undefined && durationOf(event) > slowInMilliseconds;
+    const sharedSeconds = isSlow ? slowSharedSeconds : (edgeSeconds ?? 600);
+    Object.assign(response.headers, isCached ? cacheable(sharedSeconds) : uncacheable);
     if (isCached && "record" in declaration.response) respondNotModified(event, response);
     if (event.httpMethod === "HEAD") response.body = "";
   };
   return { after: setHeaders, onError: setHeaders };
 }
 
-/** Sets a weak ETag, since API Gateway may compress the answer, and answers 304 if the client has it. */
+/** Sets a weak ETag, since API Gateway may compress the answer, and answers 304 if the client has it and is no edge. */
 function respondNotModified(event: APIGatewayProxyEvent, response: Response): void {
   if (typeof response.body !== "string") return;
   const tag = `W/"${hash("sha1", response.body, "base64url")}"`;
   response.headers.ETag = tag;
+  if (edgeSeconds !== undefined) return;
   const clientTags = headerOf(event, "if-none-match")
     ?.split(",")
     .map((each) => each.trim().replace(/^W\//, ""));

@@ -16,6 +16,12 @@ export function rememberCaller(event: APIGatewayProxyEvent, caller: number | nul
   if (caller && request) request.common = { ...request.common, callerId: caller };
 }
 
+/** For how many milliseconds a request has been worked on. */
+export function durationOf(event: APIGatewayProxyEvent): number {
+  const now = performance.now();
+  return now - (requests.get(event)?.startedAt ?? now);
+}
+
 /** Logs a line about a request. */
 export function log(event: APIGatewayProxyEvent, level: Level, fields: Fields): void {
   const { requestId } = event.requestContext;
@@ -37,12 +43,10 @@ export function logRequests(declaration: Declaration): Middleware {
   const endpoint = functionName(declaration);
   const streamed = "list" in declaration.response ? { streamed: true } : {};
   const logResponse = ({ event, response }: Exchange) => {
-    const now = performance.now();
-    const { startedAt = now } = requests.get(event) ?? {};
     log(event, "info", {
       path: event.path,
       status: response?.statusCode,
-      durationInMilliseconds: Math.round(10 * (now - startedAt)) / 10,
+      durationInMilliseconds: Math.round(10 * durationOf(event)) / 10,
       cold: isColdStart,
       ...streamed,
     });

@@ -25,6 +25,7 @@ revoke all on
   identities,
   images_to_remove,
   imports,
+  invalidation_lease,
   invalidations,
   lock_secret,
   migrations,
@@ -108,8 +109,10 @@ grant select (id, name) on permissions, roles to colophon_operator;
 -- What exports have beside what the website shows.
 grant select on clients to colophon_operator;
 
--- The tags that the edge was told to forget are marked, and then deleted.
+-- The tags that the edge was told to forget are deleted; earlier releases mark them before.
 grant select, delete, update (invalidated_at) on stale_tags to colophon_operator;
+
+grant select, insert, update (run, until) on invalidation_lease to colophon_operator;
 
 grant select, insert, update (paths, last_at) on invalidations to colophon_operator;
 

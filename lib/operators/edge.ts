@@ -29,11 +29,15 @@ const mayBeAcceptedLater = (error: unknown): boolean =>
  * which it knows a request that it has already accepted.
  * @throws {Unavailable} when it has not accepted them before the deadline
  */
-export async function invalidate(items: readonly string[], deadline: number): Promise<void> {
+export async function invalidate(
+  items: readonly string[],
+  deadline: number,
+  reference: string = randomUUID(),
+): Promise<void> {
   const Paths = { Quantity: items.length, Items: [...items] };
   const command = new CreateInvalidationCommand({
     DistributionId: distribution,
-    InvalidationBatch: { CallerReference: randomUUID(), Paths },
+    InvalidationBatch: { CallerReference: reference, Paths },
   });
   await retry((options) => client.send(command, options), mayBeAcceptedLater, deadline);
 }

@@ -1,43 +1,50 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
 import { execute } from "../data-api/client.ts";
-import { integerOrNull, text } from "../data-api/read.ts";
+import { integer, integerOrNull, text } from "../data-api/read.ts";
 import * as tags from "../queries/stale-tags.ts";
+import { Unavailable } from "../retry.ts";
 import { everything, invalidate, itemsOf, tagsMax } from "./edge.ts";
 import type { OperatorContext } from "./operator-function.ts";
 
 /**
- * Tags are invalidated once more after this time: an answer that was on its way during the first invalidation may have
- * been cached since. Public reads end within 7 s, and the edge waits for 8 s (lib/retry.ts).
+ * A tag is invalidated so long after it was found: a response that was on its way when the change was committed has
+ * reached the edge by then. The edge keeps no response for long that took more than half of that (lib/http/headers.ts).
  */
-export const againAfterInMilliseconds = 8_000;
+export const graceInMilliseconds = 1_000;
+/** It invalidates what it saw two looks ago. */
+const pauseInMilliseconds = graceInMilliseconds / 2;
 
-/** A run that waits for the second round looks so often for new tags, whose own nudge may have been lost. */
-const pauseInMilliseconds = 2_000;
-/** New tags are left for so long to the run that was nudged for them. */
-const graceInMilliseconds = 1_500;
+/** Shorter than the lease, which is extended before the next attempt (lib/queries/stale-tags.ts). */
+const attemptInMilliseconds = 3_000;
 
-/** Beyond the budget new tags are gathered for so long. */
+/** Beyond the budget tags are gathered for so long. */
 const gatheringInSeconds = 600;
 
-interface StaleTags {
-  readonly seen: tags.Seen;
-  /** Not invalidated yet. */
-  readonly fresh: readonly string[];
-  /** Invalidated once, and due for the second time. */
-  readonly due: readonly string[];
+interface Look {
+  readonly isMine: boolean;
+  readonly isWaiting: boolean;
+  readonly snapshot: string;
+  /** What was there two looks ago. */
+  readonly tags: ReadonlySet<string>;
   readonly oldestInSeconds: number;
-  /** Until all that were invalidated once are due. */
-  readonly waitingInMilliseconds: number;
   /** Invalidated today, for the budget. */
   readonly paths: number;
   readonly lastInSeconds: number;
 }
 
+/** An invalidation that CloudFront has not accepted yet: by its reference CloudFront knows a repeated request. */
+interface Batch {
+  readonly items: readonly string[];
+  readonly reference: string;
+  readonly snapshot: string;
+}
+
 /**
- * Invalidates the tags of what has changed, at once and 8 s later. It marks and deletes exactly the rows that it has
- * read, after CloudFront has accepted them: a run that breaks off leaves them to the next one, and two runs at once
- * invalidate twice.
+ * Invalidates the tags of what has changed, each once. It looks twice a second while there are any, and invalidates
+ * those that it has seen a second before. It deletes exactly these, after CloudFront has accepted them: a run that breaks
+ * off leaves them to the next one. Only one run at a time does so; the others leave the work to it.
  * @param budget paths a day
  * @returns what was invalidated
  */
@@ -45,65 +52,66 @@ export async function invalidateStaleTags(
   budget: number,
   { deadline, log }: OperatorContext,
 ): Promise<ReadonlySet<string>> {
+  const run = randomUUID();
   const invalidated = new Set<string>();
-  let stale = await read(0, deadline);
-  let stayUntil = performance.now() + stale.waitingInMilliseconds;
+  let [snapshot, next]: [string, string] = [tags.emptySnapshot, tags.emptySnapshot];
+  let batch: Batch | undefined;
+  let wasWaiting = false;
   for (;;) {
+    const stale = await look(run, snapshot, deadline);
+    if (!stale.isMine || !(stale.isWaiting || wasWaiting)) return invalidated;
     const isOverBudget = stale.paths >= budget;
-    const { fresh, due, items, seen } = isOverBudget ? roundOverBudget(stale) : roundOf(stale);
+    const level = isOverBudget ? "warn" : "info";
     const facts = {
       oldestInSeconds: stale.oldestInSeconds,
       ...(isOverBudget ? { isOverBudget, pathsToday: stale.paths } : {}),
     };
-    const level = isOverBudget ? "warn" : "info";
-    if (items.length > 0) {
-      const startedAt = performance.now();
-      await invalidate(items, deadline);
-      await execute(tags.settle(seen, items.length), deadline);
-      for (const item of items) invalidated.add(item);
-      log(
-        { fresh, due, items, paths: items.length, milliseconds: Math.round(performance.now() - startedAt), ...facts },
-        level,
-      );
-      if (fresh.length > 0) stayUntil = performance.now() + againAfterInMilliseconds;
-    } else if (stale.fresh.length > 0) {
-      log({ waiting: stale.fresh, ...facts }, level);
+    const isOver = deadline - performance.now() < attemptInMilliseconds;
+    const isGathering = isOverBudget && stale.lastInSeconds < gatheringInSeconds && !batch;
+    if (stale.isWaiting && (isOver || isGathering)) {
+      log({ isWaiting: true, ...facts }, level);
+      await execute(tags.release(run), deadline);
+      if (batch) throw new Unavailable("CloudFront did not accept an invalidation");
+      return invalidated;
     }
-    const waiting = stayUntil - performance.now();
-    if (waiting <= 0 || stayUntil > deadline) return invalidated;
-    await sleep(Math.min(waiting, pauseInMilliseconds));
-    stale = await read(graceInMilliseconds, deadline);
+    if (stale.tags.size > 0)
+      batch ??= { items: isOverBudget ? everything : itemsOf(stale.tags), reference: randomUUID(), snapshot };
+    const startedAt = performance.now();
+    if (batch && (await isAccepted(batch))) {
+      const { items } = batch;
+      await execute(tags.settle(batch.snapshot, items.length), deadline);
+      for (const item of items) invalidated.add(item);
+      log({ items, paths: items.length, milliseconds: Math.round(performance.now() - startedAt), ...facts }, level);
+      batch = undefined;
+    }
+    // After the last tag it looks once more, at once: one may have come before it gave back the lease.
+    wasWaiting = stale.isWaiting;
+    [snapshot, next] = [next, stale.snapshot];
+    if (wasWaiting) await sleep(pauseInMilliseconds);
   }
 }
 
-type Round = Pick<StaleTags, "seen" | "fresh" | "due"> & { readonly items: readonly string[] };
-
-const roundOf = ({ seen, fresh, due }: StaleTags): Round => ({
-  seen,
-  fresh,
-  due,
-  items: itemsOf(new Set([...fresh, ...due])),
-});
-
-/** Beyond the budget everything is invalidated, for new tags ten minutes after the last time, for due ones when due. */
-function roundOverBudget({ seen, fresh, due, lastInSeconds }: StaleTags): Round {
-  const gathers = lastInSeconds < gatheringInSeconds;
-  const round = gathers ? { seen: { ...seen, addedBy: "-infinity" }, fresh: [], due } : { seen, fresh, due };
-  return { ...round, items: round.fresh.length + due.length > 0 ? everything : [] };
+async function isAccepted({ items, reference }: Batch): Promise<boolean> {
+  try {
+    await invalidate(items, performance.now() + attemptInMilliseconds, reference);
+    return true;
+  } catch (error) {
+    if (error instanceof Unavailable) return false;
+    throw error;
+  }
 }
 
 const listSchema = z.array(z.string());
-const listOf = (json: string): readonly string[] => listSchema.parse(JSON.parse(json));
 
-async function read(grace: number, deadline: number): Promise<StaleTags> {
-  const [row = []] = await execute(tags.stale(tagsMax + 1, grace, againAfterInMilliseconds), deadline);
+async function look(run: string, snapshot: string, deadline: number): Promise<Look> {
+  const [row = []] = await execute(tags.look(run, snapshot, tagsMax + 1), deadline);
   return {
-    seen: { snapshot: text(row, 0), addedBy: text(row, 1), invalidatedBy: text(row, 2) },
-    fresh: listOf(text(row, 3)),
-    due: listOf(text(row, 4)),
-    oldestInSeconds: integerOrNull(row, 5) ?? 0,
-    waitingInMilliseconds: integerOrNull(row, 6) ?? 0,
-    paths: integerOrNull(row, 7) ?? 0,
-    lastInSeconds: integerOrNull(row, 8) ?? Number.POSITIVE_INFINITY,
+    isMine: integer(row, 0) === 1,
+    isWaiting: integer(row, 1) === 1,
+    snapshot: text(row, 2),
+    tags: new Set(listSchema.parse(JSON.parse(text(row, 3)))),
+    oldestInSeconds: integerOrNull(row, 4) ?? 0,
+    paths: integerOrNull(row, 5) ?? 0,
+    lastInSeconds: integerOrNull(row, 6) ?? Number.POSITIVE_INFINITY,
   };
 }

@@ -3,7 +3,7 @@ import { endpointPath, isCacheable, isPublic, methodsOf } from "../../lib/contra
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor, aPublisher, type Entry } from "../support/catalogue.ts";
 import { identifier } from "../support/database.ts";
-import { startStack, useStack } from "../support/stack.ts";
+import { type Stack, startStack, useStack } from "../support/stack.ts";
 
 const stack = useStack();
 
@@ -186,18 +186,38 @@ describe("The tags of a contributor", () => {
 });
 
 describe("A stage whose edge is told what has changed", () => {
-  it("lets shared caches keep answers for a day, and browsers for a minute", async () => {
-    process.env.SHARED_CACHE_SECONDS = "86400";
-    const { url, sql, close } = await startStack();
-    try {
-      const { slug } = await aPublisher(sql);
-      for (const path of ["/publishers?limit=1", `/publisher/slug/${slug}`]) {
-        const { headers } = await fetch(url + path);
-        expect(headers.get("Cache-Control")).toMatch(/^public, max-age=60, s-maxage=86400, /);
-      }
-    } finally {
-      delete process.env.SHARED_CACHE_SECONDS;
-      await close();
+  const paths = async (sql: Stack["sql"]) => ["/publishers?limit=1", `/publisher/slug/${(await aPublisher(sql)).slug}`];
+  let edge: Stack;
+
+  beforeAll(async () => {
+    edge = await startStack({ variables: () => ({ SHARED_CACHE_SECONDS: "3600" }) });
+    return () => edge.close();
+  });
+
+  it("lets it keep answers for an hour, and browsers for a minute", async () => {
+    for (const path of await paths(edge.sql)) {
+      const { headers } = await fetch(edge.url + path);
+      expect(headers.get("Cache-Control")).toMatch(/^public, max-age=60, s-maxage=3600, /);
     }
+  });
+
+  it("never answers it 304, which might lose the tags", async () => {
+    const [, path] = await paths(edge.sql);
+    const { headers } = await fetch(edge.url + path);
+    const known = { "If-None-Match": headers.get("ETag") ?? "" };
+    const response = await fetch(edge.url + path, { headers: known });
+
+    expect(known["If-None-Match"]).toMatch(/^W\//);
+    expect([response.status, response.headers.get("Cache-Tag")]).toEqual([200, headers.get("Cache-Tag")]);
+  });
+
+  it("lets it keep for seconds what took long, since that may be older than what the edge was told", async () => {
+    const all = await paths(edge.sql);
+    edge.dataApi.intercept(() => ({ kind: "delay", ms: 600 }));
+    const answers = await Promise.all(all.map((path) => fetch(edge.url + path)));
+    edge.dataApi.intercept(undefined);
+
+    for (const { headers } of answers)
+      expect(headers.get("Cache-Control")).toMatch(/^public, max-age=60, s-maxage=5, /);
   });
 });

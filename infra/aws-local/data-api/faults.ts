@@ -9,6 +9,7 @@ import type { Operation, Request } from "./requests.ts";
 export interface Call {
   operation: Operation;
   sql?: string;
+  parameters?: Request["parameters"];
   /** Counts from 1 since the start or since `calls` was last emptied. */
   number: number;
   /** The client's count of its own attempts, from the header `amz-sdk-request`. */
@@ -17,7 +18,7 @@ export interface Call {
 
 /**
  * A fault that a test injects. With `error-after`, `drop-after` and `cut-body` the statement has run, which the caller
- * cannot know. With `late` the connection breaks at once, and the statement runs when the promise is fulfilled.
+ * cannot know; with `hold` its answer is late. With `late` the connection breaks at once, and the statement runs when the promise is fulfilled.
  */
 export type Fault =
   | { kind: "error"; status: number; type: string; message?: string }
@@ -28,7 +29,8 @@ export type Fault =
   | { kind: "late"; until: Promise<unknown>; done?: (text: string) => void }
   | { kind: "503" }
   | { kind: "throttle" }
-  | { kind: "delay"; ms: number };
+  | { kind: "delay"; ms: number }
+  | { kind: "hold"; until: Promise<unknown> };
 
 /** Called before each operation; may answer instead of the database, or break the connection. */
 export type Intercept = (call: Call) => Fault | undefined | Promise<Fault | undefined>;
@@ -45,6 +47,7 @@ export async function runWith(
   if (fault?.kind === "delay") await sleep(fault.ms);
   if (fault?.kind === "late") return void fault.until.then(run).then(fault.done, fault.done);
   const text = await run();
+  if (fault?.kind === "hold") await fault.until;
   if (fault?.kind === "drop-after") return undefined;
   if (fault?.kind === "error-after") throw serviceErrorOf(fault);
   return { text, isCut: fault?.kind === "cut-body" };
@@ -58,10 +61,10 @@ const callsMax = 2_000;
 /** The latest calls, in order. */
 export function recordCalls() {
   const calls: Call[] = [];
-  const record = (operation: Operation, { sql }: Request, { headers }: IncomingMessage): Call => {
+  const record = (operation: Operation, { sql, parameters }: Request, { headers }: IncomingMessage): Call => {
     const number = (calls.at(-1)?.number ?? 0) + 1;
     const attempt = Number(/attempt=(\d+)/.exec(`${headers["amz-sdk-request"]}`)?.[1] ?? 1);
-    const call = { operation, number, attempt, ...(sql !== undefined && { sql }) };
+    const call = { operation, number, attempt, ...(sql !== undefined && { sql }), parameters };
     if (calls.push(call) > callsMax) calls.shift();
     return call;
   };

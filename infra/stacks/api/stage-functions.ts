@@ -13,7 +13,6 @@ import type { Packaged } from "../../build/package.ts";
 import type { StageSettings } from "../../settings/schema.ts";
 import { smokeRequests } from "../../smoke/requests.ts";
 import { databaseResource, type FoundCluster } from "../database/database.ts";
-import { sharedCacheSeconds } from "../edge/edge.ts";
 import { nudging } from "../edge/edge-invalidation.ts";
 import { ScheduledFunction } from "../shared/scheduled-function.ts";
 import {
@@ -75,7 +74,7 @@ export class StageFunctions {
         ...(packaged.variables.has("DATABASE_CLUSTER_ARN") ? [databaseResource(cluster, packaged)] : []),
         ...imageResource,
         ...(declaration.needsSignIn && signIn ? [signIn.resourceFor(packaged)] : []),
-        ...(settings.edge && isCacheable(declaration) ? [cachedForLong] : []),
+        ...(settings.edge && isCacheable(declaration) ? [cachedAt(settings.edge)] : []),
         ...(settings.edge && declaration.changesPublic ? [nudging(this.#stack, prefix)] : []),
       ],
       ...boundsOf(declaration, settings),
@@ -180,7 +179,10 @@ interface SmokeProps {
 }
 
 /** An edge keeps answers for long, since it is told when they are stale. */
-const cachedForLong: Resource = { variables: { SHARED_CACHE_SECONDS: `${sharedCacheSeconds}` }, policies: {} };
+const cachedAt = ({ sharedCacheSeconds }: { readonly sharedCacheSeconds: number }): Resource => ({
+  variables: { SHARED_CACHE_SECONDS: `${sharedCacheSeconds}` },
+  policies: {},
+});
 
 /** How long an endpoint's function may run, and how many may run at once: visitors leave room for the panel. */
 function boundsOf(

@@ -8,7 +8,7 @@ import type { Packaged } from "../../build/package.ts";
 import type { Metrics } from "../monitoring/metrics.ts";
 import type { Alarms } from "../shared/alarms.ts";
 import { ScheduledFunction, type ScheduledFunctionProps } from "../shared/scheduled-function.ts";
-import type { Resource } from "../shared/service-function.ts";
+import { longTimeout, type Resource } from "../shared/service-function.ts";
 
 export interface EdgeInvalidationProps extends Pick<ScheduledFunctionProps, "prefix" | "packaged" | "log"> {
   readonly distribution: Distribution;
@@ -20,8 +20,8 @@ export interface EdgeInvalidationProps extends Pick<ScheduledFunctionProps, "pre
   readonly metrics: Metrics;
 }
 
-/** A run stays for 8 s after an invalidation, and so long it tries when CloudFront refuses. */
-const timeout = Duration.minutes(2);
+/** A run stays while there is work, and as long it tries when CloudFront refuses. */
+const timeout = longTimeout;
 const lateSeconds = 300;
 
 /**

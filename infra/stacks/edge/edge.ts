@@ -48,8 +48,6 @@ const readTimeout = Duration.seconds(8);
  * For this time after a timeout CloudFront does not call the origin again: it serves its stale copy, or the error.
  */
 const silentOriginTtl = Duration.seconds(30);
-/** How long the edge keeps a public answer, unless it is told that its tags are stale. */
-export const sharedCacheSeconds = Duration.days(1).toSeconds();
 /** Longer than API Gateway waits for a function (29 s), and longer than functions leave a stream idle. */
 const apiTimeout = Duration.seconds(60);
 /** Opening TLS connections to the origin takes time; API Gateway keeps idle ones open for longer than this. */

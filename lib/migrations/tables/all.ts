@@ -9,6 +9,7 @@ import edge from "./08-edge.sql";
 import signIn from "./09-sign-in.sql";
 import imports from "./10-imports.sql";
 import roles from "./11-roles.sql";
+import edgeRuns from "./12-edge-runs.sql";
 
 export interface Migration {
   readonly name: string;
@@ -32,4 +33,5 @@ export const migrations: readonly Migration[] = [
   { name: "09-sign-in", text: signIn },
   { name: "10-imports", text: imports },
   { name: "11-roles", text: roles },
+  { name: "12-edge-runs", text: edgeRuns },
 ];

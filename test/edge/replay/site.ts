@@ -25,8 +25,8 @@ export interface Answer {
 }
 
 export interface Traffic {
-  /** The API's answer to a public read, before it reaches the edge; what is awaited holds it. */
-  onAnswer(url: string, answer: () => Answer, startedAt: number): void | Promise<void>;
+  /** The API's answer to a public read, before it reaches the edge. */
+  onAnswer(url: string, answer: () => Answer, startedAt: number): void;
   /** A request to run `ops-invalidate`. Undefined if it gets lost. */
   onNudge(): boolean;
   /** How long CloudFront takes for an invalidation that it has accepted. */
@@ -39,6 +39,8 @@ export interface Site extends Roads {
   readonly sql: Sql;
   readonly cache: SharedCache;
   readonly cloudFront: CloudFront;
+  /** Holds the database's next answer about a slug, and calls back when it is there; undefined holds nothing. */
+  hold(next: { readonly slug: string; readonly until: Promise<unknown>; arrived(): void } | undefined): void;
   /** Reads past the edge. */
   ask(url: string): Promise<Answer>;
   /** The items that the edge has invalidated, the oldest first. */
@@ -52,11 +54,11 @@ export interface Site extends Roads {
   close(): Promise<void>;
 }
 
-const day = 86_400;
+const hour = 3_600;
 
 export async function startSite(traffic: Traffic): Promise<Site> {
   const variables: Record<string, string> = {
-    SHARED_CACHE_SECONDS: `${day}`,
+    SHARED_CACHE_SECONDS: `${hour}`,
     INVALIDATE_FUNCTION: "ops-invalidate",
     API_DISTRIBUTION: "E2QWRUHAPOMQZL",
     INVALIDATIONS_A_DAY: "100000",
@@ -78,7 +80,7 @@ export async function startSite(traffic: Traffic): Promise<Site> {
   const openInvalidator = () =>
     startLambda({
       outdir: inject("outdir"),
-      // Changes come much faster than 200 a day, and each nudges a run, which stays for eight seconds.
+      // Changes come much faster than 200 a day, and each nudges a run.
       limits: { environments: 64 },
       settingsOf: (name) => ({ ...settingsOf(name), variables: { ...settingsOf(name).variables, ...variables } }),
     });
@@ -102,7 +104,7 @@ export async function startSite(traffic: Traffic): Promise<Site> {
   const network = await listen(async (incoming, outgoing) => {
     const startedAt = traffic.now();
     const { response, body } = await forward(incoming, await buffer(incoming));
-    if (incoming.method === "GET") await traffic.onAnswer(`${incoming.url}`, () => answerOf(response, body), startedAt);
+    if (incoming.method === "GET") traffic.onAnswer(`${incoming.url}`, () => answerOf(response, body), startedAt);
     outgoing.writeHead(response.statusCode ?? 500, response.headers).end(body);
   });
   cache = await startSharedCache(network.url, publicReads(endpoints), { clock: "real" });
@@ -131,6 +133,17 @@ export async function startSite(traffic: Traffic): Promise<Site> {
     async ask(url) {
       const { response, body } = await forward({ method: "GET", url, headers: {} }, Buffer.alloc(0));
       return answerOf(response, body);
+    },
+    hold(next) {
+      stack.dataApi.intercept(
+        next &&
+          (({ parameters }) => {
+            if (!parameters?.some(({ value }) => value?.stringValue === next.slug)) return undefined;
+            stack.dataApi.intercept(undefined);
+            next.arrived();
+            return { kind: "hold", until: next.until };
+          }),
+      );
     },
     invalidated,
     quiet: () => Promise.all(invalidations),

@@ -65,6 +65,16 @@ describe("ops-invalidate-images", () => {
     expect(cloudFront.requests.map(({ items }) => items)).toEqual([["/avatars/a.webp", "/avatars/b.webp"]]);
   });
 
+  it("invalidates both folders when more than fifty images are removed, since each path is paid for", async () => {
+    const paths = (count: number) =>
+      Array.from({ length: count }, (_, n) => removed(`m${n}`, `${n % 2 ? "profiles" : "avatars"}/${n}.webp`));
+    await bring(...paths(100));
+    await bring(...paths(101));
+
+    expect(cloudFront.requests.map(({ items }) => items.length)).toEqual([100, 2]);
+    expect(cloudFront.requests[1]?.items).toEqual(["/avatars/*", "/profiles/*"]);
+  });
+
   it("sends the same CallerReference for the same messages, and another for others", async () => {
     const [one, two] = [removed("one", "avatars/a.webp"), removed("two", "avatars/a.webp")];
 

@@ -5,8 +5,7 @@ import { type Stack, startStack } from "../../support/stack.ts";
 const distribution = "E2QWRUHAPOMQZL";
 const budget = 200;
 
-/** With so little time (5 s are reserved) a run does not stay for the second round. */
-const timeouts = { longInMilliseconds: 12_000 };
+const timeouts = { longInMilliseconds: 60_000 };
 
 let cloudFront: CloudFront;
 /** What happens while CloudFront accepts an invalidation. */
@@ -27,12 +26,12 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  timeouts.longInMilliseconds = 12_000;
+  timeouts.longInMilliseconds = 60_000;
   meanwhile = async () => {};
   cloudFront.failure = undefined;
   cloudFront.requests.length = 0;
   stack.dataApi.calls.length = 0;
-  await stack.sql`truncate stale_tags, invalidations`;
+  await stack.sql`truncate stale_tags, invalidations, invalidation_lease`;
   lines = [];
   vi.spyOn(console, "log").mockImplementation((line) => void lines.push(JSON.parse(String(line))));
 });
@@ -46,47 +45,47 @@ afterAll(async () => {
 
 const invalidate = (payload: object = {}) => stack.lambda.invoke("ops-invalidate", payload);
 const add = (...tags: string[]) => stack.sql`insert into stale_tags (tag) select * from unnest(${tags}::text[])`;
-/** Adds tags as if they had been invalidated for the first time so long ago. */
-const addInvalidated = (seconds: number, ...tags: string[]) =>
-  stack.sql`
-    insert into stale_tags (tag, invalidated_at)
-    select tag, now() - ${seconds}::int * interval '1 second'
-    from unnest(${tags}::text[]) as tag
-  `;
 const spend = (paths: number, minutesAgo: number) =>
   stack.sql`
     insert into invalidations (day, paths, last_at)
     values (cast(now() at time zone 'utc' as date), ${paths}, now() - ${minutesAgo}::int * interval '1 minute')
   `;
 const spent = async () => (await stack.sql`select paths from invalidations`).map(({ paths }) => paths);
-const left = () => stack.sql`select tag, invalidated_at is not null as marked from stale_tags order by tag`;
+const left = async () => (await stack.sql`select tag from stale_tags order by tag`).map(({ tag }) => tag);
+/** Another run has the lease for so many seconds. */
+const lease = (seconds: number) =>
+  stack.sql`
+    insert into invalidation_lease (run, until)
+    values ('another', now() + ${seconds}::int * interval '1 second')
+  `;
 const items = () => cloudFront.requests.map((request) => request.items);
 const references = () => cloudFront.requests.map(({ reference }) => reference);
 
 describe("ops-invalidate", () => {
-  it("invalidates the tags of what changed at once, and again when answers that were on their way have arrived", async () => {
-    timeouts.longInMilliseconds = 60_000;
-    const marks: unknown[] = [];
+  it("invalidates each tag once, when answers that were on their way have arrived", async () => {
     await add("contributors", "contributor-5");
     await add("contributor-5");
-    meanwhile = async () => void marks.push(await left());
+    const startedAt = performance.now();
+    let waited = 0;
+    meanwhile = async () => {
+      waited = performance.now() - startedAt;
+      expect(await left()).toEqual(["contributor-5", "contributor-5", "contributors"]);
+    };
 
     expect(await invalidate()).toEqual({ result: { invalidated: ["#contributor-5", "#contributors"] } });
 
-    expect(items()).toEqual(Array(2).fill(["#contributor-5", "#contributors"]));
-    expect(cloudFront.requests[0]).toMatchObject({
-      path: `POST /2020-05-31/distribution/${distribution}/invalidation`,
-      authorization: expect.stringContaining("/cloudfront/aws4_request"),
-    });
-    const [first, second] = references();
-    expect(first).not.toBe(second);
-    const tags = ["contributor-5", "contributor-5", "contributors"];
-    expect(marks).toEqual([false, true].map((marked) => tags.map((tag) => ({ tag, marked }))));
+    expect(waited).toBeGreaterThanOrEqual(990);
+    expect(cloudFront.requests).toMatchObject([
+      {
+        path: `POST /2020-05-31/distribution/${distribution}/invalidation`,
+        authorization: expect.stringContaining("/cloudfront/aws4_request"),
+        items: ["#contributor-5", "#contributors"],
+      },
+    ]);
     expect(await left()).toEqual([]);
-    expect(await spent()).toEqual([4]);
+    expect(await spent()).toEqual([2]);
     expect(lines).toMatchObject([
-      { endpoint: "ops-invalidate", requestId: expect.any(String), fresh: ["contributor-5", "contributors"], due: [] },
-      { fresh: [], due: ["contributor-5", "contributors"], milliseconds: expect.any(Number) },
+      { endpoint: "ops-invalidate", requestId: expect.any(String), items: ["#contributor-5", "#contributors"] },
     ]);
   });
 
@@ -97,89 +96,78 @@ describe("ops-invalidate", () => {
     expect(stack.dataApi.calls).toHaveLength(1);
   });
 
-  it("keeps tags that were added, or committed, after it read", async () => {
-    await addInvalidated(9, "series");
-    let commit = () => {};
-    const committed = new Promise<void>((resolve) => {
-      commit = resolve;
-    });
+  it("stays while there is work, and invalidates what was added, or committed, after it looked", async () => {
+    await add("series");
+    const commit = Promise.withResolvers<void>();
     const inserted = Promise.withResolvers<void>();
     const transaction = stack.sql.begin(async (sql) => {
       await sql`insert into stale_tags (tag) values ('contributor-7')`;
       inserted.resolve();
-      await committed;
+      await commit.promise;
     });
     await inserted.promise;
     meanwhile = async () => {
+      meanwhile = async () => {};
       await add("series", "publishers");
-      commit();
+      commit.resolve();
       await transaction;
     };
 
     await invalidate();
 
-    expect(items()).toEqual([["#series"]]);
-    expect(await left()).toEqual(["contributor-7", "publishers", "series"].map((tag) => ({ tag, marked: false })));
+    expect(items()).toEqual([["#series"], ["#contributor-7", "#publishers", "#series"]]);
+    expect(await left()).toEqual([]);
   });
 
   it("empties what was copied from another server, whose transactions have higher numbers", async () => {
-    await addInvalidated(9, "series");
     await add("publisher-7");
     await stack.sql`update stale_tags set transaction = '9000000000000000000'`;
 
     await invalidate();
 
-    expect(items()).toEqual([["#publisher-7", "#series"]]);
-    expect(await left()).toEqual([{ tag: "publisher-7", marked: true }]);
+    expect(items()).toEqual([["#publisher-7"]]);
+    expect(await left()).toEqual([]);
   });
 
-  it("joins the second round of tags that a run left behind with the first one of new tags", async () => {
-    await addInvalidated(9, "series");
-    await add("publisher-7");
+  it("runs once at a time: others leave the work to it, also what comes when it is about to end", async () => {
+    await add("series");
+    meanwhile = async () => {
+      meanwhile = async () => {};
+      await add("publishers");
+      expect(await Promise.all([invalidate(), invalidate()])).toEqual(Array(2).fill({ result: { invalidated: [] } }));
+    };
 
-    await invalidate();
+    expect(await invalidate()).toEqual({ result: { invalidated: ["#series", "#publishers"] } });
 
-    expect(items()).toEqual([["#publisher-7", "#series"]]);
-    expect(await left()).toEqual([{ tag: "publisher-7", marked: true }]);
+    expect(items()).toEqual([["#series"], ["#publishers"]]);
+    expect(await left()).toEqual([]);
+    expect((await stack.sql`select until = '-infinity' as is_free from invalidation_lease`)[0]?.is_free).toBe(true);
   });
 
-  it("stays for tags that another run has invalidated, and does not repeat them early", async () => {
-    timeouts.longInMilliseconds = 60_000;
-    await addInvalidated(6, "series");
-
+  it("takes over from a run that broke off, when its lease has ended", async () => {
+    await add("series");
+    await lease(60);
     await invalidate();
+    expect(items()).toEqual([]);
 
+    await stack.sql`update invalidation_lease set until = now()`;
+    await invalidate();
     expect(items()).toEqual([["#series"]]);
   });
 
-  it("repeats an invalidation that was not marked, since the run broke off", async () => {
-    await addInvalidated(9, "series");
+  it("repeats an invalidation that was not written down, since the run broke off", async () => {
+    await add("series");
     stack.dataApi.intercept(({ sql }) =>
       sql?.includes("delete from stale_tags") ? { kind: "error", status: 400, type: "ForbiddenException" } : undefined,
     );
     expect(await invalidate()).toMatchObject({ error: { errorType: "ForbiddenException" } });
     stack.dataApi.intercept(undefined);
+    await stack.sql`update invalidation_lease set until = now()`;
 
     await invalidate();
 
     expect(items()).toEqual([["#series"], ["#series"]]);
     expect(new Set(references()).size).toBe(2);
-    expect(await left()).toEqual([]);
-  });
-
-  it("may invalidate twice, and loses nothing, when two run at once", async () => {
-    await addInvalidated(9, "series");
-    const first = Promise.withResolvers<void>();
-    meanwhile = async () => {
-      meanwhile = async () => first.resolve();
-      // Both have read when the first one is accepted.
-      await first.promise;
-    };
-
-    expect(await Promise.all([invalidate(), invalidate()])).toEqual(
-      Array(2).fill({ result: { invalidated: ["#series"] } }),
-    );
-
     expect(await left()).toEqual([]);
   });
 
@@ -192,30 +180,36 @@ describe("ops-invalidate", () => {
   ])(
     "tries again by the same reference when CloudFront fails (%j), and keeps the tags until it accepts",
     async (failure) => {
-      await addInvalidated(9, "series");
+      await add("series");
       cloudFront.failure = failure;
       const run = invalidate();
-      await expect.poll(() => cloudFront.requests.length).toBeGreaterThan(1);
-      expect(await left()).toHaveLength(1);
+      // Longer than one attempt of the run.
+      await expect.poll(() => cloudFront.requests.length, { timeout: 20_000 }).toBeGreaterThan(6);
+      await add("publishers");
+      expect(await left()).toHaveLength(2);
       cloudFront.failure = undefined;
 
-      expect(await run).toEqual({ result: { invalidated: ["#series"] } });
+      expect(await run).toEqual({ result: { invalidated: ["#series", "#publishers"] } });
 
-      expect(new Set(references()).size).toBe(1);
+      // What came meanwhile is another invalidation: by the reference the first one is not paid for twice.
+      expect([...new Set(items().map(String))]).toEqual(["#series", "#publishers"]);
+      expect(new Set(references()).size).toBe(2);
       expect(await left()).toEqual([]);
     },
+    40_000,
   );
 
   it("fails, and keeps the tags, when CloudFront accepts nothing while it runs", async () => {
-    timeouts.longInMilliseconds = 8_500;
+    // Of these 5 s are reserved.
+    timeouts.longInMilliseconds = 12_000;
     await add("series");
     cloudFront.failure = { status: 400, code: "TooManyInvalidationsInProgress" };
 
     expect(await invalidate()).toMatchObject({
-      error: { errorType: "Unavailable", errorMessage: expect.stringContaining("TooManyInvalidationsInProgress") },
+      error: { errorType: "Unavailable", errorMessage: expect.stringContaining("CloudFront did not accept") },
     });
 
-    expect(await left()).toEqual([{ tag: "series", marked: false }]);
+    expect(await left()).toEqual(["series"]);
     expect(await spent()).toEqual([]);
   });
 
@@ -226,7 +220,7 @@ describe("ops-invalidate", () => {
     expect(await invalidate()).toMatchObject({ error: { errorType: code } });
 
     expect(cloudFront.requests).toHaveLength(1);
-    expect(await left()).toEqual([{ tag: "series", marked: false }]);
+    expect(await left()).toEqual(["series"]);
   });
 
   it.each([
@@ -238,8 +232,7 @@ describe("ops-invalidate", () => {
     await invalidate();
 
     expect(items()).toEqual([expected ?? expect.toSatisfy(({ length }) => length === count)]);
-    expect(await left()).toHaveLength(count);
-    expect(await left()).not.toContainEqual(expect.objectContaining({ marked: false }));
+    expect(await left()).toEqual([]);
   });
 
   it("invalidates everything when a transaction changed too much for single tags", async () => {
@@ -271,29 +264,17 @@ describe("ops-invalidate beyond its budget", () => {
     expect(await invalidate()).toEqual({ result: { invalidated: ["/*"] } });
 
     expect(items()).toEqual([["/*"]]);
-    expect(await left()).toEqual([{ tag: "series", marked: true }]);
+    expect(await left()).toEqual([]);
     expect(await spent()).toEqual([budget + 1]);
     expect(lines).toMatchObject([
-      { level: "warn", isOverBudget: true, pathsToday: budget, waiting: ["series"] },
-      { level: "warn", isOverBudget: true, fresh: ["series"], items: ["/*"] },
+      { level: "warn", isOverBudget: true, pathsToday: budget, isWaiting: true },
+      { level: "warn", isOverBudget: true, items: ["/*"] },
     ]);
-  });
-
-  it("repeats what is due, without taking new tags along", async () => {
-    await spend(budget, 1);
-    await addInvalidated(9, "publishers");
-    await add("series");
-
-    await invalidate();
-
-    expect(items()).toEqual([["/*"]]);
-    expect(await left()).toEqual([{ tag: "series", marked: false }]);
   });
 });
 
 describe("ops-invalidate for an operator", () => {
-  it("invalidates tags at once, and again 8 s later, whatever the budget and without the database", async () => {
-    timeouts.longInMilliseconds = 60_000;
+  it("invalidates tags once, whatever the budget and without the database", async () => {
     await spend(budget, 1);
     await add("publishers");
 
@@ -301,8 +282,8 @@ describe("ops-invalidate for an operator", () => {
       result: { invalidated: ["#contributor-5", "#contributors"] },
     });
 
-    expect(items()).toEqual(Array(2).fill(["#contributor-5", "#contributors"]));
-    expect(lines).toMatchObject([1, 2].map((round) => ({ round, items: ["#contributor-5", "#contributors"] })));
+    expect(items()).toEqual([["#contributor-5", "#contributors"]]);
+    expect(lines).toMatchObject([{ items: ["#contributor-5", "#contributors"] }]);
     expect(stack.dataApi.calls).toEqual([]);
     expect(await left()).toHaveLength(1);
   });

@@ -28,7 +28,9 @@ const readable: Readonly<Record<DatabaseRole, readonly string[]>> = {
   operator: [
     ...people,
     ...works,
-    ...namesIn("changes clients history images_to_remove imports invalidations permissions roles stale_tags users"),
+    ...namesIn(
+      "changes clients history images_to_remove imports invalidation_lease invalidations permissions roles stale_tags users",
+    ),
   ],
   signer: [],
   master: [],
@@ -48,6 +50,7 @@ const columns: Readonly<Record<string, readonly string[]>> = {
 
 /** What a role may do to a table besides reading it. */
 const writable: Readonly<Record<string, readonly string[]>> = {
+  "operator invalidation_lease": ["insert"],
   "operator invalidations": ["insert"],
   "operator stale_tags": ["delete"],
 };

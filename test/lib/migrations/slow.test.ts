@@ -40,7 +40,7 @@ afterAll(async () => {
 beforeEach(async () => {
   await sql`set role ${identifier(owner)}`;
   await sql.query(`
-    delete from migrations where name = '12-index';
+    delete from migrations where name = '90-index';
     drop table if exists entries;
     create table entries (id int);
     alter table entries owner to ${owner};
@@ -52,7 +52,7 @@ beforeEach(async () => {
 afterEach(() => dataApi.intercept(undefined));
 
 const slow = (kind = "index", limit = "1 hour") => ({
-  name: "12-index",
+  name: "90-index",
   text: `-- slow: ${limit}\n-- Finds entries.\ncreate ${kind} concurrently if not exists entries_id on entries (id);\n`,
 });
 const text = slow();
@@ -98,7 +98,7 @@ const breakOff = () =>
 
 describe("A slow migration", () => {
   it("is applied at once if it takes no time", async () => {
-    expect(await migrate(text)).toEqual(["12-index"]);
+    expect(await migrate(text)).toEqual(["90-index"]);
 
     expect(await index()).toEqual([{ valid: true }]);
     dataApi.calls.length = 0;
@@ -111,22 +111,22 @@ describe("A slow migration", () => {
       const both = Promise.all([migrate(text), migrate(text)]);
       await expect.poll(() => running(callSeconds + 0.5)).toHaveLength(1);
       await expect(migrate(text, longAgo())).rejects.toThrow(
-        /^Migration 12-index has been running for 0 minutes; run ops-migrate or the deployment again/,
+        /^Migration 90-index has been running for 0 minutes; run ops-migrate or the deployment again/,
       );
       expect(begun()).toBe(1);
       release();
       return await both;
     });
 
-    expect(outcomes.flat()).toEqual(["12-index"]);
+    expect(outcomes.flat()).toEqual(["90-index"]);
     expect(await index()).toEqual([{ valid: true }]);
     // It ended unheard, so it was sent again, which had nothing to do.
     expect(begun()).toBe(2);
-    expect(await sql`select name from migrations where name like '12%'`).toEqual([{ name: "12-index" }]);
+    expect(await sql`select name from migrations where name like '90%'`).toEqual([{ name: "90-index" }]);
   });
 
   it("is not begun when the time is over", async () => {
-    await expect(migrate(text, longAgo())).rejects.toThrow(/^Migration 12-index has yet to run; /);
+    await expect(migrate(text, longAgo())).rejects.toThrow(/^Migration 90-index has yet to run; /);
 
     expect(begun()).toBe(0);
   });
@@ -135,13 +135,13 @@ describe("A slow migration", () => {
     const short = slow("index", "1 second");
     await withLock(async () => {
       await expect(migrate(short)).rejects.toThrow(
-        /^Migration 12-index failed: .*(took longer than 1 s and was cancelled|canceling statement)/,
+        /^Migration 90-index failed: .*(took longer than 1 s and was cancelled|canceling statement)/,
       );
       await expect.poll(() => running()).toEqual([]);
     });
     expect(await index()).toEqual([{ valid: false }]);
 
-    expect(await migrate(short)).toEqual(["12-index"]);
+    expect(await migrate(short)).toEqual(["90-index"]);
 
     expect(await index()).toEqual([{ valid: true }]);
   });
@@ -150,11 +150,11 @@ describe("A slow migration", () => {
     await sql`insert into entries values (1)`;
 
     await expect(migrate(slow("unique index"))).rejects.toThrow(
-      /^Migration 12-index failed: lib\/migrations\/tables\/12-index\.sql:3:1: .*could not create unique index/,
+      /^Migration 90-index failed: lib\/migrations\/tables\/90-index\.sql:3:1: .*could not create unique index/,
     );
 
     await sql`delete from entries where id = 1`;
-    expect(await migrate(slow("unique index"))).toEqual(["12-index"]);
+    expect(await migrate(slow("unique index"))).toEqual(["90-index"]);
     expect(await index()).toEqual([{ valid: true }]);
   });
 
@@ -163,19 +163,19 @@ describe("A slow migration", () => {
     breakOff();
 
     await expect(migrate(slow("unique index"))).rejects.toThrow(
-      "Migration 12-index failed: its statement ended after its call, without success",
+      "Migration 90-index failed: its statement ended after its call, without success",
     );
 
     expect(await index()).toEqual([{ valid: false }]);
     await sql`delete from entries where id = 1`;
-    expect(await migrate(slow("unique index"))).toEqual(["12-index"]);
+    expect(await migrate(slow("unique index"))).toEqual(["90-index"]);
     expect(await index()).toEqual([{ valid: true }]);
   });
 
   it("is done when nobody hears of its call", async () => {
     breakOff();
 
-    expect(await migrate(text)).toEqual(["12-index"]);
+    expect(await migrate(text)).toEqual(["90-index"]);
 
     expect(await index()).toEqual([{ valid: true }]);
     expect(begun()).toBe(2);

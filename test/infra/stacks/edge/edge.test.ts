@@ -146,7 +146,7 @@ describe("The edge", () => {
         expect(Properties.DistributionConfig.CacheTagConfig).toBeUndefined();
   });
 
-  it("keeps public answers for a day, and shared caches without an edge for ten minutes", () => {
+  it("keeps public answers for an hour, and shared caches without an edge for ten minutes", () => {
     const lifetimes = (stage: string) =>
       synthesis
         .template(stage)
@@ -156,7 +156,7 @@ describe("The edge", () => {
         .sort();
     const cached = endpoints.filter((each) => isPublicRead(each) && !each.notCacheable).map(functionName);
 
-    expect(lifetimes("colophon-prod")).toEqual(cached.map((each) => [`colophon-prod-${each}`, "86400"]).sort());
+    expect(lifetimes("colophon-prod")).toEqual(cached.map((each) => [`colophon-prod-${each}`, "3600"]).sort());
     expect(lifetimes("colophon-dev")).toEqual([]);
   });
 
