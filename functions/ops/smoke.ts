@@ -1,9 +1,15 @@
+import * as z from "zod/mini";
 import { writeLog } from "../../lib/log.ts";
 import { payloadOf } from "../../lib/operators/payloads.ts";
 import { smoke } from "../../lib/operators/smoke.ts";
 import { smokeEdge } from "../../lib/operators/smoke-edge.ts";
+import { deadlineFromNow } from "../../lib/retry.ts";
+import { readSecret } from "../../lib/sign-in/secrets.ts";
 
 const url = process.env.API_URL ?? "";
+/** On a stage with an edge: the secret with the API's address and key. */
+const doorArn = process.env.API_DOOR_ARN;
+const door = z.object({ url: z.string(), key: z.string() });
 /** On a stage with an edge. */
 const edgeUrl = process.env.EDGE_URL;
 
@@ -21,7 +27,8 @@ interface Summary {
  */
 export async function handler(event: unknown): Promise<Summary> {
   const { requests } = payloadOf("ops/smoke", event);
-  const direct = await smoke(url, requests);
+  const api = doorArn ? door.parse(JSON.parse(await readSecret(doorArn, deadlineFromNow()))) : undefined;
+  const direct = await smoke(api?.url ?? url, requests, { key: api?.key });
   const edge = edgeUrl ? await smokeEdge(edgeUrl) : undefined;
   const results = [...direct, ...(edge?.results ?? [])];
   const age = edge && { edgeAgeInSeconds: edge.ageInSeconds };

@@ -15,6 +15,8 @@ export interface ApiDocumentProps {
   readonly title: string;
   readonly endpoints: readonly Declaration[];
   readonly settings: Pick<StageSettings, "allowedOrigins" | "uploads"> & {
+    /** With an edge all methods but preflights need an API key. */
+    readonly edge?: unknown;
     /** Without it the stage answers sign-in 503. */
     readonly signIn?: unknown;
     readonly streams: Pick<StageSettings["streams"], "secondsMax">;
@@ -39,15 +41,25 @@ export const apiDocument = (props: ApiDocumentProps) => ({
   openapi: "3.0.3",
   info: { title: props.title, version: "1" },
   paths: Object.fromEntries([...byRoute(props.endpoints)].map(([path, each]) => [path, operations(each, props)])),
+  ...(props.settings.edge ? keyScheme : {}),
   "x-amazon-apigateway-gateway-responses": gatewayResponseDefinitions(),
   "x-amazon-apigateway-minimum-compression-size": compressedBytesMin,
 });
+
+/** API Gateway, "x-amazon-apigateway-api-key-source property": a method with this scheme has `apiKeyRequired`. */
+const keyScheme = {
+  components: { securitySchemes: { key: { type: "apiKey", name: "x-api-key", in: "header" } } },
+  "x-amazon-apigateway-api-key-source": "HEADER",
+};
 
 function operations(declarations: readonly Declaration[], props: ApiDocumentProps) {
   const { allowedOrigins } = props.settings;
   const operation = (each: Declaration) => {
     const refusal = refusalOf(each, props.settings);
-    return refusal ? errorMock(each, refusal.status, envelopeOf(refusal), allowedOrigins) : proxy(each, props);
+    return {
+      ...(refusal ? errorMock(each, refusal.status, envelopeOf(refusal), allowedOrigins) : proxy(each, props)),
+      ...(props.settings.edge ? { security: [{ key: [] }] } : {}),
+    };
   };
   return {
     ...Object.fromEntries(

@@ -25,6 +25,8 @@ export const gatewayResponses = {
   BAD_REQUEST_PARAMETERS: { status: 400, message: commonErrors[400] },
   UNAUTHORIZED: { status: 401, message: commonErrors[401] },
   ACCESS_DENIED: { status: 403, message: commonErrors[403] },
+  // The key that only CloudFront sends is missing or wrong.
+  INVALID_API_KEY: { status: 403, message: commonErrors[403] },
   WAF_FILTERED: { status: 403, message: commonErrors[403] },
   // There are no authorizers, so this type means that there is no such route, or not with this method.
   MISSING_AUTHENTICATION_TOKEN: { status: 404, message: "Not found" },

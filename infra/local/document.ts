@@ -7,6 +7,8 @@ interface LocalStage {
   readonly allowedOrigins?: readonly string[];
   /** Without uploads the routes of the file service answer 503. */
   readonly uploads?: boolean;
+  /** With an edge every method but preflights needs an API key. */
+  readonly edge?: boolean;
   /** Without sign-in its routes answer 503. */
   readonly signIn?: boolean;
   readonly endpoints?: readonly Declaration[];
@@ -17,13 +19,14 @@ export const localDocument = ({
   allowedOrigins = [],
   uploads = false,
   signIn = false,
+  edge = false,
   endpoints = allEndpoints,
 }: LocalStage = {}) =>
   apiDocument({
     title: "colophon-local",
     endpoints,
     // As long as the functions that stream (functions.ts).
-    settings: { allowedOrigins: [...allowedOrigins], uploads, signIn, streams: { secondsMax: 900 } },
+    settings: { allowedOrigins: [...allowedOrigins], uploads, signIn, edge, streams: { secondsMax: 900 } },
     partition: "aws",
     region: "eu-central-1",
     functionArnOf: (name) => `arn:aws:lambda:eu-central-1:123456789012:function:${name}`,

@@ -274,6 +274,10 @@ const stageSettings = z
         invalidationsADay: z.int().positive().default(3_000),
         /** How long it keeps an answer that nobody invalidates. */
         sharedCacheSeconds: z.int().min(60).max(86_400).default(3_600),
+        /** How often all methods together may be called; `throttles` limits each of them. */
+        throttle: throttle.default({ rate: 1_000, burst: 2_000 }),
+        /** The number of the key that CloudFront sends to the API. The next one changes it (infra/README.md). */
+        key: z.int().positive().default(1),
       })
       .optional(),
     /**
@@ -319,6 +323,8 @@ const stageSettings = z
     changesRetentionDays: z.int().min(1).max(3_650),
     /** How much the ledger may grow in a day before an alarm fires. */
     ledgerGigabytesADay: z.number().positive().default(1),
+    /** How many requests API Gateway may get in five minutes before an alarm fires. */
+    requestsIn5Minutes: z.int().positive().default(100_000),
     /** How much CloudFront may send in an hour, images included, before an alarm fires. */
     cdnGigabytesAnHour: z.number().positive().default(20),
     /** How many requests CloudFront may get in an hour, those for images included, before an alarm fires. */

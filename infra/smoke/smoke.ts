@@ -1,5 +1,6 @@
 import { type SmokeResult, smoke } from "../../lib/operators/smoke.ts";
 import { runCommand, UsageError } from "../command.ts";
+import { doorOf } from "../operate/door.ts";
 import { stageNamed } from "../operate/stage.ts";
 import { print } from "../print.ts";
 import { settings } from "../stages.ts";
@@ -7,7 +8,8 @@ import { tokenFrom } from "../token.ts";
 import { smokeRequests } from "./requests.ts";
 
 const usage =
-  "npm run smoke -- URL [--stage NAME] [--token-from VARIABLE|FILE]\n" +
+  "npm run smoke -- [URL] [--stage NAME] [--token-from VARIABLE|FILE]\n" +
+  "  URL           may be left out for a stage with an edge: its API is asked past the edge, by the key\n" +
   "  --stage       expects the contributor whom the database of this stage must have (infra/stages.ts)\n" +
   "  --token-from  an environment variable, or else a file, that has the refresh token of a session\n" +
   "                with which administrative requests are sent; without it they must be 401";
@@ -19,14 +21,22 @@ const usage =
  * @param tokenSource an environment variable, or else a file, that has a refresh token
  */
 export async function smokeTest(
-  url: string,
+  address: string | undefined,
   { stage, tokenSource }: { readonly stage?: string | undefined; readonly tokenSource?: string | undefined } = {},
 ): Promise<{ readonly report: string; readonly isFine: boolean }> {
+  const { url, key } = await targetOf(address, stage);
   if (!URL.canParse(url)) throw new UsageError(`${url} is no URL`);
   const token = tokenSource === undefined ? undefined : await tokenFrom(tokenSource);
   if (token !== undefined && !isPrivate(new URL(url))) throw new Error("A token is sent only by https");
-  const results = await smoke(url, smokeRequests("all", stage && knownContributorOf(stage)), token);
+  const results = await smoke(url, smokeRequests("all", stage && knownContributorOf(stage)), { token, key });
   return { report: tableOf(results), isFine: results.every(({ problem }) => problem === undefined) };
+}
+
+async function targetOf(url: string | undefined, stage: string | undefined): Promise<{ url: string; key?: string }> {
+  if (url !== undefined) return { url };
+  const door = stage === undefined ? undefined : await doorOf(stage);
+  if (!door) throw new UsageError("URL is missing: only a stage with an edge has a secret that says it");
+  return door;
 }
 
 function knownContributorOf(stage: string): string | undefined {
@@ -62,10 +72,10 @@ function tableOf(results: readonly SmokeResult[]): string {
 
 const flags = { stage: { type: "string" }, "token-from": { type: "string" } } as const;
 
-export const syntax = { usage, flags, count: { min: 1, max: 1 } };
+export const syntax = { usage, flags, count: { min: 0, max: 1 } };
 
 if (import.meta.main) {
-  await runCommand(syntax, async ({ stage, "token-from": tokenSource }, [url = ""]) => {
+  await runCommand(syntax, async ({ stage, "token-from": tokenSource }, [url]) => {
     const { report, isFine } = await smokeTest(url, { stage, tokenSource });
     print(report);
     process.exitCode = isFine ? 0 : 1;

@@ -6,8 +6,9 @@ import { publicReads } from "../api/public-reads.ts";
 import type { Packaged } from "../build/package.ts";
 import { invalidationsAtOnce } from "../settings/checks.ts";
 import type { StageSettings } from "../settings/schema.ts";
+import { Door } from "./api/door.ts";
 import { Release } from "./api/release.ts";
-import { ColophonApi } from "./api/rest-api.ts";
+import { ColophonApi, stageName } from "./api/rest-api.ts";
 import { SignIn } from "./api/sign-in.ts";
 import { StageFunctions } from "./api/stage-functions.ts";
 import { databaseResource, findCluster } from "./database/database.ts";
@@ -78,20 +79,31 @@ export class ApiStack extends Stack {
     });
     const { api, accessLog } = new ColophonApi(this, "Rest", { prefix, endpoints, settings, targets });
     const host = `${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
-    const { stageName, stageArn } = api.deploymentStage;
-    const edge = settings.edge
-      ? new Edge(this, "Edge", {
-          prefix: unique,
-          domain: settings.edge.domain,
-          hasAlias: settings.hasAliases,
-          certificateArn: settings.edge.certificate,
-          api: { host, stageName },
-          reads: publicReads(endpoints),
-          webAcl: firewall?.api,
-          ...logging(settings),
+    const door = settings.edge
+      ? new Door(this, "Door", {
+          prefix,
+          stage: settings.name,
+          api,
+          url: `https://${host}/${stageName}`,
+          settings: settings.edge,
         })
       : undefined;
+    const edge =
+      settings.edge && door
+        ? new Edge(this, "Edge", {
+            prefix: unique,
+            domain: settings.edge.domain,
+            hasAlias: settings.hasAliases,
+            certificateArn: settings.edge.certificate,
+            api: { host, stageName, key: door.key },
+            reads: publicReads(endpoints),
+            webAcl: firewall?.api,
+            ...logging(settings),
+          })
+        : undefined;
     if (settings.edge && edge) {
+      // The methods ask for the key only after CloudFront sends it.
+      api.deploymentStage.node.addDependency(edge.distribution);
       const packaged = functions.find("ops-invalidate");
       new EdgeInvalidation(this, "EdgeInvalidation", {
         prefix,
@@ -107,7 +119,12 @@ export class ApiStack extends Stack {
     }
     if (settings.firewall && !edge) {
       const served = endpoints.filter((each) => isServed(each, settings));
-      new Firewall(this, "Firewall", { name: prefix, settings: settings.firewall, endpoints: served, stageArn });
+      new Firewall(this, "Firewall", {
+        name: prefix,
+        settings: settings.firewall,
+        endpoints: served,
+        stageArn: api.deploymentStage.stageArn,
+      });
     }
 
     const removal = images && functions.removal(images);
@@ -120,7 +137,9 @@ export class ApiStack extends Stack {
     // Past the edge, which would still answer from its cache when the API fails.
     const smokeUrl = settings.domain && !settings.edge ? `https://${settings.domain.name}` : api.url;
     const edgeUrl = settings.edge && `https://${settings.edge.domain}`;
-    const smoke = settings.smoke && functions.smoke({ url: smokeUrl, edgeUrl, knownContributor, ...settings.smoke });
+    const smoke =
+      settings.smoke &&
+      functions.smoke({ url: smokeUrl, edgeUrl, door: door?.secret, knownContributor, ...settings.smoke });
     new Monitoring(this, "Watch", {
       prefix,
       dashboardName: unique,
@@ -135,11 +154,11 @@ export class ApiStack extends Stack {
       distributions: distributionIds({ edge, images }),
       webAcls: webAclsOf(settings).map((each) => webAclName(unique, each)),
       ledgerGigabytesADay: settings.ledgerGigabytesADay,
+      requestsIn5Minutes: settings.requestsIn5Minutes,
     });
 
     const domain = settings.edge?.domain ?? settings.domain?.name;
     new CfnOutput(this, "Url", { value: domain ? `https://${domain}` : api.url });
-    if (edge) new CfnOutput(this, "DirectUrl", { value: api.url });
     if (settings.domain)
       new CfnOutput(this, "DomainTarget", { value: api.domainName?.domainNameAliasDomainName ?? "" });
     if (images) {

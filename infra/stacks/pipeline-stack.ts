@@ -1,8 +1,10 @@
 import { CfnOutput, DefaultStackSynthesizer, Duration, Stack, type StackProps } from "aws-cdk-lib";
 import { CfnOIDCProvider, PolicyDocument, PolicyStatement, Role, WebIdentityPrincipal } from "aws-cdk-lib/aws-iam";
 import type { Construct } from "constructs";
+import { doorSecretName } from "../operate/door.ts";
 import type { DatabaseSettings, PipelineSettings, Settings, StageSettings } from "../settings/schema.ts";
 import { cdnRegion, distributionsOf } from "./monitoring/cdn-metrics.ts";
+import { acknowledge, wildcardFinding } from "./shared/acknowledge.ts";
 
 export interface PipelineStackProps extends Pick<StackProps, "env" | "tags"> {
   readonly pipeline: PipelineSettings;
@@ -45,15 +47,24 @@ export class PipelineStack extends Stack {
     for (const { stage, database } of owned) {
       const roles = this.cdkRoles(database.qualifier, deploying, regionsOf(account.region, database, stage));
       // The GitHub environment of a stage has the stage's name.
-      this.addRole(`${capitalized(stage.name)}DeployRole`, `environment:${stage.name}`, {
+      const role = this.addRole(`${capitalized(stage.name)}DeployRole`, `environment:${stage.name}`, {
         UseCdk: this.assume(roles),
-        ...(stage.edge ? { InvalidateEdge: this.invalidateEdge(stage.name, account.region) } : {}),
+        ...(stage.edge ? { UseEdge: this.useEdge(stage.name, account.region) } : {}),
       });
+      if (stage.edge)
+        acknowledge(role, {
+          [wildcardFinding(this.secretsOf(stage.name, account.region))]:
+            "The keys of the stage's edge: their numbers change, and Secrets Manager adds letters to the names.",
+        });
     }
   }
 
-  private addRole(name: string, subject: string, inlinePolicies: Readonly<Record<string, PolicyDocument>>): void {
-    const { roleArn } = new Role(this, name, {
+  private secretsOf(stage: string, region: string): string {
+    return this.formatArn({ service: "secretsmanager", region, resource: `secret:${doorSecretName(stage, "*")}` });
+  }
+
+  private addRole(name: string, subject: string, inlinePolicies: Readonly<Record<string, PolicyDocument>>): Role {
+    const role = new Role(this, name, {
       description: `For the workflows of ${this.#repository}`,
       assumedBy: new WebIdentityPrincipal(this.#provider, {
         StringEquals: {
@@ -65,7 +76,8 @@ export class PipelineStack extends Stack {
       // A first deployment waits for its database.
       maxSessionDuration: Duration.hours(2),
     });
-    new CfnOutput(this, `${name}Arn`, { value: roleArn }).overrideLogicalId(name);
+    new CfnOutput(this, `${name}Arn`, { value: role.roleArn }).overrideLogicalId(name);
+    return role;
   }
 
   /** The account's only provider for GitHub. It needs no thumbprints: IAM itself trusts GitHub's certificates. */
@@ -93,11 +105,16 @@ export class PipelineStack extends Stack {
     return new PolicyDocument({ statements: [statement] });
   }
 
-  /** After a deployment the edge forgets what it has of the release before. */
-  private invalidateEdge(stage: string, region: string): PolicyDocument {
+  /** After a deployment the edge is emptied, and the smoke test asks the API behind it by its key. */
+  private useEdge(stage: string, region: string): PolicyDocument {
     const lambda = this.formatArn({ service: "lambda", region, resource: `function:colophon-${stage}-ops-invalidate` });
-    const statement = new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [lambda] });
-    return new PolicyDocument({ statements: [statement] });
+    const secrets = this.secretsOf(stage, region);
+    return new PolicyDocument({
+      statements: [
+        new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [lambda] }),
+        new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources: [secrets] }),
+      ],
+    });
   }
 }
 

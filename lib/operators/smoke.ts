@@ -28,22 +28,37 @@ export interface SmokeResult extends SmokeRequest {
 /**
  * Sends requests to a running API, one after the other, and compares the answers with their declarations.
  * @param url of the API, with or without a slash at its end
- * @param token of a session that may see everything; without one administrative endpoints must answer 401
  */
-export async function smoke(url: string, requests: readonly SmokeRequest[], token?: string): Promise<SmokeResult[]> {
+export async function smoke(
+  url: string,
+  requests: readonly SmokeRequest[],
+  { token, key }: Credentials = {},
+): Promise<SmokeResult[]> {
   const base = url.replace(/\/$/, "");
   const results: SmokeResult[] = [];
-  for (const request of requests) results.push(await check(base, request, token));
-  return results;
+  for (const request of requests) results.push(await check(base, request, { token, key }));
+  // With a key the address is a secret, too, and an error of the network has it.
+  const { hostname } = new URL(url);
+  return key === undefined
+    ? results
+    : results.map((each) => ({ ...each, problem: each.problem?.replaceAll(hostname, "the API") }));
 }
 
-async function check(url: string, request: SmokeRequest, token: string | undefined): Promise<SmokeResult> {
+interface Credentials {
+  /** Of a session that may see everything; without one administrative endpoints must answer 401. */
+  readonly token?: string | undefined;
+  /** The API key of a stage with an edge. */
+  readonly key?: string | undefined;
+}
+
+async function check(url: string, request: SmokeRequest, { token, key }: Credentials): Promise<SmokeResult> {
   const declaration = endpointAt(request.endpoint);
   if (declaration?.method !== "GET") throw new TypeError(`There is no GET ${request.endpoint}`);
   const cookie = needsCaller(declaration) && token !== undefined ? { Cookie: `refreshToken=${token}` } : undefined;
   const expected = request.mustExist ? [200] : expectedStatuses(declaration, cookie !== undefined);
   const { status, text, milliseconds, headers } = await get(url + request.target, {
     Accept: "application/json",
+    ...(key === undefined ? {} : { "x-api-key": key }),
     ...cookie,
   });
   const problem = status === undefined ? text : problemOf(declaration, { status, text }, expected);

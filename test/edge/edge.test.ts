@@ -9,6 +9,8 @@ import { anAdministrator, type Person } from "../support/people.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 import { hasSharedCache, type SharedCache, startSharedCache } from "./shared-cache.ts";
 
+const [key, nextKey] = ["the-key-that-the-edge-sends", "the-key-that-it-sends-next"] as const;
+
 let stack: Stack;
 let gateway: ApiGateway;
 let cache: SharedCache;
@@ -22,7 +24,8 @@ beforeAll(async () => {
   administrator = await anAdministrator(stack.sql);
   gateway = await startApiGateway({
     lambda: stack.lambda,
-    document: localDocument({ allowedOrigins: [panelOrigin] }),
+    document: localDocument({ allowedOrigins: [panelOrigin], edge: true }),
+    usagePlan: { keys: [key, nextKey], throttle: { rate: 1_000, burst: 2_000 } },
     pages: [
       ({ url = "", rawHeaders }) => {
         forwarded.push({ url, headers: rawHeaders.join(" ") });
@@ -30,7 +33,7 @@ beforeAll(async () => {
       },
     ],
   });
-  cache = await startSharedCache(gateway.url, publicReads(endpoints));
+  cache = await startSharedCache(gateway.url, publicReads(endpoints), { key });
 });
 
 afterAll(async () => {
@@ -45,6 +48,42 @@ beforeEach(() => {
 
 const urls = () => forwarded.map(({ url }) => url);
 const cookie = () => ({ Cookie: `refreshToken=${administrator.token}` });
+
+describe.skipIf(!hasSharedCache)("The door behind the edge", () => {
+  const direct = (path: string, init: RequestInit = {}) => fetch(gateway.url + path, init);
+  const paths = ["/publishers?limit=1", "/admin-roles", "/session"];
+
+  it("is open to the edge, whatever key a visitor sends", async () => {
+    for (const path of paths)
+      expect([path, (await cache.send(path, { headers: { ...cookie(), "x-api-key": "mine" } })).status]).toEqual([
+        path,
+        200,
+      ]);
+  });
+
+  it("answers 403 in the envelope without a key, and by a wrong one, which the panel can read", async () => {
+    for (const path of paths)
+      for (const headers of [{}, { "x-api-key": "mine" }]) {
+        const response = await direct(path, { headers: { ...cookie(), ...headers, Origin: panelOrigin } });
+
+        expect([response.status, await response.json()]).toEqual([403, { data: "Forbidden", code: 403 }]);
+        expect(response.headers.get("Access-Control-Allow-Origin")).toBe(panelOrigin);
+        expect(response.headers.get("Access-Control-Allow-Credentials")).toBe("true");
+      }
+  });
+
+  it("is open by the current key and by the next one, so that they can be exchanged", async () => {
+    for (const each of [key, nextKey])
+      expect((await direct("/publishers?limit=1", { headers: { "x-api-key": each } })).status).toBe(200);
+  });
+
+  it("needs no key for a preflight, and none to say that there is no such route", async () => {
+    const preflight = { Origin: panelOrigin, "Access-Control-Request-Method": "GET" };
+
+    expect((await direct("/admin-roles", { method: "OPTIONS", headers: preflight })).status).toBe(204);
+    expect((await direct("/nothing")).status).toBe(404);
+  });
+});
 
 describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () => {
   it("answers from the cache for ten minutes, then with the stale copy while it asks the origin", async () => {

@@ -49,6 +49,8 @@ export interface SharedCache {
 export interface SharedCacheOptions {
   /** Of an `own` clock the cache knows only what `advance` says. Default: `own`. */
   readonly clock?: "own" | "real";
+  /** The API key that it sends to the origin. */
+  readonly key?: string;
 }
 
 /** Starts a shared cache before an origin: Varnish with the same public reads as CloudFront. */
@@ -68,7 +70,7 @@ export async function startSharedCache(
     await rename(`${time}.next`, time);
   };
   await setClock();
-  await writeFile(join(directory, "edge.vcl"), configuration(origin, reads));
+  await writeFile(join(directory, "edge.vcl"), configuration(origin, reads, options.key));
   const listeners = ["-a", `visitors=${visitors}`, "-a", `invalidations=${invalidations}`];
   const places = ["-j", "none", "-n", directory, "-T", "none", "-s", "malloc,256m", "-f", join(directory, "edge.vcl")];
   const server = spawn(varnish, ["-F", ...places, ...listeners, ...parameters], {

@@ -6,7 +6,7 @@ import type { PublicRead } from "../../infra/api/public-reads.ts";
  * of a public read. Answers are cached according to their Cache-Control, and keep their `Cache-Tag` for invalidations,
  * which come as `Ban` through the socket `invalidations`.
  */
-export function configuration(origin: string, reads: readonly PublicRead[]): string {
+export function configuration(origin: string, reads: readonly PublicRead[], key = ""): string {
   const { host, hostname, port } = new URL(origin);
   return `
     vcl 4.1;
@@ -60,6 +60,7 @@ export function configuration(origin: string, reads: readonly PublicRead[]): str
     }
 
     sub vcl_backend_fetch {
+      ${key && `set bereq.http.x-api-key = "${key}";`}
       # The origin has just failed.
       if (bereq.is_bgfetch && bereq.http.X-Error) { return (abandon); }
       if (!bereq.uncacheable) { set bereq.first_byte_timeout = 8s; }

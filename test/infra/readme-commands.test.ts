@@ -125,6 +125,7 @@ describe("The operators' README", () => {
     const known = new Set([
       ...named("SSM::Parameter", "Name"),
       ...named("Logs::LogGroup", "LogGroupName"),
+      ...named("SecretsManager::Secret", "Name"),
       ...templates.flatMap(({ Outputs = {} }) => Object.keys(Outputs)),
     ]);
     const used = [

@@ -30,7 +30,11 @@ describe("A document that cannot be run is refused at the start, and says where:
       "GET /x: httpMethod: Lambda functions are invoked by POST",
       restApi({ "GET /x": served("known", { httpMethod: "GET" }) }),
     ],
-    ["GET /x: security is not supported", restApi({ "GET /x": { ...served("known"), security: [] } })],
+    ["GET /x: there is no security scheme key", restApi({ "GET /x": { ...served("known"), security: [{ key: [] }] } })],
+    [
+      'components securitySchemes key type: Invalid input: expected "apiKey"',
+      { ...restApi({}), components: { securitySchemes: { key: { type: "http", name: "x-api-key", in: "header" } } } },
+    ],
     [
       'GET /x: Unrecognized key: "requestParameters"',
       restApi({ "GET /x": served("known", { requestParameters: {} }) }),

@@ -3,7 +3,7 @@ import { headerMappings, mappingTemplate } from "./mapping.ts";
 
 /**
  * A part of an OpenAPI document. What it says for people is ignored; an extension of API Gateway that this gateway does
- * not run is an error, and so is `security`, without which everybody could call the API.
+ * not run is an error, and so is `security` that it does not check, without which everybody could call the API.
  */
 const openApi = <const Shape extends z.ZodRawShape>(shape: Shape) =>
   z.looseObject(shape).check(({ value, issues }) => {
@@ -53,7 +53,15 @@ const mockIntegration = z.strictObject({
   }),
 });
 
+/** The scheme by which a method needs an API key; API Gateway takes it by no other header. */
+const keyScheme = z.strictObject({
+  type: z.literal("apiKey"),
+  name: z.literal("x-api-key"),
+  in: z.literal("header"),
+});
+
 const operation = openApi({
+  security: z.array(z.record(z.string(), z.tuple([]))).default([]),
   responses: z.record(z.string(), z.object({ headers: z.optional(z.record(z.string(), z.unknown())) })),
   "x-amazon-apigateway-integration": z.discriminatedUnion("type", [proxyIntegration, mockIntegration], {
     error: ({ input }) => `unknown integration type ${JSON.stringify(Object(input).type)}`,
@@ -85,10 +93,14 @@ const documentSchema = openApi({
     z.string().regex(/^(\/|(\/([^/{}]+|\{[\w-]+\}))+)$/, "not a path of plain segments and {parameters}"),
     z.partialRecord(methods, operation),
   ),
+  components: z.looseObject({ securitySchemes: z.record(z.string(), keyScheme).default({}) }).prefault({}),
+  "x-amazon-apigateway-api-key-source": z.optional(z.literal("HEADER")),
   "x-amazon-apigateway-gateway-responses": z.record(z.string(), gatewayResponse).default({}),
   "x-amazon-apigateway-minimum-compression-size": z.int().default(Number.MAX_SAFE_INTEGER),
   "x-amazon-apigateway-binary-media-types": z.array(z.string()).default([]),
 });
+
+type Document = z.infer<typeof documentSchema>;
 
 export type MockIntegration = z.infer<typeof mockIntegration>;
 export type Integration = z.infer<typeof operation>["x-amazon-apigateway-integration"];
@@ -98,12 +110,22 @@ export type GatewayResponses = Readonly<Record<string, z.infer<typeof gatewayRes
  * Reads the document of a REST API (API Gateway, "OpenAPI extensions for API Gateway").
  * @throws {Error} that says in one line what cannot be run, and where
  */
-export function readDocument(document: unknown): z.infer<typeof documentSchema> {
+export function readDocument(document: unknown): Document {
   const { data, error } = documentSchema.safeParse(document);
-  if (data) return data;
+  if (data) return withKnownSchemes(data);
   const [issue] = error.issues;
   const { message } = (issue?.code === "invalid_key" ? issue.issues[0] : issue) ?? error;
   throw new Error(`${placeOf(issue?.path ?? [])}: ${message}`);
+}
+
+/** @throws if an operation names a scheme that the document does not define */
+function withKnownSchemes(document: Document): Document {
+  for (const [path, operations] of Object.entries(document.paths))
+    for (const [method, { security }] of Object.entries(operations))
+      for (const name of security.flatMap(Object.keys))
+        if (!Object.hasOwn(document.components.securitySchemes, name))
+          throw new Error(`${method.toUpperCase()} ${path}: there is no security scheme ${name}`);
+  return document;
 }
 
 /** `["paths", "/x", "post", …]` as `POST /x`, and what lies deeper or elsewhere by its names. */

@@ -11,6 +11,52 @@ const start = (options: Partial<ApiGatewayOptions> = {}) =>
     ...options,
   });
 
+/*
+ * API Gateway, "Choose an API key source in API Gateway": a key that is in no usage plan of the stage is 403; a method that
+ * needs none ignores it. "Test usage plans for REST APIs": so is a missing one. "Throttle requests to your REST APIs":
+ * a plan's throttle is a token bucket for each key, above which requests are 429.
+ */
+describe("A method that needs an API key", () => {
+  const components = { securitySchemes: { key: { type: "apiKey", name: "x-api-key", in: "header" } } };
+  const locked = { ...served("echo"), security: [{ key: [] }] };
+  const document = { ...restApi({ "GET /locked": locked, "GET /open": served("echo") }), components };
+  const statuses = async (url: string, path: string, ...keys: (string | undefined)[]) => {
+    const all: number[] = [];
+    for (const key of keys)
+      all.push((await fetch(url + path, { headers: key === undefined ? {} : { "x-api-key": key } })).status);
+    return all;
+  };
+
+  it("is called with a key of the plan, and with no other", async () => {
+    const gateway = await start({ document, usagePlan: { keys: ["one", "two"] } });
+
+    expect(await statuses(gateway.url, "/locked", "one", "two", "three", "", undefined)).toEqual([
+      200, 200, 403, 403, 403,
+    ]);
+    expect(await statuses(gateway.url, "/open", "three", undefined)).toEqual([200, 200]);
+    expect(await (await fetch(`${gateway.url}/locked`)).json()).toEqual({ message: "Forbidden" });
+    await gateway.close();
+  });
+
+  it("is called by nobody without a plan", async () => {
+    const gateway = await start({ document });
+
+    expect(await statuses(gateway.url, "/locked", "one", undefined)).toEqual([403, 403]);
+    await gateway.close();
+  });
+
+  it("is throttled for each key by itself, over all methods", async () => {
+    const usagePlan = { keys: ["one", "two"], throttle: { rate: 0, burst: 2 } };
+    const gateway = await start({ document, usagePlan });
+
+    expect(await statuses(gateway.url, "/locked", "one", "one", "one", "two", undefined)).toEqual([
+      200, 200, 429, 200, 403,
+    ]);
+    expect(await statuses(gateway.url, "/open", "one")).toEqual([200]);
+    await gateway.close();
+  });
+});
+
 describe("The server", () => {
   let gateway: ApiGateway;
 

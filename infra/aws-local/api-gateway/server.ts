@@ -11,6 +11,7 @@ import { MalformedRequest, proxyEvent } from "./proxy-event.ts";
 import { type ProxyResult, type StreamedResult, sendResult, sendStream } from "./proxy-result.ts";
 import { receiveBody } from "./request-body.ts";
 import { router } from "./routes.ts";
+import { admission, type UsagePlan } from "./usage-plan.ts";
 
 export interface ApiGatewayOptions {
   readonly port?: number;
@@ -20,6 +21,8 @@ export interface ApiGatewayOptions {
   readonly lambda: IntegrationOptions["lambda"];
   /** Other pages of this server, asked one after another before all routes. */
   readonly pages?: readonly PageHandler[];
+  /** Without one no key is valid. */
+  readonly usagePlan?: UsagePlan;
   /** Of integrations that do not say how long they may take; default: 29 s. */
   readonly timeoutInMilliseconds?: number;
 }
@@ -43,19 +46,26 @@ export interface ApiGateway {
  * @throws {Error} when it cannot run all of it
  */
 export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGateway> {
-  const { port = 0, lambda, pages = [], timeoutInMilliseconds = defaultTimeoutInMilliseconds } = options;
+  const {
+    port = 0,
+    lambda,
+    pages = [],
+    usagePlan = { keys: [] },
+    timeoutInMilliseconds = defaultTimeoutInMilliseconds,
+  } = options;
   const document = readDocument(options.document);
   const binaryTypes = document["x-amazon-apigateway-binary-media-types"];
   const compressedBytesMin = document["x-amazon-apigateway-minimum-compression-size"];
   const definitions = document["x-amazon-apigateway-gateway-responses"];
+  const admit = admission(usagePlan);
   const find = router(
     Object.entries(document.paths).map(([path, operations]) => {
       const integrations = Object.entries(operations).map(
-        ([name, { "x-amazon-apigateway-integration": integration }]) => {
+        ([name, { security, "x-amazon-apigateway-integration": integration }]) => {
           const method = name.toUpperCase();
           if (integration.type === "aws_proxy" && !lambda.names.has(integration.uri))
             throw new Error(`${method} ${path}: there is no function ${integration.uri}`);
-          return [method, integration] as const;
+          return [method, { integration, needsKey: security.length > 0 }] as const;
         },
       );
       return [path, new Map(integrations)] as const;
@@ -66,8 +76,10 @@ export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGa
     // The path is compared as it was sent; a URL object would resolve `..` and `//`.
     const [path = "", search = ""] = (request.url ?? "").split(/\?(.*)/s);
     const match = find(path);
-    const integration = match?.resource.get(request.method ?? "");
-    if (!match || !integration) throw new GatewayError("MISSING_AUTHENTICATION_TOKEN");
+    const method = match?.resource.get(request.method ?? "");
+    if (!match || !method) throw new GatewayError("MISSING_AUTHENTICATION_TOKEN");
+    const { integration, needsKey } = method;
+    if (needsKey) admit(request.headers["x-api-key"]?.toString());
     const body = await receiveBody(request, bodyBytesMax);
     const { path: resource, pathParameters } = match;
     const event = proxyEvent({ request, requestId, path, search, body, binaryTypes, resource, pathParameters });

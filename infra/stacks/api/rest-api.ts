@@ -57,7 +57,7 @@ const accessFormat = JSON.stringify(accessLine).replace(/}$/, ',"milliseconds":$
 const tracedShare = 0.05;
 
 /** The first segment of URLs under API Gateway's own domain. */
-const stageName = "v1";
+export const stageName = "v1";
 
 /** The REST API. Its routes are imported (infra/api/document.ts); here are deployment, throttles, logs and traces. */
 export class ColophonApi extends Construct {
@@ -101,6 +101,8 @@ export class ColophonApi extends Construct {
         ),
       },
     });
+    // It would show the address, by which nobody but the edge comes.
+    if (settings.edge) this.api.node.tryRemoveChild("Endpoint");
     this.retainErrorLog(settings);
     this.sampleTraces(prefix);
     this.addDomain(settings);
@@ -160,7 +162,7 @@ export class ColophonApi extends Construct {
 
 const withoutFirewall = ({ edge }: StageSettings) =>
   edge
-    ? "The firewall stands before CloudFront, which visitors use. Throttles bound what requests to this address, which nobody publishes, can cost."
+    ? "The firewall stands before CloudFront. This address answers 403 to whoever has not the key that CloudFront sends."
     : "This stage holds demonstration data, and the throttles of its methods bound what it can cost.";
 
 function missing(name: string): never {

@@ -1,5 +1,7 @@
 import { Annotations, CfnRule, Duration, Fn, type Stack } from "aws-cdk-lib";
+import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
+import type { ISecret } from "aws-cdk-lib/aws-secretsmanager";
 import {
   type Declaration,
   functionName,
@@ -136,11 +138,24 @@ export class StageFunctions {
     });
   }
 
-  smoke({ url, edgeUrl, everyMinutes, knownContributor }: SmokeProps): ScheduledFunction {
+  smoke({ url, edgeUrl, door, everyMinutes, knownContributor }: SmokeProps): ScheduledFunction {
+    const resource: Resource = {
+      variables: {
+        ...(door ? { API_DOOR_ARN: door.secretArn } : { API_URL: url }),
+        ...(edgeUrl ? { EDGE_URL: edgeUrl } : {}),
+      },
+      policies: door
+        ? {
+            ReadDoor: [
+              new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources: [door.secretArn] }),
+            ],
+          }
+        : {},
+    };
     return new ScheduledFunction(this.#stack, "Smoke", {
       ...this.#common(this.find("ops-smoke")),
       description: "Asks the stage what visitors ask, and fails when an answer is not as declared",
-      resources: [{ variables: { API_URL: url, ...(edgeUrl ? { EDGE_URL: edgeUrl } : {}) }, policies: {} }],
+      resources: [resource],
       every: Duration.minutes(everyMinutes),
       payload: { requests: smokeRequests("public", knownContributor) },
       // The schedule runs it again, and a retry would count a failure twice.
@@ -174,6 +189,8 @@ interface SmokeProps {
   readonly url: string;
   /** Of the stage's edge, if it has one. */
   readonly edgeUrl: string | undefined;
+  /** The secret with the address and the key of an API behind an edge. */
+  readonly door: ISecret | undefined;
   readonly everyMinutes: number;
   readonly knownContributor: string | undefined;
 }

@@ -33,7 +33,7 @@ export interface EdgeProps extends LogSettings {
   /** CloudFront accepts certificates from us-east-1 only. */
   readonly certificateArn: string;
   /** The API under API Gateway's own domain, where every path begins with the stage's name. */
-  readonly api: { readonly host: string; readonly stageName: string };
+  readonly api: { readonly host: string; readonly stageName: string; readonly key: string };
   readonly reads: readonly PublicRead[];
   /** The ARN of the web ACL of a stage with a firewall. */
   readonly webAcl: string | undefined;
@@ -74,6 +74,8 @@ export class Edge extends Construct {
       new HttpOrigin(props.api.host, {
         originPath: `/${props.api.stageName}`,
         keepaliveTimeout,
+        // A visitor's own header of this name does not reach the API (CloudFront, "Add custom headers to origin requests").
+        customHeaders: { "x-api-key": props.api.key },
         ...timeouts,
       });
     const shared = {

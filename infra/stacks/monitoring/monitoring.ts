@@ -17,6 +17,7 @@ export interface MonitoringProps {
   readonly metrics: Metrics;
   readonly alarms: Alarms;
   readonly ledgerGigabytesADay: number;
+  readonly requestsIn5Minutes: number;
   /** The log of all functions. */
   readonly functionLog: LogGroup;
   readonly accessLog: LogGroup;
@@ -60,7 +61,8 @@ export class Monitoring extends Construct {
   }
 
   private addAlarms(): void {
-    const { alarms, metrics, distributions, functionLog, accessLog, removal, tidying, smoke } = this.#props;
+    const { alarms, metrics, distributions, functionLog, accessLog, removal, tidying, smoke, requestsIn5Minutes } =
+      this.#props;
     // One on the rate of failures, for many requests, and one on their number, for few.
     alarms.add("failing-answers", {
       metric: metrics.failureRate(Duration.minutes(1)),
@@ -104,6 +106,12 @@ export class Monitoring extends Construct {
         "Visitors are turned away with 429. Either somebody floods the API, or the throttles of this stage have become too tight.",
       threshold: 50,
       evaluationPeriods: 2,
+    });
+    alarms.add("requests", {
+      metric: metrics.api("Count", Stats.SUM),
+      impact: `API Gateway got ${requestsIn5Minutes} requests or more in five minutes, for which this account pays: somebody floods the API, or the edge caches no more. See \`ip\` and \`route\` in the access log.`,
+      threshold: requestsIn5Minutes,
+      evaluationPeriods: 1,
     });
     // Lambda answers API Gateway 429 when it has no concurrency left; the visitor gets 503.
     accessLog.addMetricFilter("Full", {

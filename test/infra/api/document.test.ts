@@ -38,6 +38,9 @@ const routesFor = (each: Declaration) =>
   routesOf(each).flatMap((path) => methodsOf(each).map((method) => ({ method, path, declaration: each })));
 const routes = endpoints.flatMap(routesFor);
 
+/** That of the stage's edge. */
+const apiKey = "the-key-that-the-edge-sends";
+
 describe.each(settings.stages)("The API document of stage $name", (stage) => {
   const { allowedOrigins, uploads } = stage;
   const origins = [undefined, ...allowedOrigins, foreign, "null", `${allowedOrigins[0]}.example.org`];
@@ -56,6 +59,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
         invokerArn: "arn:aws:iam::123456789012:role/invoker",
       }),
       lambda: lambdaOf(functions),
+      usagePlan: { keys: [apiKey] },
       timeoutInMilliseconds: 500,
     });
   });
@@ -66,6 +70,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
   async function ask(method: string, path: string, origin?: string, body?: string) {
     const headers: Record<string, string> = {
       ...(origin ? { Origin: origin } : {}),
+      ...(stage.edge ? { "x-api-key": apiKey } : {}),
       ...(body ? { "Content-Type": "application/json" } : {}),
     };
     const sent = await send(gateway.url, path, { method, headers, ...(body ? { body } : {}) });

@@ -4,9 +4,13 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { startApiGateway } from "../../../infra/aws-local/api-gateway/server.ts";
+import { localDocument } from "../../../infra/local/document.ts";
 import { smokeTest } from "../../../infra/smoke/smoke.ts";
+import { send, serveApis } from "../../support/aws-apis.ts";
 import { anAdministrator, type Person } from "../../support/people.ts";
 import { useStack } from "../../support/stack.ts";
 
@@ -38,6 +42,36 @@ async function serve(answer: RequestListener) {
     close: () => new Promise((resolve) => server.close(resolve)),
   };
 }
+
+describe("npm run smoke -- --stage prod", () => {
+  it("asks the API behind the edge by the key of its secret, and prints neither key nor address", async () => {
+    const apiKey = "the-key-that-the-edge-sends";
+    const document = localDocument({ edge: true });
+    const gateway = await startApiGateway({ document, lambda: stack.lambda, usagePlan: { keys: [apiKey] } });
+    let secret = { url: gateway.url, key: apiKey };
+    const secrets = await serveApis(
+      ["SECRETS_MANAGER"],
+      [
+        async (request, response) => {
+          expect(await json(request)).toEqual({ SecretId: "/colophon/prod/edge-key-1" });
+          send(response, { status: 200, body: { SecretString: JSON.stringify(secret) } });
+          return true;
+        },
+      ],
+    );
+    const open = await smokeTest(undefined, { stage: "prod" });
+    await gateway.close();
+    secret = { url: "https://secret.execute-api.invalid/v1", key: apiKey };
+    const closed = await smokeTest(undefined, { stage: "prod" });
+    await secrets.close();
+
+    expect(open.report).toMatch(/all as declared$/);
+    expect(closed.isFine).toBe(false);
+    expect(closed.report).toContain("the API");
+    for (const { report } of [open, closed]) expect(report).not.toMatch(/the-key|execute-api|127\.0\.0\.1/);
+    await expect(smokeTest(undefined, { stage: "dev" })).rejects.toThrow("URL is missing");
+  });
+});
 
 describe("npm run smoke", () => {
   it("passes on a stage whose administrative endpoints answer 401", async () => {

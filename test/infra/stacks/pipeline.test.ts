@@ -64,7 +64,7 @@ const rightsOf = (role: Properties): unknown => {
     expect([Effect, others]).toEqual(["Allow", {}]);
     const resources = [Resource]
       .flat()
-      .map((each) => templateText(each).replace(/^arn:.*?:(iam:|lambda:.*?):\d+:/, ""));
+      .map((each) => templateText(each).replace(/^arn:.*?:(iam:|(?:lambda|secretsmanager):.*?):\d+:/, ""));
     return [Action, resources];
   });
 };
@@ -98,6 +98,7 @@ describe("The pipeline", () => {
     expect(rightsOf(prod)).toEqual([
       ["sts:AssumeRole", cdkRoles("colprod", deploying, [region, "eu-west-1", "us-east-1"])],
       ["lambda:InvokeFunction", ["function:colophon-prod-ops-invalidate"]],
+      ["secretsmanager:GetSecretValue", ["secret:/colophon/prod/edge-key-*"]],
     ]);
     expect(prod.MaxSessionDuration).toBe(7_200);
     expect(all("IAM::Role")).toHaveLength(3);
@@ -258,7 +259,7 @@ describe("The workflows", async () => {
 
   it("try the API itself after a deployment, not the answers that its edge has kept", () => {
     expect(deploy).toMatch(
-      /npm run smoke -- "\$\(jq -r '\.\[env\.STACK\] \| \.DirectUrl \/\/ \.Url' outputs\.json\)" --stage "\$\{STACK#colophon-\}"$/m,
+      /npm run smoke -- \$\(jq -r '\.\[env\.STACK\] \| select\(has\("EdgeTarget"\) \| not\) \| \.Url' outputs\.json\) --stage "\$\{STACK#colophon-\}"$/m,
     );
   });
 

@@ -108,9 +108,7 @@ describe("The edge", () => {
       expect([...each.AllowedMethods].sort()).toEqual(["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]);
       const { DomainName, OriginPath, CustomOriginConfig } = originOf(each);
       expect(templateText(DomainName)).toMatch(/^\$\{\w+\}\.execute-api\.eu-central-1\.\$\{AWS::URLSuffix\}$/);
-      expect(template.find({ Ref: templateText(OriginPath).match(/^\/\$\{(\w+)\}$/)?.[1] }).Properties.StageName).toBe(
-        "v1",
-      );
+      expect(OriginPath).toBe(`/${template.one("ApiGateway::Stage").Properties.StageName}`);
       expect(CustomOriginConfig).toMatchObject({ OriginProtocolPolicy: "https-only", OriginSSLProtocols: ["TLSv1.2"] });
     }
     expect(distribution.ViewerCertificate).toMatchObject({
@@ -166,9 +164,46 @@ describe("The edge", () => {
     expect(distribution.CacheBehaviors.length).toBeLessThan(75);
   });
 
-  it("is what a stage's URL names, and API Gateway's own goes on working", () => {
+  it("is the only door: each method but a preflight needs the key that CloudFront sends", () => {
+    const { paths, components } = template.one("ApiGateway::RestApi").Properties.Body;
+    const operations = Object.values<Properties>(paths).flatMap((each) => Object.entries<Properties>(each));
+
+    expect(components.securitySchemes.key).toEqual({ type: "apiKey", name: "x-api-key", in: "header" });
+    expect(operations.length).toBeGreaterThan(80);
+    for (const [method, { security }] of operations)
+      expect(security).toEqual(method === "options" ? undefined : [{ key: [] }]);
+    const keys = template.all("ApiGateway::ApiKey");
+    const [secret, next] = template
+      .all("SecretsManager::Secret")
+      .filter(({ Properties }) => /edge-key/.test(Properties.Name));
+    expect(keys.map(({ Properties }) => templateText(Properties.Value))).toEqual(
+      [secret, next].map((each) => `{{resolve:secretsmanager:\${${each?.id}}:SecretString:key::}}`),
+    );
+    for (const origin of distribution.Origins)
+      expect(origin.OriginCustomHeaders).toEqual([{ HeaderName: "x-api-key", HeaderValue: keys[0]?.Properties.Value }]);
+    expect(
+      template.all("ApiGateway::UsagePlanKey").map(({ Properties }) => template.find(Properties.KeyId).id),
+    ).toEqual(keys.map(({ id }) => id));
+    expect(template.one("ApiGateway::UsagePlan").Properties.Throttle).toEqual({ RateLimit: 1_000, BurstLimit: 2_000 });
+    // Otherwise it would ask for a key that CloudFront does not send yet.
+    expect(template.one("ApiGateway::Stage").DependsOn).toContain(
+      template.find(template.Outputs.EdgeDistribution.Value).id,
+    );
+  });
+
+  it("has a key only with an edge", () => {
+    const dev = synthesis.template("colophon-dev");
+
+    expect(dev.text).not.toMatch(/x-api-key|ApiGateway::ApiKey|ApiGateway::UsagePlan/);
+  });
+
+  it("is what a stage's URL names; no output names API Gateway's own", () => {
     expect(template.Outputs.Url.Value).toBe(`https://${prod.edge?.domain}`);
-    expect(templateText(template.Outputs.DirectUrl.Value)).toMatch(/execute-api.*\/\$\{\w+\}\/$/);
+    expect(
+      Object.values<Properties>(template.Outputs)
+        .map(({ Value }) => templateText(Value))
+        .join(),
+    ).not.toMatch(/execute-api/);
     expect(template.one("ApiGateway::RestApi").Properties.DisableExecuteApiEndpoint ?? false).toBe(false);
     expect(template.find(template.Outputs.EdgeDistribution.Value).Type).toBe("AWS::CloudFront::Distribution");
   });

@@ -32,7 +32,15 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
 
   it("alarms on failing and slow answers, throttling, the ledger's growth, and schedules that fail or are dead", () => {
     const removal = uploads ? ["removal-dead", "removal-failing", "removed-images-served"] : [];
-    const answers = ["failing-answers", "three-failures", "slow-answers", "slow-lists", "throttled", "functions-full"];
+    const answers = [
+      "failing-answers",
+      "three-failures",
+      "slow-answers",
+      "slow-lists",
+      "requests",
+      "throttled",
+      "functions-full",
+    ];
     expect(Object.keys(alarmsOf(template, prefix)).sort()).toEqual(
       [
         ...answers,
@@ -179,7 +187,9 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
     const filter = filters.find(({ FilterPattern }) => FilterPattern === '{ $.edgeAgeInSeconds = "*" }');
 
     expect(lambda.Environment.Variables.EDGE_URL).toBe(`https://${edge?.domain}`);
-    expect(templateText(lambda.Environment.Variables.API_URL)).toContain(".execute-api.");
+    expect(template.find(lambda.Environment.Variables.API_DOOR_ARN).Properties.Name).toBe(
+      `/colophon/${name}/edge-key-1`,
+    );
     expect(filter?.MetricTransformations).toEqual([
       expect.objectContaining({ MetricName: `${prefix}-edge-age`, MetricValue: "$.edgeAgeInSeconds" }),
     ]);

@@ -1,0 +1,69 @@
+import { RemovalPolicy, Stack } from "aws-cdk-lib";
+import { CfnApiKey, CfnUsagePlan, CfnUsagePlanKey, type SpecRestApi } from "aws-cdk-lib/aws-apigateway";
+import { type ISecret, Secret } from "aws-cdk-lib/aws-secretsmanager";
+import { Construct } from "constructs";
+import { doorSecretName } from "../../operate/door.ts";
+import type { StageSettings } from "../../settings/schema.ts";
+import { acknowledge } from "../shared/acknowledge.ts";
+
+export interface DoorProps {
+  readonly prefix: string;
+  /** The name of the stage in the settings. */
+  readonly stage: string;
+  readonly api: SpecRestApi;
+  /** The API's address. */
+  readonly url: string;
+  readonly settings: NonNullable<StageSettings["edge"]>;
+}
+
+const keyLength = 40;
+
+/**
+ * The keys without which API Gateway answers 403, so that all requests come through the edge. There are two: CloudFront
+ * sends the current one, and the next one is there already. So a deployment changes the key without a gap, since
+ * CloudFormation deletes the former one after CloudFront sends the next. Their usage plan limits the requests of all
+ * methods together (API Gateway, "Usage plans and API keys for REST APIs").
+ */
+export class Door extends Construct {
+  /** Has the current key and the address of the API (infra/operate/door.ts). */
+  readonly secret: ISecret;
+  /** A reference to the current key, which CloudFormation resolves. */
+  readonly key: string;
+
+  constructor(scope: Construct, id: string, { prefix, stage, api, url, settings }: DoorProps) {
+    super(scope, id);
+    const { key: current, throttle } = settings;
+    const plan = new CfnUsagePlan(this, "Plan", {
+      usagePlanName: prefix,
+      apiStages: [{ apiId: api.restApiId, stage: api.deploymentStage.stageName }],
+      throttle: { rateLimit: throttle.rate, burstLimit: throttle.burst },
+    });
+    const makeKey = (number: number): Secret => {
+      const secret = new Secret(this, `Secret${number}`, {
+        secretName: doorSecretName(stage, number),
+        description: "The key that CloudFront sends to the API, and the address of the API",
+        generateSecretString: {
+          secretStringTemplate: Stack.of(this).toJsonString({ url }),
+          generateStringKey: "key",
+          passwordLength: keyLength,
+          excludePunctuation: true,
+        },
+        removalPolicy: RemovalPolicy.DESTROY,
+      });
+      acknowledge(secret, {
+        "AwsSolutions-SMG4":
+          "A deployment replaces it (infra/README.md): CloudFront takes no key that rotates by itself.",
+      });
+      const { ref: keyId } = new CfnApiKey(this, `Key${number}`, {
+        name: `${prefix}-edge-${number}`,
+        enabled: true,
+        value: secret.secretValueFromJson("key").unsafeUnwrap(),
+      });
+      new CfnUsagePlanKey(this, `Use${number}`, { keyId, keyType: "API_KEY", usagePlanId: plan.ref });
+      return secret;
+    };
+    const [secret] = [makeKey(current), makeKey(current + 1)];
+    this.secret = secret as ISecret;
+    this.key = secret.secretValueFromJson("key").unsafeUnwrap();
+  }
+}
