@@ -24,6 +24,19 @@ export function signIns(endpoints: readonly Declaration[]): Statement | undefine
   return navigations.length > 0 ? requestsFor(navigations) : undefined;
 }
 
+/**
+ * Matches bodies of 1.2 MB or more that are not images, whose functions take at most 1 MB. WAF sees 64 KB of a body at
+ * most, so this reads the length that the client states (AWS WAF, "Oversize web request components").
+ */
+export function largeBodies(endpoints: readonly Declaration[]): Statement {
+  const large = matches({ singleHeader: { Name: "content-length" } }, "^(1[2-9][0-9]{5}|[2-9][0-9]{6}|[0-9]{8,})$", [
+    "NONE",
+  ]);
+  const images = endpoints.filter(({ needsFileService }) => needsFileService);
+  if (images.length === 0) return large;
+  return { andStatement: { statements: [large, { notStatement: { statement: requestsFor(images) } }] } };
+}
+
 /** Under API Gateway's own domain the paths begin with the stage's name. */
 function requestsFor(endpoints: readonly Declaration[]): Statement {
   const paths = endpoints.map(({ path }) => path.slice(1).replace(/\{\w+\}/g, "[^/]+"));

@@ -3,7 +3,7 @@ import type { Construct } from "constructs";
 import type { Declaration } from "../../../lib/contract/declare.ts";
 import { envelopeOf, gatewayResponses } from "../../api/gateway-responses.ts";
 import type { FirewallSettings } from "../../settings/schema.ts";
-import { type Statement, signIns, unlimitedLists } from "./counted-requests.ts";
+import { largeBodies, type Statement, signIns, unlimitedLists } from "./counted-requests.ts";
 
 /** One of AWS's managed rule groups (AWS WAF, "AWS Managed Rules rule groups list"). */
 export interface ManagedRules {
@@ -72,6 +72,16 @@ export function makeWebAcl(scope: Construct, props: WebAclProps): string {
     },
     visibilityConfig: visibility(`${name}-${each.name}`),
   }));
+  const large = {
+    name: "large-bodies",
+    action: {
+      block: {
+        customResponse: { responseCode: gatewayResponses.REQUEST_TOO_LARGE.status, customResponseBodyKey: largeBody },
+      },
+    },
+    statement: largeBodies(endpoints),
+    visibilityConfig: visibility(`${name}-large-bodies`),
+  };
   const managedRules = {
     name: managed.name,
     overrideAction: { none: {} },
@@ -91,9 +101,10 @@ export function makeWebAcl(scope: Construct, props: WebAclProps): string {
     dataProtectionConfig: { dataProtections: [withoutCookies] },
     customResponseBodies: {
       [blockBody]: { contentType: "APPLICATION_JSON", content: envelopeOf(gatewayResponses.THROTTLED) },
+      [largeBody]: { contentType: "APPLICATION_JSON", content: envelopeOf(gatewayResponses.REQUEST_TOO_LARGE) },
     },
     visibilityConfig: visibility(name),
-    rules: [...rates, managedRules].map((rule, priority) => ({ ...rule, priority })),
+    rules: [...rates, large, managedRules].map((rule, priority) => ({ ...rule, priority })),
   });
   return acl.attrArn;
 }
@@ -109,6 +120,7 @@ function makeIpSets(construct: Construct, { scope, settings: { trustedAddresses 
 }
 
 const blockBody = "too-many-requests";
+const largeBody = "request-too-long";
 
 /** The firewall's own response, which replaces API Gateway's `WAF_FILTERED` (API Gateway, "Gateway response types"). */
 const blockAction = {

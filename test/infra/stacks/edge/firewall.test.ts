@@ -18,7 +18,7 @@ import {
   templateText,
   useSynthesis,
 } from "../synthesis.ts";
-import { countedBy } from "./waf.ts";
+import { countedBy, matchesRule } from "./waf.ts";
 
 const synthesis = useSynthesis();
 const firewall = {
@@ -162,6 +162,27 @@ describe("The firewall", () => {
       expect([path, countedBy(edge, { address: visitor, path })]).toEqual([path, ["rate", "unlimited-lists"]]);
   });
 
+  it("refuses bodies of 1.2 MB that are no images, with 413 in the envelope", () => {
+    const isRefused = (template: Template, path: string, contentLength?: number) =>
+      matchesRule(template, "large-bodies", { address: visitor, path, ...(contentLength && { contentLength }) });
+
+    for (const template of [edge, direct]) {
+      for (const length of [1_200_000, 1_999_999, 9_000_000, 10_485_760])
+        expect([length, isRefused(template, "/admin-roles/add", length)]).toEqual([length, true]);
+      for (const length of [undefined, 2, 1_048_576, 1_199_999])
+        expect([length, isRefused(template, "/admin-roles/add", length)]).toEqual([length, false]);
+      for (const path of ["/admin-users/update-image/7", "/v1/admin-contributors/update-avatar/7/"])
+        expect([path, isRefused(template, path, 9_000_000)]).toEqual([path, template === direct]);
+      const { Rules, CustomResponseBodies } = template.one("WAFv2::WebACL").Properties;
+      const rule = (Rules as Properties[]).find(({ Name }) => Name === "large-bodies");
+      const { ResponseCode, CustomResponseBodyKey } = rule?.Action.Block.CustomResponse ?? {};
+      expect([ResponseCode, CustomResponseBodies[CustomResponseBodyKey].Content]).toEqual([
+        413,
+        '{"data":"Request too long","code":413}',
+      ]);
+    }
+  });
+
   it("answers 429 with Retry-After, in the envelope", () => {
     for (const template of [edge, direct]) {
       const { Rules, CustomResponseBodies } = template.one("WAFv2::WebACL").Properties;
@@ -210,7 +231,7 @@ describe("The firewall", () => {
   it("fits what AWS WAF takes", () => {
     const regexes = edge.text.match(/(?<="RegexString": ?").*?(?=")/g) ?? [];
 
-    expect(regexes).toHaveLength(3);
+    expect(regexes).toHaveLength(5);
     for (const each of regexes) expect(each.length).toBeLessThanOrEqual(512);
   });
 });
@@ -294,7 +315,7 @@ describe("The firewall before CloudFront", () => {
     expect([Scope, Rules.map(({ Name }: Properties) => Name)]).toEqual([
       "REGIONAL",
       // Nobody signs in there.
-      ["rate", "unlimited-lists", "common"],
+      ["rate", "unlimited-lists", "large-bodies", "common"],
     ]);
     await flat.remove();
     await images.remove();

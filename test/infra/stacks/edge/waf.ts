@@ -7,6 +7,16 @@ export interface Visit {
   readonly address: string;
   readonly path: string;
   readonly query?: string;
+  /** As the client states it. */
+  readonly contentLength?: number;
+}
+
+/** Whether the rule of this name matches a request. */
+export function matchesRule(template: Template, name: string, visit: Visit): boolean {
+  const rules: Properties[] = template.one("WAFv2::WebACL").Properties.Rules;
+  const rule = rules.find(({ Name }) => Name === name);
+  if (!rule) throw new Error(`There is no rule ${name}`);
+  return holds(template, rule.Statement, visit);
 }
 
 /** The rate-based rules of a web ACL that count a request for its address (AWS WAF, "Rule statements"). */
@@ -51,8 +61,12 @@ const transformations: Readonly<Record<string, (text: string) => string>> = {
   NORMALIZE_PATH: posix.normalize,
 };
 
-function fieldOf({ FieldToMatch, TextTransformations }: Properties, { path, query = "" }: Visit): string {
-  const text = { UriPath: path, QueryString: query }[Object.keys(FieldToMatch).join()];
+function fieldOf(
+  { FieldToMatch, TextTransformations }: Properties,
+  { path, query = "", contentLength }: Visit,
+): string {
+  const length = FieldToMatch.SingleHeader?.Name === "content-length" ? `${contentLength ?? ""}` : undefined;
+  const text = { UriPath: path, QueryString: query, SingleHeader: length }[Object.keys(FieldToMatch).join()];
   if (text === undefined) throw new Error(`Unknown: ${JSON.stringify(FieldToMatch)}`);
   return (TextTransformations as Properties[]).reduce((before, { Type }) => {
     const transform = transformations[Type];
