@@ -1,57 +1,39 @@
 -- The rights of the service's roles, granted again after every migration. No other role has any right, and no role can
--- read a new table until it is listed here. What others have created in the schema is left alone.
+-- read a new table, or call a new function, until it is listed here. Extensions are left alone, and what others than
+-- the owner have created in the schema.
 revoke create on schema public from public;
 
 revoke all on schema public from colophon_public, colophon_reader, colophon_editor, colophon_operator, colophon_signer;
 
 grant usage on schema public to colophon_public, colophon_reader, colophon_operator;
 
-revoke all on
-  awaited_emails,
-  change_lock,
-  changed_rows,
-  changes,
-  clients,
-  contributor_aliases,
-  contributor_descriptions,
-  contributor_links,
-  contributor_locks,
-  contributor_relations,
-  contributors,
-  counters,
-  former_external_ids,
-  former_slugs,
-  history,
-  identities,
-  images_to_remove,
-  imports,
-  invalidation_lease,
-  invalidations,
-  lock_secret,
-  migrations,
-  permissions,
-  publisher_aliases,
-  publisher_descriptions,
-  publisher_relations,
-  publishers,
-  refresh_tokens,
-  releases,
-  role_permissions,
-  roles,
-  series,
-  series_aliases,
-  series_contributors,
-  series_descriptions,
-  series_publishers,
-  series_tags,
-  stale_tags,
-  tags,
-  used_attempts,
-  user_locks,
-  user_roles,
-  users,
-  volumes
-from public, colophon_public, colophon_reader, colophon_editor, colophon_operator, colophon_signer;
+-- The editor and the signer read no table, and no role writes another one than those below: changes are made by the
+-- functions of a release, with the rights of the owner. By default everybody may call functions.
+do $$
+  declare
+    object text;
+  begin
+    for object in
+      select format('table %s', cast(oid as regclass))
+      from pg_class
+      where
+        relnamespace = cast('public' as regnamespace)
+        and relowner = cast(current_user as regrole)
+        and relkind in ('r', 'v')
+        and not exists (select from pg_depend where objid = pg_class.oid and deptype = 'e')
+      union all
+      select format('routine %s', cast(oid as regprocedure))
+      from pg_proc
+      where
+        pronamespace = cast('public' as regnamespace)
+        and proowner = cast(current_user as regrole)
+        and not exists (select from pg_depend where objid = pg_proc.oid and deptype = 'e')
+    loop
+      execute format('revoke all on %s from public, colophon_public, colophon_reader', object);
+      execute format('revoke all on %s from colophon_editor, colophon_operator, colophon_signer', object);
+    end loop;
+  end
+$$;
 
 -- What the website and administration show, exports have, and records of the ledger are called by. These tables hold
 -- unpublished contributors and other counters, too, which the website's statements leave out: behind a row security
@@ -115,36 +97,6 @@ grant select, delete, update (invalidated_at) on stale_tags to colophon_operator
 grant select, insert, update (run, until) on invalidation_lease to colophon_operator;
 
 grant select, insert, update (paths, last_at) on invalidations to colophon_operator;
-
--- The editor and the signer read no table, and no role writes another one: changes are made by the functions of a
--- release, with the rights of the owner. By default everybody may call functions.
-revoke all on function
-  add_stale_tags(text[], bigint[]),
-  assign_slug(),
-  containing(text),
-  count_contributors(),
-  count_role_users(),
-  count_rows(),
-  current_change(),
-  email_key(text),
-  forget_record(text, bigint),
-  forget_role_counter(),
-  give_default_role(),
-  history_tables(),
-  identity_key(text),
-  keep_alias_keys(),
-  list_former_image(),
-  lock_name(text),
-  long_alias_keys(bigint),
-  name_key(text),
-  pass_on_sort_keys(),
-  record_label(text, bigint),
-  record_rows(),
-  slug_exists(text, text),
-  tag_everything(),
-  take_sort_keys(),
-  without_joiners(text)
-from public, colophon_public, colophon_reader, colophon_editor, colophon_operator, colophon_signer;
 
 grant execute on function
   containing(text),

@@ -151,7 +151,7 @@ describe("Of the functions", () => {
     from pg_proc join pg_namespace on pg_namespace.oid = pronamespace
     where
       nspname = ${schemaName}
-      and prorettype <> 'trigger'::regtype
+      and prokind = 'f' and prorettype <> 'trigger'::regtype
       and not exists (select from pg_depend where objid = pg_proc.oid and deptype = 'e')
     order by proname
   `;
