@@ -54,10 +54,13 @@ create function lock_name(name text) returns void
   $$;
 
 -- Whether a record of this table has the slug, or had it: so nobody gets a slug that leads to another contributor. The
--- queries are static, since an import asks this for each record. A trigger passes the name of its table, whose
--- collation is not that of the slugs' indexes.
+-- queries are static, and their plan is kept, since an import asks this for each record: a plan by index, even if the
+-- tables were empty when it was made. A trigger passes the name of its table, whose collation is not that of the slugs'
+-- indexes.
 create function slug_exists(table_name text, wanted text) returns boolean
   language plpgsql stable
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
   as $$
     declare
       slug_wanted text collate "default" = wanted;
@@ -108,38 +111,70 @@ create function assign_slug() returns trigger
     end
   $$;
 
--- After aliases were added, changed or removed: their keys in the rows of the records that have them. The trigger's
--- arguments are the table of these records, the column with their ids, and the column of the names. Of two transactions
--- that change aliases of one record at once the second waits here, and then sees what the first one wrote.
-create function keep_alias_keys() returns trigger
+-- Adds a trigger for each of these events behind the statements of a table. Its function finds the rows in the
+-- transition tables `removed` and `added`.
+create procedure add_triggers(table_name text, prefix text, function text, events text[])
   language plpgsql
   as $$
     declare
-      ids bigint[] = '{}';
+      event text;
     begin
-      if tg_op <> 'INSERT' then
-        ids = array(select cast(to_jsonb(removed) ->> tg_argv[1] as bigint) from removed);
-      end if;
-      if tg_op <> 'DELETE' then
-        ids = ids || array(select cast(to_jsonb(added) ->> tg_argv[1] as bigint) from added);
-      end if;
-      if cardinality(ids) = 0 then
-        return null;
-      end if;
-      execute format('select from %I where id = any($1) order by id for no key update', tg_argv[0]) using ids;
-      execute format(
-        $update$
-          update %1$I as record
-          set alias_keys = latest.keys
-          from (
-            select owner.id, coalesce(string_agg(name_key(%3$I), chr(10) order by alias.id), '') as keys
-            from (select distinct unnest($1) as id) as owner left join %4$I as alias on alias.%2$I = owner.id
-            group by owner.id
-          ) as latest
-          where record.id = latest.id and record.alias_keys <> latest.keys
-        $update$,
-        tg_argv[0], tg_argv[1], tg_argv[2], tg_table_name
-      ) using ids;
-      return null;
+      foreach event in array events loop
+        execute format(
+          'create or replace trigger %I after %s on %I referencing %s for each statement execute function %s',
+          prefix || '_' || event, event, table_name,
+          concat_ws(
+            ' ',
+            case when event <> 'insert' then 'old table as removed' end,
+            case when event <> 'delete' then 'new table as added' end
+          ),
+          function
+        );
+      end loop;
     end
   $$;
+
+-- Keeps the keys of aliases in the rows of the records that have them, after aliases were added, changed or removed. Each
+-- table of aliases has a function of its own, so that PostgreSQL keeps its plans. Of two transactions that change aliases
+-- of one record at once the second waits, and then sees what the first one wrote.
+create procedure keep_alias_keys(table_name text, owner_table text, owner_column text, name_column text)
+  language plpgsql as $procedure$
+  declare
+    function text = 'keep_alias_keys_of_' || owner_table;
+  begin
+    execute format(
+      $format$
+        create function %1$I() returns trigger language plpgsql
+          set plan_cache_mode = force_generic_plan
+          set enable_seqscan = off
+          as $$
+            declare
+              ids bigint[] = '{}';
+            begin
+              if tg_op <> 'INSERT' then
+                ids = array(select %4$I from removed);
+              end if;
+              if tg_op <> 'DELETE' then
+                ids = ids || array(select %4$I from added);
+              end if;
+              if ids = '{}' then
+                return null;
+              end if;
+              perform from %3$I where id = any(ids) order by id for no key update;
+              update %3$I as record
+              set alias_keys = latest.keys
+              from (
+                select owner.id, coalesce(string_agg(name_key(%5$I), chr(10) order by alias.id), '') as keys
+                from (select distinct unnest(ids) as id) as owner left join %2$I as alias on alias.%4$I = owner.id
+                group by owner.id
+              ) as latest
+              where record.id = latest.id and record.alias_keys <> latest.keys;
+              return null;
+            end
+          $$
+      $format$,
+      function, table_name, owner_table, owner_column, name_column
+    );
+    call add_triggers(table_name, 'keep_alias_keys', function || '()', '{insert, update, delete}');
+  end
+$procedure$;

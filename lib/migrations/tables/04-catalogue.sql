@@ -109,17 +109,7 @@ create table contributor_aliases (
 
 create index contributor_aliases_by_contributor on contributor_aliases (contributor_id, id);
 
-create trigger keep_alias_keys_added after insert on contributor_aliases
-  referencing new table as added
-  for each statement execute function keep_alias_keys('contributors', 'contributor_id', 'name');
-
-create trigger keep_alias_keys_changed after update on contributor_aliases
-  referencing old table as removed new table as added
-  for each statement execute function keep_alias_keys('contributors', 'contributor_id', 'name');
-
-create trigger keep_alias_keys_removed after delete on contributor_aliases
-  referencing old table as removed
-  for each statement execute function keep_alias_keys('contributors', 'contributor_id', 'name');
+call keep_alias_keys('contributor_aliases', 'contributors', 'contributor_id', 'name');
 
 create table contributor_descriptions (
   id bigint generated always as identity primary key,
@@ -195,17 +185,7 @@ create table publisher_aliases (
 
 create index publisher_aliases_by_publisher on publisher_aliases (publisher_id, id);
 
-create trigger keep_alias_keys_added after insert on publisher_aliases
-  referencing new table as added
-  for each statement execute function keep_alias_keys('publishers', 'publisher_id', 'title');
-
-create trigger keep_alias_keys_changed after update on publisher_aliases
-  referencing old table as removed new table as added
-  for each statement execute function keep_alias_keys('publishers', 'publisher_id', 'title');
-
-create trigger keep_alias_keys_removed after delete on publisher_aliases
-  referencing old table as removed
-  for each statement execute function keep_alias_keys('publishers', 'publisher_id', 'title');
+call keep_alias_keys('publisher_aliases', 'publishers', 'publisher_id', 'title');
 
 create table publisher_descriptions (
   id bigint generated always as identity primary key,

@@ -28,17 +28,7 @@ create table series_aliases (
 
 create index series_aliases_by_series on series_aliases (series_id, id);
 
-create trigger keep_alias_keys_added after insert on series_aliases
-  referencing new table as added
-  for each statement execute function keep_alias_keys('series', 'series_id', 'name');
-
-create trigger keep_alias_keys_changed after update on series_aliases
-  referencing old table as removed new table as added
-  for each statement execute function keep_alias_keys('series', 'series_id', 'name');
-
-create trigger keep_alias_keys_removed after delete on series_aliases
-  referencing old table as removed
-  for each statement execute function keep_alias_keys('series', 'series_id', 'name');
+call keep_alias_keys('series_aliases', 'series', 'series_id', 'name');
 
 create table series_descriptions (
   id bigint generated always as identity primary key,
