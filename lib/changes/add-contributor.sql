@@ -18,8 +18,10 @@ create function add_contributor(request request, caller caller) returns outcome 
     added bigint;
   begin
     fields.client_id = request.input ->> 'client';
-    if fields.client_id is not null and not exists (select from clients where id = fields.client_id) then
-      return refused(400, 'client');
+    if fields.client_id is not null then
+      if not exists (select from clients where id = fields.client_id) then
+        return refused(400, 'client');
+      end if;
     end if;
     if is_name_taken(fields) then
       return refused(409);

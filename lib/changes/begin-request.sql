@@ -47,8 +47,12 @@ create function caller_of(request request) returns caller language plpgsql as $$
 $$;
 
 -- The outcome of a request that was answered before: the same answer. A caller who may not make it any more does not
--- get that, unless the change itself ended the session or took the permission.
-create function replayed(request request, caller caller) returns outcome language plpgsql as $$
+-- get that, unless the change itself ended the session or took the permission. The plan is kept, and goes by an index
+-- even if the ledger was empty when it was made.
+create function replayed(request request, caller caller) returns outcome language plpgsql
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
+  as $$
   declare
     recorded changes;
   begin

@@ -17,11 +17,14 @@ $$;
 -- Whether a relation leads to a missing contributor, or to the contributor itself.
 create function has_invalid_relation(relations json, target bigint) returns boolean language plpgsql stable as $$
   begin
-    return json_array_length(relations) > 0 and exists (
-      select
-      from json_to_recordset(relations) as relation (relation_id bigint)
-      where relation_id = target or relation_id is not null and relation_id not in (select id from contributors)
-    );
+    if json_array_length(relations) > 0 then
+      return exists (
+        select
+        from json_to_recordset(relations) as relation (relation_id bigint)
+        where relation_id = target or relation_id is not null and relation_id not in (select id from contributors)
+      );
+    end if;
+    return false;
   end
 $$;
 

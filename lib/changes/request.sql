@@ -42,7 +42,9 @@ create function record_error(request request, version bigint) returns outcome la
 $$;
 
 -- Whether this transaction has changed a row that is recorded.
-create function has_changed() returns boolean language plpgsql as $$
+create function has_changed() returns boolean language plpgsql
+  set enable_seqscan = off
+  as $$
   begin
     return exists (
       select

@@ -58,9 +58,12 @@ $$;
 
 -- The change that this transaction is; it begins with its first row of history, and has the request that the service's
 -- functions have set (lib/changes/request.sql). A login may set the parameter to anything, so it counts only if it
--- names a change of this transaction.
+-- names a change of this transaction. With a path of its own its plans serve the triggers and the service's functions
+-- alike; those of a session that began with an empty table must not read the whole table later.
 create or replace function current_change() returns bigint
   language plpgsql
+  set search_path = public, pg_temp
+  set enable_seqscan = off
   as $$
     declare
       current bigint = nullif(current_setting('colophon.change', true), '');
@@ -84,7 +87,8 @@ create or replace function current_change() returns bigint
 -- Behind each statement. The arguments are the kind, the owner's column, the columns of the primary key, those that are
 -- not recorded, and the tags. PostgreSQL lists the former and the latter rows of an update in the same order. The owner
 -- of the database may switch recording off for a bulk load, by the parameter colophon.recording; the tags remain. Each
--- statement is kept simple, and its plan is kept: to begin one takes longer than to run it.
+-- statement is kept simple, and its plan is kept: to begin one takes longer than to run it. `offset 0` keeps PostgreSQL
+-- from making a row's JSON once for each use of it.
 create or replace function record_rows() returns trigger
   language plpgsql security definer
   set search_path = public, pg_temp
@@ -120,25 +124,25 @@ create or replace function record_rows() returns trigger
       -- Most cascades of a deletion find no row.
       if tg_op = 'DELETE' then
         perform from removed limit 1;
-        if not found then
-          return null;
-        end if;
+      elsif tg_op = 'INSERT' then
+        perform from added limit 1;
+      end if;
+      if tg_op <> 'UPDATE' and not found then
+        return null;
       end if;
       if tg_op = 'INSERT' then
         insert into history (change_id, table_name, owners, keys, after)
         select
           current_change(), tg_table_name, array_agg(cast(row ->> owner_column as bigint)),
-          jsonb_agg((select jsonb_agg(row -> name) from unnest(key_columns) as name)), jsonb_agg(row - known)
-        from (select to_jsonb(added) - ignored as row from added) as inserted
-        having count(*) > 0
+          jsonb_agg(to_jsonb(array(select row -> name from unnest(key_columns) as name))), jsonb_agg(row - known)
+        from (select to_jsonb(added) - ignored as row from added offset 0) as inserted
         returning history.owners into owners;
       elsif tg_op = 'DELETE' then
         insert into history (change_id, table_name, owners, keys, before)
         select
           current_change(), tg_table_name, array_agg(cast(row ->> owner_column as bigint)),
-          jsonb_agg((select jsonb_agg(row -> name) from unnest(key_columns) as name)), jsonb_agg(row)
-        from (select to_jsonb(removed) - ignored as row from removed) as deleted
-        having count(*) > 0
+          jsonb_agg(to_jsonb(array(select row -> name from unnest(key_columns) as name))), jsonb_agg(row)
+        from (select to_jsonb(removed) - ignored as row from removed offset 0) as deleted
         returning history.owners into owners;
       else
         old_rows = array(select to_jsonb(removed) - ignored from removed);
@@ -149,18 +153,15 @@ create or replace function record_rows() returns trigger
         insert into history (change_id, table_name, owners, keys, before, after)
         select
           current_change(), tg_table_name, array_agg(cast(latter ->> owner_column as bigint)),
-          jsonb_agg((select jsonb_agg(latter -> name) from unnest(key_columns) as name)), jsonb_agg(before),
-          jsonb_agg((select jsonb_object_agg(name, latter -> name) from jsonb_object_keys(before) as name))
-        from (
-          select
-            latter,
-            (
-              select jsonb_object_agg(name, value)
-              from jsonb_each(former) as field (name, value)
-              where value <> latter -> name and name <> 'version'
-            ) as before
-          from unnest(old_rows, new_rows) as row (former, latter)
-        ) as updated
+          jsonb_agg(to_jsonb(array(select latter -> name from unnest(key_columns) as name))), jsonb_agg(before),
+          jsonb_agg(after)
+        from
+          unnest(old_rows, new_rows) as row (former, latter)
+          cross join lateral (
+            select jsonb_object_agg(name, value) as before, jsonb_object_agg(name, latter -> name) as after
+            from jsonb_each(former) as field (name, value)
+            where value <> latter -> name and name <> 'version'
+          ) as changed
         where before is not null
         having count(*) > 0
         returning history.owners into owners;
@@ -181,7 +182,6 @@ do $$
   declare
     wanted record;
     name text;
-    transitions text;
   begin
     for wanted in
       select
@@ -218,15 +218,7 @@ do $$
             and tgname = 'record_' || name
             and pg_get_triggerdef(oid) like '% ' || replace(wanted.function, '_', '\_')
         );
-        transitions = concat_ws(
-          ' ',
-          case when name <> 'insert' then 'old table as removed' end,
-          case when name <> 'delete' then 'new table as added' end
-        );
-        execute format(
-          'create or replace trigger record_%s after %s on %I referencing %s for each statement execute function %s',
-          name, name, wanted.table_name, transitions, wanted.function
-        );
+        call add_triggers(wanted.table_name, 'record', wanted.function, array[name]);
       end loop;
       if wanted.tags <> '{}' and not exists (
         select from pg_trigger where tgrelid = cast(wanted.table_name as regclass) and tgname = 'tag_truncate'

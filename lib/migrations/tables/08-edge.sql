@@ -21,6 +21,7 @@ create table invalidations (
 -- `everything`.
 create function add_stale_tags(tags text[], ids bigint[]) returns void
   language plpgsql
+  set enable_seqscan = off
   as $$
     begin
       if tags = '{}' then
