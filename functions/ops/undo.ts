@@ -10,10 +10,11 @@ import { type UndoAnswer, undoAnswer, userIdOf } from "../../lib/operators/undo.
 import { type UndoBatch, undoBatch } from "../../lib/operators/undo-answer.ts";
 import * as changes from "../../lib/queries/changes.ts";
 
-/** Everybody waits during a call, and a change of an import may have 500 records, each of which takes some 2 ms. */
+/**
+ * All editors wait during a call, which should end within the 8 s of an attempt, also on a busy machine. A change of a
+ * user takes some 10 ms; one of an import may have 500 records, each of which takes some 2 ms. A dry run is one call.
+ */
 const changesPerCall = { ofUser: 100, ofImport: 1 };
-/** In one call, which should end within the 8 s of an attempt; each takes some 10 ms. */
-const dryRunMax = { ofUser: 300, ofImport: 1 };
 /** A run begins no call that might not end in time, and none whose answer might exceed the 6 MB of Lambda. */
 const reserveInMilliseconds = 30_000;
 const answerLengthMax = 2_000_000;
@@ -42,8 +43,8 @@ export const handler = repairFunction(
       (await execute(toUndo({ before, limit }))).map((row) => integer(row, 0));
     let before = Number.MAX_SAFE_INTEGER;
     if (options.dryRun) {
-      const ids = await next(before, dryRunMax[kind] + 1);
-      const answer = ids.length > dryRunMax[kind] ? undefined : await undo(ids, request);
+      const ids = await next(before, changesPerCall[kind] + 1);
+      const answer = ids.length > changesPerCall[kind] ? undefined : await undo(ids, request);
       if (answer?.handled === ids.length) return await undoAnswer([answer], true, deadline);
       throw refusal(tooMany[kind](ids[0]));
     }
@@ -86,7 +87,7 @@ async function rangeOf(input: Pick<OperatorPayload<"ops/undo">, "import" | "user
 }
 
 const tooMany = {
-  ofUser: () => `These are too many changes for a dry run, which can have ${dryRunMax.ofUser}: narrow the time`,
+  ofUser: () => `These are too many changes for a dry run, which can have ${changesPerCall.ofUser}: narrow the time`,
   ofImport: (last?: number) =>
     `The import has several changes, and each builds on earlier ones: try the last one by itself, {"change": ${last}}`,
 };
