@@ -47,10 +47,10 @@ export default defineConfig({
     include: ["{test,infra/aws-local}/**/*.test.ts"],
     globalSetup: "test/support/global-setup.ts",
     setupFiles: "test/support/seed.ts",
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     // What is waited for comes at once, except on a machine that stands still for seconds.
-    expect: { poll: { timeout: 30_000 } },
+    expect: { poll: { timeout: 60_000 } },
     // Tests wait for PostgreSQL, for processes and for timeouts. Each worker needs up to 2 GB.
     maxWorkers: Math.min(availableParallelism() + 2, 8),
     // Each file has a database and a service of its own; loading the same modules for each took a fifth of the time.

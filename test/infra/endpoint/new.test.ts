@@ -120,11 +120,11 @@ describe("npm run new", () => {
       ["done(request, caller, record => 'user/' || request.target)", "done(request, caller)"],
     );
 
-    await writeFile(join(project, "lib/migrations/tables/12-born.sql"), "alter table contributors add born date;\n");
+    await writeFile(join(project, "lib/migrations/tables/13-born.sql"), "alter table contributors add born date;\n");
     await edit(
       "lib/migrations/tables/all.ts",
-      ['import roles from "./11-roles.sql";\n', '$&import born from "./12-born.sql";\n'],
-      ['  { name: "11-roles", text: roles },\n', '$&  { name: "12-born", text: born },\n'],
+      ['import edgeRuns from "./12-edge-runs.sql";\n', '$&import born from "./13-born.sql";\n'],
+      ['  { name: "12-edge-runs", text: edgeRuns },\n', '$&  { name: "13-born", text: born },\n'],
     );
     await edit(
       "lib/contract/admin-contributors.ts",
@@ -188,7 +188,7 @@ describe("npm run new", () => {
   });
 
   it("makes a column that is told, undone and restored, and makes tags stale", async () => {
-    // Without uploads nobody's image comes back.
+    // Without uploads no image comes back.
     await ask("POST", "/admin-contributors/add", { first_name: "Naoki", last_name: "Newcomer" });
     const { contributors } = (await ask("GET", "/admin-contributors?client=1&search=newcomer")).body;
     const [{ id }] = contributors;
