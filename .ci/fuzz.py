@@ -31,7 +31,7 @@ class Reader:
 
 
 class Administrator(Reader):
-    """Somebody new every five seconds, since requests may delete permissions, roles and whoever holds them."""
+    """Another user each second, since requests may delete permissions, roles and their users, or end sessions."""
 
     def get(self, case, context):
         username = f"administrator {uuid4()}"
@@ -42,4 +42,4 @@ class Administrator(Reader):
 
 if caller != "nobody":
     provider = {"reader": Reader, "administrator": Administrator}[caller]
-    schemathesis.auth(refresh_interval=5 if caller == "administrator" else 3_600, retry_on=[])(provider)
+    schemathesis.auth(refresh_interval=1 if caller == "administrator" else 3_600, retry_on=[])(provider)
