@@ -79,7 +79,7 @@ describe("An unknown flag", () => {
     const { code, complaint } = await smoke(...words);
 
     expect(code).toBe(1);
-    expect(complaint).toContain(`${reason}\n\nnpm run smoke -- URL`);
+    expect(complaint).toContain(`${reason}\n\nnpm run smoke -- [URL]`);
   });
 });
 

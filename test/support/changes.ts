@@ -89,13 +89,14 @@ export async function replayed(sql: Sql, rows: Rows, change: number, direction: 
     const table = tables.get(row.table_name);
     if (!table) throw new Error(`${row.table_name} is not listed`);
     const [former, latter] = direction === "forth" ? [row.before, row.after] : [row.after, row.before];
-    const at = rowKey(row.table_name, row.key);
+    const keyOf = (values: Values | null) => table.keys.map((name, place) => values?.[name] ?? row.key[place]);
+    const at = rowKey(row.table_name, keyOf(former));
     const current = result.get(at);
     result.delete(at);
     if (latter === null) continue;
     const key = Object.fromEntries(table.keys.map((name, place) => [name, row.key[place]]));
     const { version: _, ...values } = { ...(former ? current : key), [table.owner]: row.owner, ...latter };
-    result.set(at, { ...values, record: `${table.kind}/${row.owner}` });
+    result.set(rowKey(row.table_name, keyOf(latter)), { ...values, record: `${table.kind}/${values[table.owner]}` });
   }
   return result;
 }

@@ -319,7 +319,7 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     expect(template.all("EC2::Subnet").map(({ Properties }) => Properties.MapPublicIpOnLaunch)).toEqual([false, false]);
     const { SecurityGroupIngress, SecurityGroupEgress } = template.one("EC2::SecurityGroup").Properties;
     expect(SecurityGroupIngress).toBeUndefined();
-    // EC2 adds a rule that allows everything unless there is one; this one allows a kind of ping to nobody.
+    // EC2 adds a rule that allows everything unless there is one; this one allows a kind of ping to no address.
     expect(SecurityGroupEgress).toMatchObject([{ CidrIp: "255.255.255.255/32", IpProtocol: "icmp" }]);
     expect(template.all("EC2::SecurityGroupIngress")).toEqual([]);
     expect(template.all("EC2::FlowLog")).toHaveLength(1);

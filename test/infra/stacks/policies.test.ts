@@ -144,7 +144,7 @@ const without: Readonly<Record<string, readonly string[]>> = {
 
 /** What reads records or lists, which may exceed a result, and what migrates. */
 const mayTransact = (name: string) =>
-  !/^admin-.*-(add|edit|delete|lock|logout|update-\w+|delete-\w+)$|^sign-|^ops-(create|end|import|invalidate|issue|link|tidy|remove|merge)/.test(
+  !/^admin-.*-(add|edit|delete|lock|logout|update-\w+|delete-\w+)$|^sign-|^ops-(create|end|invalidate|issue|link|tidy|remove|merge)/.test(
     name,
   );
 
@@ -286,7 +286,7 @@ describe("The secret of a function", () => {
 describe("Every function that needs a variable", () => {
   it("gets it", () => {
     for (const stack of stacks) {
-      // Without it whoever deletes a record leaves its image to the stage that has the bucket.
+      // Without it the deletion of a record leaves its image to the stage that has the bucket.
       const ours = uploadStacks.has(stack)
         ? /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|FUNCTION_PREFIX|IMAGE_\w+|SIGN_IN_\w+(?<!_DOMAIN)|TRANSFER_BUCKET)$/
         : /^(API_URL|DATABASE_\w+|ALLOWED_ORIGINS|FUNCTION_PREFIX|IMAGE_BASE_URL|TRANSFER_BUCKET)$/;

@@ -314,7 +314,7 @@ describe("The firewall before CloudFront", () => {
     const { Scope, Rules } = images.template("colophon-prod").one("WAFv2::WebACL").Properties;
     expect([Scope, Rules.map(({ Name }: Properties) => Name)]).toEqual([
       "REGIONAL",
-      // Nobody signs in there.
+      // No stage signs in there.
       ["rate", "unlimited-lists", "large-bodies", "common"],
     ]);
     await flat.remove();
