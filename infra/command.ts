@@ -27,7 +27,7 @@ export class UsageError extends Error {
 
 /**
  * Runs a command with the words behind its name. `--help` prints the usage instead. An error ends the process with 1
- * and its message; the usage follows if the mistake is in the words. It ends, too, when nobody reads its output any
+ * and its message; the usage follows if the mistake is in the words. It ends, too, when no process reads its output any
  * more, as behind `head`.
  */
 export async function runCommand<const Flags extends ParseArgsOptionsConfig>(

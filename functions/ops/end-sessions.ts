@@ -3,7 +3,7 @@ import { refusal } from "../../lib/operators/refusal.ts";
 
 /**
  * Ends all sessions of a user, and attempts to sign in that are under way, as a logout by an administrator does. For a
- * token that somebody else may have.
+ * token that another person may have.
  */
 export const handler = operatorFunction("ops/end-sessions", async (input, { change }) => {
   const { status, answer } = await change("end_sessions", input);

@@ -13,7 +13,7 @@ const reserveInMilliseconds = 60_000;
  * Brings the database up to date: roles, tables, the functions of this release, rights, and the permissions that the
  * service needs. Safe to run at any time. If a slow migration takes longer than the function may, it fails, and the next
  * run goes on watching. `setPasswords` sets the password of a role that cannot log in with its secret, and
- * `closeOtherDatabases` is for a server that has no other service: nobody but their owner may connect to them. With
+ * `closeOtherDatabases` is for a server that has no other service: only their owner may connect to them. With
  * `refuseEmpty` it changes nothing in a database that no migration has reached.
  */
 export const handler = operatorFunction("ops/migrate", async (input, { change, deadline }) => {

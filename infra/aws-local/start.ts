@@ -89,7 +89,7 @@ export async function startAwsLocal(options: AwsLocalOptions): Promise<AwsLocal>
       document: options.document,
       lambda,
       pages: [...pages, invokeApi(lambda, key)],
-      // Somebody may look at a function that stands at a breakpoint.
+      // A developer may look at a function that stands at a breakpoint.
       ...(isDebugged && { timeoutInMilliseconds: hour }),
     });
     closers.push(gateway.close);

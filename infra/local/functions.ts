@@ -66,7 +66,7 @@ export interface Stage {
   readonly allowedOrigins: readonly string[];
   readonly imageBaseUrl: string;
   readonly uploads: boolean;
-  /** Without it nobody signs in. */
+  /** Without it there is no sign-in. */
   readonly signIn?: SignIn;
 }
 

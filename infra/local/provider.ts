@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import type { Adapter, AdapterPayload, Configuration } from "oidc-provider";
 import type { PageHandler } from "../aws-local/api-gateway/server.ts";
 
-/** Somebody who can sign in by one click. */
+/** A user who can sign in by one click. */
 export interface ProviderUser {
   /** The subject of the ID token. */
   readonly name: string;
@@ -27,7 +27,7 @@ export const providerPath = "/provider";
 
 /**
  * A provider of OpenID Connect for this machine (oidc-provider), which asks for no password: people choose who they are.
- * It is loaded when somebody first comes, so that nobody waits for it at the start.
+ * It is loaded with the first request, so that it does not delay the start.
  */
 export function providerPages(options: ProviderOptions): PageHandler {
   let opened: Promise<PageHandler> | undefined;
@@ -72,7 +72,7 @@ async function open(options: ProviderOptions): Promise<PageHandler> {
   const answer = provider.callback();
   return async (request, response) => {
     const { url = "", headers } = request;
-    // Whoever was here before may want to be somebody else now, so nobody stays signed in here.
+    // A developer may want to be another user next time, so the provider keeps no session.
     headers.cookie = headers.cookie?.replace(/(?:^|; )_session(?:\.sig)?=[^;]*/g, "");
     const [, name] = /^\/provider\/choose\/[\w-]+\/(\w+)$/.exec(url) ?? [];
     try {
@@ -110,7 +110,7 @@ function sendChoice(response: ServerResponse, url: string, users: readonly Provi
   sendPage(response, 200, "Who are you?", [...choices, note].join("\n"));
 }
 
-/** Somebody has gone back to a choice that was made. */
+/** The browser has gone back to a choice that was made. */
 const sendMade = (response: ServerResponse) =>
   sendPage(
     response,

@@ -100,7 +100,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       const databaseUrl = `${serverUrl}/${encodeURIComponent(name)}`;
       await loadData(lambda, databaseUrl, options);
       if (uploads && s3Url) await storeAvatars(databaseUrl, s3Url, key);
-      // Whoever chooses one of them is that user, so a database on another machine knows nobody.
+      // Anyone who opens the page can be each of these users, so a database on another machine has none.
       const users = isLoopback(databaseUrl) ? await linkDemoUsers(databaseUrl, signIn.issuer) : [];
       if (isLoopback(databaseUrl)) {
         const { valid, renewed } = await withConnection(databaseUrl, renewTokens);

@@ -40,7 +40,7 @@ interface Target {
   /** As Lambda knows it. */
   readonly name: string;
   readonly qualifier?: string;
-  /** Whether somebody has to agree before it changes anything. */
+  /** Whether the operator has to agree before it changes anything. */
   readonly isProtected: boolean;
 }
 

@@ -71,7 +71,7 @@ const accountSettings = z
 const backupLock = z
   .strictObject({
     /**
-     * In `governance` mode, who may change the vault may take the lock away. In `compliance` mode nobody can, AWS and
+     * In `governance` mode, who may change the vault may take the lock away. In `compliance` mode no one can, AWS and
      * root included, `changeableForDays` after its deployment: neither shorten nor delete, until each copy's time is up.
      */
     mode: z.enum(["governance", "compliance"]),
@@ -201,7 +201,7 @@ const firewallSettings = z
     requestsPerAddressIn5Minutes: requestsIn5Minutes,
     /** For requests for lists without a `limit`, or with one above 999: such a list can take minutes. */
     unlimitedListsPerAddressIn5Minutes: requestsIn5Minutes,
-    /** For requests to sign in; each time that somebody signs in makes two. Only on a stage with `signIn`. */
+    /** For requests to sign in; each sign-in makes two. Only on a stage with `signIn`. */
     signInsPerAddressIn5Minutes: requestsIn5Minutes.default(100),
     /** Addresses whose requests are not counted, for example of a website's server or of an office. */
     trustedAddresses: z.array(addresses).min(1).max(10_000).optional(),
@@ -235,7 +235,7 @@ const signInSettings = z.strictObject({
       /^arn:aws:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+-[A-Za-z0-9]{6}$/,
       "a secret's whole ARN in Secrets Manager",
     ),
-  /** Where browsers are sent when somebody has signed in. Its origin is one of `allowedOrigins`. */
+  /** Where browsers are sent after a sign-in. Its origin is one of `allowedOrigins`. */
   panel: page,
   /** How long a session lasts. */
   sessionDays: z.int().min(1).max(365),
@@ -272,7 +272,7 @@ const stageSettings = z
          * What is to be invalidated is looked for every minute, so the database of a stage with an edge may not pause.
          */
         invalidationsADay: z.int().positive().default(3_000),
-        /** How long it keeps an answer that nobody invalidates. */
+        /** How long CloudFront keeps a response that is not invalidated. */
         sharedCacheSeconds: z.int().min(60).max(86_400).default(3_600),
         /** How often all methods together may be called; `throttles` limits each of them. */
         throttle: throttle.default({ rate: 1_000, burst: 2_000 }),

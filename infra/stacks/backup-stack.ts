@@ -42,7 +42,7 @@ export class BackupStack extends Stack {
   }
 }
 
-/** A lock in compliance mode is one that has a date from which on nobody can change it, AWS and root included. */
+/** A lock in compliance mode has a date, after which neither AWS nor root can change it. */
 const lockOf = ({ mode, daysMin, daysMax, changeableForDays }: BackupLock): LockConfiguration => ({
   minRetention: Duration.days(daysMin),
   ...(daysMax === undefined ? {} : { maxRetention: Duration.days(daysMax) }),

@@ -162,7 +162,7 @@ create function must_not_grant(caller_id bigint, role_ids bigint[]) returns bool
 $$;
 
 -- Whether the Administrator role is among these roles of a user, and the caller may not take it away: the caller does
--- not have it, or nobody else than the user does.
+-- not have it, or only the user does.
 create function must_stay_administrator(target bigint, caller_id bigint, removed bigint[]) returns boolean
   language sql stable as $$
   select

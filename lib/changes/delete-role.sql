@@ -10,7 +10,7 @@ create function is_last_role(target bigint) returns boolean language sql stable 
 $$;
 
 -- DELETE /admin-roles/delete/{id}. Its users keep their other roles. A user without any gets the default role from the
--- database. Nobody may delete the Administrator role, not even its last user.
+-- database. The Administrator role cannot be deleted, not even by its last user.
 create function delete_role(request request, caller caller) returns outcome language plpgsql as $$
   declare
     fields roles;

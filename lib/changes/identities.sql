@@ -13,7 +13,7 @@ create function identified_user(link json) returns bigint language sql stable as
   )
 $$;
 
--- Refuses a link that another user has, or somebody who is about to become a user.
+-- Refuses a link that another user has, or that is awaited for another user.
 create function link_error(link json, target bigint default null) returns outcome language plpgsql stable as $$
   begin
     return case
@@ -53,7 +53,8 @@ create function add_link(link json, target bigint) returns boolean language plpg
   end
 $$;
 
--- Whether the user had the link. Sessions that the user signed in to end with an identity: nobody knows by which one.
+-- Whether the user had the link. With an identity end all sessions that the user signed in to: it is not known which of
+-- them began by this identity.
 create function remove_link(link json, target bigint) returns boolean language plpgsql as $$
   begin
     if link ->> 'subject' is null then

@@ -19,10 +19,10 @@ create function make_change(
     -- To sign out needs no permission. Without one nothing else is done.
     request.permission = case when change <> 'sign_out' then coalesce(request.permission, '') end;
     caller = caller_of(request);
-    -- Strangers take no lock, so nobody waits for them.
+    -- Callers without a session take no lock, so no editor waits for them.
     if caller.status is null then
       outcome = take_locks(request, is_shared);
-      -- Somebody may have logged the caller out while they waited.
+      -- An administrator may have logged the caller out while the caller waited.
       caller = caller_of(request);
     end if;
     if outcome.status is null then

@@ -15,7 +15,7 @@ create function claim_attempt(request request) returns outcome language plpgsql 
   end
 $$;
 
--- Who signs in; nobody if the identity is unknown.
+-- The user who signs in; null if the identity is unknown.
 create function signing_in(request request) returns caller language plpgsql stable as $$
   declare
     caller caller;
@@ -26,7 +26,7 @@ create function signing_in(request request) returns caller language plpgsql stab
 $$;
 
 -- The outcome of an attempt that was made before. It is given again to the request that has the token: its answer was
--- lost. Whoever replays the attempt has another one, and gets nothing.
+-- lost. A replay of the attempt has another one, and gets nothing.
 create function repeated_sign_in(request request, caller caller) returns outcome language plpgsql as $$
   declare
     recorded changes;
@@ -56,10 +56,10 @@ create function make_sign_in(
     request.endpoint = 'sign-in/callback';
     if request.input is null then
       outcome = claim_attempt(request);
-    -- Strangers take no lock, so nobody waits for them.
+    -- Unknown identities take no lock, so no editor waits for them.
     elsif caller.id is not null then
       outcome = take_locks(request, is_shared => false);
-      -- Somebody may have deleted the user, or linked the identity to another one, while this waited.
+      -- The user may have been deleted, or the identity linked to another user, while this waited.
       caller = signing_in(request);
     end if;
     if outcome.status is null and caller.id is null then

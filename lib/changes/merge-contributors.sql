@@ -140,7 +140,7 @@ create function merge_relations(
   end
 $$;
 
--- What somebody is in a series is what all of them are there, as it is written.
+-- The role in a series joins the roles of all merged contributors there, as they are written.
 create function merge_roles(kept_id bigint, everybody bigint[], out added bigint, out extended bigint)
   language sql as $$
   with ranked as (

@@ -1,5 +1,5 @@
 /*
- * The characters of a name (README.md, "Bad input"). What nobody sees has no place in it: two names that look alike would
+ * The characters of a name (README.md, "Bad input"). Invisible characters are refused: two names that look alike would
  * be different names. But some scripts, emoji and ideographs need joiners (U+200C, U+200D) and variation selectors.
  */
 

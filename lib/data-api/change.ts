@@ -36,7 +36,7 @@ export function change(
   request: ChangeRequest,
   deadline: number,
 ): Promise<Outcome>;
-/** Changes something for whoever has a session. */
+/** Changes something for a caller with a session. */
 export function change(
   name: ChangeNameWithoutPermission,
   guard: Omit<Guard, "permission">,

@@ -28,7 +28,7 @@ export const claimAttempt = (
 ): Promise<Outcome> => makeSignIn({ digest, key, id }, deadline);
 
 /**
- * Opens a session for the user whom an identity belongs to. 403: it belongs to nobody. 409: the attempt has opened a
+ * Opens a session for the user whom an identity belongs to. 403: it belongs to no user. 409: the attempt has opened a
  * session before. 401: the user has been logged out since the attempt began. All of these leave no trace.
  */
 export const openSession = (

@@ -37,7 +37,7 @@ export function deliver(event: APIGatewayProxyEvent, content: Readable, deadline
   const body = Readable.from(pieces());
   const breakOff = (reason: string) => void body.destroy(new BrokenOff(reason));
   const end = setTimeout(breakOff, deadline - performance.now(), "The list takes longer than it may");
-  // Ticks are counted, not time: a machine that stood still for a while ticks once, and blames nobody.
+  // Ticks are counted, not time: a machine that stood still for a while ticks once, and breaks no connection.
   const clock = setInterval(() => {
     // Without an offer the reader waits for the database.
     bytesBySecond = isOffered ? [...bytesBySecond, bytes].slice(-readerSeconds) : [];

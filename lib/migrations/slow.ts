@@ -127,7 +127,7 @@ async function watch({ script, limitInMilliseconds }: SlowMigration, call: Call 
       throw new Error(`its statement took longer than ${limitInMilliseconds / 1_000} s and was cancelled`);
     }
     if (run && performance.now() > endBy) {
-      // Nobody says that the Data API lets a statement go on whose caller has gone before the call timed out.
+      // AWS does not document whether a statement continues if its caller has gone before the call timed out.
       await call?.ended;
       throw new StillRunning(toBeContinued(`has been running for ${Math.round(run.milliseconds / 60_000)} minutes`));
     }

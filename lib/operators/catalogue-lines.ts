@@ -23,7 +23,7 @@ const keyLengthMax = 255;
 const integerMin = -(2 ** 31);
 const integerMax = 2 ** 31 - 1;
 
-/** Text without white space, and without anything that nobody sees. */
+/** Text without white space, and without invisible characters. */
 const word = z.string().check(z.minLength(1), z.maxLength(nameLengthMax), z.regex(/^[\p{L}\p{M}\p{N}\p{P}\p{S}]*$/u));
 const slug = word.check(z.regex(/^[^/?#%\\]*$/));
 /** Parts of unreserved characters (RFC 3986), none of them of dots alone. */

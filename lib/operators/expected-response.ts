@@ -5,7 +5,7 @@ import { messageOf } from "../http/errors.ts";
 
 /** The statuses with which an endpoint may answer its sample. A stage may not have the requested record. */
 export function expectedStatuses(declaration: Declaration, hasSession: boolean): readonly number[] {
-  // No provider has to be there for a release, and nobody comes back from one without a cookie.
+  // No provider has to be there for a release, and no browser returns from one without a cookie.
   if (isNavigation(declaration)) return declaration.query ? [302, 503] : [400];
   if (needsCaller(declaration) && !hasSession) return [401];
   return 404 in declaration.errors ? [200, 404] : [200];

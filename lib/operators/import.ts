@@ -93,7 +93,7 @@ const progressIn = ([row]: readonly Row[]): Progress =>
 
 const progressOf = async ({ name }: Source): Promise<Progress> => progressIn(await execute(imports.find(name)));
 
-/** @throws if an import that somebody has taken back was ended by that */
+/** @throws if the import was undone, which has ended it */
 async function progressMade(source: Source): Promise<Progress> {
   const progress = await progressOf(source);
   if (progress.is_done && progress.position < source.length)
@@ -159,7 +159,7 @@ async function importBatch(
   return true;
 }
 
-/** While it lasts, whoever edits what it has changed waits. */
+/** Until the end, edits of the same records wait. */
 const dryRunMaxInMilliseconds = 40_000;
 
 /** Imports the file from its beginning in one transaction, and takes that back. */

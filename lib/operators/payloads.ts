@@ -64,7 +64,7 @@ export const payloads = {
     knownContributor: z.string(),
     hours: z.int().check(z.positive()),
   }),
-  /** Who the user is for a provider: by their identity, or whoever signs in first with the address. */
+  /** Who the user is for a provider: by identity, or the first person who signs in with the address. */
   "ops/create-user": z
     .strictObject({
       username: name,

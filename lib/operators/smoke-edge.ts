@@ -11,7 +11,7 @@ export interface EdgeResult {
 }
 
 /**
- * Asks one URL through a stage's edge as its visitors do, and once more past its cache, by a search that nobody has
+ * Asks one URL through a stage's edge as its visitors do, and once more past its cache, by a search that no visitor has
  * sent before. An answer is wrong, too, when it is older than its `Cache-Control` allows while its origin answers: then
  * the edge conceals an outage (RFC 9111, "Serving Stale Responses"; RFC 5861).
  * @param url of the edge, with or without a slash at its end

@@ -40,7 +40,7 @@ interface Sample {
 
 /**
  * The sample, without a session. So administrative endpoints must answer 401: a GET after the database has been asked,
- * since it gets a token that nobody has; what changes something at once, since it gets none.
+ * since it gets a token of no user; what changes something at once, since it gets none.
  */
 async function eventFor(declaration: Declaration): Promise<Sample> {
   // The build puts all samples into the bundle.

@@ -72,7 +72,7 @@ const verifiedEmailIn = ({ email, email_verified: isVerified }: openid.IDToken |
 
 /** What token endpoints say of a code that they do not know, or cannot read (RFC 6749, 5.2). */
 const codeRefusals = new Set(["invalid_grant", "invalid_request"]);
-/** What they say when somebody is not signed in there, or does not want to be here (OpenID Connect Core, 3.1.2.6). */
+/** The errors if the user is not signed in at the provider, or cancels (OpenID Connect Core, 3.1.2.6). */
 const denials = new Set([
   "access_denied",
   "login_required",

@@ -62,7 +62,7 @@ const pageHeaders: Middleware = {
 /** The attempts that requests have come back with. */
 const attempts = new WeakMap<APIGatewayProxyEvent, Attempt>();
 
-/** If the request fails, its attempt has ended, and whoever begins again comes back to the same page of the panel. */
+/** If the request fails, its attempt has ended, and the next attempt returns to the same page of the panel. */
 export const rememberAttempt = (event: APIGatewayProxyEvent, attempt: Attempt): unknown => attempts.set(event, attempt);
 
 const retryAfterSeconds = "10";

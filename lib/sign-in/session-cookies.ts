@@ -18,7 +18,7 @@ export const sessionCookies = (event: APIGatewayProxyEvent, value: string, maxAg
 
 export const forgetSession = (event: APIGatewayProxyEvent): string[] => sessionCookies(event, "", 0);
 
-/** Every other domain that the cookie can have had. Browsers take no cookie for what is nobody's own, such as `co.uk`. */
+/** Every other domain that the cookie can have had. Browsers accept no cookie for a public suffix such as `co.uk`. */
 function formerDomains(event: APIGatewayProxyEvent): (string | undefined)[] {
   const { hostname } = new URL(apiAddressOf(event));
   const labels = isIP(hostname) ? [] : hostname.split(".");

@@ -80,7 +80,7 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
     for (const url of pages) expect([url, (await fetch(url)).status]).toEqual([url, 200]);
 
     expect(requested.filter((url) => !url.startsWith(stack.url) && !url.startsWith("data:"))).toEqual([]);
-    // Nobody is signed in.
+    // No user is signed in.
     expect(errors).toEqual([expect.stringContaining("401 (Unauthorized)")]);
   });
 

@@ -18,7 +18,7 @@ const html = (strings: TemplateStringsArray, ...values: readonly (string | numbe
 
 /** A website that renders on the server: people with search and pages, and a person with works. */
 export function startWebsite(api: string): Server {
-  // Nobody waits for a page as long as for a change.
+  // Visitors wait for a page less long than editors for a change.
   const colophon = createClient(api, { credentials: "omit", retry: { seconds: 3 } });
 
   async function people(parameters: URLSearchParams) {

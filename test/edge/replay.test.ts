@@ -48,7 +48,7 @@ const gzip = { "Accept-Encoding": "gzip" };
 let site: Site;
 let nextUrl: () => string;
 let witness: Witness;
-/** Of changes that nobody has been nudged for. */
+/** Of changes without a notification. */
 let unnoticed: Excuse[];
 let losesNudges: boolean;
 let isDelayed: boolean;
@@ -121,7 +121,7 @@ async function read(url: string): Promise<Answer> {
   return { status, text: withoutRandom(text) };
 }
 
-/** Gives what excuses old answers, while nobody has been nudged. */
+/** Gives what excuses old answers, until a notification. */
 async function make(change: Change, to: Target): Promise<Excuse | undefined> {
   if (change.isPanel) {
     await change.make(to, site);

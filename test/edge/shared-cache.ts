@@ -112,7 +112,7 @@ const parameters = [
   "thread_pool_min=300",
   // A connection that it closes when idle may just be used again.
   "timeout_idle=3600",
-  // Nobody reads its log.
+  // No process reads its log.
   "vsl_space=1M",
 ].flatMap((each) => ["-p", each]);
 

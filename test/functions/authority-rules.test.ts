@@ -31,7 +31,7 @@ async function administratorRole(): Promise<Named> {
   return { id, name };
 }
 
-/** Somebody who holds all permissions that there are, but not the Administrator role. */
+/** A user with all permissions, but without the Administrator role. */
 const everythingElse = async () => userOf(await aRole(stack.sql, ...(Object.keys(permissions) as Permission[])));
 
 describe("Nobody hands out a permission that they lack through the default role", () => {
@@ -63,7 +63,7 @@ describe("Nobody hands out a permission that they lack through the default role"
     expect((await editUser(editor, single, { added_roles: [other.id], removed_roles: [one.id] })).status).toBe(200);
     expect((await editUser(able, single, { removed_roles: [other.id] })).status).toBe(200);
     expect(await roleIdsOf(stack.sql, single)).toEqual([defaultRole]);
-    // The default role comes back to whoever has no other, so nobody gets anything.
+    // A user without another role gets the default role back, so no user gets anything.
     expect((await editUser(editor, single, { removed_roles: [defaultRole] })).status).toBe(200);
     expect(await roleIdsOf(stack.sql, single)).toEqual([defaultRole]);
   });

@@ -148,7 +148,7 @@ async function read(): Promise<World> {
   return world;
 }
 
-/** The attempt that these numbers choose; undefined if nobody has the permission for it. */
+/** The attempt that these numbers choose; undefined if no user has the permission for it. */
 function attemptOf(world: World, { endpoint, ...choice }: Attempt): Attempt | undefined {
   const pick = (from: readonly number[], number: number) => from[number % from.length] ?? 0;
   const permission = world.permissions[keys[endpoints.indexOf(endpoint)] ?? ""] ?? 0;

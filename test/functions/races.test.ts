@@ -13,7 +13,7 @@ const environments = 8;
 vi.setConfig({ testTimeout: 180_000 });
 const stack = useStack({ limits: { environments } });
 let administrator: Person;
-/** Somebody to be related to. */
+/** Another contributor, for relations. */
 let friend: { id: number };
 let administratorRole: number;
 

@@ -65,7 +65,7 @@ const search = fc
   .map((words) => words.flat().join(""))
   .filter((words) => keyOf(words) !== "");
 
-/** Adds aliases and, meanwhile, others: in one statement, one by one, and as somebody else's. */
+/** Adds aliases and, meanwhile, others: in one statement, one by one, and as another contributor's. */
 async function alias(table: string, { id }: Entry, names: readonly string[], other: Entry): Promise<void> {
   const { query } = stack.sql;
   const [aliases, owner, name, language] =

@@ -52,7 +52,7 @@ const held = () => stack.sql`
   select pid, state, query from pg_stat_activity
   where
     datname = current_database() and pid <> pg_backend_pid()
-    -- Autovacuum is nobody.
+    -- Autovacuum has no role.
     and usename is not null
     and (state <> 'idle' or exists (select from pg_locks where pg_locks.pid = pg_stat_activity.pid))
 `;

@@ -3,7 +3,7 @@ import { panelOrigin } from "./environment.ts";
 
 type Fetch = NonNullable<ClientOptions["fetch"]>;
 
-/** The client in a page of the panel, in the browser of somebody with this refresh token, or of a visitor. */
+/** The client in a page of the panel, in the browser of the user of this refresh token, or of a visitor. */
 export const clientFor = (
   stack: { readonly url: string },
   person?: { readonly token: string },
@@ -38,7 +38,7 @@ export const readable = {
   "Access-Control-Expose-Headers": "Retry-After",
 };
 
-/** What happens to a request: it gets lost, its answer gets lost or breaks off, or somebody else answers. */
+/** What happens to a request: it gets lost, its answer gets lost or breaks off, or another server responds. */
 export type Fault = "request lost" | "answer lost" | "answer broken off" | Response;
 
 /** A network on which the first requests meet these faults, and all others nothing. `sent` are the requests. */

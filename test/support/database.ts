@@ -30,7 +30,7 @@ export function openDatabase(
 ): Sql {
   const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
   const pool = new Pool({ connectionString, max, options: options.join(" "), types: { getTypeParser } });
-  // Some tests end connections that nobody uses at the moment.
+  // Some tests end idle connections.
   pool.on("error", () => {});
   if (onNotice) pool.on("connect", (client) => client.on("notice", ({ message = "" }) => onNotice(message)));
   return over(pool, () => pool.end());

@@ -4,7 +4,7 @@ import { secretArns } from "../../infra/local/secrets.ts";
 import { openDatabase, type Sql } from "./database.ts";
 
 /**
- * A connection to a test's database with a role's own password, as somebody has it who has found that out.
+ * A connection to a test's database with a role's own password, as an attacker who knows the password has it.
  * @param settings of the connection; they would not leave those of the role as they are
  */
 export function logIn(

@@ -17,7 +17,7 @@ command_not_found_handle() {
 export interface Recording {
   /** The words of each program that was called, its name first. */
   readonly commands: readonly (readonly string[])[];
-  /** What bash complained about: syntax, or a variable that nobody has set. */
+  /** What bash complained about: syntax, or a variable that is not set. */
   readonly complaint: string;
 }
 

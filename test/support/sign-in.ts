@@ -77,7 +77,7 @@ export async function linkDemoUsers({ sql, url }: Stack, ...names: readonly stri
   `;
 }
 
-/** Fails unless the response is a page for people that nobody else may read, keep or frame, with a link to begin again. */
+/** Fails unless the response is a page that no other site may read, keep or frame, with a link to begin again. */
 export async function expectPage(response: Response, status: number, title: string): Promise<string> {
   const html = await response.text();
   expect([response.status, /<h1>(.*)<\/h1>/.exec(html)?.[1], html]).toEqual([status, title, html]);

@@ -81,7 +81,7 @@ export interface Lambda {
    * @throws {TooManyRequests}
    */
   stream(name: string, event: unknown): Promise<StreamedInvocation>;
-  /** Invokes a function whose result nobody waits for: while it is throttled, this tries again. */
+  /** Invokes a function asynchronously, and again while it is throttled. */
   send(name: string, event: unknown): Promise<void>;
   /** Keeps exactly so many environments of a function ready, as provisioned concurrency does. */
   provision(name: string, environments: number): Promise<void>;

@@ -11,7 +11,7 @@ const demoUsers: readonly ProviderUser[] = Object.entries(demoTokens).map(([toke
 
 /**
  * Links the demo users to the provider of this machine, whose address has the port.
- * @returns those who can sign in; nobody without the demo data
+ * @returns those who can sign in; empty without the demo data
  */
 export const linkDemoUsers = (databaseUrl: string, issuer: string): Promise<readonly ProviderUser[]> =>
   withConnection(databaseUrl, async (client) => {

@@ -223,7 +223,7 @@ const giveRoles =
     on conflict do nothing
   `;
 
-/** A connection closes a moment after the pool's end; an error that it still meets concerns nobody. */
+/** A connection closes a moment after the pool's end; an error after that has no effect. */
 function openPool(connectionString: string, max: number): Pool {
   return new Pool({ connectionString, max, options: "-c colophon.recording=off" }).on("error", () => {});
 }

@@ -101,7 +101,7 @@ export class ColophonApi extends Construct {
         ),
       },
     });
-    // It would show the address, by which nobody but the edge comes.
+    // It would show the address, which only the edge uses.
     if (settings.edge) this.api.node.tryRemoveChild("Endpoint");
     this.retainErrorLog(settings);
     this.sampleTraces(prefix);

@@ -165,7 +165,7 @@ function makeNetwork(stack: Stack, { logRetentionDays }: DatabaseSettings): Vpc 
   return network;
 }
 
-/** Lets nobody in, and the database out to nobody. */
+/** Allows no traffic, in or out. */
 const makeSecurityGroup = (stack: Stack, network: Vpc): ISecurityGroup =>
   new SecurityGroup(stack, "NoTraffic", {
     vpc: network as IVpc,

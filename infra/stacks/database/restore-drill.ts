@@ -33,7 +33,7 @@ export interface RestoreDrillProps {
 /** The backup of the night is made at 2 o'clock, and has all that was written more than so many hours ago. */
 const changesHours = 26;
 const capacityMax = 2;
-/** How long AWS Backup keeps what it has restored, if nobody tells it the result. */
+/** How long AWS Backup keeps what it has restored, if it gets no result. */
 const validationWindowHours = 6;
 
 /**
@@ -141,7 +141,7 @@ export class RestoreDrill extends Construct {
             DATABASE_SECRET_ARN: ledger,
             DATABASE_PUBLIC_SECRET_ARN: catalogue,
             DATABASE_NAME: databaseName,
-            // A record has the URL of its image, at which nobody looks here.
+            // A record has the URL of its image, which the check ignores.
             IMAGE_BASE_URL: "https://images.invalid",
           },
           policies: {

@@ -5,7 +5,7 @@ import { acknowledge } from "../shared/acknowledge.ts";
 
 /**
  * Lets S3 copy every image to a bucket in another region, and delete there what is deleted here; both buckets keep
- * deleted images for a while. Versions that somebody deletes for good are not deleted there.
+ * deleted images for a while. Permanent deletions of versions are not replicated.
  *
  * @param copies the ARN of the other bucket
  */

@@ -36,7 +36,7 @@ create function identity_key(value text) returns text
     '\s+', ' ', 'g'
   )) collate "C";
 
--- Every user of the database may hold any advisory lock. So the locks of names have keys that nobody can guess.
+-- Every user of the database may hold any advisory lock. So the locks of names have keys that cannot be guessed.
 create table lock_secret (secret uuid not null);
 
 insert into lock_secret values (gen_random_uuid());
@@ -53,7 +53,7 @@ create function lock_name(name text) returns void
     end
   $$;
 
--- Whether a record of this table has the slug, or had it: so nobody gets a slug that leads to another contributor. The
+-- Whether a record of this table has the slug, or had it: so no record gets a slug that leads to another one. The
 -- queries are static, and their plan is kept, since an import asks this for each record: a plan by index, even if the
 -- tables were empty when it was made. A trigger passes the name of its table, whose collation is not that of the slugs'
 -- indexes.

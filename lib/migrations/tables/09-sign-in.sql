@@ -16,7 +16,7 @@ create function email_key(email text) returns text
   language sql immutable strict parallel safe
   return lower(email collate "C");
 
--- An address may be somebody else's one day, so it is awaited for a time only.
+-- An address may change its owner, so it is awaited for a limited time.
 create table awaited_emails (
   issuer text not null,
   email text not null check (email = email_key(email)),

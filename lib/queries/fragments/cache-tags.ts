@@ -5,8 +5,8 @@ const tagsMax = raw("50");
 
 /**
  * The cache tags of a record: its own, and those of the related ones that it shows. If these are too many, the tag of
- * the list stands for them: it becomes stale whenever one of them does. It does so, too, when somebody is published, so
- * it is the tag of a record that would show them then.
+ * the list stands for them: it becomes stale whenever one of them does. It does so, too, when a contributor is
+ * published, so it is the tag of a record that would show them then.
  * @param kind what tags begin with: `contributor`
  * @param related a select of what the record is related to: `id`, and whether it is `public`
  */

@@ -22,7 +22,7 @@ export interface Roads {
 }
 
 export interface Change {
-  /** Whether the panel makes it; another program does otherwise, and nobody is nudged. */
+  /** Whether the panel makes it; another program does otherwise, without a notification. */
   readonly isPanel: boolean;
   make(target: Target, roads: Roads): Promise<unknown>;
 }

@@ -15,7 +15,7 @@ const detail = async ({ id }: Entry) =>
   (await stack.call("admin-contributors/id", { as: editor.token, path: { id } })).body;
 const name = () => `Name ${crypto.randomUUID()}`;
 
-/** Somebody to be related to. */
+/** Another contributor, for relations. */
 let other = 0;
 
 /** A contributor with an alias, a description and a relation. */

@@ -14,7 +14,7 @@ const list = async (query: Request["query"] = {}, as = viewer.token) =>
   (await stack.call("admin-users/list", { as, query })).body;
 const namesOf = ({ users }: { users: { username: string }[] }) => users.map(({ username }) => username);
 
-/** Somebody waits for a lock of this session. */
+/** A session waits for a lock of this one. */
 const waitingFor = (pid: number) =>
   vi.waitUntil(
     async () => (await stack.sql`select from pg_stat_activity where ${pid} = any(pg_blocking_pids(pid))`).length > 0,

@@ -142,7 +142,7 @@ describe("ops-release-on-deploy", () => {
     expect(error).not.toContain("publisher-random");
     expect(outcomes).toMatchObject([{ Status: "FAILED", Reason: expect.stringContaining("admin-roles-add: 200 ") }]);
     for (const name of all) expect(lambdaApi.functions.get(name)?.versions).toEqual([versionOf(2, former)]);
-    // It waits for a database that resumes; what reads gets a token that nobody has, and what writes gets none.
+    // It waits for a database that resumes; what reads gets a token of no user, and what writes gets none.
     expect(
       broken
         .seen()

@@ -15,7 +15,7 @@ const functions = readdirSync(join(root, "functions"), { recursive: true, encodi
 /**
  * With their sample events: a rotation's first step makes a password, of a deleted stack there is nothing to migrate, an
  * operator's invalidation needs no database, an export first sets how its transaction reads, and whom no provider has
- * identified is nobody.
+ * identified is no user.
  */
 const asksNothing = [
   "ops/rotate-password",

@@ -33,7 +33,7 @@ const modify = <Item>(items: Item[], seed: number, fields: Partial<Item>) => {
   if (items.length > 0) Object.assign(pick(items, seed) as object, fields);
 };
 
-/** Another one each time: of two equal aliases nobody can tell which one is gone, and no relation is added twice. */
+/** Another one each time: of two equal aliases it is unknown which one is gone, and no relation is added twice. */
 const nameOf = (seed: number) => `Name ${seed} ${randomUUID()}`;
 
 /** What a person may do with the form. */
@@ -95,7 +95,7 @@ async function open(): Promise<Opened<Form>> {
   return { data: data as Form, version };
 }
 
-/** Saves a form; after a conflict its changes are made to what somebody else has saved. */
+/** Saves a form; after a conflict its changes are made to what another editor has saved. */
 async function save(colophon: Colophon, opened: Opened<Form>, form: ContributorForm): Promise<void> {
   let result = await colophon.editContributor(opened, form);
   while (result.status === "conflict") {
@@ -110,7 +110,7 @@ function expectOneOf(before: unknown, after: unknown, forms: readonly unknown[])
   expect(changed.length > 0 ? changed : [before]).toContainEqual(after);
 }
 
-/** A link is there if nobody has removed it, and those that anybody has added are there. */
+/** A link is there unless an editor has removed it, and so are all added links. */
 function expectLinks(before: Form, after: Form, forms: readonly Form[]): void {
   const urlsOf = ({ links }: Form) => new Set(links.map(({ url }) => url));
   const [old, all] = [urlsOf(before), forms.map(urlsOf)];
@@ -120,8 +120,8 @@ function expectLinks(before: Form, after: Form, forms: readonly Form[]): void {
 }
 
 /**
- * An element is there unless somebody has removed it, and the new ones are those that were added, once if several have
- * added the same. An alias that somebody has renamed is another one; who renames what others have removed adds nothing.
+ * An element is there unless an editor has removed it, and the new ones are those that were added, once if several have
+ * added the same. A renamed alias is another one; to rename what others have removed adds nothing.
  */
 function expectElements(kind: Kind, names: readonly string[], before: Form, after: Form, forms: readonly Form[]): void {
   type Element = Record<string, unknown>;

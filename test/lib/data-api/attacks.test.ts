@@ -32,7 +32,7 @@ async function as<Result>(role: LimitedRole, work: (sql: Sql) => Promise<Result>
 
 const others = (role: LimitedRole) => limitedRoles.filter((each) => each !== role);
 
-/** Everything that is about somebody, without the times that tell that they were seen. */
+/** All rows about users, without the times of their last requests. */
 const everything = () => stack.sql`
   select
     (select json_agg(users order by id) from users) as users,

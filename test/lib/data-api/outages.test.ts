@@ -125,7 +125,7 @@ describe("Reads and writes", () => {
   });
 });
 
-/** PostgreSQL ends all sessions when one is killed, since nobody knows what it did to the memory they share. */
+/** PostgreSQL ends all sessions when one is killed, since it may have damaged the memory they share. */
 async function killSession(): Promise<void> {
   const sessions = "select pid from pg_stat_activity where application_name = 'data-api' limit 1";
   process.kill((await sql.query(sessions))[0]?.pid, "SIGKILL");

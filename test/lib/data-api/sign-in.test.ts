@@ -93,7 +93,7 @@ const logOut = ({ id }: Person) =>
 const endSessions = ({ id }: Person) =>
   stack.lambda.invoke("ops-end-sessions", { user: id }).then((invocation) => ("result" in invocation ? 200 : 500));
 
-/** Calls while somebody else has locked a table, which then only can be read. */
+/** Calls while another session has locked a table, which then can only be read. */
 async function whileLocked<Result>(
   table: "change_lock" | "identities",
   work: (release: () => void) => Promise<Result>,

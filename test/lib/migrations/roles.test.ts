@@ -8,7 +8,7 @@ import { type Stack, startStack } from "../../support/stack.ts";
 
 const namesIn = (text: string): readonly string[] => text.match(/\w+/g) ?? [];
 
-/** The tables of which each role may read at least a column: a new table belongs to one of them, or to nobody. */
+/** The tables of which each role may read at least a column: a new table belongs to one of them, or to no role. */
 const people = namesIn(`
   contributor_aliases contributor_descriptions contributor_links contributor_relations contributors
 `);

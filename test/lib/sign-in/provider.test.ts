@@ -219,7 +219,7 @@ describe("The provider's answer", () => {
     await stack.lambda.renew();
 
     expect((await round({ claims: { sub: "hedy" } })).status).toBe(302);
-    // Of somebody else it is worth nothing.
+    // For another user it is worthless.
     expect((await round({ claims: { sub: "ada" } })).status).toBe(400);
     await stack.lambda.renew();
   });

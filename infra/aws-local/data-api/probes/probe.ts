@@ -3,7 +3,7 @@ import type { Field, SqlParameter, TypeHint } from "@aws-sdk/client-rds-data";
 /** A call or a few, and what comes back. */
 export interface Probe {
   name: string;
-  /** An AWS page, somebody's recorded run, or `unproved`. */
+  /** An AWS page, a published recording, or `unproved`. */
   source: string;
   steps: readonly Step[];
 }

@@ -1,6 +1,6 @@
 /** Where a probe's expectation comes from. */
 
-/** Nobody has recorded it: it is how we read the documents. */
+/** No recording is known: this is our reading of the documents. */
 export const unproved = "unproved";
 
 const guide = (page: string) => `AWS, https://docs.aws.amazon.com/AmazonRDS/latest/AuroraUserGuide/${page}.html`;
