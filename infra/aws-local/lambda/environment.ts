@@ -60,7 +60,7 @@ const loadingInMilliseconds = 10_000;
 export const isDebugged = inspector.url() !== undefined;
 
 /** V8 would let it grow to 48, in each of dozens of threads, and give nothing back. */
-const youngGenerationInMegabytes = 12;
+const youngGenerationInMegabytes = 24;
 
 /** Starts a thread, which loads a function from its file. */
 export function openEnvironment(
