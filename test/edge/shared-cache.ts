@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -70,6 +70,7 @@ export async function startSharedCache(
     await rename(`${time}.next`, time);
   };
   await setClock();
+  await removeFakeClocks();
   await writeFile(join(directory, "edge.vcl"), configuration(origin, reads, options.key));
   const listeners = ["-a", `visitors=${visitors}`, "-a", `invalidations=${invalidations}`];
   const places = ["-j", "none", "-n", directory, "-T", "none", "-s", "malloc,256m", "-f", join(directory, "edge.vcl")];
@@ -99,9 +100,23 @@ export async function startSharedCache(
       agent.destroy();
       server.kill("SIGTERM");
       if (server.exitCode === null) await once(server, "exit");
-      await rm(directory, { recursive: true });
+      await Promise.all([rm(directory, { recursive: true }), removeFakeClocks()]);
     },
   };
+}
+
+/**
+ * Removes what libfaketime keeps in shared memory by the ids of processes that have ended: of Varnish, and of the compiler
+ * that it runs. A later process with such an id would wait for the semaphore for ever.
+ */
+async function removeFakeClocks(): Promise<void> {
+  const directory = "/dev/shm";
+  const names = await readdir(directory).catch(() => []);
+  const ended = names.filter((name) => {
+    const [, id] = /faketime_.*_(\d+)$/.exec(name) ?? [];
+    return id !== undefined && !existsSync(`/proc/${id}`);
+  });
+  await Promise.all(ended.map((name) => rm(join(directory, name), { force: true })));
 }
 
 const parameters = [
