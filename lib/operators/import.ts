@@ -167,6 +167,7 @@ const tryFile = (source: Source, { by, reason }: ImportInput, { deadline, log, c
   rolledBack(async (send): Promise<Progress> => {
     const end = Math.min(deadline, performance.now() + dryRunMaxInMilliseconds);
     const name = `dry run of ${source.name}`;
+    await send(imports.withoutLocks);
     for await (const batch of batchesFrom(source, beginning)) {
       if (performance.now() > end) throw refusal(tooLong(batch));
       await importBatch(

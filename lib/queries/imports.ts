@@ -1,5 +1,8 @@
 import sql, { type Sql } from "sql-template-tag";
 
+/** Before a dry run: it takes no locks of names, nor that of all changes (lib/migrations/tables/01-names.sql). */
+export const withoutLocks: Sql = sql`select set_config('colophon.is_rolled_back', 'on', true)`;
+
 /** How far an import has come, as JSON; no row if it has not begun. */
 export const find = (source: string): Sql => sql`
   select row_to_json(import)

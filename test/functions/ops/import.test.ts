@@ -578,7 +578,7 @@ describe("An import", () => {
   it("of a file reads it by pieces, however long the lines are", async () => {
     await forget();
     const of = (description: string) => ({ descriptions: Array(40).fill({ language: "en", description }) });
-    const longest = of("手".repeat(20_000));
+    const longest = of("手".repeat(30_000));
     const text = textOf(many(6, (number) => (number === 5 ? longest : of("word ".repeat(3_990)))));
     expect(text.length).toBeGreaterThan(4 * 2 ** 20);
     await put("imports/long.jsonl", `${"x".repeat(6 * 2 ** 20 + 1)}\n${text.trimEnd()}`);
@@ -688,6 +688,16 @@ describe("A dry run of several batches", () => {
       [509, "volumes.0.cover"],
     ]);
     expect(tried).toEqual(await run({ source: textOf(lines) }));
+  });
+});
+
+describe("A dry run of thirty thousand lines", () => {
+  it("takes no locks of names, of which PostgreSQL has too few for it", async () => {
+    await forget();
+
+    const tried = await run({ source: textOf(many(30_000)), dryRun: true });
+
+    expect(tried).toMatchObject({ isDone: true, added: 30_000, refusedCount: 0 });
   });
 });
 
