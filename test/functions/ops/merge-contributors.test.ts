@@ -526,13 +526,13 @@ describe("ops-merge-contributors: all or nothing", () => {
     let merging: Promise<unknown> = Promise.resolve();
 
     // It waits for this row in the middle: relations of others lead to the kept one by then.
-    const difference = await differenceBy(stack.sql, () =>
-      stack.sql.begin(async (tx) => {
-        await tx`select from series_contributors where contributor_id = ${one.id} for update`;
+    const difference = await stack.sql.begin(async (tx) => {
+      await tx`select from series_contributors where contributor_id = ${one.id} for update`;
+      return await differenceBy(stack.sql, async () => {
         merging = merge(kept, [one]);
         for (const _ of Array(2)) await killWaiting();
-      }),
-    );
+      });
+    });
 
     expect(difference.filter((line) => !line.startsWith("contributors.image"))).toEqual([]);
     expect(await merging).toMatchObject({ kept: kept.id });
