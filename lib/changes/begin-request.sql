@@ -27,8 +27,7 @@ create function take_locks(request request, is_shared boolean) returns outcome l
 
     perform end_waits_at(request.wait_until);
     if is_shared then
-      -- A dry run of an import would keep all other changes out for its whole time.
-      if current_setting('colophon.is_rolled_back', true) is distinct from 'on' then
+      if not is_rolled_back() then
         lock table change_lock in row exclusive mode;
       end if;
     else

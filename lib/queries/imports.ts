@@ -1,6 +1,6 @@
 import sql, { type Sql } from "sql-template-tag";
 
-/** Before a dry run: it takes no locks of names, nor that of all changes (lib/migrations/tables/01-names.sql). */
+/** Begins a dry run, which takes no locks of names (is_rolled_back, lib/migrations/tables/01-names.sql). */
 export const withoutLocks: Sql = sql`select set_config('colophon.is_rolled_back', 'on', true)`;
 
 /** How far an import has come, as JSON; no row if it has not begun. */

@@ -147,6 +147,32 @@ describe.each(limitedRoles)("Whoever has the password of %s", (role) => {
     expect(await everything()).toEqual(before);
   });
 
+  it.runIf(role === "editor")("takes the locks of a change, whatever the connection has set", async () => {
+    const request = {
+      key: randomUUID(),
+      id: "i",
+      endpoint: "admin-roles/add",
+      permission: "add-roles",
+      digest: digestOf(administrator.token),
+      input: { name: randomUUID(), description: "" },
+      begin_by: "infinity",
+      wait_until: "infinity",
+    };
+
+    const locks = await as(role, (sql) =>
+      sql.begin(async (transaction) => {
+        await transaction.query("set colophon.is_rolled_back = 'on'");
+        const outcome = await transaction.query(
+          `select status from ${schema}.make_change('add_role', '${JSON.stringify(request)}')`,
+        );
+        expect(outcome).toEqual([{ status: 200 }]);
+        return await transaction.query("select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()");
+      }),
+    );
+
+    expect(locks.length).toBeGreaterThan(0);
+  });
+
   it("cannot keep others from writing by all that they can hold", async () => {
     const name = randomUUID();
     const headers = { "Idempotency-Key": name };
