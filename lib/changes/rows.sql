@@ -60,6 +60,18 @@ create function delete_rows(table_name text, keys jsonb) returns void language p
   end
 $$;
 
+-- Objects by the columns that they have values for, at this path in each of them.
+create function alike_objects(table_name text, objects jsonb, path text[] default '{}') returns table (
+  columns text[], alike jsonb
+) language sql stable as $$
+  select writable_columns(table_name, names), jsonb_agg(object)
+  from
+    jsonb_array_elements(objects) as object
+    cross join lateral (select array(select jsonb_object_keys(object #> path))) as object_keys (names)
+  where names <> '{}'
+  group by names
+$$;
+
 -- Objects of values as rows, with the ids that they say. What the objects do not have gets its default. Such a row may
 -- be there: a trigger may have added it meanwhile, as it gives the default role.
 create function insert_rows(table_name text, objects jsonb) returns void language plpgsql as $$
@@ -67,13 +79,7 @@ create function insert_rows(table_name text, objects jsonb) returns void languag
     columns text[];
     alike jsonb;
   begin
-    for columns, alike in
-      select writable_columns(table_name, names), jsonb_agg(object)
-      from
-        jsonb_array_elements(objects) as object
-        cross join lateral (select array(select jsonb_object_keys(object))) as object_keys (names)
-      group by names
-    loop
+    for columns, alike in select * from alike_objects(table_name, objects) loop
       perform insert_alike(table_name, columns, alike, format(
         'on conflict (%s) do %s',
         column_list(key_columns(table_name)),
@@ -111,14 +117,7 @@ create function update_rows(table_name text, objects jsonb) returns void languag
     columns text[];
     alike jsonb;
   begin
-    for columns, alike in
-      select writable_columns(table_name, names), jsonb_agg(object)
-      from
-        jsonb_array_elements(objects) as object
-        cross join lateral (select array(select jsonb_object_keys(object -> 'values'))) as object_keys (names)
-      where names <> '{}'
-      group by names
-    loop
+    for columns, alike in select * from alike_objects(table_name, objects, '{values}') loop
       execute format(
         $sql$
           update %1$I as current set (%2$s) = row(%3$s)
