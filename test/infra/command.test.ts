@@ -91,7 +91,7 @@ describe("A flag that npm keeps, since it is not behind --,", () => {
     });
 
   it("does not matter if it is behind -- as well", async () => {
-    expect(await npm("run events --dry-run -- publish nowhere --dry-run")).toContain("There is no stage nowhere");
+    expect(await npm("run rollback --dry-run -- --stage nowhere --dry-run")).toContain("There is no stage nowhere");
   });
 
   it.each([

@@ -5,7 +5,7 @@ import { key } from "./environment.ts";
 /** A part of AWS on this machine, as an HTTP handler for the real SDK. Returns whether it has answered. */
 export type Api = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
 
-type Service = "CLOUDWATCH_LOGS" | "LAMBDA" | "SCHEMAS" | "SECRETS_MANAGER";
+type Service = "CLOUDWATCH_LOGS" | "LAMBDA" | "SECRETS_MANAGER";
 
 /** Serves these services by the first of the APIs that answers. The SDK's clients find them until this is closed. */
 export async function serveApis(
