@@ -1,4 +1,4 @@
-import autocannon from "autocannon";
+import { Agent, get, type IncomingMessage, type RequestOptions } from "node:http";
 import { median } from "./measure.ts";
 import { postgresSeconds, processorSeconds, threadSeconds } from "./processes.ts";
 import type { Server } from "./service.ts";
@@ -106,11 +106,11 @@ async function measure(server: Measurable, load: Load, duration: number): Promis
     at: performance.now(),
   });
   const before = await spent();
-  const result = await autocannon({ url: `${server.url}${path}`, connections, duration, headers });
+  const responses = await sendFor(duration, `${server.url}${path}`, headers, connections);
   const after = await spent();
   const seconds = (after.at - before.at) / 1_000;
   const own = process.cpuUsage(before.own);
-  const requests = result["2xx"];
+  const requests = responses.succeeded;
   return {
     rate: requests / seconds,
     node: (after.node - before.node) / requests,
@@ -119,6 +119,34 @@ async function measure(server: Measurable, load: Load, duration: number): Promis
     ),
     postgres: (after.postgres - before.postgres) / requests,
     generator: (own.user + own.system) / 1e6 / seconds,
-    failed: result.non2xx + result.errors,
+    failed: responses.failed,
   };
 }
+
+/** Sends requests over so many connections for some seconds: on each the next one when the last is answered. */
+async function sendFor(seconds: number, url: string, headers: Load["headers"], connections: number) {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const end = performance.now() + 1_000 * seconds;
+  let succeeded = 0;
+  let failed = 0;
+  const send = async () => {
+    while (performance.now() < end) {
+      const status = await statusOf(url, { agent, headers: { ...headers } }).catch(() => undefined);
+      if (status !== undefined && status >= 200 && status < 300) succeeded++;
+      else failed++;
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, send));
+  agent.destroy();
+  return { succeeded, failed };
+}
+
+const statusOf = (url: string, options: RequestOptions) =>
+  new Promise<number | undefined>((resolve, reject) => {
+    const onResponse = (response: IncomingMessage) =>
+      response
+        .resume()
+        .once("end", () => resolve(response.statusCode))
+        .once("error", reject);
+    get(url, options, onResponse).once("error", reject);
+  });
