@@ -59,10 +59,9 @@ export default defineConfig({
     // Tests reach functions through their bundles, of which the test runner knows nothing.
     watchTriggerPatterns: [
       {
-        pattern: /\/functions\/(.+)\.ts$/,
-        testsToRun: (_, [, endpointPath]) => `test/functions/${endpointPath}.test.ts`,
+        pattern: /\/(functions|lib)\/.+\.(ts|sql)$/,
+        testsToRun: () => globSync("test/{functions,lib}/**/*.test.ts"),
       },
-      { pattern: /\/lib\/.+\.(ts|sql)$/, testsToRun: () => globSync("test/{functions,lib}/**/*.test.ts") },
     ],
     // Functions log a line a request, and faults that tests ask for; only failing tests show theirs.
     silent: "passed-only",

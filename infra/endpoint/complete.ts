@@ -20,8 +20,14 @@ export async function gaps(): Promise<string[]> {
   const needed = all
     .filter((file) => /^functions\/.*\.ts$/.test(file))
     .map((file) => file.slice("functions/".length, -".ts".length));
+  const tests = await Promise.all(
+    all.filter((file) => /^test\/.*\.test\.ts$/.test(file)).map((file) => readFile(join(root, file), "utf8")),
+  );
+  const untested = endpoints
+    .map(({ method, path }) => `${method} ${path}`)
+    .filter((title) => !tests.some((text) => text.includes(`"${title}"`)));
   const missing = [
-    ...[...served].flatMap((each) => [`functions/${each}.ts`, `test/functions/${each}.test.ts`]),
+    ...[...served].map((each) => `functions/${each}.ts`),
     ...needed.map((each) => `events/${each}.json`),
   ].filter((file) => !has.has(file));
   const undeclared = needed.filter((each) => !each.startsWith("ops/") && !served.has(each));
@@ -34,6 +40,7 @@ export async function gaps(): Promise<string[]> {
   const current = await Promise.all(generated.map(async ({ file, text }) => (await readFile(file, "utf8")) === text));
   return [
     ...missing.map((file) => `${file} is missing`),
+    ...untested.map((title) => `No test in test/functions has the title ${title}`),
     ...undeclared.map((each) => `functions/${each}.ts serves no declared endpoint`),
     ...orphaned.map((file) => `${file} belongs to no function`),
     ...generated

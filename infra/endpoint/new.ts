@@ -21,8 +21,8 @@ interface NewEndpoint {
 type Replace = (text: string) => string;
 
 /**
- * Copies an endpoint under another path: declaration, function, event, query or change, and tests, each renamed. The
- * copy works as its sibling does.
+ * Copies an endpoint under another path: declaration, function, event, query or change, each renamed. The copy works as
+ * its sibling does. Tests are not copied, since siblings share theirs.
  * @returns the files that were written or extended
  */
 export async function copyEndpoint(root: string, { method, path, like }: NewEndpoint): Promise<string[]> {
@@ -98,7 +98,6 @@ export async function copyEndpoint(root: string, { method, path, like }: NewEndp
     copiedHandler = copiedHandler.replaceAll(`"${change}"`, `"${newChange}"`);
   }
   await write(`functions/${name}.ts`, copiedHandler);
-  await write(`test/functions/${name}.test.ts`, renamed(await read(`test/functions/${like}.test.ts`)));
   const event = await read(`events/${like}.json`);
   const [request = ""] = /(?<="requestId": ")[^"]*/.exec(event) ?? [];
   const newRequest = crypto.randomUUID();
@@ -171,7 +170,7 @@ if (import.meta.main) {
     print(`${files.map((file) => relative(process.cwd(), join(root, file))).join("\n")}
 
 It answers as ${like} does. Now change what is different: the declaration (summary, permission, parameters, response,
-errors), then query or change, event and tests. Then run npm run openapi, npm run statements, npm run check, and its
-tests.`);
+errors), then query or change, and event. Write its tests in test/functions, with the title ${method} ${path}. Then run
+npm run openapi, npm run statements, npm run check, and its tests.`);
   });
 }

@@ -83,7 +83,6 @@ describe("npm run new", () => {
       "lib/contract/contributors.ts",
       "lib/queries/contributors.ts",
       "lib/queries/statements/contributor/alias.sql",
-      "test/functions/contributor/alias.test.ts",
     ]);
     await copy("GET /publishers/newest/first --like publishers/list");
     await copy("GET /admin-roles/find --like admin-permissions/list");
@@ -94,7 +93,6 @@ describe("npm run new", () => {
       "lib/changes/praise-role.sql",
       "lib/contract/admin-roles.ts",
       "lib/queries/statements/admin-roles/praise.sql",
-      "test/functions/admin-roles/praise.test.ts",
     ]);
     await copy("POST /admin-permissions/invent --like admin-permissions/add");
     const words = "DELETE /admin-permissions/forget/{id} --like admin-permissions/delete";
@@ -149,7 +147,9 @@ describe("npm run new", () => {
     expect(recorded.has("nothing.sql")).toBe(false);
     for (const [file, text] of copied) if (/alias|newest|find|forget/.test(file)) expect(recorded.get(file)).toBe(text);
     // Of `npm run check` what takes seconds; that PostgreSQL takes the SQL is for the next tests.
-    await run("infra/endpoint/complete.ts");
+    await expect(run("infra/endpoint/complete.ts")).rejects.toThrow(
+      /^(No test in test\/functions has the title .*\n){7}$/,
+    );
     await run("infra/check/sql.ts");
     await run(
       "node_modules/@biomejs/biome/bin/biome",

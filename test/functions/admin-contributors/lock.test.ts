@@ -1,3 +1,0 @@
-import { testLocks } from "../../support/lock-endpoints.ts";
-
-testLocks("contributors");
