@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Context } from "aws-lambda";
 
-/** A service gave no answer before the deadline. The client should send its request again later. */
+/** A service sent no response before the deadline. The client should send its request again later. */
 export class Unavailable extends Error {
   override readonly name = "Unavailable";
   /** Whether a change may have been made nevertheless, because the outcome of an attempt is not known. */
@@ -23,43 +23,43 @@ export class Unavailable extends Error {
  */
 
 /** How long the calls of a request may take. */
-export interface Patience {
+export interface RequestTimeouts {
   readonly timeoutInMilliseconds: number;
   /** For the work before the first call and after the last one. */
   readonly reserveInMilliseconds: number;
 }
 
 /** API Gateway waits for 29 s. */
-export const usualPatience: Patience = { timeoutInMilliseconds: 24_000, reserveInMilliseconds: 5_000 };
+export const usualTimeouts: RequestTimeouts = { timeoutInMilliseconds: 24_000, reserveInMilliseconds: 5_000 };
 
 /**
- * Of what visitors read: they have their answer within 7 s. The edge waits for 8 s (infra/stacks/edge/edge.ts), and a
+ * Of what visitors read: they have the response within 7 s. The edge waits for 8 s (infra/stacks/edge/edge.ts), and a
  * cold start comes before the first call.
  */
-export const publicPatience: Patience = { timeoutInMilliseconds: 6_500, reserveInMilliseconds: 1_500 };
+export const publicTimeouts: RequestTimeouts = { timeoutInMilliseconds: 6_500, reserveInMilliseconds: 1_500 };
 
 /** Of an operator, whose change may be a large one: the Data API ends a statement after 45 s. */
-export const operatorPatience: Patience = { timeoutInMilliseconds: 50_000, reserveInMilliseconds: 5_000 };
+export const operatorTimeouts: RequestTimeouts = { timeoutInMilliseconds: 50_000, reserveInMilliseconds: 5_000 };
 
 /** The deadline of a request that arrives now. */
-export const deadlineFromNow = ({ timeoutInMilliseconds }: Patience = usualPatience): number =>
+export const deadlineFromNow = ({ timeoutInMilliseconds }: RequestTimeouts = usualTimeouts): number =>
   performance.now() + timeoutInMilliseconds;
 
 /** The deadline of all calls that a request makes: before the client gives up, and before Lambda ends the function. */
 export const deadlineOf = (
   context: Pick<Context, "getRemainingTimeInMillis">,
-  patience: Patience = usualPatience,
+  timeouts: RequestTimeouts = usualTimeouts,
 ): number =>
   Math.min(
-    deadlineFromNow(patience),
-    performance.now() + context.getRemainingTimeInMillis() - patience.reserveInMilliseconds,
+    deadlineFromNow(timeouts),
+    performance.now() + context.getRemainingTimeInMillis() - timeouts.reserveInMilliseconds,
   );
 
 /** A connection that is silent for so long is dead. Three attempts fit into a request. */
 export const attemptTimeoutInMilliseconds = 8_000;
 /** The share of the time that an attempt may take, so that a dead connection leaves time for another attempt. */
 const attemptShare = 0.6;
-/** If an answer stops halfway, the SDK's handler starts its timer only after 3 s. */
+/** If a response stops halfway, the SDK's handler starts its timer only after 3 s. */
 const longestAttemptInMilliseconds = attemptTimeoutInMilliseconds + 3_000;
 
 /** The time-outs of an SDK client. With these an attempt needs no abort signal. */
@@ -82,7 +82,7 @@ export const abortAt = (deadline: number): AttemptOptions => ({
   ),
 });
 
-/** `AbortSignal.timeout` costs more, and would go off after an answer, too. */
+/** `AbortSignal.timeout` costs more, and would go off after a response, too. */
 async function sendWithin<Output>(
   send: (options: AttemptOptions) => Promise<Output>,
   milliseconds: number,
@@ -97,7 +97,7 @@ const pauseMinInMilliseconds = 20;
 const pauseMaxInMilliseconds = 2_000;
 
 /**
- * Sends until there is an answer. The same command may arrive more than once.
+ * Sends until there is a response. The same command may arrive more than once.
  * @param send makes one attempt. Without options it ends by the client's own time-outs (see `timeouts`).
  * @param isTransient whether another attempt may succeed after this error; any other error is thrown
  * @throws {Unavailable} when the deadline comes first
@@ -120,7 +120,7 @@ export async function retry<Output>(
     } catch (error) {
       if (!isTransient(error)) throw error;
       cause = error;
-      // After a freeze, Lambda's idle connections are gone, and a new connection works at once.
+      // After a freeze, Lambda's idle connections are closed, and a new connection works at once.
       pause = failures === 1 && isConnectionError(error) ? 0 : pauseAfter(failures);
     }
   }
@@ -135,7 +135,7 @@ function pauseAfter(failures: number): number {
 const throttles = new Set(["ThrottlingException", "TooManyRequestsException", "SlowDown", "RequestTimeout"]);
 
 /**
- * Whether the service failed, is overloaded or cannot be reached, or this machine's clock is wrong. An answer that breaks
+ * Whether the service failed, is overloaded or cannot be reached, or this machine's clock is wrong. A response that breaks
  * off is an error with the status 200.
  */
 export function isFault(error: unknown): boolean {
@@ -147,7 +147,7 @@ export function isFault(error: unknown): boolean {
 
 /**
  * Whether the signature has the wrong time: after a freeze, the clock of a Lambda function may be minutes late. The SDK
- * takes the service's time from this answer, and signs the next attempt by it.
+ * takes the service's time from this response, and signs the next attempt by it.
  */
 export const isClockError = ({ name, message }: Error): boolean =>
   name === "RequestTimeTooSkewed" ||
@@ -160,7 +160,7 @@ function isConnectionError(error: unknown): boolean {
   return "code" in error && /^(?:E(?!RR_)[A-Z]{2}|HPE_)/.test(String(error.code));
 }
 
-/** The status of the answer, from the SDK's metadata; 0 if there was no answer. */
+/** The status of the response, from the SDK's metadata; 0 if there was none. */
 function statusOf(error: Error): number {
   const metadata: unknown = "$metadata" in error ? error.$metadata : undefined;
   const status = typeof metadata === "object" && metadata && "httpStatusCode" in metadata ? metadata.httpStatusCode : 0;

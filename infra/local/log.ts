@@ -48,7 +48,7 @@ export function readable(text: string, { head, requestIds = false }: ReadableOpt
   const fields = fieldsOf(text);
   if (!fields) return text;
   const { level, time, requestId, endpoint, function: name = endpoint, path = name, status, ...others } = fields;
-  const { durationInMilliseconds, error, errorType, errorMessage, trace, message, answer, ...rest } = others;
+  const { durationInMilliseconds, error, errorType, errorMessage, trace, message, response, ...rest } = others;
   const failure = errorOf(error) ?? errorOf({ name: errorType, message: errorMessage, stack: trace });
   const line = [
     head ?? clockTime(time),

@@ -16,7 +16,7 @@ import { Migration } from "./database/migration.ts";
 import { OperatorsTrail } from "./database/operators-cloudtrail.ts";
 import { RestoreDrill } from "./database/restore-drill.ts";
 import { Transfers } from "./database/transfers.ts";
-import { nudges, nudging } from "./edge/edge-invalidation.ts";
+import { notifiesEdge, notifyingEdge } from "./edge/edge-invalidation.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
 import { Alarms, isAbsent } from "./shared/alarms.ts";
 import { makeFunctionLog } from "./shared/log.ts";
@@ -92,7 +92,7 @@ export class DatabaseStack extends Stack {
               ? ownResource(cluster, packaged)
               : databaseResource(cluster, packaged),
             ...[transfers.resourceFor(packaged.name) ?? []].flat(),
-            ...(edgeStage && nudges(packaged) ? [nudging(this, `colophon-${edgeStage}`)] : []),
+            ...(edgeStage && notifiesEdge(packaged) ? [notifyingEdge(this, `colophon-${edgeStage}`)] : []),
           ],
           timeout: longTimeout,
           ...(packaged.name === "ops-import" ? { memoryInMegabytes: importMemoryInMegabytes } : {}),

@@ -5,7 +5,7 @@ import {
   abortAt,
   attemptTimeoutInMilliseconds,
   deadlineFromNow,
-  operatorPatience,
+  operatorTimeouts,
   retry,
   Unavailable,
 } from "../retry.ts";
@@ -56,11 +56,11 @@ export function change(
   );
 }
 
-/** Changes something for an operator. While a long statement runs, the attempts that follow wait for its answer. */
+/** Changes something for an operator. While a long statement runs, the attempts that follow wait for its result. */
 export const changeAsOperator = (
   name: OperatorChangeName,
   request: ChangeRequest & { readonly digest?: string },
-): Promise<Outcome> => callOnce(operatorCall(name), request, deadlineFromNow(operatorPatience));
+): Promise<Outcome> => callOnce(operatorCall(name), request, deadlineFromNow(operatorTimeouts));
 
 /** The same in a transaction, which fails where that would be sent again. */
 export async function changeWithin(
@@ -86,11 +86,11 @@ function outcomeOf(rows: readonly Row[]): Outcome {
 }
 
 /**
- * Checks the request and makes the change, in one statement. It is sent again until there is an answer: the change finds
+ * Checks the request and makes the change, in one statement. It is sent again until there is a response: the change finds
  * its own row in the ledger, so it is done once. When the outcome of an attempt is not known and another one is refused,
  * the first one could still arrive and not be refused. So the refusal counts only if it was sent when that was too late.
  * @param toCall makes the call of the database function from its input; several rows have a chunk of the body each
- * @throws {Unavailable} when there is no answer before the deadline
+ * @throws {Unavailable} when there is no response before the deadline
  */
 export async function callOnce(
   toCall: (input: Sql) => Sql,
@@ -131,7 +131,7 @@ export async function callOnce(
   }
 }
 
-/** An operator's answer about many records may exceed a row of the Data API, 64 KB: so many characters always fit. */
+/** An operator's result about many records may exceed a row of the Data API, 64 KB: so many characters always fit. */
 const chunkLength = raw("15000");
 
 const inChunks = (made: Sql): Sql => sql`
@@ -157,7 +157,7 @@ class Late extends Error {
   override readonly name = "Late";
 }
 
-/** By how much the database's clock is ahead of this machine's, in milliseconds. Each answer shows it anew. */
+/** By how much the database's clock is ahead of this machine's, in milliseconds. Each response shows it anew. */
 let clockDifference = 0;
 
 /** A time of `performance.now()` by the database's clock. */

@@ -41,7 +41,7 @@ export async function readShortText(
   const [row] = await execute(
     sql`
       select octet_length(text), case when octet_length(text) <= ${raw(`${rowBytesMax}`)} then text end${columns}
-      from (${select}) as answer
+      from (${select}) as result
     `,
     deadline,
   );
@@ -73,7 +73,7 @@ const selectChunks = (select: Sql, columns: Sql, lastIndex: Sql): Sql => sql`
   select
     octet_length(bytes), chunk, encode(substring(bytes from 1 + ${size} * chunk for ${size}), 'base64')${columns}
   from
-    (select *, convert_to(text, 'UTF8') as bytes from (${select}) as answer offset 0) as answer
+    (select *, convert_to(text, 'UTF8') as bytes from (${select}) as result offset 0) as result
     left join lateral generate_series(0, ${lastIndex}) as chunk on true
 `;
 

@@ -66,9 +66,9 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Runs one statement and returns its rows. It is sent again until there is an answer: a read may run twice. Each value
+ * Runs one statement and returns its rows. It is sent again until there is a response: a read may run twice. Each value
  * is a parameter, named by its position.
- * @throws {Unavailable} when there is no answer before the deadline
+ * @throws {Unavailable} when there is no response before the deadline
  */
 export const execute = (statement: Sql, deadline = deadlineFromNow(), target = database): Promise<readonly Row[]> =>
   retry((options) => send(statement, options, target), isTransient, deadline);

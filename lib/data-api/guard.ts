@@ -20,11 +20,11 @@ export interface Guard {
 export const guarded = (guard: Guard | undefined, select: Sql): Sql =>
   guard
     ? sql`
-      select caller.status, caller.id as caller_id, answer.*
+      select caller.status, caller.id as caller_id, result.*
       from
         (values (${guard.digest}::text)) as session (digest)
         cross join ${callerOf(guard)} as caller
-        left join lateral (select * from (${select}) as answer where caller.status = 200 offset 0) as answer on true
+        left join lateral (select * from (${select}) as result where caller.status = 200 offset 0) as result on true
     `
     : select;
 

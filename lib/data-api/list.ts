@@ -4,7 +4,7 @@ import { readLongText, readShortText, resultBytesMax, type TextRow } from "./chu
 import { type Guard, guarded } from "./guard.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";
 
-/** What is asked of a list: the page begins after a record, or at an offset. */
+/** Which page of a list is requested: the page begins after a record, or at an offset. */
 export interface PageRequest {
   readonly after?: Cursor | undefined;
   readonly offset?: number;
@@ -31,7 +31,7 @@ export interface Batch {
 export interface ListQuery<Item> {
   /** The records of a batch in a total order: a select of their fields, among them `id`. */
   readonly page: (batch: Batch) => Sql;
-  /** The name of the last field, if it is left out when it is null. */
+  /** The name of the last field, if it is omitted when it is null. */
   readonly optional?: string;
   /**
    * A select of all records that match, whatever the page: their `id`, what they are sorted by as `key`, and what `page`
@@ -40,7 +40,7 @@ export interface ListQuery<Item> {
   readonly found?: Sql;
   /** They are few: they are found once, and then counted and sorted. Otherwise an index gives the page in its order. */
   readonly sortInMemory?: boolean;
-  /** A scalar: how many records match. Only lists whose answer says it have one. */
+  /** A scalar: how many records match. Only lists whose response has `max` have one. */
   readonly max?: Sql;
   /** All records are compared to count those that match, and again for the page: not if there are none. */
   readonly countsFirst?: boolean;

@@ -14,7 +14,7 @@ export type RecordQuery<Body> = Sql & {
   readonly body?: Body;
 };
 
-/** The result of a statement, from which the answer is made. */
+/** The result of a statement, from which the response is made. */
 export interface Outcome {
   readonly status: number;
   /** JSON, or null if the status is enough. With 400 it is the name of the invalid parameter. */

@@ -30,7 +30,7 @@ const beginTimeoutInMilliseconds = 180_000;
 /**
  * Runs statements in one transaction. It is only for work that one statement cannot do, since each statement is a call.
  * After an error it is rolled back at once, or by the Data API when it has been idle for 3 minutes. Only the beginning
- * is sent again: if the answer to a statement or to the commit is lost, it may have succeeded. So the work has to record
+ * is sent again: if the response to a statement or to the commit is lost, it may have succeeded. So the work has to record
  * that it is done, for a later run to see.
  * @param options abort the whole transaction; then the beginning is sent only once, too
  */

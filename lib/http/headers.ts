@@ -22,21 +22,21 @@ const security = {
   "X-Content-Type-Options": "nosniff",
 };
 
-/** How long the edge of this stage keeps an answer, which is told what has changed; undefined without an edge. */
+/** How long the edge of this stage keeps a response, unless it is invalidated; undefined without an edge. */
 const edgeSeconds = process.env.SHARED_CACHE_SECONDS;
 
 /**
- * An answer that took longer may be older than a change that the edge is told of before it arrives
- * (lib/operators/stale-tags.ts). The edge keeps it for seconds, and not for none: when the database is slow, each URL is
- * read once in these.
+ * A response that took longer may be older than a change whose tags are invalidated before the response arrives
+ * (lib/operators/stale-tags.ts). The edge keeps it for a few seconds, not for none: so when the database is slow, each
+ * URL is read once in that time.
  */
 const slowInMilliseconds = 500;
 const slowSharedSeconds = 5;
 
 /**
- * Nobody can tell browsers what has changed, so they keep a public answer for a minute only. Caches serve an old answer
- * for another minute while they fetch a new one, and for a day while there are errors. API Gateway may compress an
- * answer, hence `Vary`.
+ * Browsers cannot be invalidated, so they keep a public response for a minute only. Caches serve an old response for
+ * another minute while they fetch a new one, and for a day while there are errors. API Gateway may compress a response,
+ * hence `Vary`.
  */
 const cacheable = (sharedSeconds: number | string) => ({
   ...security,
@@ -46,9 +46,9 @@ const cacheable = (sharedSeconds: number | string) => ({
 export const uncacheable = { ...security, "Cache-Control": "no-store" };
 
 /**
- * Sets security and cache headers: an answer is cached if its handler has given it cache tags, since without them nobody
- * could invalidate it. Answers 304 to clients that already have a public record, but not to the edge, which might forget
- * the tags. An answer to HEAD gets the headers of the answer to GET, and no body.
+ * Sets security and cache headers: a response is cached if its handler has given it cache tags, since without them it could
+ * not be invalidated. Clients that already have a public record get 304, but not the edge, which might forget the tags.
+ * A response to HEAD has the headers of the response to GET, and no body.
  */
 export function responseHeaders(declaration: Declaration): Middleware {
   const mayCache = isCacheable(declaration);
@@ -64,7 +64,7 @@ export function responseHeaders(declaration: Declaration): Middleware {
   return { after: setHeaders, onError: setHeaders };
 }
 
-/** Sets a weak ETag, since API Gateway may compress the answer, and answers 304 if the client has it and is no edge. */
+/** Sets a weak ETag, since API Gateway may compress the response. Returns 304 if the client has it and is no edge. */
 function respondNotModified(event: APIGatewayProxyEvent, response: Response): void {
   if (typeof response.body !== "string") return;
   const tag = `W/"${hash("sha1", response.body, "base64url")}"`;

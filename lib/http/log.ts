@@ -36,7 +36,7 @@ export function serializeError(error: unknown): Fields {
 }
 
 /**
- * Logs every request when it is answered: path, status and duration. A streamed list is logged when its first page has
+ * Logs every request with its response: path, status and duration. A streamed list is logged when its first page has
  * been read.
  */
 export function logRequests(declaration: Declaration): Middleware {

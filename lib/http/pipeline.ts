@@ -12,7 +12,7 @@ import { envelope, type Middleware } from "./response.ts";
 /** Switches off middy's timer: calls have their own deadlines. */
 export const withoutTimeout = { timeoutEarlyInMillis: 0 } as const;
 
-/** The middleware of every endpoint. The last one sees an error first, and turns it into an answer. */
+/** The middleware of every endpoint. The last one sees an error first, and turns it into a response. */
 export function pipeline(declaration: Declaration): Middleware[] {
   return [
     logRequests(declaration),
@@ -21,21 +21,21 @@ export function pipeline(declaration: Declaration): Middleware[] {
       ...(isPublic(declaration) ? { origin: "*" } : { origins: [...allowedOrigins], getOrigin, credentials: true }),
       exposeHeaders: exposedHeaders,
     }),
-    answerErrors(declaration),
+    respondToErrors(declaration),
   ];
 }
 
 /** The middleware's own comparison would take every `*` for a part of a name. */
 const getOrigin = (origin?: string) => (origin !== undefined && isAmong(allowedOrigins, origin) ? origin : null);
 
-function answerErrors(declaration: Declaration): Middleware {
+function respondToErrors(declaration: Declaration): Middleware {
   return {
     onError: (request) => {
       const error = contractErrorOf(request.error, isRepeatable(declaration));
       const { status, headers } = error;
       const message = error.message || messageOf(declaration, status);
       if (status >= 500) {
-        log(request.event, "error", { status, answer: message, error: serializeError(request.error) });
+        log(request.event, "error", { status, response: message, error: serializeError(request.error) });
       }
       request.response = envelope(status, message, headers);
     },

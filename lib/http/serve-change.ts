@@ -11,7 +11,7 @@ import { idempotencyKeyOf, versionsOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
 import { type Input, inputParser } from "./input.ts";
 import { log, rememberCaller } from "./log.ts";
-import { prepareNudge } from "./nudge.ts";
+import { prepareNotification } from "./notify.ts";
 import { pipeline, withoutTimeout } from "./pipeline.ts";
 import { envelope, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
@@ -24,7 +24,7 @@ type ChangeDeclaration = Declaration & {
 
 export interface ChangeContext {
   /**
-   * Changes a record by the database function of this name (lib/changes). Returns its answer, JSON or null. Any status
+   * Changes a record by the database function of this name (lib/changes). Returns its result, JSON or null. Any status
    * but 200 is thrown as an error of the contract.
    */
   readonly change: (name: ChangeName, target: number | null, input?: object) => Promise<string | null>;
@@ -60,7 +60,7 @@ export function serveChange<const D extends ChangeDeclaration>(
     }
     const input = parse(event);
     const clientKey = idempotencyKeyOf(event);
-    const nudge = declaration.changesPublic ? prepareNudge() : undefined;
+    const notify = declaration.changesPublic ? prepareNotification() : undefined;
     const warn: ChangeContext["warn"] = (fields) => log(event, "warn", fields);
     const request = {
       id,
@@ -70,7 +70,7 @@ export function serveChange<const D extends ChangeDeclaration>(
       versions: declaration.parameters ? versionsOf(event) : undefined,
       endpoint,
     };
-    const answer = await handle({
+    const result = await handle({
       ...input,
       deadline,
       change: async (name, target, values = {}) => {
@@ -81,9 +81,9 @@ export function serveChange<const D extends ChangeDeclaration>(
       },
       warn,
     });
-    await nudge?.(warn);
+    await notify?.(warn);
     const { creates, response } = declaration;
-    return envelope(200, response.message, creates ? { Location: creates.replace("{id}", String(answer)) } : {});
+    return envelope(200, response.message, creates ? { Location: creates.replace("{id}", String(result)) } : {});
   };
   return middy<APIGatewayProxyEvent, Response>(handler, withoutTimeout).use(pipeline(declaration));
 }

@@ -14,10 +14,10 @@ import { ContractError } from "./errors.ts";
 import { acceptsGzip } from "./headers.ts";
 import { type Input, inputParser } from "./input.ts";
 import { rememberCaller } from "./log.ts";
-import { patienceOf } from "./patience.ts";
 import { pipeline, withoutTimeout } from "./pipeline.ts";
 import { json, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
+import { timeoutsOf } from "./timeouts.ts";
 
 type ListDeclaration = Declaration & { readonly response: ListAnswers };
 
@@ -33,7 +33,7 @@ const everything: Range = { limit: Number.MAX_SAFE_INTEGER, offset: 0 };
 /** Before Lambda's time-out, which would end the environment, the function has to break off the list and to log it. */
 const reserveInMilliseconds = 1_000;
 
-/** API Gateway compresses buffered answers, but no streams. Less than these is not worth it. */
+/** API Gateway compresses buffered responses, but no streams. Less than these is not worth it. */
 const compressedBytesMin = 1_024;
 
 const uncompressed = { ...json, Vary: "Accept-Encoding" } as const;
@@ -48,7 +48,7 @@ export function serveList<const D extends ListDeclaration>(
   toQuery: (input: Input<D>) => ListQuery<ResponseBody<D["response"]["list"]>>,
 ) {
   const parse = inputParser(declaration);
-  const patience = patienceOf(declaration);
+  const timeouts = timeoutsOf(declaration);
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     const guard = guardOf(declaration, event);
     const input = parse(event);
@@ -59,14 +59,14 @@ export function serveList<const D extends ListDeclaration>(
     if (event.httpMethod === "HEAD" && !guard)
       return { statusCode: 200, headers: { ...uncompressed, ...tags }, body: "" };
     const query = toQuery(input);
-    const first = await readFirstPage(query, range, { guard, deadline: deadlineOf(context, patience) });
+    const first = await readFirstPage(query, range, { guard, deadline: deadlineOf(context, timeouts) });
     rememberCaller(event, first.caller);
     if (first.status !== 200) throw new ContractError(first.status);
 
     const deadline = performance.now() + context.getRemainingTimeInMillis() - reserveInMilliseconds;
     // A client that reads on is still waiting, so each page has its own deadline.
     const next: NextPage = (after, limit) =>
-      readPage(query, { after, limit }, { guard, deadline: Math.min(deadlineFromNow(patience), deadline) });
+      readPage(query, { after, limit }, { guard, deadline: Math.min(deadlineFromNow(timeouts), deadline) });
     const texts = textsOf(declaration.response, range, first, next);
     const isCompressed = acceptsGzip(event) && first.text.length >= compressedBytesMin;
     const isWhole = !first.next || first.count >= range.limit;
@@ -75,7 +75,7 @@ export function serveList<const D extends ListDeclaration>(
     const list = () => Readable.from(texts);
     return {
       statusCode: 200,
-      // A cache would send a great answer as fast as anybody asks. What one result holds is below a megabyte.
+      // A cache would send a large response as fast as any client requests it. What one result holds is below a megabyte.
       headers: { ...(isCompressed ? compressed : uncompressed), ...(isWhole ? tags : {}) },
       body: isOnePiece ? await text(texts) : deliver(event, isCompressed ? compress(list()) : list(), deadline),
     };
@@ -87,7 +87,7 @@ export function serveList<const D extends ListDeclaration>(
 
 const isRange = (query: object): query is Range => "limit" in query && "offset" in query;
 
-/** The cache tags of a list. Only a parsed number becomes part of one; a tag of an id that nothing can have is left out. */
+/** The cache tags of a list. Only a parsed number becomes part of one; the tag of an id that no record can have is skipped. */
 function cacheTagsOf({ tags = [] }: Declaration, { id }: { readonly id?: unknown }): Record<string, string> {
   const filled = tags
     .filter((tag) => !tag.includes("{id}") || typeof id === "number")

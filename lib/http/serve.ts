@@ -8,10 +8,10 @@ import { entityTagOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
 import { type Input, inputParser } from "./input.ts";
 import { log, rememberCaller } from "./log.ts";
-import { patienceOf } from "./patience.ts";
 import { pipeline, withoutTimeout } from "./pipeline.ts";
 import { json, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
+import { timeoutsOf } from "./timeouts.ts";
 
 type RecordDeclaration = Declaration & { readonly response: { readonly record: ResponseName } };
 
@@ -21,12 +21,12 @@ export function serve<const D extends RecordDeclaration>(
   toQuery: (input: Input<D>) => RecordQuery<ResponseBody<D["response"]["record"]>>,
 ) {
   const parse = inputParser(declaration);
-  const patience = patienceOf(declaration);
+  const timeouts = timeoutsOf(declaration);
   const takesLock = declaration.takesEditLock === true;
   const isTagged = isCacheable(declaration);
   const followsSlugs = declaration.followsSlugs === true;
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
-    const deadline = deadlineOf(context, patience);
+    const deadline = deadlineOf(context, timeouts);
     const guard = guardOf(declaration, event);
     const query = toQuery(parse(event));
     const { status, body, ...found } = await readRecord(query, { guard, takesLock, isTagged, followsSlugs, deadline });

@@ -19,12 +19,12 @@ export async function removeOrphan({ warn, deadline }: ChangeContext, key: strin
 }
 
 /** The key of the image that the record had before the change (lib/changes/images.sql). */
-export const formerKeyIn = (answer: string | null): string | undefined => keyIn(answer, "former");
+export const formerKeyIn = (result: string | null): string | undefined => keyIn(result, "former");
 
 /** The key of the record's new image (lib/changes/replace-image.sql). */
-export const newKeyIn = (answer: string | null): string | undefined => keyIn(answer, "image");
+export const newKeyIn = (result: string | null): string | undefined => keyIn(result, "image");
 
-function keyIn(answer: string | null, field: string): string | undefined {
-  const { [field]: key } = JSON.parse(answer ?? "{}");
+function keyIn(result: string | null, field: string): string | undefined {
+  const { [field]: key } = JSON.parse(result ?? "{}");
   return typeof key === "string" ? key : undefined;
 }

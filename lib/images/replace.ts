@@ -19,11 +19,11 @@ export async function replaceImage(
 ): Promise<void> {
   const text = base64Of(image);
   const key = newKey(owner);
-  // An answer means that the same request, with the client's key, was answered before.
+  // A result means that the same request, with the client's key, was made before.
   if ((await context.change("prepare_image", id, { owner, key })) !== null) return;
   await storeImage(key, await render(Buffer.from(text, "base64")), context.deadline);
-  const answer = await swap(context, owner, id, key);
-  await removeOrphan(context, newKeyIn(answer) === key ? formerKeyIn(answer) : key);
+  const result = await swap(context, owner, id, key);
+  await removeOrphan(context, newKeyIn(result) === key ? formerKeyIn(result) : key);
 }
 
 /** Only an error of the contract proves that the record does not have the new image. */

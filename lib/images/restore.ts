@@ -11,7 +11,7 @@ export type Restoration = "restored" | "present" | "gone";
  * alike. Unlike the removal of its delete marker, a copy is replicated to another region, needs no right to delete
  * versions, and cannot expire with them. The caller has listed the image for removal (`images_to_remove`): so if
  * it breaks off, nothing is left for good. It may be called again.
- * @throws {Unavailable} when S3 does not answer before the deadline
+ * @throws {Unavailable} when S3 does not respond before the deadline
  */
 export async function restoreObjects(key: string, deadline = deadlineFromNow()): Promise<Restoration> {
   const versions = await Promise.all([key, scaledKey(key)].map((each) => newestVersion(each, deadline)));

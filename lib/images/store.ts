@@ -9,7 +9,7 @@ const object = { Bucket, ContentType: "image/webp", CacheControl: "public, max-a
 
 /**
  * Stores both sizes of an image. When it throws, all attempts have ended, so nothing is written later.
- * @throws {Unavailable} when S3 does not answer before the deadline
+ * @throws {Unavailable} when S3 does not respond before the deadline
  */
 export async function storeImage(key: string, { full, scaled }: Rendition, deadline: number): Promise<void> {
   const put = (Key: string, Body: Buffer) =>

@@ -3,7 +3,7 @@ import type { Context } from "aws-lambda";
 import type { OperatorChangeName } from "../changes/all.ts";
 import { changeAsOperator } from "../data-api/change.ts";
 import { writeLog } from "../log.ts";
-import { deadlineOf, type Patience } from "../retry.ts";
+import { deadlineOf, type RequestTimeouts } from "../retry.ts";
 import { type OperatorEndpoint, type OperatorPayload, payloadOf } from "./payloads.ts";
 
 /** What an operator function gets beside its input. */
@@ -26,7 +26,7 @@ export interface OperatorContext {
 }
 
 /** An operator waits as long as the function may run. */
-const patience: Patience = { timeoutInMilliseconds: Number.POSITIVE_INFINITY, reserveInMilliseconds: 5_000 };
+const timeouts: RequestTimeouts = { timeoutInMilliseconds: Number.POSITIVE_INFINITY, reserveInMilliseconds: 5_000 };
 
 /**
  * Makes the Lambda handler of a function that operators and deployments invoke directly. An error that it throws is
@@ -55,7 +55,7 @@ export function operatorFunction<Endpoint extends OperatorEndpoint, Result>(
     };
     const common = { endpoint: name, requestId: context?.awsRequestId };
     const log: OperatorContext["log"] = (fields, level = "info") => writeLog(level, { ...common, ...fields });
-    const deadline = context ? deadlineOf(context, patience) : Number.POSITIVE_INFINITY;
+    const deadline = context ? deadlineOf(context, timeouts) : Number.POSITIVE_INFINITY;
     return await handle(input, { change, log, deadline, context });
   };
 }

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
-import { prepareNudge } from "../http/nudge.ts";
+import { prepareNotification } from "../http/notify.ts";
 import { type OperatorContext, operatorFunction } from "./operator-function.ts";
 import type { OperatorEndpoint, OperatorPayload } from "./payloads.ts";
 
 /**
- * Makes the Lambda handler of an operators' function that changes what the public reads. It nudges the edge as endpoints
+ * Makes the Lambda handler of an operators' function that changes what the public reads. It notifies the edge as endpoints
  * do, but only once, when it ends, also by an error: `ops-invalidate` then finds all that it has changed.
  */
 export function repairFunction<Endpoint extends OperatorEndpoint, Result>(
@@ -12,7 +12,7 @@ export function repairFunction<Endpoint extends OperatorEndpoint, Result>(
   handle: (input: OperatorPayload<Endpoint>, context: OperatorContext) => Promise<Result>,
 ) {
   return operatorFunction(endpoint, async (input: OperatorPayload<Endpoint>, context) => {
-    const nudge = prepareNudge();
+    const notify = prepareNotification();
     let hasChanged = false;
     const change: OperatorContext["change"] = async (...request) => {
       const outcome = await context.change(...request);
@@ -22,7 +22,7 @@ export function repairFunction<Endpoint extends OperatorEndpoint, Result>(
     try {
       return await handle(input, { ...context, change });
     } finally {
-      if (hasChanged) await nudge((fields) => context.log(fields, "warn"));
+      if (hasChanged) await notify((fields) => context.log(fields, "warn"));
     }
   });
 }

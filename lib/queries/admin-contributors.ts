@@ -76,7 +76,7 @@ interface DetailInput {
   readonly lock?: "none" | undefined;
 }
 
-/** A contributor; it takes the edit lock, unless none is asked for. */
+/** A contributor; it takes the edit lock, unless the request says `lock=none`. */
 export const find = (
   id: number | null,
   { include, lock }: DetailInput = {},

@@ -72,7 +72,7 @@ export function list({
 }
 
 /**
- * Whether a contributor's name and aliases contain the words. If few are found, those of other clients are left out at
+ * Whether a contributor's name and aliases contain the words. If few are found, those of other clients are skipped at
  * once; otherwise the page reads each scope on its own, and PostgreSQL plans it faster without the condition.
  */
 export const nameMatches = (search: Search, client: number): Sql => sql`
@@ -135,12 +135,12 @@ export const find = (slug: string | null): RecordQuery<ResponseBody<"Contributor
       sql`contributors.id`,
       sql`select related.id, related.public from ${related} where relation.contributor_id = contributors.id`,
     )} as tags,
-    nullif(slug, wanted) as current_slug
+    nullif(slug, requested) as current_slug
   from
-    (select ${slug}::text as wanted) as request
+    (select ${slug}::text as requested) as request
     join contributors on id = coalesce(
-      (select id from contributors where slug = wanted),
-      (select contributor_id from former_slugs where slug = wanted)
+      (select id from contributors where slug = requested),
+      (select contributor_id from former_slugs where slug = requested)
     )
   where public
 `;

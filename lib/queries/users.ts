@@ -60,21 +60,21 @@ export function list({ order, search, role }: ListInput): ListQuery<ResponseBody
 function matching(search: Search, role: Id | undefined, key: Sql): Sql {
   const hasName = namesContain(oneName(sql`username_key`), search);
   if (role === undefined) return sql`select id, ${key} as key from users where ${hasName}`;
-  const holders = sql`from user_roles where role_id = ${role}::bigint`;
+  const members = sql`from user_roles where role_id = ${role}::bigint`;
   return isSelective(search)
-    ? sql`select id, ${key} as key from users where ${hasName} and id in (select user_id ${holders})`
-    : sql`select user_id as id, ${key} as key ${holders} and ${hasName}`;
+    ? sql`select id, ${key} as key from users where ${hasName} and id in (select user_id ${members})`
+    : sql`select user_id as id, ${key} as key ${members} and ${hasName}`;
 }
 
 const rolesOf = (user: Sql, description: Sql): Sql =>
   records(sql`
     select roles.id, name, ${description} as description
-    from user_roles as held join roles on roles.id = held.role_id
-    where held.user_id = ${user}
+    from user_roles as assigned join roles on roles.id = assigned.role_id
+    where assigned.user_id = ${user}
     order by roles.id
   `);
 
-/** A user; it takes the edit lock, unless none is asked for. */
+/** A user; it takes the edit lock, unless the request says `lock=none`. */
 export const find = (id: Id, { lock }: { lock?: "none" | undefined } = {}): RecordQuery<ResponseBody<"User">> => sql`
   select version, warning, ${record(sql`
     id, slug, username, ${imageUrl(sql`image`)} as profile_image, ${instant(sql`registered`)} as registered, age_verified,

@@ -50,7 +50,7 @@ let nextUrl: () => string;
 let witness: Witness;
 /** Of changes without a notification. */
 let unnoticed: Excuse[];
-let losesNudges: boolean;
+let losesNotifications: boolean;
 let isDelayed: boolean;
 let changeNumber = 0;
 
@@ -75,8 +75,8 @@ beforeAll(async () => {
   site = await startSite({
     now: () => now,
     delayInMilliseconds: () => (isDelayed ? delay.min + next() * (delay.max - delay.min) : 0),
-    onNudge() {
-      if (losesNudges) return false;
+    onNotification() {
+      if (losesNotifications) return false;
       noticeAll();
       return true;
     },
@@ -87,7 +87,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   witness = openWitness();
   unnoticed = [];
-  losesNudges = false;
+  losesNotifications = false;
   isDelayed = false;
   // What the test before has left.
   await site.crash();
@@ -169,7 +169,7 @@ async function urlsAbout({ contributor, publisher, others }: Target): Promise<st
 
 describe.skipIf(!hasSharedCache)("What the edge keeps", { timeout: 240_000 }, () => {
   it("is invalidated by every kind of change wherever it is shown", async () => {
-    losesNudges = true;
+    losesNotifications = true;
     const wrong: string[] = [];
     const unseen: string[] = [];
     for (const [name, change] of Object.entries(kinds)) {
@@ -331,9 +331,9 @@ describe.skipIf(!hasSharedCache)("What the edge keeps", { timeout: 240_000 }, ()
       readSlowly(2),
       fault(8, () => refuse({ status: 503, code: "ServiceUnavailable" }, 3_000)),
       fault(14, async () => {
-        losesNudges = true;
+        losesNotifications = true;
         await pass(4_000);
-        losesNudges = false;
+        losesNotifications = false;
         swept();
       }),
       readSlowly(16),

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { type AttemptOptions, deadlineOf, isFault, publicPatience, retry, Unavailable } from "../../lib/retry.ts";
+import { type AttemptOptions, deadlineOf, isFault, publicTimeouts, retry, Unavailable } from "../../lib/retry.ts";
 
 const broken = () => Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
 const throttled = () => Object.assign(new Error("Rate exceeded"), { name: "ThrottlingException" });
@@ -134,7 +134,7 @@ describe("deadlineOf", () => {
   ])("ends the calls of a public read within 7 s in a function %s", (_, remaining) => {
     vi.spyOn(performance, "now").mockReturnValue(1_000);
 
-    const deadline = deadlineOf({ getRemainingTimeInMillis: () => remaining }, publicPatience);
+    const deadline = deadlineOf({ getRemainingTimeInMillis: () => remaining }, publicTimeouts);
 
     vi.mocked(performance.now).mockRestore();
     expect(deadline).toBe(7_500);

@@ -15,7 +15,7 @@ import type { Packaged } from "../../build/package.ts";
 import type { StageSettings } from "../../settings/schema.ts";
 import { smokeRequests } from "../../smoke/requests.ts";
 import { databaseResource, type FoundCluster } from "../database/database.ts";
-import { nudging } from "../edge/edge-invalidation.ts";
+import { notifyingEdge } from "../edge/edge-invalidation.ts";
 import { ScheduledFunction } from "../shared/scheduled-function.ts";
 import {
   bufferedTimeout,
@@ -77,7 +77,7 @@ export class StageFunctions {
         ...imageResource,
         ...(declaration.needsSignIn && signIn ? [signIn.resourceFor(packaged)] : []),
         ...(settings.edge && isCacheable(declaration) ? [cachedAt(settings.edge)] : []),
-        ...(settings.edge && declaration.changesPublic ? [nudging(this.#stack, prefix)] : []),
+        ...(settings.edge && declaration.changesPublic ? [notifyingEdge(this.#stack, prefix)] : []),
       ],
       ...boundsOf(declaration, settings),
       ...(packaged.processesImages ? { memoryInMegabytes: imageMemoryInMegabytes } : {}),
@@ -120,7 +120,7 @@ export class StageFunctions {
       resources: [
         databaseResource(cluster, packaged),
         ...(images ? [images.restorationFor(["users", "contributors"])] : []),
-        ...(settings.edge ? [nudging(this.#stack, prefix)] : []),
+        ...(settings.edge ? [notifyingEdge(this.#stack, prefix)] : []),
       ],
       timeout: longTimeout,
     });

@@ -25,7 +25,7 @@ const timeout = longTimeout;
 const lateSeconds = 300;
 
 /**
- * Invalidates at the edge what has changed: functions that change something nudge it, and every minute it looks for what
+ * Invalidates at the edge what has changed: functions that change something notify it, and every minute it looks for what
  * was missed. So an event that waits for longer than that is dropped, and one that fails is not repeated.
  */
 export class EdgeInvalidation extends Construct {
@@ -89,20 +89,20 @@ const invalidating = ({ distributionId, distributionArn }: Distribution, invalid
   },
 });
 
-/** Whether an operators' function nudges it: it reads the name. */
-export const nudges = ({ variables }: Packaged): boolean => variables.has(nudgeVariable);
+/** Whether an operators' function notifies it: it reads the name. */
+export const notifiesEdge = ({ variables }: Packaged): boolean => variables.has(notifiedVariable);
 
-const nudgeVariable = "INVALIDATE_FUNCTION";
+const notifiedVariable = "INVALIDATE_FUNCTION";
 
 /**
- * For functions that nudge it. The name instead of a reference: its distribution depends on the API, and that on all
+ * For functions that notify it. The name instead of a reference: its distribution depends on the API, and that on all
  * functions of endpoints.
  */
-export function nudging(stack: Stack, prefix: string): Resource {
+export function notifyingEdge(stack: Stack, prefix: string): Resource {
   const resourceName = `${prefix}-ops-invalidate`;
   const arn = stack.formatArn({ service: "lambda", resource: `function:${resourceName}` });
   return {
-    variables: { [nudgeVariable]: resourceName },
-    policies: { Nudge: [new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [arn] })] },
+    variables: { [notifiedVariable]: resourceName },
+    policies: { Notify: [new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [arn] })] },
   };
 }

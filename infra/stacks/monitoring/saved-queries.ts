@@ -16,7 +16,7 @@ export const savedQueries: readonly SavedQuery[] = [
   },
   {
     name: "errors",
-    text: "fields @timestamp, endpoint, requestId, status, answer, error.name, error.message, error.cause.message\n| filter level = 'error'\n| sort @timestamp desc\n| limit 100",
+    text: "fields @timestamp, endpoint, requestId, status, response, error.name, error.message, error.cause.message\n| filter level = 'error'\n| sort @timestamp desc\n| limit 100",
     of: "functions",
   },
   {

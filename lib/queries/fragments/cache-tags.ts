@@ -1,6 +1,6 @@
 import sql, { raw, type Sql } from "sql-template-tag";
 
-/** CloudFront drops the tags of an answer beyond these ("Quotas on cache tags"). */
+/** CloudFront drops the tags of a response beyond these ("Quotas on cache tags"). */
 const tagsMax = raw("50");
 
 /**

@@ -1,6 +1,6 @@
 import sql, { type Sql } from "sql-template-tag";
 
-/* The database makes the JSON of answers: compact, with its fields in the interface's order. */
+/* The database makes the JSON of responses: compact, with its fields in the interface's order. */
 
 /** A JSON object with these columns as fields. */
 export const record = (fields: Sql): Sql => sql`(select row_to_json(record) from (select ${fields}) as record)`;

@@ -16,17 +16,17 @@ export function otherEditor(kind: Kind, target: Sql): Sql {
   const { locks, reference } = kinds[kind];
   return sql`
     (
-      select ${record(sql`holder.id, holder.username`)}
-      from ${locks} as held join users as holder on holder.id = held.holder_id
+      select ${record(sql`editor.id, editor.username`)}
+      from ${locks} as lock join users as editor on editor.id = lock.holder_id
       where
-        held.${reference} = ${target}
-        and held.expires_at > now()
-        and held.holder_id <> caller.id
+        lock.${reference} = ${target}
+        and lock.expires_at > now()
+        and lock.holder_id <> caller.id
     )
   `;
 }
 
-/** Takes the record's edit lock if the caller may edit it (lib/changes/open-record.sql), unless none is asked for. */
+/** Takes the record's edit lock if the caller may edit it (lib/changes/open-record.sql), unless the request says `lock=none`. */
 export const opened = (kind: Kind, id: Sql, lock?: "none"): Sql =>
   lock === "none"
     ? sql`(values (true, null::text)) as opened (still_exists, warning)`

@@ -28,7 +28,7 @@ export interface Traffic {
   /** The API's answer to a public read, before it reaches the edge. */
   onAnswer(url: string, answer: () => Answer, startedAt: number): void;
   /** A request to run `ops-invalidate`. Undefined if it gets lost. */
-  onNudge(): boolean;
+  onNotification(): boolean;
   /** How long CloudFront takes for an invalidation that it has accepted. */
   delayInMilliseconds(): number;
   now(): number;
@@ -80,7 +80,7 @@ export async function startSite(traffic: Traffic): Promise<Site> {
   const openInvalidator = () =>
     startLambda({
       outdir: inject("outdir"),
-      // Changes come much faster than 200 a day, and each nudges a run.
+      // Changes come much faster than 200 a day, and each notifies a run.
       limits: { environments: 64 },
       settingsOf: (name) => ({ ...settingsOf(name), variables: { ...settingsOf(name).variables, ...variables } }),
     });
@@ -88,7 +88,7 @@ export async function startSite(traffic: Traffic): Promise<Site> {
   const send: Lambda["send"] = (name, event) => invalidator.send(name, event);
   const runApi = invokeApi({ ...stack.lambda, send }, key);
   const lambdaApi = await listen(async (request, response) => {
-    if (request.method === "POST" && !traffic.onNudge()) return void request.socket.destroy();
+    if (request.method === "POST" && !traffic.onNotification()) return void request.socket.destroy();
     if (!(await runApi(request, response))) response.writeHead(404).end();
   });
 

@@ -165,7 +165,7 @@ const moreWithUploads: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** And where there is an edge. */
-const nudge = "lambda:InvokeFunction function:";
+const notification = "lambda:InvokeFunction function:";
 const moreWithEdge: Readonly<Record<string, (stage: string) => string>> = {
   ...Object.fromEntries(
     [
@@ -173,7 +173,7 @@ const moreWithEdge: Readonly<Record<string, (stage: string) => string>> = {
       "ops-import",
       "ops-merge-contributors",
       "ops-undo",
-    ].map((each) => [each, (stage) => `${nudge}colophon-${stage}-ops-invalidate`]),
+    ].map((each) => [each, (stage) => `${notification}colophon-${stage}-ops-invalidate`]),
   ),
   "ops-invalidate": () => "cloudfront:CreateInvalidation the edge",
 };

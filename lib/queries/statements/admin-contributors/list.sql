@@ -13,7 +13,7 @@ from
     select
       caller.status,
       caller.id as caller_id,
-      answer.*
+      result.*
     from
       (
         values
@@ -68,17 +68,18 @@ from
                         from
                           (
                             select
-                              holder.id,
-                              holder.username
+                              editor.id,
+                              editor.username
                           ) as record
                       )
                     from
-                      contributor_locks as held
-                      join users as holder on holder.id = held.holder_id
+                      contributor_locks as
+                    lock
+                    join users as editor on editor.id = lock.holder_id
                     where
-                      held.contributor_id = contributors.id
-                      and held.expires_at > now()
-                      and held.holder_id <> caller.id
+                      lock.contributor_id = contributors.id
+                      and lock.expires_at > now()
+                      and lock.holder_id <> caller.id
                   ) as locked_by
                 from
                   (
@@ -132,13 +133,13 @@ from
                   key asc,
                   id asc
               ) as item
-          ) as answer
+          ) as result
         where
           caller.status = 200
         offset
           0
-      ) as answer on true
-  ) as answer;
+      ) as result on true
+  ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-contributors'
 -- :3 = 401
@@ -164,7 +165,7 @@ from
     select
       caller.status,
       caller.id as caller_id,
-      answer.*
+      result.*
     from
       (
         values
@@ -220,17 +221,18 @@ from
                         from
                           (
                             select
-                              holder.id,
-                              holder.username
+                              editor.id,
+                              editor.username
                           ) as record
                       )
                     from
-                      contributor_locks as held
-                      join users as holder on holder.id = held.holder_id
+                      contributor_locks as
+                    lock
+                    join users as editor on editor.id = lock.holder_id
                     where
-                      held.contributor_id = contributors.id
-                      and held.expires_at > now()
-                      and held.holder_id <> caller.id
+                      lock.contributor_id = contributors.id
+                      and lock.expires_at > now()
+                      and lock.holder_id <> caller.id
                   ) as locked_by
                 from
                   (
@@ -260,13 +262,13 @@ from
                   key asc,
                   id asc
               ) as item
-          ) as answer
+          ) as result
         where
           caller.status = 200
         offset
           0
-      ) as answer on true
-  ) as answer;
+      ) as result on true
+  ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-contributors'
 -- :3 = 401
@@ -304,7 +306,7 @@ from
         select
           caller.status,
           caller.id as caller_id,
-          answer.*
+          result.*
         from
           (
             values
@@ -351,17 +353,18 @@ from
                                 from
                                   (
                                     select
-                                      holder.id,
-                                      holder.username
+                                      editor.id,
+                                      editor.username
                                   ) as record
                               )
                             from
-                              contributor_locks as held
-                              join users as holder on holder.id = held.holder_id
+                              contributor_locks as
+                            lock
+                            join users as editor on editor.id = lock.holder_id
                             where
-                              held.contributor_id = contributors.id
-                              and held.expires_at > now()
-                              and held.holder_id <> caller.id
+                              lock.contributor_id = contributors.id
+                              and lock.expires_at > now()
+                              and lock.holder_id <> caller.id
                           ) as locked_by
                         from
                           (
@@ -468,16 +471,16 @@ from
                   ) as next_key
                 from
                   result
-              ) as answer
+              ) as result
             where
               caller.status = 200
             offset
               0
-          ) as answer on true
-      ) as answer
+          ) as result on true
+      ) as result
     offset
       0
-  ) as answer
+  ) as result
   left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-contributors'

@@ -12,7 +12,7 @@ from
     select
       caller.status,
       caller.id as caller_id,
-      answer.*
+      result.*
     from
       (
         values
@@ -49,13 +49,13 @@ from
               ) as record
             offset
               0
-          ) as answer
+          ) as result
         where
           caller.status = 200
         offset
           0
-      ) as answer on true
-  ) as answer;
+      ) as result on true
+  ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-permissions'
 -- :3 = 401

@@ -13,7 +13,7 @@ from
     select
       caller.status,
       caller.id as caller_id,
-      answer.*
+      result.*
     from
       (
         values
@@ -57,13 +57,13 @@ from
                 limit
                   :5::bigint
               ) as item
-          ) as answer
+          ) as result
         where
           caller.status = 200
         offset
           0
-      ) as answer on true
-  ) as answer;
+      ) as result on true
+  ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-roles'
 -- :3 = 401
@@ -98,7 +98,7 @@ from
         select
           caller.status,
           caller.id as caller_id,
-          answer.*
+          result.*
         from
           (
             values
@@ -189,16 +189,16 @@ from
                   null::text as next_key
                 from
                   result
-              ) as answer
+              ) as result
             where
               caller.status = 200
             offset
               0
-          ) as answer on true
-      ) as answer
+          ) as result on true
+      ) as result
     offset
       0
-  ) as answer
+  ) as result
   left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-roles'

@@ -13,7 +13,7 @@ from
     select
       caller.status,
       caller.id as caller_id,
-      answer.*
+      result.*
     from
       (
         values
@@ -68,10 +68,10 @@ from
                                   name,
                                   description as description
                                 from
-                                  user_roles as held
-                                  join roles on roles.id = held.role_id
+                                  user_roles as assigned
+                                  join roles on roles.id = assigned.role_id
                                 where
-                                  held.user_id = users.id
+                                  assigned.user_id = users.id
                                 order by
                                   roles.id
                               ) as record
@@ -87,13 +87,13 @@ from
               ) as record
             offset
               0
-          ) as answer
+          ) as result
         where
           caller.status = 200
         offset
           0
-      ) as answer on true
-  ) as answer;
+      ) as result on true
+  ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-users'
 -- :3 = 404

@@ -13,7 +13,7 @@ from
     select
       caller.status,
       caller.id as caller_id,
-      answer.*
+      result.*
     from
       (
         values
@@ -69,10 +69,10 @@ from
                           name,
                           coalesce(description, '') as description
                         from
-                          user_roles as held
-                          join roles on roles.id = held.role_id
+                          user_roles as assigned
+                          join roles on roles.id = assigned.role_id
                         where
-                          held.user_id = users.id
+                          assigned.user_id = users.id
                         order by
                           roles.id
                       ) as record
@@ -85,17 +85,18 @@ from
                         from
                           (
                             select
-                              holder.id,
-                              holder.username
+                              editor.id,
+                              editor.username
                           ) as record
                       )
                     from
-                      user_locks as held
-                      join users as holder on holder.id = held.holder_id
+                      user_locks as
+                    lock
+                    join users as editor on editor.id = lock.holder_id
                     where
-                      held.user_id = users.id
-                      and held.expires_at > now()
-                      and held.holder_id <> caller.id
+                      lock.user_id = users.id
+                      and lock.expires_at > now()
+                      and lock.holder_id <> caller.id
                   ) as
                 lock
                 from
@@ -120,13 +121,13 @@ from
                   key desc,
                   id desc
               ) as item
-          ) as answer
+          ) as result
         where
           caller.status = 200
         offset
           0
-      ) as answer on true
-  ) as answer;
+      ) as result on true
+  ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-users'
 -- :3 = 401
@@ -150,7 +151,7 @@ from
     select
       caller.status,
       caller.id as caller_id,
-      answer.*
+      result.*
     from
       (
         values
@@ -219,10 +220,10 @@ from
                           name,
                           coalesce(description, '') as description
                         from
-                          user_roles as held
-                          join roles on roles.id = held.role_id
+                          user_roles as assigned
+                          join roles on roles.id = assigned.role_id
                         where
-                          held.user_id = users.id
+                          assigned.user_id = users.id
                         order by
                           roles.id
                       ) as record
@@ -235,17 +236,18 @@ from
                         from
                           (
                             select
-                              holder.id,
-                              holder.username
+                              editor.id,
+                              editor.username
                           ) as record
                       )
                     from
-                      user_locks as held
-                      join users as holder on holder.id = held.holder_id
+                      user_locks as
+                    lock
+                    join users as editor on editor.id = lock.holder_id
                     where
-                      held.user_id = users.id
-                      and held.expires_at > now()
-                      and held.holder_id <> caller.id
+                      lock.user_id = users.id
+                      and lock.expires_at > now()
+                      and lock.holder_id <> caller.id
                   ) as
                 lock
                 from
@@ -277,13 +279,13 @@ from
                 from
                   total
               ) > 0
-          ) as answer
+          ) as result
         where
           caller.status = 200
         offset
           0
-      ) as answer on true
-  ) as answer;
+      ) as result on true
+  ) as result;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-users'
 -- :3 = 401
@@ -320,7 +322,7 @@ from
         select
           caller.status,
           caller.id as caller_id,
-          answer.*
+          result.*
         from
           (
             values
@@ -368,10 +370,10 @@ from
                                   name,
                                   coalesce(description, '') as description
                                 from
-                                  user_roles as held
-                                  join roles on roles.id = held.role_id
+                                  user_roles as assigned
+                                  join roles on roles.id = assigned.role_id
                                 where
-                                  held.user_id = users.id
+                                  assigned.user_id = users.id
                                 order by
                                   roles.id
                               ) as record
@@ -384,17 +386,18 @@ from
                                 from
                                   (
                                     select
-                                      holder.id,
-                                      holder.username
+                                      editor.id,
+                                      editor.username
                                   ) as record
                               )
                             from
-                              user_locks as held
-                              join users as holder on holder.id = held.holder_id
+                              user_locks as
+                            lock
+                            join users as editor on editor.id = lock.holder_id
                             where
-                              held.user_id = users.id
-                              and held.expires_at > now()
-                              and held.holder_id <> caller.id
+                              lock.user_id = users.id
+                              and lock.expires_at > now()
+                              and lock.holder_id <> caller.id
                           ) as
                         lock
                         from
@@ -472,16 +475,16 @@ from
                   ) as next_key
                 from
                   result
-              ) as answer
+              ) as result
             where
               caller.status = 200
             offset
               0
-          ) as answer on true
-      ) as answer
+          ) as result on true
+      ) as result
     offset
       0
-  ) as answer
+  ) as result
   left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = '096ad849ca1e403c61c3eb539b16574b5d8039f9c3c521d70152d795e6ff431d'
 -- :2 = 'view-users'

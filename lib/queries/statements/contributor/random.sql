@@ -76,5 +76,5 @@ from
       ) as record
     offset
       0
-  ) as answer;
+  ) as result;
 -- :1 = 1

@@ -127,11 +127,11 @@ from
             where
               related.id <> contributors.id
           ) as tags,
-          nullif(slug, wanted) as current_slug
+          nullif(slug, requested) as current_slug
         from
           (
             select
-              :2::text as wanted
+              :2::text as requested
           ) as request
           join contributors on id = coalesce(
             (
@@ -140,7 +140,7 @@ from
               from
                 contributors
               where
-                slug = wanted
+                slug = requested
             ),
             (
               select
@@ -148,7 +148,7 @@ from
               from
                 former_slugs
               where
-                slug = wanted
+                slug = requested
             )
           )
         where
@@ -156,6 +156,6 @@ from
       ) as record
     offset
       0
-  ) as answer;
+  ) as result;
 -- :1 = 'http://localhost:3000/images'
 -- :2 = 'naoki-urasawa'

@@ -150,7 +150,7 @@ from
           key asc,
           id asc
       ) as item
-  ) as answer;
+  ) as result;
 -- :1 = 5
 -- :2 = 1
 -- :3 = 1
@@ -316,7 +316,7 @@ from
           key asc,
           id asc
       ) as item
-  ) as answer;
+  ) as result;
 -- :1 = 5
 -- :2 = 1
 -- :3 = 1
@@ -541,10 +541,10 @@ from
           ) as next_key
         from
           result
-      ) as answer
+      ) as result
     offset
       0
-  ) as answer
+  ) as result
   left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = 5
 -- :2 = 1

@@ -131,7 +131,7 @@ from
           key asc,
           id asc
       ) as item
-  ) as answer;
+  ) as result;
 -- :1 = 'public contributors'
 -- :2 = 1
 -- :3 = 'http://localhost:3000/images'
@@ -250,7 +250,7 @@ from
           key asc,
           id asc
       ) as item
-  ) as answer;
+  ) as result;
 -- :1 = 1
 -- :2 = 'Takahashi'
 -- :3 = 'http://localhost:3000/images'
@@ -449,10 +449,10 @@ from
           ) as next_key
         from
           result
-      ) as answer
+      ) as result
     offset
       0
-  ) as answer
+  ) as result
   left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = 'http://localhost:3000/images'
 -- :2 = 'key'

@@ -166,7 +166,7 @@ from
           key desc,
           id desc
       ) as item
-  ) as answer;
+  ) as result;
 -- :1 = 1
 -- :2 = 1
 -- :3 = 1
@@ -348,7 +348,7 @@ from
           key desc,
           id desc
       ) as item
-  ) as answer;
+  ) as result;
 -- :1 = 1
 -- :2 = 1
 -- :3 = 1
@@ -589,10 +589,10 @@ from
           ) as next_key
         from
           result
-      ) as answer
+      ) as result
     offset
       0
-  ) as answer
+  ) as result
   left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = 1
 -- :2 = 1

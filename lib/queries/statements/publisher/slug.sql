@@ -115,7 +115,7 @@ from
       ) as record
     offset
       0
-  ) as answer;
+  ) as result;
 -- :1 = 'http://localhost:3000/images'
 -- :2 = 'http://localhost:3000/images'
 -- :3 = 'kodansha'

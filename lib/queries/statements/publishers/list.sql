@@ -73,7 +73,7 @@ from
           key asc,
           id asc
       ) as item
-  ) as answer;
+  ) as result;
 -- :1 = 'publishers'
 -- :2 = 'http://localhost:3000/images'
 -- :3 = 20
@@ -154,7 +154,7 @@ from
           key asc,
           id asc
       ) as item
-  ) as answer;
+  ) as result;
 -- :1 = 'Takahashi'
 -- :2 = 'http://localhost:3000/images'
 -- :3 = 20
@@ -293,10 +293,10 @@ from
           ) as next_key
         from
           result
-      ) as answer
+      ) as result
     offset
       0
-  ) as answer
+  ) as result
   left join lateral generate_series(0, least((octet_length(bytes) - 1) / 45000, 15)) as chunk on true;
 -- :1 = 'http://localhost:3000/images'
 -- :2 = 'key'

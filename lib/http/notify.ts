@@ -5,24 +5,24 @@ import { serializeError } from "./log.ts";
 /** On a stage with an edge: the function that invalidates what has changed (functions/ops/invalidate.ts). */
 const name = process.env.INVALIDATE_FUNCTION;
 
-/** For so long the answer to a change waits for Lambda to accept the event. */
+/** For so long the response to a change waits for Lambda to accept the event. */
 const waitInMilliseconds = 50;
 
-/** Tells `ops-invalidate` that something has changed. It never fails. */
-export type Nudge = (warn: (fields: Readonly<Record<string, unknown>>) => void) => Promise<void>;
+/** Notifies `ops-invalidate` that something has changed. It never fails. */
+export type Notify = (warn: (fields: Readonly<Record<string, unknown>>) => void) => Promise<void>;
 
 /**
  * Opens a connection to Lambda, to have it when the change is made. An event that does not reach Lambda delays the
  * invalidation until the function's schedule.
  */
-export function prepareNudge(): Nudge {
+export function prepareNotification(): Notify {
   if (!name) return async () => {};
   connectToLambda();
   return async (warn) => {
     const sent = invokeLater(name, {}).catch(serializeError);
     // It may still arrive after that, and does no harm.
-    const late = sleep(waitInMilliseconds, { message: `No answer within ${waitInMilliseconds} ms` });
+    const late = sleep(waitInMilliseconds, { message: `No response within ${waitInMilliseconds} ms` });
     const failure = await Promise.race([sent, late]);
-    if (failure) warn({ nudge: failure });
+    if (failure) warn({ notification: failure });
   };
 }

@@ -64,7 +64,7 @@ afterAll(async () => {
   await cloudFront?.close();
 });
 
-const nudge = "POST /2015-03-31/functions/ops-invalidate/invocations Event {}";
+const notification = "POST /2015-03-31/functions/ops-invalidate/invocations Event {}";
 
 const image = async () => ({ image: dataUrl(await plain().png().toBuffer()) });
 const add = (name: string, options: object = {}) =>
@@ -73,11 +73,11 @@ const edit = (id: number | string, as = administrator.token) =>
   stack.call("admin-contributors/edit", { as, path: { id }, body: { first_name: `Edited ${id}` } });
 
 describe("A change of what the public reads", () => {
-  it("nudges ops-invalidate, whichever it is", async () => {
+  it("notifies ops-invalidate, whichever it is", async () => {
     const { id } = await aContributor(stack.sql);
     const as = administrator.token;
     const changes = [
-      await add("Nudging"),
+      await add("Notifying"),
       await edit(id),
       await stack.call("admin-contributors/update-avatar", { as, path: { id }, body: await image() }),
       await stack.call("admin-contributors/delete-avatar", { as, path: { id } }),
@@ -85,23 +85,23 @@ describe("A change of what the public reads", () => {
     ];
 
     expect(changes.map(({ status }) => status)).toEqual(Array(5).fill(200));
-    await expect.poll(() => invocations).toEqual(Array(5).fill(nudge));
+    await expect.poll(() => invocations).toEqual(Array(5).fill(notification));
     expect(endpoints.filter((each) => "changesPublic" in each).map(endpointPath)).toHaveLength(changes.length);
   });
 
-  it("nudges with no call of the Data API, and again when it is replayed", async () => {
+  it("notifies with no call of the Data API, and again when it is replayed", async () => {
     stack.dataApi.calls.length = 0;
-    const headers = { "Idempotency-Key": "nudged" };
+    const headers = { "Idempotency-Key": "notified" };
 
     expect([await add("Replayed", { headers }), await add("Replayed", { headers })]).toMatchObject(
       Array(2).fill({ status: 200 }),
     );
 
-    await expect.poll(() => invocations).toEqual([nudge, nudge]);
+    await expect.poll(() => invocations).toEqual([notification, notification]);
     expect(stack.dataApi.calls).toHaveLength(2);
   });
 
-  it("nudges nobody when it is refused", async () => {
+  it("notifies nothing when it is refused", async () => {
     const { id } = await aContributor(stack.sql);
     const viewer = await holderOf(stack.sql, "view-contributors");
 
@@ -137,21 +137,21 @@ describe("A change by an operator", () => {
       return `${JSON.stringify({ kind: "contributor", externalId: id, first_name: id })}\n`;
     }).join("");
 
-  it("nudges ops-invalidate once: a merge, an undo, an import of several batches", async () => {
+  it("notifies ops-invalidate once: a merge, an undo, an import of several batches", async () => {
     const [keep, merged] = [await aContributor(stack.sql), await aContributor(stack.sql)];
 
     const { change } = await invoke<{ change: number }>("ops-merge-contributors", {
       keep: keep.id,
       merge: [merged.id],
     });
-    await expect.poll(() => invocations).toEqual([nudge]);
+    await expect.poll(() => invocations).toEqual([notification]);
     expect(await invoke("ops-undo", { change })).toMatchObject({ undone: [{ change }] });
-    await expect.poll(() => invocations).toEqual([nudge, nudge]);
+    await expect.poll(() => invocations).toEqual([notification, notification]);
     expect(await invoke("ops-import", { source: lines(501) })).toMatchObject({ added: 501 });
-    await expect.poll(() => invocations).toEqual([nudge, nudge, nudge]);
+    await expect.poll(() => invocations).toEqual([notification, notification, notification]);
   });
 
-  it("nudges it, too, when the function fails behind it", async () => {
+  it("notifies it, too, when the function fails behind it", async () => {
     let calls = 0;
     stack.dataApi.intercept(({ sql }) =>
       sql?.includes("import_records") && calls++ === 1
@@ -162,10 +162,10 @@ describe("A change by an operator", () => {
     await expect(invoke("ops-import", { source: lines(501) })).rejects.toThrow();
     stack.dataApi.intercept(undefined);
 
-    await expect.poll(() => invocations).toEqual([nudge]);
+    await expect.poll(() => invocations).toEqual([notification]);
   });
 
-  it("nudges nobody in a dry run, when it is refused, has a conflict, or changes nothing", async () => {
+  it("notifies nothing in a dry run, when it is refused, has a conflict, or changes nothing", async () => {
     await stack.lambda.renew();
     const [keep, merged] = [await aContributor(stack.sql), await aContributor(stack.sql)];
     const merging = { keep: keep.id, merge: [merged.id] };
@@ -174,7 +174,7 @@ describe("A change by an operator", () => {
     await invoke("ops-import", { source });
     await edit(id);
     const change = await latestChange(stack.sql);
-    await expect.poll(() => invocations).toEqual([nudge, nudge]);
+    await expect.poll(() => invocations).toEqual([notification, notification]);
 
     await invoke("ops-merge-contributors", { ...merging, dryRun: true });
     await invoke("ops-import", { source: lines(1), dryRun: true });
@@ -187,17 +187,17 @@ describe("A change by an operator", () => {
     expect(await invoke("ops-undo", { change: logout })).toMatchObject({ refused: [{ change: logout }] });
     expect(await invoke("ops-import", { source })).toMatchObject({ added: 0, unchanged: 1 });
 
-    expect(invocations).toEqual([nudge, nudge]);
+    expect(invocations).toEqual([notification, notification]);
   });
 });
 
-describe("A change whose nudge fails is answered 200, and warns", () => {
+describe("A change whose notification fails is answered 200, and warns", () => {
   /** A machine that stands still for a while knows the reason too late, so more than one change may be needed. */
   const expectWarning = (reason: unknown) =>
     expect
       .poll(async () => {
         expect(await add(`Warning ${randomUUID()}`)).toMatchObject({ status: 200 });
-        return warnings.map(({ nudge }) => nudge);
+        return warnings.map(({ notification }) => notification);
       })
       .toContainEqual(expect.objectContaining({ message: reason }));
 
@@ -205,7 +205,7 @@ describe("A change whose nudge fails is answered 200, and warns", () => {
     ["Lambda refuses it", (response: ServerResponse) => response.writeHead(403).end("{}"), "Lambda answered 403: {}"],
     ["the connection breaks", (response: ServerResponse) => response.destroy(), "socket hang up"],
     // It is answered although Lambda never does.
-    ["there is no answer in time", () => {}, "No answer within 50 ms"],
+    ["there is no answer in time", () => {}, "No response within 50 ms"],
   ])("because %s", async (_, how, message) => {
     await stack.lambda.renew();
     answer = how;

@@ -1,0 +1,6 @@
+import { type Declaration, isPublic } from "../contract/declare.ts";
+import { publicTimeouts, type RequestTimeouts, usualTimeouts } from "../retry.ts";
+
+/** How long the calls of a read may take: what visitors read ends before the edge gives up. */
+export const timeoutsOf = (declaration: Declaration): RequestTimeouts =>
+  isPublic(declaration) ? publicTimeouts : usualTimeouts;
