@@ -1,7 +1,6 @@
 import { sqlState, statementTimeout } from "./errors.ts";
-import type { Service } from "./operations.ts";
-import type { Request } from "./requests.ts";
 import type { Session } from "./session.ts";
+import type { Sessions } from "./sessions.ts";
 
 const queryCanceled = "57014";
 
@@ -10,10 +9,9 @@ const queryCanceled = "57014";
  * goes on; in both cases the caller gets a StatementTimeoutException (AWS, API_ExecuteStatement).
  */
 export async function inTime<Outcome>(
-  { sessions, limits }: Service,
-  session: Session,
-  { continueAfterTimeout = false }: Request,
   running: Promise<Outcome>,
+  session: Session,
+  { sessions, milliseconds, continueAfterTimeout = false }: Deadline,
 ): Promise<Outcome> {
   const settled = () => {
     session.running = undefined;
@@ -26,7 +24,7 @@ export async function inTime<Outcome>(
       isLate = true;
       if (continueAfterTimeout) reject(statementTimeout(session.processId));
       else sessions.cancel(session).catch(reject);
-    }, limits.statementTimeoutInMilliseconds);
+    }, milliseconds);
   });
   try {
     return await Promise.race([running, deadline]);
@@ -35,4 +33,11 @@ export async function inTime<Outcome>(
   } finally {
     clearTimeout(timer);
   }
+}
+
+interface Deadline {
+  /** One of these cancels the statement of another. */
+  readonly sessions: Sessions;
+  readonly milliseconds: number;
+  readonly continueAfterTimeout?: boolean | undefined;
 }

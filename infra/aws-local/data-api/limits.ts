@@ -4,8 +4,6 @@ export interface Limits {
   resultBytes: number;
   /** Documented as 64 KB a row; one live test read a larger one, so it may be laxer than this. */
   rowBytes: number;
-  /** The string of `formatRecordsAs: "JSON"`. */
-  formattedBytes: number;
   sqlCharacters: number;
   /** The whole HTTP request, headers included. */
   requestBytes: number;
@@ -17,7 +15,6 @@ export interface Limits {
 export const serviceLimits: Limits = {
   resultBytes: 1024 * 1024,
   rowBytes: 64 * 1024,
-  formattedBytes: 10 * 1024 * 1024,
   sqlCharacters: 65_536,
   requestBytes: 4 * 1024 * 1024,
   statementTimeoutInMilliseconds: 45_000,

@@ -1,5 +1,4 @@
 import { validation } from "../http/service-error.ts";
-import { typeOfHint } from "./drivers/type-hints.ts";
 import { databaseError } from "./errors.ts";
 import { isMultistatement, scan } from "./lexer.ts";
 import type { SqlParameter } from "./requests.ts";
@@ -90,14 +89,10 @@ function parse(sql: string): Pick<Template, "text" | "names"> {
   return { text: text + sql.slice(copied), names };
 }
 
-function bindParameter({ name, value, typeHint }: SqlParameter): { type: number; value: string | Buffer | null } {
+function bindParameter({ name, value }: SqlParameter): { type: number; value: string | Buffer | null } {
   if (!validName.test(name)) throw validation("Named parameter syntax is invalid");
   if (value.isNull) return { type: typeOids.unspecified, value: null };
-  if (value.stringValue !== undefined)
-    return {
-      type: typeHint === undefined ? typeOids.text : typeOfHint(typeHint, value.stringValue),
-      value: value.stringValue,
-    };
+  if (value.stringValue !== undefined) return { type: typeOids.text, value: value.stringValue };
   // Always bigint: `int4_column << :n` fails on the service and must fail here.
   if (value.longValue !== undefined) return { type: typeOids.int8, value: BigInt(value.longValue).toString() };
   if (value.doubleValue !== undefined) return { type: typeOids.float8, value: String(value.doubleValue) };

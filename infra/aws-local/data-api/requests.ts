@@ -1,12 +1,7 @@
 import { ServiceError, validation } from "../http/service-error.ts";
 import type { Limits } from "./limits.ts";
 
-export type Operation =
-  | "ExecuteStatement"
-  | "BatchExecuteStatement"
-  | "BeginTransaction"
-  | "CommitTransaction"
-  | "RollbackTransaction";
+export type Operation = "ExecuteStatement" | "BeginTransaction" | "CommitTransaction" | "RollbackTransaction";
 
 /** The value of a parameter: exactly one of these members, blobs in base64. */
 interface Field {
@@ -22,10 +17,9 @@ interface Field {
 export interface SqlParameter {
   name: string;
   value: Field;
-  typeHint?: string;
 }
 
-/** The members of all five operations; each operation uses some of them. */
+/** The members of all operations; each operation uses some of them. */
 export interface Request {
   resourceArn: string;
   secretArn: string;
@@ -34,24 +28,17 @@ export interface Request {
   transactionId?: string;
   sql?: string;
   parameters?: SqlParameter[];
-  parameterSets?: SqlParameter[][];
-  includeResultMetadata?: boolean;
   continueAfterTimeout?: boolean;
-  formatRecordsAs?: "NONE" | "JSON";
-  resultSetOptions?: { decimalReturnType?: "STRING" | "DOUBLE_OR_LONG"; longReturnType?: "LONG" | "STRING" };
 }
 
 type Check = (value: unknown) => boolean;
+type Checks = ReadonlyMap<string, Check>;
 
 const isText: Check = (value) => typeof value === "string";
 const isTruth: Check = (value) => typeof value === "boolean";
-const listOf =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check);
 
 /** The members of a parameter's value, of which it has one. */
-const values = new Map<string, Check>([
+const values: Checks = new Map([
   ["isNull", (content) => content === true],
   ["stringValue", isText],
   ["longValue", Number.isInteger],
@@ -61,35 +48,47 @@ const values = new Map<string, Check>([
   ["arrayValue", isRecord],
 ]);
 
-const isParameter: Check = (parameter) => {
-  if (!isRecord(parameter) || !isText(parameter.name) || !isRecord(parameter.value)) return false;
-  const [member, ...others] = Object.entries(parameter.value).filter(([, content]) => content !== null);
+const isValue: Check = (value) => {
+  if (!isRecord(value)) return false;
+  const [member, ...others] = Object.entries(value).filter(([, content]) => content !== null);
   return member !== undefined && others.length === 0 && values.get(member[0])?.(member[1]) === true;
 };
 
-const members: readonly [keyof Request, Check][] = [
+const parameter: Checks = new Map([
+  ["name", isText],
+  ["value", isValue],
+]);
+
+const members: Checks = new Map([
   ["resourceArn", isText],
   ["secretArn", isText],
   ["database", isText],
   ["schema", isText],
   ["transactionId", isText],
   ["sql", isText],
-  ["parameters", listOf(isParameter)],
-  ["parameterSets", listOf(listOf(isParameter))],
-  ["includeResultMetadata", isTruth],
+  ["parameters", (list) => Array.isArray(list) && list.every((each) => hasMembers(each, parameter))],
   ["continueAfterTimeout", isTruth],
-  ["formatRecordsAs", isText],
-];
+]);
 
-/** A request's body, whose members have the types of the service's model (botocore, rds-data 2018-08-01). */
+/**
+ * A request's body, whose members have the types of the service's model (botocore, rds-data 2018-08-01).
+ * @throws {ServiceError} also for a member that this emulator does not implement
+ */
 export function typed(body: unknown): Request {
-  if (!isRecord(body)) throw new ServiceError(400, "SerializationException");
-  for (const [name, check] of members) {
-    if (body[name] === null) delete body[name];
-    if (body[name] !== undefined && !check(body[name]))
-      throw new ServiceError(400, "SerializationException", `${name} cannot be read`);
-  }
+  if (!hasMembers(body, members)) throw new ServiceError(400, "SerializationException");
   return body as unknown as Request;
+}
+
+/** Whether all members fit; a member that is null is removed. */
+function hasMembers(value: unknown, checks: Checks): boolean {
+  if (!isRecord(value)) return false;
+  for (const [name, content] of Object.entries(value)) {
+    const check = checks.get(name);
+    if (content === null) delete value[name];
+    else if (!check) throw new ServiceError(501, "NotImplementedException", `aws-local does not implement ${name}`);
+    else if (!check(content)) throw new ServiceError(400, "SerializationException", `${name} cannot be read`);
+  }
+  return true;
 }
 
 /** Lengths are those of the service's model, too. */
@@ -100,7 +99,7 @@ export function checkLengths(operation: Operation, request: Request, limits: Lim
   if (request.database !== undefined) length(request.database, "database", 0, 64);
   if (request.transactionId !== undefined || /^(Commit|Rollback)/.test(operation))
     length(request.transactionId, "transactionId", 0, 192);
-  if (/ExecuteStatement$/.test(operation)) length(request.sql, "sql", 0, limits.sqlCharacters);
+  if (operation === "ExecuteStatement") length(request.sql, "sql", 0, limits.sqlCharacters);
 }
 
 function length(text: string | undefined, name: string, min: number, max: number): void {
@@ -114,6 +113,6 @@ function length(text: string | undefined, name: string, min: number, max: number
 const violation = (what: string, constraint: string) =>
   validation(`1 validation error detected: ${what} failed to satisfy constraint: ${constraint}`);
 
-function isRecord(given: unknown): given is Record<string, unknown> {
-  return typeof given === "object" && given !== null && !Array.isArray(given);
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -76,7 +76,18 @@ describe("the wire", () => {
     expect(await errorTypeOf({ body: whole })).toBe("400 SerializationException");
   });
 
-  it("knows the service's five paths and no others", async () => {
+  it.each([
+    { includeResultMetadata: true },
+    { formatRecordsAs: "JSON" },
+    { resultSetOptions: { longReturnType: "STRING" } },
+    { parameters: [{ name: "a", value: { stringValue: "1" }, typeHint: "DECIMAL" }] },
+  ])("does not ignore what only database drivers use: %j", async (more) => {
+    expect(await errorTypeOf({ body: { ...data.target, sql: "select 1", ...more } })).toBe(
+      "501 NotImplementedException",
+    );
+  });
+
+  it("knows the paths of its operations and no others", async () => {
     expect((await post({ path: "/Other", body: {} })).status).toBe(404);
     expect((await fetch(`${data.api.url}/Execute`)).status).toBe(404);
   });

@@ -53,7 +53,6 @@ export interface DataApi {
 
 const routes = new Map<string, Operation>([
   ["/Execute", "ExecuteStatement"],
-  ["/BatchExecute", "BatchExecuteStatement"],
   ["/BeginTransaction", "BeginTransaction"],
   ["/CommitTransaction", "CommitTransaction"],
   ["/RollbackTransaction", "RollbackTransaction"],

@@ -92,12 +92,7 @@ const preparedMax = 100;
 let names = 0;
 
 /** Runs a statement that is a call of its own. PostgreSQL keeps its plan while the session lasts. */
-export async function runAlone(
-  session: Session,
-  statement: BoundStatement,
-  limits: Limits,
-  { needsColumns = false } = {},
-): Promise<Outcome> {
+export async function runAlone(session: Session, statement: BoundStatement, limits: Limits): Promise<Outcome> {
   const { key } = statement;
   // Not all of its parameters have values: PostgreSQL refuses it with a message that would contain our name.
   if (key === undefined) return await runAndReset(session, statement, limits, {});
@@ -105,14 +100,12 @@ export async function runAlone(
   const known = prepared.get(key);
   prepared.delete(key);
   if (known) {
-    const { name, columns } = known;
     try {
-      const framing = { name, isPrepared: true, columns: needsColumns ? undefined : columns };
-      const outcome = await runAndReset(session, statement, limits, framing);
+      const outcome = await runAndReset(session, statement, limits, { ...known, isPrepared: true });
       prepared.set(key, known);
       return outcome;
     } catch (error) {
-      outdated.push(name);
+      outdated.push(known.name);
       if (!hasNotBegun(error)) throw error;
     }
   }

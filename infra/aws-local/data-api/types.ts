@@ -1,24 +1,15 @@
 import type { Client } from "pg";
-import { parseArray } from "./drivers/arrays.ts";
-import { internalFailure } from "./errors.ts";
+import { internalFailure, unsupportedResult } from "./errors.ts";
 import type { Column } from "./query.ts";
 
-type Member = "longValue" | "doubleValue" | "booleanValue" | "stringValue" | "blobValue" | "arrayValue";
+type Member = "longValue" | "doubleValue" | "booleanValue" | "stringValue" | "blobValue";
 
 /** How values of a PostgreSQL type are written into a result. */
 export interface ResultType {
-  /** PostgreSQL's own name, such as `int4` or `_int4`. */
-  name: string;
-  /** java.sql.Types, which the service reports in columnMetadata. */
-  jdbc: number;
-  /** Undefined for types that the service does not support in results. It may depend on the value. */
-  member: Member | ((text: string) => Member) | undefined;
+  readonly member: Member;
   /** The value as JSON text. */
-  json: (text: string) => string;
-  element?: ResultType;
+  readonly json: (text: string) => string;
 }
-
-export type Types = ReadonlyMap<number, ResultType>;
 
 const quote = (text: string) => JSON.stringify(text);
 const asIs = (text: string) => text;
@@ -71,97 +62,65 @@ function timestamptz(text: string): string {
   return time(utc.toISOString().slice(0, 19).replace("T", " ") + (parts[7] ?? ""));
 }
 
-const scalars: [oid: number, name: string, member: ResultType["member"], jdbc: number, json: ResultType["json"]][] = [
-  [16, "bool", "booleanValue", -7, truth],
-  [17, "bytea", "blobValue", -2, base64],
-  [19, "name", "stringValue", 12, quote],
-  [20, "int8", "longValue", -5, asIs],
-  [21, "int2", "longValue", 5, asIs],
-  [23, "int4", "longValue", 4, asIs],
-  [25, "text", "stringValue", 12, quote],
-  [26, "oid", "longValue", -5, asIs],
-  [114, "json", "stringValue", 1111, quote],
-  [650, "cidr", "stringValue", 1111, quote],
-  [700, "float4", "doubleValue", 7, widened],
-  [701, "float8", "doubleValue", 8, double],
-  [869, "inet", "stringValue", 1111, quote],
-  [1042, "bpchar", "stringValue", 1, quote],
-  [1043, "varchar", "stringValue", 12, quote],
-  [1082, "date", "stringValue", 91, date],
-  [1083, "time", "stringValue", 92, time],
-  [1114, "timestamp", "stringValue", 93, timestamp],
-  [1184, "timestamptz", "stringValue", 93, timestamptz],
-  [1700, "numeric", "stringValue", 2, quote],
-  [2950, "uuid", "stringValue", 1111, quote],
-  [2278, "void", "stringValue", 1111, quote],
-  [3802, "jsonb", "stringValue", 1111, compact],
-  [3904, "int4range", "stringValue", 1111, quote],
-  [3906, "numrange", "stringValue", 1111, quote],
-];
-
-/** Element type by array type; bytea, cidr, inet and oid have no array in AWS's list of supported types. */
-const arrays: [array: number, element: number][] = [
-  [199, 114],
-  [1000, 16],
-  [1003, 19],
-  [1005, 21],
-  [1007, 23],
-  [1009, 25],
-  [1014, 1042],
-  [1015, 1043],
-  [1016, 20],
-  [1021, 700],
-  [1022, 701],
-  [1115, 1114],
-  [1182, 1082],
-  [1183, 1083],
-  [1185, 1184],
-  [1231, 1700],
-  [2951, 2950],
-  [3807, 3802],
-];
-
 /** The types every PostgreSQL has under the same numbers (AWS, RDS Data API operations: supported data types). */
-export const builtinTypes = new Map<number, ResultType>(
-  scalars.map(([oid, name, member, jdbc, json]) => [oid, { name, member, jdbc, json }]),
-);
-for (const [oid, elementOid] of arrays) {
-  const element = builtinTypes.get(elementOid);
-  // The elements of real[] are not widened.
-  if (element) builtinTypes.set(oid, arrayOf(element.json === widened ? { ...element, json: double } : element));
-}
-
-export function arrayOf(element: ResultType): ResultType {
-  const write = (text: string | null) => (text === null ? "null" : element.json(text));
-  const json = (text: string) => `[${parseArray(text).map(write).join()}]`;
-  return { name: `_${element.name}`, member: "arrayValue", jdbc: 2003, json, element };
-}
+const builtin: [oid: number, member: Member, json: ResultType["json"]][] = [
+  [16, "booleanValue", truth], // bool
+  [17, "blobValue", base64], // bytea
+  [19, "stringValue", quote], // name
+  [20, "longValue", asIs], // int8
+  [21, "longValue", asIs], // int2
+  [23, "longValue", asIs], // int4
+  [25, "stringValue", quote], // text
+  [26, "longValue", asIs], // oid
+  [114, "stringValue", quote], // json
+  [650, "stringValue", quote], // cidr
+  [700, "doubleValue", widened], // float4
+  [701, "doubleValue", double], // float8
+  [869, "stringValue", quote], // inet
+  [1042, "stringValue", quote], // bpchar
+  [1043, "stringValue", quote], // varchar
+  [1082, "stringValue", date], // date
+  [1083, "stringValue", time], // time
+  [1114, "stringValue", timestamp], // timestamp
+  [1184, "stringValue", timestamptz], // timestamptz
+  [1700, "stringValue", quote], // numeric
+  [2950, "stringValue", quote], // uuid
+  [2278, "stringValue", quote], // void
+  [3802, "stringValue", compact], // jsonb
+  [3904, "stringValue", quote], // int4range
+  [3906, "stringValue", quote], // numrange
+];
+const builtinTypes = new Map(builtin.map(([oid, member, json]): [number, ResultType] => [oid, { member, json }]));
 
 /**
- * Looks up types that a database defines, such as enums and pgvector's, in the session that has used them, because a
- * transaction may have created them.
+ * The types of a result's columns.
+ * @throws {ServiceError} for a type that the service does not support, and for arrays, which it does support
  */
-export async function ownTypesOf(client: Client, columns: Column[]): Promise<Types> {
-  const oids = columns.map((column) => column.dataTypeID).filter((oid) => !builtinTypes.has(oid));
-  if (oids.length === 0) return noTypes;
-  const { rows } = await client.query<{ oid: number; name: string; kind: string; element: string | null }>(
-    `select t.oid::int8::int4 as oid, t.typname as name, t.typtype as kind, e.typname as element
-     from pg_catalog.pg_type t
-       left join pg_catalog.pg_type e on e.typarray = t.oid
-     where t.oid = any($1::oid[])`,
-    [oids],
-  );
-  return new Map(
-    rows.map(({ oid, name, kind, element }) => {
-      const returned = kind === "e" || name === "vector";
-      const shown = element === null ? displayName(name) : `${displayName(element)}[]`;
-      const jdbc = kind === "e" ? 12 : 1111;
-      return [oid, { name: returned ? name : shown, member: returned ? "stringValue" : undefined, jdbc, json: quote }];
-    }),
-  );
+export async function typesOf(client: Client, columns: readonly Column[]): Promise<ResultType[]> {
+  const others = columns.map(({ dataTypeID }) => dataTypeID).filter((oid) => !builtinTypes.has(oid));
+  if (others.length > 0) await expectTexts(client, others);
+  return columns.map(({ dataTypeID }) => builtinTypes.get(dataTypeID) ?? textType);
 }
 
-const noTypes: Types = new Map();
+const textType: ResultType = { member: "stringValue", json: quote };
+
+/**
+ * Among the types that a database defines, enums and pgvector's are texts in results. They are looked up in the session
+ * that has used them, because a transaction may have created them.
+ */
+async function expectTexts(client: Client, oids: readonly number[]): Promise<void> {
+  const { rows } = await client.query<{ name: string; element: string | null }>(
+    `select t.typname as name, e.typname as element
+     from pg_catalog.pg_type t
+       left join pg_catalog.pg_type e on e.typarray = t.oid
+     where t.oid = any($1::oid[]) and t.typtype <> 'e' and t.typname <> 'vector'`,
+    [oids],
+  );
+  for (const { name, element } of rows) {
+    const shown = element === null ? displayName(name) : `${displayName(element)}[]`;
+    throw unsupportedResult(`The result contains the unsupported data type ${shown}.`);
+  }
+}
 
 /** The service writes the names of these types in capitals, `"CHAR"` with quotes, and all others as PostgreSQL does. */
 const namedInCapitals = new Set(

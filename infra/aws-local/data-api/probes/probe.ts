@@ -1,4 +1,4 @@
-import type { Field, SqlParameter, TypeHint } from "@aws-sdk/client-rds-data";
+import type { Field, SqlParameter } from "@aws-sdk/client-rds-data";
 
 /** A call or a few, and what comes back. */
 export interface Probe {
@@ -10,7 +10,7 @@ export interface Probe {
 
 /** A call of the Data API. */
 export interface Step {
-  call: "execute" | "batch" | "begin" | "commit" | "rollback";
+  call: "execute" | "begin" | "commit" | "rollback";
   input: object;
   expected: Expected;
   /** The name that the probe gives the call's transaction. */
@@ -27,8 +27,8 @@ export interface Step {
  */
 export type Expected = Readonly<Record<string, unknown>>;
 
-/** By name: a value, or a value and a type hint. */
-export type Parameters = Readonly<Record<string, object | readonly [object, TypeHint]>>;
+/** Values by name. */
+export type Parameters = Readonly<Record<string, object>>;
 
 export const long = (longValue: number) => ({ longValue });
 export const double = (doubleValue: number) => ({ doubleValue });
@@ -37,10 +37,6 @@ export const flag = (booleanValue: boolean) => ({ booleanValue });
 /** In base64, as it travels. */
 export const blob = (blobValue: string) => ({ blobValue });
 export const nothing = { isNull: true };
-export const longs = (...longValues: (number | null)[]) => ({ arrayValue: { longValues } });
-export const doubles = (...doubleValues: number[]) => ({ arrayValue: { doubleValues } });
-export const texts = (...stringValues: (string | null)[]) => ({ arrayValue: { stringValues } });
-export const flags = (...booleanValues: (boolean | null)[]) => ({ arrayValue: { booleanValues } });
 
 /** One row of these fields. */
 export const row = (...fields: object[]) => ({ records: [fields] });
@@ -84,11 +80,6 @@ export const execute = (sql: string, expected: Expected = done, extra: object = 
   input: { sql, ...extra },
   expected,
 });
-export const batch = (sql: string, sets: Parameters[], expected: Expected = done): Step => ({
-  call: "batch",
-  input: { sql, parameterSets: sets.map(toParameters) },
-  expected,
-});
 
 const step =
   (call: Step["call"]) =>
@@ -113,9 +104,8 @@ export const meanwhile = (step: Step): Step => ({ ...step, meanwhile: true });
 export const after = (milliseconds: number, step: Step): Step => ({ ...step, after: milliseconds });
 
 function toParameters(parameters: Parameters): SqlParameter[] {
-  return Object.entries(parameters).map(([name, given]) => {
-    const [field, typeHint] = Array.isArray(given) ? given : [given];
-    const value: Field = "blobValue" in field ? { blobValue: Buffer.from(field.blobValue, "base64") } : field;
-    return { name, value, ...(typeHint && { typeHint }) };
+  return Object.entries(parameters).map(([name, field]) => {
+    const isBlob = "blobValue" in field;
+    return { name, value: (isBlob ? { blobValue: Buffer.from(`${field.blobValue}`, "base64") } : field) as Field };
   });
 }

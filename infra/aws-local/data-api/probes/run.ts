@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import {
-  BatchExecuteStatementCommand,
   BeginTransactionCommand,
   CommitTransactionCommand,
   ExecuteStatementCommand,
@@ -28,7 +27,6 @@ export interface ProbeResult {
 
 const commands = {
   execute: ExecuteStatementCommand,
-  batch: BatchExecuteStatementCommand,
   begin: BeginTransactionCommand,
   commit: CommitTransactionCommand,
   rollback: RollbackTransactionCommand,

@@ -6,10 +6,6 @@ const mebibyte = 1024 * 1024;
 const uuids = (rows: number) => `select md5(i::text)::uuid as id from generate_series(1, ${rows}) as i`;
 /** The rows that fit when each has a uuid's 36 bytes, 4 for their length, and 2 for the count of columns. */
 const rowsMax = Math.floor(mebibyte / 42);
-/** A hundred columns whose labels make up most of the JSON. */
-const flags = Array.from({ length: 100 }, (_, number) => `true as ${"x".repeat(57)}${number + 100}`);
-const asJson = { formatRecordsAs: "JSON" };
-const jsonTooLarge = { error: "BadRequestException", status: 400 };
 const accents = "select repeat('é', 1000) from generate_series(1, :n)";
 const statement = (characters: number) => `select '${"😀".repeat(characters - 17)}' is null`;
 const sqlTooLong = "failed to satisfy constraint: Member must have length less than or equal to 65536";
@@ -20,10 +16,6 @@ export const sizes = bySource({
     probe("one row more", uuids(rowsMax + 1), tooLarge),
     bound("1 MiB in characters of two bytes", accents, { n: long(522) }, { records: "522 rows" }),
     bound("more of them", accents, { n: long(523) }, tooLarge),
-  ],
-  [source.jsonFormat]: [
-    probe("more than 1 MiB for JSON", uuids(25_000), tooLarge, asJson),
-    probe("more than 10 MB of JSON", `select ${flags} from generate_series(1, 1600)`, jsonTooLarge, asJson),
   ],
   [source.proxyNotes]: [
     transaction("after too large a result", [uuids(30_000), tooLarge], ["select 1", row(long(1))]),

@@ -8,15 +8,10 @@ export const operations = guide("data-api-operations");
 export const limitations = guide("data-api.limitations");
 export const differences = guide("data-api.differences");
 export const troubleshooting = guide("data-api.troubleshooting");
-export const jsonFormat = guide("data-api-json");
 
 const reference = (page: string) => `AWS, https://docs.aws.amazon.com/rdsdataservice/latest/APIReference/${page}.html`;
-export const sqlParameter = reference("API_SqlParameter");
 export const executeStatement = reference("API_ExecuteStatement");
-export const batchStatement = reference("API_BatchExecuteStatement");
 export const beginTransaction = reference("API_BeginTransaction");
-export const resultSetOptions = reference("API_ResultSetOptions");
-export const columnMetadata = reference("API_ColumnMetadata");
 /** The lengths are the model's, the texts those of AWS's services of this protocol. */
 export const model = "AWS, https://github.com/boto/botocore/tree/1.43.107/botocore/data/rds-data/2018-08-01";
 
@@ -26,7 +21,6 @@ export const proxyNotes = proxy("COMPATIBILITY.md");
 export const proxyTypes = proxy("src/types.rs");
 export const proxyErrors = proxy("src/dataapi.rs");
 export const proxySql = proxy("src/sql.rs");
-export const proxyRun = proxy("src/exec.rs");
 const dylan = (file: string) => live("dylanmoring/aurora-data-api", `${file} (Aurora PostgreSQL 16, 2026-06)`);
 export const dylanFindings = dylan("test/BASELINE-FINDINGS.md");
 export const dylanTypes = dylan("test/test_types.py");

@@ -1,7 +1,6 @@
 import type { Limits } from "../limits.ts";
 import {
   after,
-  batch,
   begin,
   bySource,
   column,
@@ -9,11 +8,9 @@ import {
   databaseError,
   done,
   execute,
-  invalid,
   long,
   meanwhile,
   notFound,
-  nothing,
   probe,
   refused,
   rollback,
@@ -145,36 +142,6 @@ export const transactions = bySource({
       "select 'a'::probed.own",
       row(text("a")),
     ]),
-  ],
-});
-
-const insert = "insert into probed.note values (:text)";
-const notes = (...texts: string[]) => texts.map((each) => ({ text: text(each) }));
-const none = { generatedFields: [] };
-
-export const batches = bySource({
-  [source.differences]: [
-    scenario("three sets", batch(insert, notes("x", "y", "z"), { updateResults: [none, none, none] }), noted("z", 1)),
-    scenario("returning", batch(`${insert} returning *`, notes("r"), { updateResults: [none] }), noted("r", 1)),
-    scenario("two statements", batch("select 1; select 2", [{}], invalid("Multistatements aren't supported."))),
-  ],
-  [source.batchStatement]: [
-    transaction("in a transaction", within(batch(insert, notes("mine"))), rollback(), noted("mine", 0)),
-    scenario("no values", batch("select 1", [{}, {}], { updateResults: [none, none] })),
-  ],
-  [source.clientTests]: [
-    scenario(
-      "updates",
-      execute("insert into probed.counts values (1, 0), (2, 0)"),
-      batch("update probed.counts set n = :n where id = :id", [
-        { id: long(1), n: long(5) },
-        { id: long(2), n: nothing },
-      ]),
-      execute("select n from probed.counts order by id", column(long(5), nothing)),
-    ),
-  ],
-  [source.unproved]: [
-    scenario("all or nothing", batch(insert, notes("b1", "b2", "b1"), refused("23505")), noted("b2", 0)),
   ],
 });
 

@@ -60,7 +60,6 @@ export const types = bySource({
     value("20::numeric", text("20")),
     value("12345678901234567890.123", text("12345678901234567890.123")),
     value("null::int", nothing),
-    value("null::int[]", nothing),
     value("null::jsonb", nothing),
   ],
   [source.postgres]: [
@@ -130,7 +129,10 @@ export const types = bySource({
     unreadable("row(1, 2)", "RECORD"),
     unreadable("p from (values (1)) v left join probed.plain p on true", "plain"),
   ],
-  [source.differences]: [value("'1 day'::interval::text", text("1 day"))],
+  [source.differences]: [
+    value("'1 day'::interval::text", text("1 day")),
+    value("'{{1,2},{3,4}}'::int[]::text", text("{{1,2},{3,4}}")),
+  ],
   [source.unproved]: [
     value("1::probed.positive", long(1)),
     value("'NaN'::numeric", text("NaN")),

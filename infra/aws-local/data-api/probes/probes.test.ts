@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { clientOf, type Emulator, key, startEmulator } from "../test/emulator.ts";
-import { serviceLimits } from "./limits.ts";
-import { themesOf } from "./probes/all.ts";
-import { fixture } from "./probes/fixture.ts";
-import { runProbe } from "./probes/run.ts";
-import { type DataApi, startDataApi } from "./server.ts";
+import { clientOf, type Emulator, key, startEmulator } from "../../test/emulator.ts";
+import { serviceLimits } from "../limits.ts";
+import { type DataApi, startDataApi } from "../server.ts";
+import { themesOf } from "./all.ts";
+import { fixture } from "./fixture.ts";
+import { runProbe } from "./run.ts";
 
 /** The service's 45 s and 3 minutes, shortened. */
 const limits = { ...serviceLimits, statementTimeoutInMilliseconds: 1000, transactionIdleInMilliseconds: 1000 };

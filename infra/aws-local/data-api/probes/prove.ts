@@ -1,0 +1,111 @@
+import { writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
+import { themesOf } from "./all.ts";
+import { fixture, schema } from "./fixture.ts";
+import type { Probe } from "./probe.ts";
+import { type ProbeResult, runProbe, type Target } from "./run.ts";
+
+const usage = "npm run prove -- --cluster ARN --secret ARN --database NAME [--answers FILE] [--without-waiting]";
+
+const flags = {
+  cluster: { type: "string", default: "" },
+  secret: { type: "string", default: "" },
+  database: { type: "string", default: "" },
+  answers: { type: "string", default: "answers.json" },
+  "without-waiting": { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+} as const;
+
+interface Proven {
+  theme: string;
+  name: string;
+  source: string;
+  answers: ProbeResult[];
+}
+
+/** Sends the probes to a cluster, and writes the answers. Returns whether all are as expected. */
+async function prove(stop: AbortSignal): Promise<boolean> {
+  const { values } = parseArgs({ options: flags });
+  const { cluster: resourceArn, secret: secretArn, database, answers: file } = values;
+  if (values.help) {
+    console.log(usage);
+    return true;
+  }
+  const region = resourceArn.split(":")[3];
+  if (!region || !secretArn || !database)
+    throw new Error(`--cluster with an ARN, --secret and --database are needed (${usage})`);
+  const target = { client: new RDSDataClient({ region }), resourceArn, secretArn, database };
+  const execute = (sql: string) =>
+    target.client.send(
+      new ExecuteStatementCommand({ resourceArn, secretArn, database, sql, continueAfterTimeout: true }),
+    );
+
+  const { records } = await execute(`select version(), to_regnamespace('${schema}') is not null`);
+  const [version, exists] = records?.[0] ?? [];
+  if (exists?.booleanValue) throw new Error(`There is a schema "${schema}" already in the database ${database}`);
+  await writeFile(file, "");
+  const [createSchema = "", ...rest] = fixture;
+  await execute(createSchema);
+  const startedAt = new Date();
+  try {
+    for (const sql of rest) await execute(sql);
+    const probes = await runAll(target, values["without-waiting"], stop);
+    const all = { version: version?.stringValue, startedAt, probes };
+    await writeFile(file, JSON.stringify(all, writeRegularExpression, 2));
+    report(probes, file);
+    return differing(probes).length === 0;
+  } finally {
+    await execute(`drop schema ${schema} cascade`).catch(({ message }) =>
+      console.error(`Drop the schema "${schema}" in the database ${database} yourself: ${message}`),
+    );
+  }
+}
+
+/** Those that wait for time-outs run beside the others, which run in turn. */
+async function runAll(target: Target, withoutWaiting: boolean, stop: AbortSignal): Promise<Proven[]> {
+  const run = async (theme: string, probe: Probe): Promise<Proven> => {
+    const { name, source } = probe;
+    return { theme, name, source, answers: await runProbe(target, probe, stop) };
+  };
+  const runInTurn = async () => {
+    const proven: Proven[] = [];
+    for (const [theme, probes] of Object.entries(themes)) {
+      for (const probe of probes) proven.push(await run(theme, probe));
+    }
+    return proven;
+  };
+  const { timeOuts, ...themes } = themesOf();
+  const waiting = withoutWaiting ? [] : timeOuts.map((probe) => run("timeOuts", probe));
+  const [proven, waited] = await Promise.all([runInTurn(), Promise.all(waiting)]);
+  stop.throwIfAborted();
+  return [...proven, ...waited];
+}
+
+const differing = (proven: readonly Proven[]) => proven.filter(({ answers }) => answers.some(({ differs }) => differs));
+
+/** Prints each difference. */
+function report(proven: readonly Proven[], file: string): void {
+  for (const { theme, name, source, answers } of differing(proven)) {
+    console.log(`${theme}: ${name} (${source})`);
+    for (const { call, expected, answer } of answers.filter(({ differs }) => differs))
+      console.log(
+        `  ${call}\n    expected ${JSON.stringify(expected, writeRegularExpression)}\n    got      ${JSON.stringify(answer)}`,
+      );
+  }
+  const calls = proven.flatMap(({ answers }) => answers).length;
+  console.log(`${differing(proven).length} of ${proven.length} probes differ (${calls} calls; all answers: ${file})`);
+}
+
+const writeRegularExpression = (_: string, value: unknown) => (value instanceof RegExp ? `${value}` : value);
+
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
+try {
+  process.exitCode = (await prove(stop.signal)) ? 0 : 1;
+} catch (error) {
+  // The name too, since some of the service's errors have no message.
+  const { name, message } = error as Error;
+  console.error(stop.signal.aborted ? "Interrupted" : `${name}: ${message.split("\n")[0]}`);
+  process.exitCode = 2;
+}
