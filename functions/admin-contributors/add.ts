@@ -1,6 +1,6 @@
 import { addContributor } from "../../lib/contract/admin-contributors.ts";
+import { slugOf } from "../../lib/contract/slug.ts";
 import { serveChange } from "../../lib/http/serve-change.ts";
-import { slugOf } from "../../lib/slug.ts";
 
 export const handler = serveChange(addContributor, ({ change, query, body }) => {
   const slug = slugOf(`${body.first_name} ${body.last_name ?? ""}`, "contributor");

@@ -1,7 +1,7 @@
+import { slugOf } from "../../lib/contract/slug.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
 import { refusal } from "../../lib/operators/refusal.ts";
 import { takenLink } from "../../lib/operators/taken-link.ts";
-import { slugOf } from "../../lib/slug.ts";
 
 /** Adds a user with these roles, or with the default role, and says who they are for a provider of OpenID Connect. */
 export const handler = operatorFunction("ops/create-user", async (input, { change }) => {

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { CloudFrontClient, CreateInvalidationCommand } from "@aws-sdk/client-cloudfront";
 import type { Context, SQSBatchResponse } from "aws-lambda";
 import * as z from "zod/mini";
-import { writeLog } from "../../lib/log.ts";
+import { writeLog } from "../../lib/aws/log.ts";
+import { timeouts } from "../../lib/aws/retry.ts";
 import { payloadOf } from "../../lib/operators/payloads.ts";
-import { timeouts } from "../../lib/retry.ts";
 
 const client = new CloudFrontClient({ maxAttempts: 2, requestHandler: timeouts });
 

@@ -1,6 +1,6 @@
+import { digestOf, newToken } from "../../lib/http/token.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
 import { refusal } from "../../lib/operators/refusal.ts";
-import { digestOf, newToken } from "../../lib/token.ts";
 
 /**
  * Opens a session for a user. The token is returned once; the database keeps only its hash. Lambda does not say who

@@ -1,10 +1,10 @@
 import type { Context } from "aws-lambda";
-import { invokeLater } from "../../lib/lambda.ts";
+import { invokeLater } from "../../lib/aws/lambda.ts";
+import { deadlineFromNow, isFault, retry } from "../../lib/aws/retry.ts";
 import { StillRunning } from "../../lib/migrations/slow.ts";
 import { respondToCloudFormation } from "../../lib/operators/cloudformation.ts";
 import { operatorFunction } from "../../lib/operators/operator-function.ts";
 import type { OperatorPayload } from "../../lib/operators/payloads.ts";
-import { deadlineFromNow, isFault, retry } from "../../lib/retry.ts";
 import { handler as migrate } from "./migrate.ts";
 
 type Request = OperatorPayload<"ops/migrate-on-deploy">;

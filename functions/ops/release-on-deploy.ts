@@ -1,5 +1,5 @@
 import { LambdaClient } from "@aws-sdk/client-lambda";
-import { writeLog } from "../../lib/log.ts";
+import { writeLog } from "../../lib/aws/log.ts";
 import { respondToCloudFormation } from "../../lib/operators/cloudformation.ts";
 import type { OperatorContext } from "../../lib/operators/operator-function.ts";
 import { payloadOf } from "../../lib/operators/payloads.ts";

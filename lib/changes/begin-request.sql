@@ -1,5 +1,5 @@
--- Waits for locks end at this time. Later ones fail at once. No attempt lasts longer than 8 s (lib/retry.ts), whatever
--- a clock that has been set says.
+-- Waits for locks end at this time. Later ones fail at once. No attempt lasts longer than 8 s (lib/aws/retry.ts),
+-- whatever a clock that has been set says.
 create function end_waits_at(moment timestamptz) returns void language plpgsql as $$
   begin
     perform set_config(

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import sql, { raw, type Sql } from "sql-template-tag";
-import type { ChangeName, ChangeNameWithoutPermission, OperatorChangeName } from "../changes/all.ts";
 import {
   abortAt,
   attemptTimeoutInMilliseconds,
@@ -8,7 +7,8 @@ import {
   operatorTimeouts,
   retry,
   Unavailable,
-} from "../retry.ts";
+} from "../aws/retry.ts";
+import type { ChangeName, ChangeNameWithoutPermission, OperatorChangeName } from "../changes/all.ts";
 import { isRefusal, isTransient, type Row, send } from "./client.ts";
 import type { Guard } from "./guard.ts";
 import type { Outcome } from "./query.ts";

@@ -1,5 +1,5 @@
 import sql, { raw, type Sql } from "sql-template-tag";
-import { abortAt, retry } from "../retry.ts";
+import { abortAt, retry } from "../aws/retry.ts";
 import { execute, isTransient, type Row } from "./client.ts";
 import { integer, integerOrNull, text, textOrNull } from "./read.ts";
 import { type Send, transaction } from "./transaction.ts";

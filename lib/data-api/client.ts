@@ -1,6 +1,6 @@
 import { ExecuteStatementCommand, type Field, RDSDataClient, type SqlParameter } from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
-import { type AttemptOptions, deadlineFromNow, isClockError, isFault, retry, timeouts } from "../retry.ts";
+import { type AttemptOptions, deadlineFromNow, isClockError, isFault, retry, timeouts } from "../aws/retry.ts";
 import { sqlStateOf } from "./errors.ts";
 import { releaseMissing } from "./release.ts";
 

@@ -1,5 +1,5 @@
 import sql, { empty, raw, type Sql } from "sql-template-tag";
-import { deadlineFromNow } from "../retry.ts";
+import { deadlineFromNow } from "../aws/retry.ts";
 import { readLongText, readShortText, resultBytesMax, type TextRow } from "./chunks.ts";
 import { type Guard, guarded } from "./guard.ts";
 import { integer, integerOrNull, textOrNull } from "./read.ts";

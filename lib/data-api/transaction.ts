@@ -6,7 +6,7 @@ import {
   RollbackTransactionCommand,
 } from "@aws-sdk/client-rds-data";
 import type { Sql } from "sql-template-tag";
-import { type AttemptOptions, retry, timeouts } from "../retry.ts";
+import { type AttemptOptions, retry, timeouts } from "../aws/retry.ts";
 import { client, database, parameter, type Row } from "./client.ts";
 
 export type Send = (statement: Sql) => Promise<readonly Row[]>;

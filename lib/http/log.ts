@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
+import { type Level, writeLog } from "../aws/log.ts";
 import { type Declaration, functionName } from "../contract/declare.ts";
-import { type Level, writeLog } from "../log.ts";
 import type { Exchange, Middleware } from "./response.ts";
 
 let isColdStart = true;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { connectToLambda, invokeLater } from "../lambda.ts";
+import { connectToLambda, invokeLater } from "../aws/lambda.ts";
 import { serializeError } from "./log.ts";
 
 /** On a stage with an edge: the function that invalidates what has changed (functions/ops/invalidate.ts). */

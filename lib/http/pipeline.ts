@@ -1,8 +1,8 @@
 import cors from "@middy/http-cors";
+import { Unavailable } from "../aws/retry.ts";
 import { type Declaration, isPublic } from "../contract/declare.ts";
 import { commonErrors, nothingChanged } from "../contract/errors.ts";
 import { exposedHeaders, isRepeatable } from "../contract/headers.ts";
-import { Unavailable } from "../retry.ts";
 import { ContractError, messageOf } from "./errors.ts";
 import { responseHeaders } from "./headers.ts";
 import { log, logRequests, serializeError } from "./log.ts";

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import middy from "@middy/core";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
+import { deadlineOf } from "../aws/retry.ts";
 import type { ChangeName } from "../changes/all.ts";
 import { type Declaration, endpointPath } from "../contract/declare.ts";
 import { invalidParameter } from "../contract/errors.ts";
 import type { Permission } from "../contract/permissions.ts";
 import { change } from "../data-api/change.ts";
-import { deadlineOf } from "../retry.ts";
 import { idempotencyKeyOf, versionsOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
 import { type Input, inputParser } from "./input.ts";

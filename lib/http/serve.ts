@@ -1,9 +1,9 @@
 import middy from "@middy/core";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
+import { deadlineOf } from "../aws/retry.ts";
 import { type Declaration, isCacheable, type ResponseBody, type ResponseName } from "../contract/declare.ts";
 import { cacheTagHeader } from "../contract/headers.ts";
 import { type RecordQuery, readRecord } from "../data-api/query.ts";
-import { deadlineOf } from "../retry.ts";
 import { entityTagOf } from "./conditions.ts";
 import { ContractError } from "./errors.ts";
 import { type Input, inputParser } from "./input.ts";

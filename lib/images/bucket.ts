@@ -1,5 +1,5 @@
 import { S3Client } from "@aws-sdk/client-s3";
-import { timeouts } from "../retry.ts";
+import { timeouts } from "../aws/retry.ts";
 
 export const client = new S3Client({ maxAttempts: 1, requestHandler: timeouts });
 

@@ -1,5 +1,5 @@
 import { CopyObjectCommand, ListObjectVersionsCommand, type ObjectVersion } from "@aws-sdk/client-s3";
-import { deadlineFromNow, isFault, retry } from "../retry.ts";
+import { deadlineFromNow, isFault, retry } from "../aws/retry.ts";
 import { Bucket, client } from "./bucket.ts";
 import { scaledKey } from "./keys.ts";
 

@@ -1,5 +1,5 @@
 import { DeleteObjectsCommand, PutObjectCommand } from "@aws-sdk/client-s3";
-import { deadlineFromNow, isFault, retry } from "../retry.ts";
+import { deadlineFromNow, isFault, retry } from "../aws/retry.ts";
 import { Bucket, client } from "./bucket.ts";
 import { scaledKey } from "./keys.ts";
 import type { Rendition } from "./render.ts";

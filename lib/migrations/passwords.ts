@@ -9,7 +9,7 @@ import {
   UpdateSecretVersionStageCommand,
 } from "@aws-sdk/client-secrets-manager";
 import * as z from "zod/mini";
-import { timeouts } from "../retry.ts";
+import { timeouts } from "../aws/retry.ts";
 
 const client = new SecretsManagerClient({ requestHandler: timeouts });
 

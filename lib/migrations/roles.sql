@@ -1,9 +1,9 @@
 -- The settings of the roles as which functions log in. They belong to the whole server, and to sessions that begin
 -- later. A role may change its own settings: they are a belt, and the lock is what it has a right to (rights.sql).
 --
--- A statement ends soon after its caller has stopped waiting (lib/retry.ts): an attempt of a read after 11 s, a change
--- after 24 s, in which several attempts wait for each other. The Data API itself ends any statement after 45 s. The
--- statements of a transaction follow one another within milliseconds. Reads that take an edit lock write, by the
+-- A statement ends soon after its caller has stopped waiting (lib/aws/retry.ts): an attempt of a read after 11 s, a
+-- change after 24 s, in which several attempts wait for each other. The Data API itself ends any statement after 45 s.
+-- The statements of a transaction follow one another within milliseconds. Reads that take an edit lock write, by the
 -- functions that open a record. So `colophon_reader` is not read-only by default.
 --
 -- The Data API keeps sessions of its own, as many as there are calls at the same time. Even the smallest cluster has

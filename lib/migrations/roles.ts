@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import sql, { raw } from "sql-template-tag";
+import { deadlineFromNow, retry } from "../aws/retry.ts";
 import { client, database, isTransient } from "../data-api/client.ts";
 import { isLoginRefused, sqlStateOf } from "../data-api/errors.ts";
 import { text } from "../data-api/read.ts";
 import type { Send } from "../data-api/transaction.ts";
-import { deadlineFromNow, retry } from "../retry.ts";
 import { withMigrationLock } from "./migration-lock.ts";
 import { type Credentials, credentialsIn, storeForTrial, verifierOf } from "./passwords.ts";
 import settings from "./roles.sql";

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
 import sql, { raw } from "sql-template-tag";
+import { isFault, timeouts } from "../aws/retry.ts";
 import { database, execute } from "../data-api/client.ts";
 import { integer } from "../data-api/read.ts";
 import type { Send } from "../data-api/transaction.ts";
-import { isFault, timeouts } from "../retry.ts";
 import { withMigrationLock } from "./migration-lock.ts";
 import { runScript, type Script } from "./script.ts";
 

@@ -11,7 +11,7 @@ import {
   source,
   withDefault,
 } from "../contract/parameters.ts";
-import { slugOf } from "../slug.ts";
+import { slugOf } from "../contract/slug.ts";
 import { quotation } from "./excerpts.ts";
 
 /*

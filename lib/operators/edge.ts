@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { CloudFrontClient, CreateInvalidationCommand } from "@aws-sdk/client-cloudfront";
-import { isFault, retry, timeouts } from "../retry.ts";
+import { isFault, retry, timeouts } from "../aws/retry.ts";
 
 /** The SDK makes one attempt only, as for the Data API (lib/data-api/client.ts). */
 const client = new CloudFrontClient({ maxAttempts: 1, requestHandler: timeouts });

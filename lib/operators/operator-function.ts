@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Context } from "aws-lambda";
+import { writeLog } from "../aws/log.ts";
+import { deadlineOf, type RequestTimeouts } from "../aws/retry.ts";
 import type { OperatorChangeName } from "../changes/all.ts";
 import { changeAsOperator } from "../data-api/change.ts";
-import { writeLog } from "../log.ts";
-import { deadlineOf, type RequestTimeouts } from "../retry.ts";
 import { type OperatorEndpoint, type OperatorPayload, payloadOf } from "./payloads.ts";
 
 /** What an operator function gets beside its input. */

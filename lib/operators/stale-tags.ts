@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
+import { Unavailable } from "../aws/retry.ts";
 import { execute } from "../data-api/client.ts";
 import { integer, integerOrNull, text } from "../data-api/read.ts";
 import * as tags from "../queries/stale-tags.ts";
-import { Unavailable } from "../retry.ts";
 import { everything, invalidate, itemsOf, tagsMax } from "./edge.ts";
 import type { OperatorContext } from "./operator-function.ts";
 

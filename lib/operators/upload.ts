@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { S3Client } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
-import { timeouts } from "../retry.ts";
+import { timeouts } from "../aws/retry.ts";
 
 const client = new S3Client({ requestHandler: timeouts });
 

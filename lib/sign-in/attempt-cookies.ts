@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { stringifySetCookie } from "cookie";
 import { cookiesOf } from "../http/session.ts";
-import { digestOf } from "../token.ts";
+import { digestOf } from "../http/token.ts";
 import { isSecure } from "./addresses.ts";
 import { type Attempt, attemptSeconds } from "./attempt.ts";
 

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { claimAttempt, openSession } from "../data-api/sign-in.ts";
 import { rememberCaller } from "../http/log.ts";
-import { digestOf, newToken } from "../token.ts";
+import { digestOf, newToken } from "../http/token.ts";
 import { callbackOf, pageOfPanel } from "./addresses.ts";
 import { attemptIn } from "./attempt.ts";
 import { attemptCookieIn, forgetAttempt } from "./attempt-cookies.ts";

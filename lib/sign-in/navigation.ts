@@ -1,5 +1,6 @@
 import middy from "@middy/core";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
+import { deadlineOf } from "../aws/retry.ts";
 import type { Declaration } from "../contract/declare.ts";
 import { normalPathOf } from "../contract/panel-path.ts";
 import { ContractError } from "../http/errors.ts";
@@ -8,7 +9,6 @@ import { type Input, inputParser } from "../http/input.ts";
 import { log, logRequests, serializeError } from "../http/log.ts";
 import { withoutTimeout } from "../http/pipeline.ts";
 import type { Middleware, Response } from "../http/response.ts";
-import { deadlineOf } from "../retry.ts";
 import { beginningOf } from "./addresses.ts";
 import type { Attempt } from "./attempt.ts";
 import { forgetAttempt } from "./attempt-cookies.ts";

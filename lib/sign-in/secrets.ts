@@ -1,5 +1,5 @@
-import { type AwsResponse, awsApi } from "../aws.ts";
-import { isFault, retry } from "../retry.ts";
+import { type AwsResponse, awsApi } from "../aws/api.ts";
+import { isFault, retry } from "../aws/retry.ts";
 
 const secretsManager = awsApi("secretsmanager", process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER);
 

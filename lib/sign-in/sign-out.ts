@@ -1,5 +1,6 @@
 import middy from "@middy/core";
 import type { APIGatewayProxyEvent, Context } from "aws-lambda";
+import { deadlineOf } from "../aws/retry.ts";
 import type { Declaration } from "../contract/declare.ts";
 import { closeSession } from "../data-api/sign-in.ts";
 import { ContractError } from "../http/errors.ts";
@@ -7,7 +8,6 @@ import { rememberCaller } from "../http/log.ts";
 import { pipeline, withoutTimeout } from "../http/pipeline.ts";
 import { envelope, type Response } from "../http/response.ts";
 import { digestsIn, isForeign } from "../http/session.ts";
-import { deadlineOf } from "../retry.ts";
 import { forgetSession } from "./session-cookies.ts";
 
 type SignOutDeclaration = Declaration & { readonly response: { readonly message: string } };

@@ -35,8 +35,8 @@ const inputs = [
   "lib/data-api",
   "lib/migrations",
   "lib/operators",
-  "lib/slug.ts",
-  "lib/token.ts",
+  "lib/contract/slug.ts",
+  "lib/http/token.ts",
   "package-lock.json",
   "test/support/templates.ts",
 ];

@@ -1,6 +1,6 @@
 import type { Client } from "pg";
 import sql from "sql-template-tag";
-import { digestOf } from "../../../lib/token.ts";
+import { digestOf } from "../../../lib/http/token.ts";
 import users from "./users.json" with { type: "json" };
 
 /** The demo users' tokens, and the permissions of each. */

@@ -41,7 +41,7 @@ export interface EdgeProps extends LogSettings {
 
 /**
  * How long a visitor waits when the origin does not answer: with `stale-if-error` CloudFront serves its stale copy only
- * after the last attempt. The functions of public reads give up before, and answer 503 (lib/retry.ts).
+ * after the last attempt. The functions of public reads give up before, and answer 503 (lib/aws/retry.ts).
  */
 const readTimeout = Duration.seconds(8);
 /**

@@ -102,7 +102,7 @@ const documents = (policies: Readonly<Record<string, PolicyStatement[]>>) =>
 
 /** API Gateway waits 29 s for a buffered answer. */
 export const bufferedTimeout = Duration.seconds(29);
-/** As long as the edge waits (../edge/edge.ts). The function itself gives up before (lib/retry.ts). */
+/** As long as the edge waits (../edge/edge.ts). The function itself gives up before (lib/aws/retry.ts). */
 export const publicRecordTimeout = Duration.seconds(8);
 /** Lambda's maximum, for operators' functions. */
 export const longTimeout = Duration.minutes(15);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type LimitedRole, limitedRoles } from "../../../infra/build/database-role.ts";
-import { digestOf } from "../../../lib/token.ts";
+import { digestOf } from "../../../lib/http/token.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import type { Sql } from "../../support/database.ts";
 import { attempt, logIn } from "../../support/logins.ts";

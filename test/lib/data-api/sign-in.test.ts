@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { secretArns } from "../../../infra/local/secrets.ts";
 import type * as signIn from "../../../lib/data-api/sign-in.ts";
-import { digestOf } from "../../../lib/token.ts";
+import { digestOf } from "../../../lib/http/token.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { identifier } from "../../support/database.ts";
 import { aSession, aUser, type Person } from "../../support/people.ts";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signInArns } from "../../../infra/local/secrets.ts";
 import { normalPathOf } from "../../../lib/contract/panel-path.ts";
-import { digestOf } from "../../../lib/token.ts";
+import { digestOf } from "../../../lib/http/token.ts";
 import { type HostileProvider, startHostileProvider } from "../../support/hostile-provider.ts";
 import { aLinkedUser, attemptOf, type Browser, begin, expectPage, openBrowser } from "../../support/sign-in.ts";
 import { type Stack, startStack } from "../../support/stack.ts";

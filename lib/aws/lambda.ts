@@ -1,4 +1,4 @@
-import { awsApi } from "./aws.ts";
+import { awsApi } from "./api.ts";
 
 const lambda = awsApi("lambda", process.env.AWS_ENDPOINT_URL_LAMBDA);
 

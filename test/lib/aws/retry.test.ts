@@ -1,5 +1,12 @@
 import { describe, expect, it, vi } from "vitest";
-import { type AttemptOptions, deadlineOf, isFault, publicTimeouts, retry, Unavailable } from "../../lib/retry.ts";
+import {
+  type AttemptOptions,
+  deadlineOf,
+  isFault,
+  publicTimeouts,
+  retry,
+  Unavailable,
+} from "../../../lib/aws/retry.ts";
 
 const broken = () => Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
 const throttled = () => Object.assign(new Error("Rate exceeded"), { name: "ThrottlingException" });
