@@ -29,6 +29,7 @@ export const settings = settingsOf({
       capacityMin: 0.5,
       capacityMax: 8,
       standby: true,
+      zones: ["eu-central-1a", "eu-central-1b"],
       backupRetentionDays: 14,
       backupRegion: "eu-west-1",
       knownContributor: "naoki-urasawa",

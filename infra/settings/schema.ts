@@ -130,8 +130,8 @@ const databaseSettings = z
     /** Another region, to which a backup is copied each night. It is kept there for `backupRetentionDays`. */
     backupRegion: region.optional(),
     /**
-     * A drill each month, on this day (UTC): the night's backup is restored beside the live database, checked and removed
-     * again, and a mail says how long it took.
+     * A drill each month, on this day (UTC): in `backupRegion` AWS Backup restores the newest copy and deletes it again, and
+     * a mail says how that went.
      */
     drill: z.strictObject({ day: z.int().min(1).max(28), hour: z.int().min(0).max(23).default(8) }).optional(),
     /** Locks the vault in `backupRegion`, so that an intruder with all rights cannot delete the copies. */
@@ -181,9 +181,9 @@ const databaseSettings = z
     path: ["backupLock"],
     error: "a lock of copies that are not made, or of a database that is not protected",
   })
-  .refine((it) => !it.drill || (it.backupRegion !== undefined && it.knownContributor !== undefined), {
+  .refine((it) => !it.drill || it.backupRegion !== undefined, {
     path: ["drill"],
-    error: "a drill restores the backup that is copied to backupRegion, and looks for knownContributor in it",
+    error: "a drill restores the copy in backupRegion",
   })
   .refine(({ backupLock: lock, backupRetentionDays: days }) => !lock || isWithin(days, lock), {
     path: ["backupLock"],

@@ -11,16 +11,22 @@ import type { DatabaseSettings } from "../settings/schema.ts";
 import { transferBucketOf } from "../settings/transfer-bucket.ts";
 import { BackupCopies } from "./database/backup-copies.ts";
 import { type AuroraCluster, makeCluster, postgresLogName } from "./database/cluster.ts";
-import { databaseResource, type OwnCluster, ownResource, publishCluster, secretId } from "./database/database.ts";
+import {
+  comparisonResource,
+  databaseResource,
+  type OwnCluster,
+  ownResource,
+  publishCluster,
+  secretId,
+} from "./database/database.ts";
 import { Migration } from "./database/migration.ts";
 import { OperatorsTrail } from "./database/operators-cloudtrail.ts";
-import { RestoreDrill } from "./database/restore-drill.ts";
 import { Transfers } from "./database/transfers.ts";
 import { notifiesEdge, notifyingEdge } from "./edge/edge-invalidation.ts";
 import { acknowledge } from "./shared/acknowledge.ts";
 import { Alarms, isAbsent } from "./shared/alarms.ts";
 import { makeFunctionLog } from "./shared/log.ts";
-import { longTimeout, ServiceFunction } from "./shared/service-function.ts";
+import { longTimeout, type Resource, ServiceFunction } from "./shared/service-function.ts";
 
 const slowStatements = `filter @message like /duration: |still waiting for |canceling statement/
 | parse @message /duration: (?<milliseconds>[0-9.]+) ms/
@@ -29,7 +35,14 @@ const slowStatements = `filter @message like /duration: |still waiting for |canc
 | display @timestamp, milliseconds, @message`;
 
 const rotationDays = 30;
-const checkFunction = "ops-check-copy";
+
+/**
+ * PostgreSQL's `max_connections`, which Aurora derives from the largest capacity, and bounds for one that can shrink to
+ * half an ACU or pause (Aurora, "Maximum connections for Aurora Serverless v2").
+ */
+const connectionsMax = ({ capacityMin, capacityMax }: DatabaseSettings) =>
+  Math.min(capacityMin <= 0.5 ? 2_000 : 5_000, Math.floor((capacityMax * 2 * 1024 ** 3) / 9_531_392));
+
 /** A whole vCPU, to read lines; and a dry run remembers what they add, some 500 bytes each. */
 const importMemoryInMegabytes = 1_769;
 
@@ -58,6 +71,10 @@ export class DatabaseStack extends Stack {
       terminationProtection: settings.isProtected,
     });
     this.#zones = settings.zones;
+    acknowledge(this, {
+      "CloudFormation-Validate::W3010":
+        "A setting names the zones: to move a database, operators have to know which it is in.",
+    });
     const prefix = `colophon-${settings.name}`;
     const database = makeCluster(this, settings);
     const cluster = makeSecrets(this, database);
@@ -66,7 +83,7 @@ export class DatabaseStack extends Stack {
     const shared = { prefix, log: makeFunctionLog(this, `${settings.name}-database`, settings) };
     const migration = all.find(({ name }) => name === "ops-migrate-on-deploy");
     if (!migration) throw new Error("There is no function that migrates");
-    const operatorFunctions = all.filter((each) => each !== migration && each.name !== checkFunction);
+    const operatorFunctions = all.filter((each) => each !== migration);
     const { mayBeEmpty } = settings;
     const deployment = new Migration(this, "Migration", {
       ...shared,
@@ -88,9 +105,7 @@ export class DatabaseStack extends Stack {
           packaged,
           description: `For operators: ${packaged.endpointPath}`,
           resources: [
-            databaseRoleOf(packaged.name) === "master"
-              ? ownResource(cluster, packaged)
-              : databaseResource(cluster, packaged),
+            this.resourceFor(packaged, settings.name, cluster),
             ...[transfers.resourceFor(packaged.name) ?? []].flat(),
             ...(edgeStage && notifiesEdge(packaged) ? [notifyingEdge(this, `colophon-${edgeStage}`)] : []),
           ],
@@ -114,22 +129,15 @@ export class DatabaseStack extends Stack {
       });
     }
     const alarms = this.addAlarms(prefix, settings, deployment, rotation, database);
-    const { backupRegion, drill, knownContributor } = settings;
-    if (!backupRegion) return;
-    const { vault } = new BackupCopies(this, "Copies", { settings, backupRegion, database, alarms });
-    const packaged = all.find(({ name }) => name === checkFunction);
-    if (!drill || !knownContributor || !packaged) return;
-    new RestoreDrill(this, "Drill", {
-      ...shared,
-      settings,
-      drill,
-      knownContributor,
-      vault,
-      database,
-      cluster,
-      packaged,
-      alarms,
-    });
+    const { backupRegion } = settings;
+    if (backupRegion) new BackupCopies(this, "Copies", { settings, backupRegion, database, alarms });
+  }
+
+  private resourceFor(packaged: Packaged, database: string, cluster: OwnCluster): Resource {
+    if (packaged.name === "ops-check-copy") return comparisonResource(this, database, cluster);
+    return databaseRoleOf(packaged.name) === "master"
+      ? ownResource(cluster, packaged)
+      : databaseResource(cluster, packaged);
   }
 
   /** Without the setting CloudFormation chooses: to know the zones' names, the CDK would need credentials. */
@@ -183,6 +191,13 @@ export class DatabaseStack extends Stack {
       impact: `Everybody waits: the database has been at its limit of ${settings.capacityMax} ACU for a quarter of an hour. Raise capacityMax, or find the statement.`,
       threshold: 95,
       evaluationPeriods: 3,
+    });
+    alarms.add("connections", {
+      metric: database.metricDatabaseConnections({ statistic: Stats.MAXIMUM, period: Duration.minutes(5) }),
+      impact:
+        "Requests are about to fail with 503, because PostgreSQL accepts no more connections: the Data API opens one for each statement that runs at once. Look for statements that wait for a lock.",
+      threshold: Math.floor(0.8 * connectionsMax(settings)),
+      evaluationPeriods: 1,
     });
     if (settings.standby) {
       alarms.add("standby-gone", {

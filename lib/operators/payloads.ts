@@ -58,8 +58,8 @@ const ofCloudFormation = {
  */
 export const payloads = {
   "ops/check-copy": z.object({
-    /** A cluster that AWS Backup has restored for a test, and the secret of its master. */
-    cluster: z.string().check(z.regex(/:cluster:awsbackup-restore-test[\w-]*$/)),
+    /** A cluster that was restored beside the database's own, and the secret of its master. */
+    cluster: z.string().check(z.regex(/:cluster:colophon-[a-z0-9]+-database-[\w-]+$/)),
     secret: z.string(),
     knownContributor: z.string(),
     hours: z.int().check(z.positive()),

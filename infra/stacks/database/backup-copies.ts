@@ -1,10 +1,8 @@
 import { ArnFormat, Duration, Stack } from "aws-cdk-lib";
 import { BackupPlan, BackupPlanRule, BackupResource, BackupVault } from "aws-cdk-lib/aws-backup";
 import { Metric, Stats } from "aws-cdk-lib/aws-cloudwatch";
-import { EventField, Rule, RuleTargetInput, Schedule } from "aws-cdk-lib/aws-events";
-import { SnsTopic } from "aws-cdk-lib/aws-events-targets";
+import { Schedule } from "aws-cdk-lib/aws-events";
 import { ManagedPolicy, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { type ITopic, Topic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
 import type { DatabaseSettings } from "../../settings/schema.ts";
 import { copyHour } from "../../settings/windows.ts";
@@ -31,9 +29,6 @@ const hoursBetweenCopies = 26;
  * `backupRetentionDays`. Aurora's own backups can be restored to any second, but exist only in the database's region.
  */
 export class BackupCopies extends Construct {
-  /** The vault in the database's region, which keeps the originals. */
-  readonly vault: BackupVault;
-
   constructor(scope: Construct, id: string, { settings, backupRegion, database, alarms }: BackupCopiesProps) {
     super(scope, id);
     const name = vaultName(settings, Stack.of(this).region);
@@ -41,7 +36,6 @@ export class BackupCopies extends Construct {
       backupVaultName: name,
       removalPolicy: vaultRemovalPolicy(settings),
     });
-    this.vault = vault;
     const there = Stack.of(this).formatArn({
       service: "backup",
       region: backupRegion,
@@ -81,7 +75,19 @@ export class BackupCopies extends Construct {
       role,
       disableDefaultBackupPolicy: true,
     });
-    this.mailFailures(alarms, vault.backupVaultName, there);
+    // By EventBridge, because vaults no longer send notifications about backups that failed.
+    const mail = (id: string, what: string, detail: Readonly<Record<string, string[]>>) =>
+      alarms.mail(id, {
+        description: `Mails when a ${what.toLowerCase()} fails`,
+        eventPattern: {
+          source: ["aws.backup"],
+          detailType: [`${what} Job State Change`],
+          detail: { state: ["FAILED", "ABORTED", "EXPIRED", "PARTIAL"], ...detail },
+        },
+        message: `${what} of {$.detail.resourceArn}: {$.detail.state}. {$.detail.statusMessage}. Point-in-time restores still work; see "Restore" in infra/README.md.`,
+      });
+    mail("BackupFailed", "Backup", { backupVaultName: [vault.backupVaultName] });
+    mail("CopyFailed", "Copy", { destinationBackupVaultArn: [there] });
     alarms.add("backup-not-copied", {
       ...isAbsent,
       // A metric of AWS Backup about a copy has the name of the vault that it is copied to.
@@ -95,29 +101,5 @@ export class BackupCopies extends Construct {
       impact: `For ${hoursBetweenCopies} hours no backup has been copied to ${backupRegion}: if the region were lost now, so would be everything since the last copy. See the vault's jobs in AWS Backup.`,
       evaluationPeriods: hoursBetweenCopies,
     });
-  }
-
-  /** By EventBridge, because vaults no longer send notifications about backups that failed. */
-  private mailFailures(alarms: Alarms, vault: string, there: string): void {
-    alarms.letPublish("events.amazonaws.com");
-    // An imported topic keeps the policy that it has.
-    const topic = Topic.fromTopicArn(this, "Mails", alarms.topic.topicArn) as ITopic;
-    const mail = (id: string, what: string, detail: Readonly<Record<string, string[]>>) => {
-      const state = EventField.fromPath("$.detail.state");
-      const reason = EventField.fromPath("$.detail.statusMessage");
-      const resource = EventField.fromPath("$.detail.resourceArn");
-      const message = `${what} of ${resource}: ${state}. ${reason}. Point-in-time restores still work; see "Restore" in infra/README.md.`;
-      new Rule(this, id, {
-        description: `Mails when a ${what.toLowerCase()} fails`,
-        eventPattern: {
-          source: ["aws.backup"],
-          detailType: [`${what} Job State Change`],
-          detail: { state: ["FAILED", "ABORTED", "EXPIRED", "PARTIAL"], ...detail },
-        },
-        targets: [new SnsTopic(topic, { message: RuleTargetInput.fromText(message) })],
-      });
-    };
-    mail("BackupFailed", "Backup", { backupVaultName: [vault] });
-    mail("CopyFailed", "Copy", { destinationBackupVaultArn: [there] });
   }
 }

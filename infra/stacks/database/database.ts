@@ -1,4 +1,4 @@
-import { ArnFormat, CfnParameter, type Stack } from "aws-cdk-lib";
+import { CfnParameter, type Stack } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import type { Construct } from "constructs";
@@ -73,12 +73,7 @@ export function findCluster(stack: Stack, database: string): FoundCluster {
     new CfnParameter(stack, id, { type: "AWS::SSM::Parameter::Value<String>", default: name }).valueAsString;
   const secrets = new Map<LimitedRole, string>();
   return {
-    arnsOfAll: stack.formatArn({
-      service: "rds",
-      resource: "cluster",
-      resourceName: `${clusterNames(database)}*`,
-      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-    }),
+    arnsOfAll: arnsOfAll(stack, database),
     arn: find("ClusterArn", names.arn),
     identifier: find("ClusterIdentifier", names.identifier),
     // A stage has no function for some roles, and so no parameter.
@@ -89,6 +84,9 @@ export function findCluster(stack: Stack, database: string): FoundCluster {
     },
   };
 }
+
+const arnsOfAll = (stack: Stack, database: string): string =>
+  stack.formatArn({ service: "rds", resource: `cluster:${clusterNames(database)}*` });
 
 const statement = "rds-data:ExecuteStatement";
 const transaction = ["rds-data:BeginTransaction", "rds-data:CommitTransaction", "rds-data:RollbackTransaction"];
@@ -129,6 +127,33 @@ export function ownResource(cluster: OwnCluster, { name }: Packaged): Resource {
   };
 }
 
+/** The database for `ops-check-copy`: as visitors and operators read it, and what is restored beside it. */
+export function comparisonResource(stack: Stack, database: string, cluster: OwnCluster): Resource {
+  const { public: catalogue, operator: ledger } = cluster.secretArns;
+  const copies = arnsOfAll(stack, database);
+  const secrets = stack.formatArn({ service: "secretsmanager", resource: "secret:rds!cluster-*" });
+  const { variables } = resourceOf(cluster, ledger, false);
+  return {
+    // A record has the URL of its image, which the check ignores.
+    variables: { ...variables, DATABASE_PUBLIC_SECRET_ARN: catalogue, IMAGE_BASE_URL: "https://images.invalid" },
+    policies: {
+      CompareCopy: [
+        new PolicyStatement({ actions: [statement], resources: [copies] }),
+        new PolicyStatement({ actions: [reading], resources: [ledger, catalogue] }),
+        new PolicyStatement({
+          actions: [reading],
+          resources: [secrets],
+          conditions: { StringLike: { "secretsmanager:ResourceTag/aws:rds:primaryDBClusterArn": copies } },
+        }),
+      ],
+    },
+    reasons: {
+      [wildcardFinding(copies)]: patternReason,
+      [wildcardFinding(secrets)]: "RDS chooses the names of the secrets that it manages; the tag names their cluster.",
+    },
+  };
+}
+
 function resourceOf(cluster: Cluster | FoundCluster, secretArn: string, usesTransactions: boolean): Resource {
   const arns = "arnsOfAll" in cluster ? cluster.arnsOfAll : cluster.arn;
   return {
@@ -144,4 +169,4 @@ function resourceOf(cluster: Cluster | FoundCluster, secretArn: string, usesTran
 }
 
 const patternReason =
-  "A cluster restored from a backup has another name. Until a release has moved, functions use both clusters, and no other cluster has this prefix.";
+  "A cluster restored from a backup has another name. Until a release has moved, functions use both clusters; no cluster of another database has this prefix.";

@@ -1,6 +1,8 @@
 import { Stack } from "aws-cdk-lib";
 import { Alarm, ComparisonOperator, type IMetric, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
 import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
+import { EventField, type EventPattern, Rule, RuleTargetInput } from "aws-cdk-lib/aws-events";
+import { SnsTopic } from "aws-cdk-lib/aws-events-targets";
 import { PolicyStatement, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { type ITopic, Topic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
@@ -18,6 +20,13 @@ export interface AlarmProps {
   readonly evaluationPeriods: number;
   /** @default all of the evaluated periods */
   readonly datapointsToAlarm?: number;
+}
+
+export interface EventMail {
+  readonly description: string;
+  readonly eventPattern: EventPattern;
+  /** The text of the mail, with fields of the event: `{$.detail.state}`. */
+  readonly message: string;
 }
 
 /** For what has to happen in each period: the alarm fires when it did not. */
@@ -55,6 +64,18 @@ export class Alarms extends Construct {
         conditions: { StringEquals: { "aws:SourceAccount": Stack.of(this).account } },
       }),
     );
+  }
+
+  /** Mails events of AWS services in the region of the stack. */
+  mail(id: string, { message, ...rule }: EventMail): void {
+    if (!this.node.tryFindChild("Mails")) this.letPublish("events.amazonaws.com");
+    // An imported topic keeps the policy that it has.
+    const topic = this.node.tryFindChild("Mails") ?? Topic.fromTopicArn(this, "Mails", this.topic.topicArn);
+    const text = message.replace(/\{(\$\.[\w.]+)\}/g, (_, path) => EventField.fromPath(path));
+    new Rule(this, id, {
+      ...rule,
+      targets: [new SnsTopic(topic as ITopic, { message: RuleTargetInput.fromText(text) })],
+    });
   }
 
   add(name: string, { impact, comparison, ...props }: AlarmProps): Alarm {

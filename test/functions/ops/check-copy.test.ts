@@ -124,7 +124,7 @@ describe("The checks of a restored copy", () => {
 describe("ops-check-copy", () => {
   const invoke = (payload: object) =>
     stack.lambda.invoke("ops-check-copy", {
-      cluster: clusterArn.replace(/[^:]*$/, "awsbackup-restore-test-1"),
+      cluster: clusterArn.replace(/[^:]*$/, "colophon-prod-database-copy"),
       secret: secretArns.master,
       knownContributor: "naoki-urasawa",
       hours: 26,

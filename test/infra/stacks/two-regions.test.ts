@@ -23,7 +23,7 @@ const region = "eu-west-1";
 const moved: Settings = {
   ...settings,
   account: { ...settings.account, region, pipeline: { repository: "example/colophon" } },
-  databases: settings.databases.map((each) => ({
+  databases: settings.databases.map(({ zones: _, ...each }) => ({
     ...each,
     qualifier: `col${each.name}`,
     ...(each.backupRegion ? { backupRegion: lost } : {}),

@@ -307,24 +307,30 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
   });
 });
 
-describe.each(settings.databases)("The database $name", ({ name, alarmRecipient, backupRegion, drill, standby }) => {
-  it("alarms on a migration or rotation that failed, and on its capacity's limit", () => {
-    const template = synthesis.template(`colophon-${name}-database`);
-    const alarms = alarmsOf(template, `colophon-${name}-database`);
+describe.each(settings.databases)(
+  "The database $name",
+  ({ name, alarmRecipient, backupRegion, capacityMax, standby }) => {
+    it("alarms on a migration or rotation that failed, and on its capacity's limit", () => {
+      const template = synthesis.template(`colophon-${name}-database`);
+      const alarms = alarmsOf(template, `colophon-${name}-database`);
 
-    const more = [
-      ...(backupRegion ? ["backup-not-copied"] : []),
-      ...(drill ? ["drill-failed"] : []),
-      ...(standby ? ["standby-gone"] : []),
-    ];
-    expect(Object.keys(alarms).sort()).toEqual(["at-capacity", "migration-failed", "rotation-failed", ...more].sort());
-    expect(alarms["at-capacity"]?.Properties).toMatchObject({ MetricName: "ACUUtilization", Threshold: 95 });
-    expect(alarms["migration-failed"]?.Properties).toMatchObject({ MetricName: "Errors", Threshold: 1 });
-    const [dimension] = alarms["migration-failed"]?.Properties.Dimensions ?? [];
-    expect(template.find(dimension.Value).Properties.FunctionName).toBe(`colophon-${name}-ops-migrate-on-deploy`);
-    expect(template.one("SNS::Subscription").Properties.Endpoint).toBe(alarmRecipient);
-  });
-});
+      const more = [...(backupRegion ? ["backup-not-copied"] : []), ...(standby ? ["standby-gone"] : [])];
+      expect(Object.keys(alarms).sort()).toEqual(
+        ["at-capacity", "connections", "migration-failed", "rotation-failed", ...more].sort(),
+      );
+      expect(alarms["at-capacity"]?.Properties).toMatchObject({ MetricName: "ACUUtilization", Threshold: 95 });
+      expect(alarms.connections?.Properties).toMatchObject({
+        MetricName: "DatabaseConnections",
+        // Four fifths of what Aurora allows one of 2 and one of 8 ACU.
+        Threshold: { 2: 360, 8: 1_441 }[capacityMax],
+      });
+      expect(alarms["migration-failed"]?.Properties).toMatchObject({ MetricName: "Errors", Threshold: 1 });
+      const [dimension] = alarms["migration-failed"]?.Properties.Dimensions ?? [];
+      expect(template.find(dimension.Value).Properties.FunctionName).toBe(`colophon-${name}-ops-migrate-on-deploy`);
+      expect(template.one("SNS::Subscription").Properties.Endpoint).toBe(alarmRecipient);
+    });
+  },
+);
 
 describe("The account", () => {
   const { concurrency = 0, alarmRecipient, budget } = settings.account;
