@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { freePort } from "../aws-local/http/free-port.ts";
-import { runCommand } from "../command.ts";
+import { runCommand } from "../command/command.ts";
 import { callsFile, clientTypes } from "./client/calls.ts";
 import { catalogueLinesFile, catalogueLinesText } from "./openapi/catalogue-lines.ts";
 import { openApiText } from "./openapi/document.ts";

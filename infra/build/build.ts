@@ -6,7 +6,7 @@ import { join, relative, resolve } from "node:path";
 import { type BuildFailure, type BuildOptions, build as bundle, formatMessages, type Metafile } from "esbuild";
 import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { runCommand } from "../command.ts";
+import { runCommand } from "../command/command.ts";
 
 export interface BuiltFunction {
   /** The Lambda's name without a stack's prefix: `admin-roles-list`. */

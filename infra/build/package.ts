@@ -3,7 +3,7 @@ import { cp, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promis
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import lock from "../../package-lock.json" with { type: "json" };
-import { runCommand } from "../command.ts";
+import { runCommand } from "../command/command.ts";
 import { type BuiltFunction, build, checkSizes } from "./build.ts";
 
 export interface Packaged extends BuiltFunction {

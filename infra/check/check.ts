@@ -3,8 +3,8 @@ import { mkdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { cachedFolder } from "../build/cached-folder.ts";
-import { runCommand } from "../command.ts";
-import { print } from "../print.ts";
+import { runCommand } from "../command/command.ts";
+import { print } from "../command/print.ts";
 
 const root = join(import.meta.dirname, "../..");
 

@@ -5,8 +5,8 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import { type Declaration, endpointPath, isNavigation } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { cachedBuild } from "../build/cached-build.ts";
-import { runCommand } from "../command.ts";
-import { eventOf } from "../event.ts";
+import { runCommand } from "../command/command.ts";
+import { eventOf } from "../command/event.ts";
 import type { Statement } from "../local/query-plan.ts";
 import { readable, startRecorder } from "../local/sql.ts";
 

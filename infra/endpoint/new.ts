@@ -5,8 +5,8 @@ import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { endpointPath, routesOf } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
-import { runCommand, UsageError } from "../command.ts";
-import { print } from "../print.ts";
+import { runCommand, UsageError } from "../command/command.ts";
+import { print } from "../command/print.ts";
 
 const usage =
   "npm run new -- GET|POST|DELETE /path/{id} --like SIBLING\n" +

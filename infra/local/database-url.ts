@@ -1,4 +1,4 @@
-import { UsageError } from "../command.ts";
+import { UsageError } from "../command/command.ts";
 
 const variable = "COLOPHON_DATABASE_URL";
 

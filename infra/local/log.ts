@@ -1,6 +1,6 @@
 import type { PageHandler } from "../aws-local/api-gateway/server.ts";
 import type { Print } from "../aws-local/lambda/lambda.ts";
-import { print, visible } from "../print.ts";
+import { print, visible } from "../command/print.ts";
 
 /**
  * Prints a line that a function has logged, or Lambda about it: in a terminal so that people can read it, and not that

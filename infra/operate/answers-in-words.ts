@@ -3,7 +3,7 @@ import { recordInWords } from "../../lib/operators/changes-in-words.ts";
 import { mergeAnswer } from "../../lib/operators/merge-answer.ts";
 import { plural } from "../../lib/operators/plural.ts";
 import { namedChange, undoBatch, conflict as undoConflict } from "../../lib/operators/undo-answer.ts";
-import { visible } from "../print.ts";
+import { visible } from "../command/print.ts";
 import { table, wrapped } from "./table.ts";
 
 const changes = z.object({

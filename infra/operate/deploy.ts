@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { matchesGlob } from "node:path";
-import { messageOf, runCommand } from "../command.ts";
-import { print } from "../print.ts";
+import { messageOf, runCommand } from "../command/command.ts";
+import { print } from "../command/print.ts";
 import { settings } from "../stages.ts";
 import { emptyEdge } from "./empty-edge.ts";
 

@@ -1,5 +1,5 @@
-import { runCommand, UsageError } from "../command.ts";
-import { print } from "../print.ts";
+import { runCommand, UsageError } from "../command/command.ts";
+import { print } from "../command/print.ts";
 import { answerOf } from "./invoke.ts";
 import { stageNamed } from "./stage.ts";
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { CloudWatchLogsClient, paginateFilterLogEvents } from "@aws-sdk/client-cloudwatch-logs";
-import { runCommand, UsageError } from "../command.ts";
-import { functionPathOf } from "../event.ts";
-import { print } from "../print.ts";
+import { runCommand, UsageError } from "../command/command.ts";
+import { functionPathOf } from "../command/event.ts";
+import { print } from "../command/print.ts";
 import type { StageSettings } from "../settings/schema.ts";
 import { settings } from "../stages.ts";
 import { invocationOf, type LogLine, readableLine } from "./log-lines.ts";

@@ -4,8 +4,8 @@ import {
   type DistributionSummary,
   paginateListDistributions,
 } from "@aws-sdk/client-cloudfront";
-import { messageOf, runCommand, UsageError } from "../command.ts";
-import { print } from "../print.ts";
+import { messageOf, runCommand, UsageError } from "../command/command.ts";
+import { print } from "../command/print.ts";
 import type { StageSettings } from "../settings/schema.ts";
 import { settings } from "../stages.ts";
 import { commentOf } from "./distribution-comment.ts";

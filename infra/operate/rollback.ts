@@ -1,7 +1,7 @@
 import { LambdaClient, UpdateAliasCommand } from "@aws-sdk/client-lambda";
 import { contractions } from "../../lib/migrations/contractions.ts";
-import { messageOf, runCommand, UsageError } from "../command.ts";
-import { print } from "../print.ts";
+import { messageOf, runCommand, UsageError } from "../command/command.ts";
+import { print } from "../command/print.ts";
 import { settings } from "../stages.ts";
 import { emptyEdge } from "./empty-edge.ts";
 import { aliasName, type ReleasedFunction, releasedFunctions } from "./released-functions.ts";

@@ -1,5 +1,5 @@
-import { UsageError } from "../command.ts";
-import { functionNameOf } from "../event.ts";
+import { UsageError } from "../command/command.ts";
+import { functionNameOf } from "../command/event.ts";
 import { databaseFunctions } from "../settings/database-functions.ts";
 import type { StageSettings } from "../settings/schema.ts";
 import { settings } from "../stages.ts";

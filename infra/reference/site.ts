@@ -1,7 +1,7 @@
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { openApiDocument } from "../api/openapi/document.ts";
-import { runCommand, UsageError } from "../command.ts";
+import { runCommand, UsageError } from "../command/command.ts";
 import { referencePage, scalarFile } from "./page.ts";
 
 /**

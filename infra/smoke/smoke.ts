@@ -1,10 +1,10 @@
 import { type SmokeResult, smoke } from "../../lib/operators/smoke.ts";
-import { runCommand, UsageError } from "../command.ts";
+import { runCommand, UsageError } from "../command/command.ts";
+import { print } from "../command/print.ts";
+import { tokenFrom } from "../command/token.ts";
 import { doorOf } from "../operate/door.ts";
 import { stageNamed } from "../operate/stage.ts";
-import { print } from "../print.ts";
 import { settings } from "../stages.ts";
-import { tokenFrom } from "../token.ts";
 import { smokeRequests } from "./requests.ts";
 
 const usage =

@@ -4,7 +4,7 @@ import { AwsSolutionsChecks } from "cdk-nag";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { copyBuild } from "../build/cached-build.ts";
 import { type Packaged, packageFunctions } from "../build/package.ts";
-import { runCommand } from "../command.ts";
+import { runCommand } from "../command/command.ts";
 import { databaseFunctions } from "../settings/database-functions.ts";
 import type { Settings, StageSettings } from "../settings/schema.ts";
 import { settings } from "../stages.ts";

@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { runCommand, UsageError } from "../../infra/command.ts";
+import { runCommand, UsageError } from "../../infra/command/command.ts";
 import { compareCheckouts } from "./checkout.ts";
 import { growth } from "./growth.ts";
 import { http } from "./http.ts";

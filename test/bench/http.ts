@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { APIGatewayProxyEvent } from "aws-lambda";
-import { eventOf } from "../../infra/event.ts";
+import { eventOf } from "../../infra/command/event.ts";
 import type { Statement } from "../../infra/local/query-plan.ts";
 import { startRecorder } from "../../infra/local/sql.ts";
 import { type Comparison, comparison } from "./load.ts";

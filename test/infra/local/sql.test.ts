@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
-import { eventOf } from "../../../infra/event.ts";
+import { eventOf } from "../../../infra/command/event.ts";
 import { planOf } from "../../../infra/local/query-plan.ts";
 import { readable, startRecorder } from "../../../infra/local/sql.ts";
 import { identifier, openDatabase } from "../../support/database.ts";

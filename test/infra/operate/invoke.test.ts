@@ -6,7 +6,7 @@ import { type ApiGateway, startApiGateway } from "../../../infra/aws-local/api-g
 import { invokeApi } from "../../../infra/aws-local/lambda/invoke-api.ts";
 import { startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { restApi } from "../../../infra/aws-local/test/rest-api.ts";
-import { functionPaths } from "../../../infra/event.ts";
+import { functionPaths } from "../../../infra/command/event.ts";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
 import { type Invocation, invoke } from "../../../infra/operate/invoke.ts";
 import { deployedFunction, stageNamed } from "../../../infra/operate/stage.ts";

@@ -7,12 +7,12 @@ import { text } from "node:stream/consumers";
 import { styleText } from "node:util";
 import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
-import { freePort } from "../../infra/aws-local/http/free-port.ts";
-import { messageOf } from "../../infra/command.ts";
-import { visible } from "../../infra/print.ts";
-import manifest from "../../package.json" with { type: "json" };
+import { freePort } from "../../../infra/aws-local/http/free-port.ts";
+import { messageOf } from "../../../infra/command/command.ts";
+import { visible } from "../../../infra/command/print.ts";
+import manifest from "../../../package.json" with { type: "json" };
 
-const root = join(import.meta.dirname, "../..");
+const root = join(import.meta.dirname, "../../..");
 
 /** The commands that run a program of this project: name, and file. Those of aws-local have tests beside them. */
 const commands = Object.entries(manifest.scripts).flatMap(([name, script]) => {
@@ -129,8 +129,8 @@ describe("An error", () => {
 
   it("is none when nobody reads on", async () => {
     const program = `
-      import { runCommand } from "./infra/command.ts";
-      import { print } from "./infra/print.ts";
+      import { runCommand } from "../infra/command.ts";
+      import { print } from "../infra/print.ts";
       await runCommand({ usage: "npm run x" }, async () => {
         for (let line = 0; line < 100_000; line++) print("line");
       });`;

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import { visible } from "../print.ts";
+import { visible } from "./print.ts";
 
 interface Terminal {
   readonly input: NodeJS.ReadStream;

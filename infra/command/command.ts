@@ -1,6 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import * as z from "zod/mini";
-import { fieldsInWords } from "../lib/operators/issues.ts";
+import { fieldsInWords } from "../../lib/operators/issues.ts";
 import { print } from "./print.ts";
 
 /** The words that a command understands. */

@@ -2,13 +2,13 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import * as z from "zod/mini";
-import { endpointPath } from "../lib/contract/declare.ts";
-import { endpoints } from "../lib/contract/endpoints.ts";
-import { fieldsInWords, issueInWords } from "../lib/operators/issues.ts";
-import { payloads } from "../lib/operators/payloads.ts";
+import { endpointPath } from "../../lib/contract/declare.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { fieldsInWords, issueInWords } from "../../lib/operators/issues.ts";
+import { payloads } from "../../lib/operators/payloads.ts";
 import { nearestOf } from "./command.ts";
 
-const root = join(import.meta.dirname, "..");
+const root = join(import.meta.dirname, "../..");
 
 /** All functions by their paths in `functions/` and `events/`: `admin-roles/list`. */
 export const functionPaths: readonly string[] = [...endpoints.map(endpointPath), ...Object.keys(payloads)].sort();

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import type { ReadStream } from "node:tty";
 import { describe, expect, it } from "vitest";
-import { confirm } from "../../../infra/local/confirm.ts";
+import { confirm } from "../../../infra/command/confirm.ts";
 
 /** What a person at a terminal is asked, and what follows from these keys. */
 async function ask(keys: string | undefined, isTTY = true) {
