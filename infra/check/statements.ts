@@ -7,8 +7,8 @@ import { endpoints } from "../../lib/contract/endpoints.ts";
 import { cachedBuild } from "../build/cached-build.ts";
 import { runCommand } from "../command/command.ts";
 import { eventOf } from "../command/event.ts";
-import type { Statement } from "../local/query-plan.ts";
-import { readable, startRecorder } from "../local/sql.ts";
+import type { Statement } from "../local/sql/query-plan.ts";
+import { readable, startRecorder } from "../local/sql/sql.ts";
 
 /** What an endpoint sends to PostgreSQL for its sample event. */
 export interface RecordedStatements {

@@ -8,7 +8,7 @@ import * as z from "zod/mini";
 import { plural } from "../../lib/operators/plural.ts";
 import { runCommand } from "../command/command.ts";
 import { print } from "../command/print.ts";
-import { transferBucket } from "../local/functions.ts";
+import { transferBucket } from "../local/stage/functions.ts";
 import { transferBucketOf } from "../settings/transfer-bucket.ts";
 import { settings } from "../stages.ts";
 import { answerInWords } from "./answers-in-words.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { APIGatewayProxyEvent } from "aws-lambda";
 import { eventOf } from "../../infra/command/event.ts";
-import type { Statement } from "../../infra/local/query-plan.ts";
-import { startRecorder } from "../../infra/local/sql.ts";
+import type { Statement } from "../../infra/local/sql/query-plan.ts";
+import { startRecorder } from "../../infra/local/sql/sql.ts";
 import { type Comparison, comparison } from "./load.ts";
 import type { Row } from "./measure.ts";
 import { type Server, startChild, startService } from "./service.ts";

@@ -7,8 +7,8 @@ import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/ser
 import { build } from "../../infra/build/build.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
 import { scale, scaleUsers } from "../../infra/local/demo/scale.ts";
-import { settingsOf } from "../../infra/local/functions.ts";
-import { newSecrets } from "../../infra/local/secrets.ts";
+import { settingsOf } from "../../infra/local/stage/functions.ts";
+import { newSecrets } from "../../infra/local/stage/secrets.ts";
 import { openDatabase } from "../support/database.ts";
 import { key, useDatabase } from "../support/environment.ts";
 

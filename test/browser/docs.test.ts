@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { docs } from "../../infra/local/docs.ts";
-import { loopbackOrigins } from "../../infra/local/origins.ts";
+import { docs } from "../../infra/local/pages/docs.ts";
+import { loopbackOrigins } from "../../infra/local/pages/origins.ts";
 import { accessibilityIssues, hasBrowser, startBrowser } from "../support/browser.ts";
 import { servePages } from "../support/pages.ts";
 import { linkDemoUsers } from "../support/sign-in.ts";

@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { loopbackOrigins } from "../../infra/local/origins.ts";
+import { loopbackOrigins } from "../../infra/local/pages/origins.ts";
 import { accessibilityIssues, hasBrowser, startBrowser } from "../support/browser.ts";
 import { servePages } from "../support/pages.ts";
 import { anAdministrator, type Person } from "../support/people.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { publicReads } from "../../infra/api/public-reads.ts";
 import { type ApiGateway, startApiGateway } from "../../infra/aws-local/api-gateway/server.ts";
-import { localDocument } from "../../infra/local/document.ts";
+import { localDocument } from "../../infra/local/stage/document.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { panelOrigin } from "../support/environment.ts";

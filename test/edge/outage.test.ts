@@ -7,9 +7,9 @@ import { type ApiGateway, startApiGateway } from "../../infra/aws-local/api-gate
 import { type DataApi, startDataApi } from "../../infra/aws-local/data-api/server.ts";
 import { type Lambda, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
-import { localDocument } from "../../infra/local/document.ts";
-import { settingsOf } from "../../infra/local/functions.ts";
-import { newSecrets } from "../../infra/local/secrets.ts";
+import { localDocument } from "../../infra/local/stage/document.ts";
+import { settingsOf } from "../../infra/local/stage/functions.ts";
+import { newSecrets } from "../../infra/local/stage/secrets.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { aContributor, addClients, aPublisher, aSeries } from "../support/catalogue.ts";
 import { openDatabase, type Sql } from "../support/database.ts";

@@ -1,6 +1,6 @@
 import { clientVariables } from "../../infra/aws-local/client-variables.ts";
 import { newKey } from "../../infra/aws-local/http/signature.ts";
-import { imageBucket, variablesOf } from "../../infra/local/functions.ts";
+import { imageBucket, variablesOf } from "../../infra/local/stage/functions.ts";
 
 /** The key by which functions sign requests in this process. */
 export const key = newKey();

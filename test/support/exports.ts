@@ -1,5 +1,5 @@
 import { GetObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
-import { transferBucket } from "../../infra/local/functions.ts";
+import { transferBucket } from "../../infra/local/stage/functions.ts";
 import { type CatalogueLine, parseLine } from "../../lib/operators/catalogue-lines.ts";
 import { key } from "./environment.ts";
 import type { Stack } from "./stack.ts";

@@ -1,6 +1,6 @@
 import { inject } from "vitest";
 import type { DatabaseRole } from "../../infra/build/database-role.ts";
-import { secretArns } from "../../infra/local/secrets.ts";
+import { secretArns } from "../../infra/local/stage/secrets.ts";
 import { openDatabase, type Sql } from "./database.ts";
 
 /**

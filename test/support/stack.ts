@@ -10,11 +10,17 @@ import { invokeApi } from "../../infra/aws-local/lambda/invoke-api.ts";
 import { type Lambda, type LambdaLimits, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { type S3, startS3 } from "../../infra/aws-local/s3/server.ts";
 import { defaultName as owner } from "../../infra/local/database.ts";
-import { localDocument } from "../../infra/local/document.ts";
-import { bucketsOf, settingsOf, signInClientId, signInVariables, type Timeouts } from "../../infra/local/functions.ts";
-import { imagePages } from "../../infra/local/images.ts";
-import { type ProviderUser, providerPages, providerPath } from "../../infra/local/provider.ts";
-import { newSignInSecrets, signInArns } from "../../infra/local/secrets.ts";
+import { imagePages } from "../../infra/local/pages/images.ts";
+import { type ProviderUser, providerPages, providerPath } from "../../infra/local/pages/provider.ts";
+import { localDocument } from "../../infra/local/stage/document.ts";
+import {
+  bucketsOf,
+  settingsOf,
+  signInClientId,
+  signInVariables,
+  type Timeouts,
+} from "../../infra/local/stage/functions.ts";
+import { newSignInSecrets, signInArns } from "../../infra/local/stage/secrets.ts";
 import { finishSignIn } from "../../lib/contract/sign-in.ts";
 import { addClients } from "./catalogue.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";

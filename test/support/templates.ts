@@ -9,8 +9,8 @@ import type { Secrets } from "../../infra/aws-local/secrets-manager/secrets-mana
 import { cachedFolder } from "../../infra/build/cached-folder.ts";
 import { defaultName as owner } from "../../infra/local/database.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
-import { settingsOf } from "../../infra/local/functions.ts";
-import { newSecrets } from "../../infra/local/secrets.ts";
+import { settingsOf } from "../../infra/local/stage/functions.ts";
+import { newSecrets } from "../../infra/local/stage/secrets.ts";
 import { identifier, openDatabase } from "./database.ts";
 import { copyCluster } from "./empty-cluster.ts";
 import { key, useDatabase } from "./environment.ts";
@@ -27,7 +27,7 @@ export interface Templates {
 const inputs = [
   "functions/ops/import.ts",
   "functions/ops/migrate.ts",
-  "infra/local/secrets.ts",
+  "infra/local/stage/secrets.ts",
   "infra/local/demo",
   "infra/aws-local/postgres",
   "lib/changes",

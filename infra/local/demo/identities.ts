@@ -1,6 +1,6 @@
 import sql from "sql-template-tag";
 import { withConnection } from "../../aws-local/postgres/connection.ts";
-import type { ProviderUser } from "../provider.ts";
+import type { ProviderUser } from "../pages/provider.ts";
 import { demoTokens } from "./tokens.ts";
 
 /** The demo users by their names, with what each may do. */

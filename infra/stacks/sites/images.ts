@@ -24,7 +24,7 @@ export class Images extends Construct {
     const { bucket, distribution } = new CdnBucket(this, "Served", {
       ...props,
       content: "Images",
-      // The local gateway has the same policy (infra/local/images.ts).
+      // The local gateway has the same policy (infra/local/pages/images.ts).
       contentSecurityPolicy: "default-src 'none'; sandbox",
     });
     this.bucket = bucket;

@@ -8,7 +8,7 @@ import { publicReads } from "../../../infra/api/public-reads.ts";
 import { listenToClients } from "../../../infra/aws-local/http/listen.ts";
 import { invokeApi } from "../../../infra/aws-local/lambda/invoke-api.ts";
 import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
-import { settingsOf } from "../../../infra/local/functions.ts";
+import { settingsOf } from "../../../infra/local/stage/functions.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { type CloudFront, startCloudFront } from "../../support/cloudfront.ts";
 import type { Sql } from "../../support/database.ts";

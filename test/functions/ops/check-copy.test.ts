@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { clusterArn } from "../../../infra/aws-local/secrets-manager/arns.ts";
 import { defaultName as owner } from "../../../infra/local/database.ts";
-import { secretArns } from "../../../infra/local/secrets.ts";
+import { secretArns } from "../../../infra/local/stage/secrets.ts";
 import type { problemsOf as ProblemsOf } from "../../../lib/operators/check-copy.ts";
 import { identifier, openDatabase, type Sql } from "../../support/database.ts";
 import { useStack } from "../../support/stack.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DeleteObjectCommand } from "@aws-sdk/client-s3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { transferBucket } from "../../../infra/local/functions.ts";
+import { transferBucket } from "../../../infra/local/stage/functions.ts";
 import { aContributor, aPublisher, aSeries } from "../../support/catalogue.ts";
 import {
   type Exported,

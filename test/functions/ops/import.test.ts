@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { transferBucket } from "../../../infra/local/functions.ts";
+import { transferBucket } from "../../../infra/local/stage/functions.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor, aPublisher, aSeries } from "../../support/catalogue.ts";
 import { catalogueContents } from "../../support/catalogue-contents.ts";

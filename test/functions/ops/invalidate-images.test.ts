@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
-import { settingsOf } from "../../../infra/local/functions.ts";
+import { settingsOf } from "../../../infra/local/stage/functions.ts";
 import { type CloudFront, startCloudFront } from "../../support/cloudfront.ts";
 import { key } from "../../support/environment.ts";
 

@@ -15,7 +15,7 @@ import { createOwnedDatabase } from "../../../infra/aws-local/postgres/database-
 import type { Postgres } from "../../../infra/aws-local/postgres/server.ts";
 import { bundling } from "../../../infra/build/build.ts";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
-import { newSecrets, secretArns } from "../../../infra/local/secrets.ts";
+import { newSecrets, secretArns } from "../../../infra/local/stage/secrets.ts";
 import { openDatabase, type Sql } from "../../support/database.ts";
 import { startEmptyPostgres } from "../../support/empty-cluster.ts";
 import { key, useDatabase } from "../../support/environment.ts";

@@ -1,6 +1,6 @@
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { imageBucket } from "../../../infra/local/functions.ts";
+import { imageBucket } from "../../../infra/local/stage/functions.ts";
 import { key } from "../../support/environment.ts";
 import { notedKeys, pairOf, useUploads } from "../../support/uploads.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { DeleteObjectCommand, ListObjectVersionsCommand, S3Client } from "@aws-sdk/client-s3";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { imageBucket as Bucket } from "../../../infra/local/functions.ts";
+import { imageBucket as Bucket } from "../../../infra/local/stage/functions.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { key as signingKey } from "../../support/environment.ts";

@@ -129,8 +129,8 @@ describe("An error", () => {
 
   it("is none when nobody reads on", async () => {
     const program = `
-      import { runCommand } from "../infra/command.ts";
-      import { print } from "../infra/print.ts";
+      import { runCommand } from "./infra/command/command.ts";
+      import { print } from "./infra/command/print.ts";
       await runCommand({ usage: "npm run x" }, async () => {
         for (let line = 0; line < 100_000; line++) print("line");
       });`;

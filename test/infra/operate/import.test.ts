@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
-import { transferBucket } from "../../../infra/local/functions.ts";
+import { transferBucket } from "../../../infra/local/stage/functions.ts";
 import { key } from "../../support/environment.ts";
 import { useStack } from "../../support/stack.ts";
 

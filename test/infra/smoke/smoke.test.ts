@@ -8,7 +8,7 @@ import { json } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { startApiGateway } from "../../../infra/aws-local/api-gateway/server.ts";
-import { localDocument } from "../../../infra/local/document.ts";
+import { localDocument } from "../../../infra/local/stage/document.ts";
 import { smokeTest } from "../../../infra/smoke/smoke.ts";
 import { send, serveApis } from "../../support/aws-apis.ts";
 import { anAdministrator, type Person } from "../../support/people.ts";

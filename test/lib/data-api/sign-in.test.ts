@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { secretArns } from "../../../infra/local/secrets.ts";
+import { secretArns } from "../../../infra/local/stage/secrets.ts";
 import type * as signIn from "../../../lib/data-api/sign-in.ts";
 import { digestOf } from "../../../lib/http/token.ts";
 import { useAdministrator } from "../../support/callers.ts";

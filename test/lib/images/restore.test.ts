@@ -11,7 +11,7 @@ import {
 } from "@aws-sdk/client-s3";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type S3, startS3 } from "../../../infra/aws-local/s3/server.ts";
-import { imageBucket as Bucket, bucketsOf } from "../../../infra/local/functions.ts";
+import { imageBucket as Bucket, bucketsOf } from "../../../infra/local/stage/functions.ts";
 import { newKey } from "../../../lib/images/keys.ts";
 import { key as signingKey, useBucket, useDatabase } from "../../support/environment.ts";
 import { pairOf } from "../../support/uploads.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
 import { type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { defaultName as owner } from "../../../infra/local/database.ts";
-import { settingsOf } from "../../../infra/local/functions.ts";
+import { settingsOf } from "../../../infra/local/stage/functions.ts";
 import { migrations } from "../../../lib/migrations/tables/all.ts";
 import { identifier, openDatabase } from "../../support/database.ts";
 import { key, useDatabase } from "../../support/environment.ts";

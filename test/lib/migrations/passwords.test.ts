@@ -13,8 +13,8 @@ import type { Credentials, Secrets } from "../../../infra/aws-local/secrets-mana
 import { errorOf } from "../../../infra/aws-local/test/emulator.ts";
 import { limitedRoles } from "../../../infra/build/database-role.ts";
 import { defaultName as owner } from "../../../infra/local/database.ts";
-import { settingsOf } from "../../../infra/local/functions.ts";
-import { newSecrets, secretArns } from "../../../infra/local/secrets.ts";
+import { settingsOf } from "../../../infra/local/stage/functions.ts";
+import { newSecrets, secretArns } from "../../../infra/local/stage/secrets.ts";
 import { identifier, openDatabase, type Sql } from "../../support/database.ts";
 import { startEmptyPostgres } from "../../support/empty-cluster.ts";
 import { key, useDatabase } from "../../support/environment.ts";

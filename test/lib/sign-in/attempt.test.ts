@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { signInArns } from "../../../infra/local/secrets.ts";
+import { signInArns } from "../../../infra/local/stage/secrets.ts";
 import { normalPathOf } from "../../../lib/contract/panel-path.ts";
 import { digestOf } from "../../../lib/http/token.ts";
 import { type HostileProvider, startHostileProvider } from "../../support/hostile-provider.ts";

@@ -1,6 +1,6 @@
 import { PutSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { signInArns } from "../../../infra/local/secrets.ts";
+import { signInArns } from "../../../infra/local/stage/secrets.ts";
 import { type HostileProvider, newSigner, startHostileProvider } from "../../support/hostile-provider.ts";
 import { aUser, type Person } from "../../support/people.ts";
 import { attemptOf, attemptsIn, begin, expectPage, openBrowser } from "../../support/sign-in.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, inject, it } from "vitest";
 import { withConnection } from "../../../../infra/aws-local/postgres/connection.ts";
-import { avatars } from "../../../../infra/local/demo/avatars.ts";
+import { avatars } from "../../../../infra/local/demo/drawings/avatars.ts";
 import { loadDemo } from "../../../../infra/local/demo/load.ts";
 import { renewTokens } from "../../../../infra/local/demo/tokens.ts";
 import { useStack } from "../../../support/stack.ts";

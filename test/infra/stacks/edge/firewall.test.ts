@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApiGateway } from "../../../../infra/aws-local/api-gateway/server.ts";
 import { echo, lambdaOf } from "../../../../infra/aws-local/test/rest-api.ts";
 import { send } from "../../../../infra/aws-local/test/send.ts";
-import { localDocument } from "../../../../infra/local/document.ts";
+import { localDocument } from "../../../../infra/local/stage/document.ts";
 import type { StageSettings } from "../../../../infra/settings/schema.ts";
 import { settings } from "../../../../infra/stages.ts";
 import { listContributors } from "../../../../lib/contract/contributors.ts";

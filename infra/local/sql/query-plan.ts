@@ -1,8 +1,8 @@
 import { Client } from "pg";
-import { serviceLimits } from "../aws-local/data-api/limits.ts";
-import { bind } from "../aws-local/data-api/parameters.ts";
-import { run } from "../aws-local/data-api/query.ts";
-import type { SqlParameter } from "../aws-local/data-api/requests.ts";
+import { serviceLimits } from "../../aws-local/data-api/limits.ts";
+import { bind } from "../../aws-local/data-api/parameters.ts";
+import { run } from "../../aws-local/data-api/query.ts";
+import type { SqlParameter } from "../../aws-local/data-api/requests.ts";
 
 /** A statement as it is sent to the Data API. */
 export interface Statement {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { send } from "../../../infra/aws-local/test/send.ts";
-import { loopbackOrigins } from "../../../infra/local/origins.ts";
-import { anAdministrator } from "../../support/people.ts";
-import { aRole } from "../../support/records.ts";
-import { useStack } from "../../support/stack.ts";
+import { send } from "../../../../infra/aws-local/test/send.ts";
+import { loopbackOrigins } from "../../../../infra/local/pages/origins.ts";
+import { anAdministrator } from "../../../support/people.ts";
+import { aRole } from "../../../support/records.ts";
+import { useStack } from "../../../support/stack.ts";
 
 const stack = useStack({ allowedOrigins: [...loopbackOrigins, "https://panel.example.com"] });
 

@@ -1,8 +1,8 @@
 import sql from "sql-template-tag";
-import { scaledKey } from "../../../lib/images/keys.ts";
-import { type Key, signRequest } from "../../aws-local/http/signature.ts";
-import { withConnection } from "../../aws-local/postgres/connection.ts";
-import { imageBucket } from "../functions.ts";
+import { scaledKey } from "../../../../lib/images/keys.ts";
+import { type Key, signRequest } from "../../../aws-local/http/signature.ts";
+import { withConnection } from "../../../aws-local/postgres/connection.ts";
+import { imageBucket } from "../../stage/functions.ts";
 import { avatars } from "./avatars.ts";
 import { drawingHeaders } from "./drawings.ts";
 

@@ -1,6 +1,6 @@
-import type { Declaration } from "../../lib/contract/declare.ts";
-import { endpoints as allEndpoints } from "../../lib/contract/endpoints.ts";
-import { apiDocument } from "../api/document.ts";
+import type { Declaration } from "../../../lib/contract/declare.ts";
+import { endpoints as allEndpoints } from "../../../lib/contract/endpoints.ts";
+import { apiDocument } from "../../api/document.ts";
 
 interface LocalStage {
   /** Origins of pages that may call administrative endpoints. */

@@ -1,7 +1,7 @@
 import { randomBytes, scryptSync } from "node:crypto";
-import { masterSecretArn, secretArn } from "../aws-local/secrets-manager/arns.ts";
-import { masterSecret, type Secrets, type SecretTexts } from "../aws-local/secrets-manager/secrets-manager.ts";
-import { type DatabaseRole, forEachRole, limitedRoles } from "../build/database-role.ts";
+import { masterSecretArn, secretArn } from "../../aws-local/secrets-manager/arns.ts";
+import { masterSecret, type Secrets, type SecretTexts } from "../../aws-local/secrets-manager/secrets-manager.ts";
+import { type DatabaseRole, forEachRole, limitedRoles } from "../../build/database-role.ts";
 
 export const secretArns: Readonly<Record<DatabaseRole, string>> = {
   master: masterSecretArn,

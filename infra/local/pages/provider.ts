@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import type { Adapter, AdapterPayload, Configuration } from "oidc-provider";
-import type { PageHandler } from "../aws-local/api-gateway/server.ts";
+import type { PageHandler } from "../../aws-local/api-gateway/server.ts";
 
 /** A user who can sign in by one click. */
 export interface ProviderUser {

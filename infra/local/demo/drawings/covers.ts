@@ -1,4 +1,4 @@
-import type { CatalogueLine } from "../../../lib/operators/catalogue-lines.ts";
+import type { CatalogueLine } from "../../../../lib/operators/catalogue-lines.ts";
 import { type Drawing, pickFor } from "./drawings.ts";
 
 interface Cover {

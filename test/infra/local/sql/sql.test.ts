@@ -3,12 +3,12 @@ import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
-import { eventOf } from "../../../infra/command/event.ts";
-import { planOf } from "../../../infra/local/query-plan.ts";
-import { readable, startRecorder } from "../../../infra/local/sql.ts";
-import { identifier, openDatabase } from "../../support/database.ts";
+import { eventOf } from "../../../../infra/command/event.ts";
+import { planOf } from "../../../../infra/local/sql/query-plan.ts";
+import { readable, startRecorder } from "../../../../infra/local/sql/sql.ts";
+import { identifier, openDatabase } from "../../../support/database.ts";
 
-const root = join(import.meta.dirname, "../../..");
+const root = join(import.meta.dirname, "../../../..");
 const functions = readdirSync(join(root, "functions"), { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".ts"))
   .map((file) => file.slice(0, -".ts".length).replaceAll("\\", "/"));
@@ -129,7 +129,7 @@ describe("npm run sql", () => {
     new Promise<{ code: ChildProcess["exitCode"]; output: string; complaint: string }>((resolve) => {
       const child = execFile(
         process.execPath,
-        [join(root, "infra/local/sql.ts"), ...args],
+        [join(root, "infra/local/sql/sql.ts"), ...args],
         { env: { ...process.env, COLOPHON_DATABASE_URL: databaseUrl } },
         (_, output, complaint) => resolve({ code: child.exitCode, output, complaint }),
       );

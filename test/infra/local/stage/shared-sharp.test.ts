@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
-import { settingsOf } from "../../../infra/local/functions.ts";
-import { writeFunctions } from "./fixtures.ts";
+import { startLambda } from "../../../../infra/aws-local/lambda/lambda.ts";
+import { settingsOf } from "../../../../infra/local/stage/functions.ts";
+import { writeFunctions } from "../fixtures.ts";
 
 it("keeps an environment that opens from taking formats of images from the others", async () => {
   const { outdir, remove } = await writeFunctions({

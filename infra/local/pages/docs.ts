@@ -1,8 +1,8 @@
 import { createReadStream } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { documentFile } from "../api/openapi/file.ts";
-import { type ReferenceOptions, referencePage, scalarFile } from "../reference/page.ts";
+import { documentFile } from "../../api/openapi/file.ts";
+import { type ReferenceOptions, referencePage, scalarFile } from "../../reference/page.ts";
 
 /**
  * Serves the reference of the interface, where people can sign in and try requests. Who signs in comes back to `origin`,

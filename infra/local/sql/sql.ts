@@ -6,20 +6,20 @@ import type { Field } from "@aws-sdk/client-rds-data";
 import type { APIGatewayProxyResult } from "aws-lambda";
 import { escapeLiteral } from "pg";
 import { format } from "sql-formatter";
-import { clientVariables } from "../aws-local/client-variables.ts";
-import { newKey } from "../aws-local/http/signature.ts";
-import { startLambda } from "../aws-local/lambda/lambda.ts";
-import { runningPostgres } from "../aws-local/postgres/cluster.ts";
-import { openSecrets, secretsOperationOf } from "../aws-local/secrets-manager/secrets-manager.ts";
-import { cachedBuild } from "../build/cached-build.ts";
-import { runCommand } from "../command/command.ts";
-import { eventOf, functionNameOf, functionPathOf } from "../command/event.ts";
-import { print } from "../command/print.ts";
-import { defaultName } from "./database.ts";
-import { databaseUrlFrom } from "./database-url.ts";
-import { settingsOf, variablesOf } from "./functions.ts";
+import { clientVariables } from "../../aws-local/client-variables.ts";
+import { newKey } from "../../aws-local/http/signature.ts";
+import { startLambda } from "../../aws-local/lambda/lambda.ts";
+import { runningPostgres } from "../../aws-local/postgres/cluster.ts";
+import { openSecrets, secretsOperationOf } from "../../aws-local/secrets-manager/secrets-manager.ts";
+import { cachedBuild } from "../../build/cached-build.ts";
+import { runCommand } from "../../command/command.ts";
+import { eventOf, functionNameOf, functionPathOf } from "../../command/event.ts";
+import { print } from "../../command/print.ts";
+import { defaultName } from "../database.ts";
+import { databaseUrlFrom } from "../database-url.ts";
+import { settingsOf, variablesOf } from "../stage/functions.ts";
+import { newSecrets } from "../stage/secrets.ts";
 import { planOf, type Statement } from "./query-plan.ts";
-import { newSecrets } from "./secrets.ts";
 
 const usage =
   "npm run sql -- NAME [payload] [--explain] [--data DIR] [--database postgres://…]\n" +
@@ -29,7 +29,7 @@ const usage =
   "  --data      the directory of the running service's data; default .local\n" +
   "  --database  another database than that one; a URL with a password goes into COLOPHON_DATABASE_URL";
 
-const root = join(import.meta.dirname, "../..");
+const root = join(import.meta.dirname, "../../..");
 
 /** Runs functions with a Data API that records statements and answers an error, or what is given; secrets can be read. */
 export async function startRecorder(outdir: string) {

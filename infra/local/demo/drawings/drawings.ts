@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { imageHeaders } from "../images.ts";
+import { imageHeaders } from "../../pages/images.ts";
 
 /** An image of the demo data, by its key: an SVG, drawn as it is asked for, since that takes no time. */
 export type Drawing = readonly [key: string, draw: () => string];

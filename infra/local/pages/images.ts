@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { type Key, signRequest } from "../aws-local/http/signature.ts";
-import { imageBucket } from "./functions.ts";
+import { type Key, signRequest } from "../../aws-local/http/signature.ts";
+import { imageBucket } from "../stage/functions.ts";
 
 /** Keys of the bucket; no others leave this machine's S3. */
 const path = /^\/images\/([a-z]+\/[\w-]+\.(?:webp|svg))(?:\?.*)?$/;

@@ -1,9 +1,9 @@
-import { functionName, isPublicRecord } from "../../lib/contract/declare.ts";
-import { endpoints } from "../../lib/contract/endpoints.ts";
-import type { FunctionSettings } from "../aws-local/lambda/settings.ts";
-import type { BucketOptions } from "../aws-local/s3/bucket.ts";
-import { clusterArn } from "../aws-local/secrets-manager/arns.ts";
-import { databaseRoleOf, secretVariables } from "../build/database-role.ts";
+import { functionName, isPublicRecord } from "../../../lib/contract/declare.ts";
+import { endpoints } from "../../../lib/contract/endpoints.ts";
+import type { FunctionSettings } from "../../aws-local/lambda/settings.ts";
+import type { BucketOptions } from "../../aws-local/s3/bucket.ts";
+import { clusterArn } from "../../aws-local/secrets-manager/arns.ts";
+import { databaseRoleOf, secretVariables } from "../../build/database-role.ts";
 import { secretArns, signInArns, trialSecretArn } from "./secrets.ts";
 
 const named = (isRight: (endpoint: (typeof endpoints)[number]) => unknown) =>
