@@ -182,7 +182,7 @@ export class DatabaseStack extends Stack {
     alarms.add("rotation-failed", {
       metric: rotation.lambda.metricErrors({ period: Duration.hours(1) }),
       impact:
-        "A password was not changed; functions log in with the former one. Secrets Manager tries again. See the log of ops-rotate-password.",
+        "A rotation of a password failed. Functions go on with their open connections, and Secrets Manager tries again. If new connections are refused, invoke ops-migrate with setPasswords. See the log of ops-rotate-password.",
       threshold: 1,
       evaluationPeriods: 1,
     });
@@ -231,30 +231,23 @@ export class DatabaseStack extends Stack {
 }
 
 function makeSecrets(stack: Stack, database: AuroraCluster): OwnCluster {
-  const trial = makeSecret(stack, "TrialSecret", "nobody", "By which a rotation tries a login of PostgreSQL");
-  acknowledge(trial, { "AwsSolutions-SMG4": "Every rotation of another secret overwrites it." });
   const { clusterArn: arn, clusterIdentifier: identifier, secret } = database;
   if (!secret) throw new Error("The cluster has no secret");
   return {
     arn,
     identifier,
     masterSecretArn: secret.secretArn,
-    trialSecretArn: trial.secretArn,
     secretArns: forEachRole((role) => makeRoleSecret(stack, secretId(role), `colophon_${role}`).secretArn),
   };
 }
 
 /**
- * A login of a role, the first one until its first rotation. A deployment sets its password where PostgreSQL has another,
- * as on a restored cluster.
+ * The login of a role. A deployment sets its password where PostgreSQL has another, as on a restored cluster. When the
+ * template of the text changes, CloudFormation makes a new password, which PostgreSQL does not know.
  */
 const makeRoleSecret = (stack: Stack, id: string, username: string): Secret =>
-  makeSecret(stack, id, username, `Password of ${username} in PostgreSQL`);
-
-/** When the template of its text changes, CloudFormation makes a new password, which PostgreSQL does not know. */
-function makeSecret(stack: Stack, id: string, username: string, description: string): Secret {
-  return new Secret(stack, id, {
-    description,
+  new Secret(stack, id, {
+    description: `Password of ${username} in PostgreSQL`,
     generateSecretString: {
       secretStringTemplate: JSON.stringify({ username }),
       generateStringKey: "password",
@@ -263,4 +256,3 @@ function makeSecret(stack: Stack, id: string, username: string, description: str
     },
     removalPolicy: RemovalPolicy.DESTROY,
   });
-}

@@ -1,10 +1,8 @@
 import { createHmac, hash, pbkdf2Sync, randomBytes } from "node:crypto";
 import {
-  DescribeSecretCommand,
   GetSecretValueCommand,
   PutSecretValueCommand,
   ResourceExistsException,
-  ResourceNotFoundException,
   SecretsManagerClient,
   UpdateSecretVersionStageCommand,
 } from "@aws-sdk/client-secrets-manager";
@@ -25,17 +23,7 @@ export async function credentialsIn(secretArn: string | undefined, version?: str
   return z.parse(credentials, JSON.parse(SecretString));
 }
 
-/** For a version of a secret that may be missing, or have no value yet. */
-export function undefinedIfMissing(error: unknown): undefined {
-  if (!(error instanceof ResourceNotFoundException)) throw error;
-}
-
 export const newPassword = (): string => randomBytes(30).toString("base64url");
-
-/** Stores the current version of a secret that only trials use. */
-export async function storeForTrial(SecretId: string | undefined, credentials: Credentials): Promise<void> {
-  await client.send(new PutSecretValueCommand({ SecretId, SecretString: JSON.stringify(credentials) }));
-}
 
 /** Stores a pending version. When it is called again, the first one stays. */
 export async function storePending(SecretId: string, version: string, credentials: Credentials): Promise<void> {
@@ -53,8 +41,7 @@ export async function storePending(SecretId: string, version: string, credential
 /** Makes this version current: the Data API logs in with it from now on. */
 export async function makeCurrent(SecretId: string, version: string): Promise<void> {
   const VersionStage = "AWSCURRENT";
-  const { VersionIdsToStages = {} } = await client.send(new DescribeSecretCommand({ SecretId }));
-  const [former] = Object.entries(VersionIdsToStages).find(([, stages]) => stages.includes(VersionStage)) ?? [];
+  const { VersionId: former } = await client.send(new GetSecretValueCommand({ SecretId }));
   if (former === version) return;
   await client.send(
     new UpdateSecretVersionStageCommand({

@@ -10,24 +10,11 @@
 -- 189 connections (1 ACU). When one login holds all that it may, by its password or by calls that hang, the others need
 -- connections, too. So `colophon_public` has 99 less than the cluster: 75 for changes that all wait for a lock, and 24
 -- for administrative reads, operators, sign-ins, and what PostgreSQL and RDS reserve. The database is busy long before.
---
--- Each role has a second login, its clone, which has the role's rights and the same settings: passwords rotate in turn
--- (functions/ops/rotate-password.ts). A clone cannot act as the role itself, so it cannot change the role's password.
-grant colophon_public to colophon_public_clone with inherit true, set false;
-
-grant colophon_reader to colophon_reader_clone with inherit true, set false;
-
-grant colophon_editor to colophon_editor_clone with inherit true, set false;
-
-grant colophon_operator to colophon_operator_clone with inherit true, set false;
-
-grant colophon_signer to colophon_signer_clone with inherit true, set false;
 
 -- By default everybody may connect to a database and create temporary tables in it.
 do $$
   declare
     role record;
-    login text;
   begin
     execute format('revoke connect, temporary on database %I from public', current_database());
     for role in
@@ -43,17 +30,15 @@ do $$
     loop
       execute format('revoke connect, temporary on database %I from %I', current_database(), role.name);
       execute format('grant connect on database %I to %I', current_database(), role.name);
-      foreach login in array array[role.name, role.name || '_clone'] loop
-        execute format('alter role %I reset all', login);
-        execute format('alter role %I in database %I reset all', login, current_database());
-        -- `off` would hide what an operator sets for the whole database.
-        if role.is_read_only then
-          execute format('alter role %I set default_transaction_read_only = on', login);
-        end if;
-        execute format('alter role %I set statement_timeout = %L', login, role.statement_timeout);
-        execute format('alter role %I set idle_in_transaction_session_timeout = %L', login, '10s');
-        execute format('alter role %I connection limit %s', login, role.connections);
-      end loop;
+      execute format('alter role %I reset all', role.name);
+      execute format('alter role %I in database %I reset all', role.name, current_database());
+      -- `off` would hide what an operator sets for the whole database.
+      if role.is_read_only then
+        execute format('alter role %I set default_transaction_read_only = on', role.name);
+      end if;
+      execute format('alter role %I set statement_timeout = %L', role.name, role.statement_timeout);
+      execute format('alter role %I set idle_in_transaction_session_timeout = %L', role.name, '10s');
+      execute format('alter role %I connection limit %s', role.name, role.connections);
     end loop;
   end
 $$;

@@ -72,7 +72,7 @@ const operations: Readonly<Record<string, (secret: Secret, request: Request) => 
     const id = VersionId ?? stages.get(VersionStage ?? current) ?? "";
     const text = texts.get(id);
     if (text === undefined || (VersionStage && stages.get(VersionStage) !== id)) throw notFound("secret value");
-    return { SecretString: text, VersionId: id, VersionStages: stagesOf(id, stages) };
+    return { SecretString: text, VersionId: id };
   },
 
   PutSecretValue({ texts, stages }, { ClientRequestToken: id = randomUUID(), SecretString = "", VersionStages }) {
@@ -83,11 +83,6 @@ const operations: Readonly<Record<string, (secret: Secret, request: Request) => 
     return { VersionId: id, VersionStages };
   },
 
-  DescribeSecret({ texts, stages }) {
-    const labelled = [...texts.keys()].map((id) => [id, stagesOf(id, stages)] as const);
-    return { VersionIdsToStages: Object.fromEntries(labelled.filter(([, labels]) => labels.length > 0)) };
-  },
-
   UpdateSecretVersionStage({ texts, stages }, { VersionStage = "", MoveToVersionId = "", RemoveFromVersionId }) {
     if (!texts.has(MoveToVersionId)) throw notFound("version");
     if (stages.has(VersionStage) && stages.get(VersionStage) !== RemoveFromVersionId)
@@ -96,9 +91,6 @@ const operations: Readonly<Record<string, (secret: Secret, request: Request) => 
     return {};
   },
 };
-
-const stagesOf = (id: string, stages: Secret["stages"]) =>
-  [...stages].flatMap(([stage, holder]) => (holder === id ? stage : []));
 
 /** Moves a staging label. The version that was current becomes the previous one. */
 function move(stages: Secret["stages"], stage: string, id: string): void {

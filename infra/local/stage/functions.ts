@@ -4,7 +4,7 @@ import type { FunctionSettings } from "../../aws-local/lambda/settings.ts";
 import type { BucketOptions } from "../../aws-local/s3/bucket.ts";
 import { clusterArn } from "../../aws-local/secrets-manager/arns.ts";
 import { databaseRoleOf, secretVariables } from "../../build/database-role.ts";
-import { secretArns, signInArns, trialSecretArn } from "./secrets.ts";
+import { secretArns, signInArns } from "./secrets.ts";
 
 const named = (isRight: (endpoint: (typeof endpoints)[number]) => unknown) =>
   new Set(endpoints.filter(isRight).map(functionName));
@@ -91,7 +91,6 @@ export const variablesOf = (stage: Stage): Readonly<Record<string, string>> => (
   DATABASE_CLUSTER_ARN: clusterArn,
   DATABASE_SECRET_ARN: secretArns.master,
   ...secretVariables(secretArns),
-  DATABASE_TRIAL_SECRET_ARN: trialSecretArn,
   DATABASE_NAME: stage.database,
   ALLOWED_ORIGINS: stage.allowedOrigins.join(),
   IMAGE_BASE_URL: stage.imageBaseUrl,

@@ -11,9 +11,6 @@ export const secretArns: Readonly<Record<DatabaseRole, string>> = {
 /** Of sign-in: the client's secret, which the provider knows, and the key that signs attempts. */
 export const signInArns = { client: secretArn("colophon-sign-in-client"), key: secretArn("colophon-sign-in-key") };
 
-/** By which a rotation tries a login. */
-export const trialSecretArn = secretArn("colophon-trial");
-
 /**
  * The secrets of a database; the master is the user of the server's URL. Roles belong to the whole server, so all
  * processes that use it need the same passwords for them: these are derived from the password in the URL, and random if
@@ -27,8 +24,7 @@ export function newSecrets(databaseUrl: string, known = decodeURIComponent(new U
     const name = `colophon_${role}`;
     return [secretArns[role], { username: name, password: passwordOf(name) }] as const;
   });
-  const trial = { [trialSecretArn]: { username: "nobody", password: passwordOf("nobody") } };
-  return { ...masterSecret(databaseUrl), ...Object.fromEntries(ofRoles), ...trial };
+  return { ...masterSecret(databaseUrl), ...Object.fromEntries(ofRoles) };
 }
 
 const passwordBytes = 24;

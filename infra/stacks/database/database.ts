@@ -40,8 +40,6 @@ export interface FoundCluster extends Omit<Cluster, "secretArns"> {
 /** A cluster as its own stack refers to it. */
 export interface OwnCluster extends Cluster {
   readonly masterSecretArn: string;
-  /** The secret by which a rotation tries a login before functions use it. */
-  readonly trialSecretArn: string;
 }
 
 /**
@@ -100,9 +98,7 @@ export function databaseResource(cluster: Cluster | FoundCluster, { name, usesTr
 }
 
 const reading = "secretsmanager:GetSecretValue";
-const rotating = ["DescribeSecret", "PutSecretValue", "UpdateSecretVersionStage"].map(
-  (each) => `secretsmanager:${each}`,
-);
+const rotating = ["secretsmanager:PutSecretValue", "secretsmanager:UpdateSecretVersionStage"];
 
 /**
  * The database for a function that logs in as the master, which creates tables and roles and sets the roles' passwords.
@@ -110,20 +106,10 @@ const rotating = ["DescribeSecret", "PutSecretValue", "UpdateSecretVersionStage"
 export function ownResource(cluster: OwnCluster, { name }: Packaged): Resource {
   const { variables, policies } = resourceOf(cluster, cluster.masterSecretArn, true);
   const secrets = secretVariables(cluster.secretArns);
-  const rotates = name === "ops-rotate-password";
-  const actions = [reading, ...(rotates ? rotating : [])];
-  const { trialSecretArn } = cluster;
-  const tryLogin = new PolicyStatement({
-    actions: [reading, "secretsmanager:PutSecretValue"],
-    resources: [trialSecretArn],
-  });
+  const actions = [reading, ...(name === "ops-rotate-password" ? rotating : [])];
   return {
-    variables: { ...variables, ...secrets, DATABASE_TRIAL_SECRET_ARN: trialSecretArn },
-    policies: {
-      ...policies,
-      SetPasswords: [new PolicyStatement({ actions, resources: Object.values(secrets) })],
-      ...(rotates ? { TryLogin: [tryLogin] } : {}),
-    },
+    variables: { ...variables, ...secrets },
+    policies: { ...policies, SetPasswords: [new PolicyStatement({ actions, resources: Object.values(secrets) })] },
   };
 }
 

@@ -273,12 +273,12 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     ]);
   });
 
-  it("has a secret for each role that functions log in as, as the Data API wants it, and one for trials", () => {
+  it("has a secret for each role that functions log in as, as the Data API wants it", () => {
     const secrets = template.all("SecretsManager::Secret").map(({ Properties }) => Properties.GenerateSecretString);
 
     expect(secrets).toEqual(
-      ["nobody", ...limitedRoles.map((role) => `colophon_${role}`)].map((username) => ({
-        SecretStringTemplate: JSON.stringify({ username }),
+      limitedRoles.map((role) => ({
+        SecretStringTemplate: JSON.stringify({ username: `colophon_${role}` }),
         GenerateStringKey: "password",
         PasswordLength: 40,
         ExcludePunctuation: true,

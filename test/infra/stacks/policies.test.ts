@@ -55,7 +55,6 @@ function rightsOf(template: Template, lambda: Resource): string[] {
       const secret = others[`DATABASE_${role.toUpperCase()}_SECRET_ARN`];
       return secret ? [[templateText(secret), `the ${role} secret`]] : [];
     }),
-    ...(others.DATABASE_TRIAL_SECRET_ARN ? [[templateText(others.DATABASE_TRIAL_SECRET_ARN), "the trial secret"]] : []),
     ...(IMAGE_BUCKET ? [[templateText(IMAGE_BUCKET).replace("}", ".Arn}"), "the bucket"]] : []),
     ...template
       .all("S3::Bucket")
@@ -100,10 +99,7 @@ const more: Readonly<Record<string, readonly string[]>> = {
   "sign-in-callback": ["the key of attempts", "the client's secret"].map(readingSecret),
   "ops-migrate": onSecrets("GetSecretValue"),
   "ops-migrate-on-deploy": [...onSecrets("GetSecretValue"), "lambda:InvokeFunction itself"],
-  "ops-rotate-password": [
-    ...onSecrets("GetSecretValue", "DescribeSecret", "PutSecretValue", "UpdateSecretVersionStage"),
-    ...["GetSecretValue", "PutSecretValue"].map((each) => `secretsmanager:${each} the trial secret`),
-  ],
+  "ops-rotate-password": onSecrets("GetSecretValue", "PutSecretValue", "UpdateSecretVersionStage"),
 };
 
 /** What `ops-release-on-deploy` may do with the versions of a stage's functions. */
