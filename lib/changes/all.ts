@@ -1,4 +1,3 @@
-import type { Script } from "../migrations/script.ts";
 import addContributor from "./add-contributor.sql";
 import addPermission from "./add-permission.sql";
 import addRole from "./add-role.sql";
@@ -141,7 +140,7 @@ const filled = (text: string): string =>
   );
 
 /** All files, in the order in which they are run. A file's name is that of its entry above, with dashes. */
-export const scripts: readonly Script[] = Object.entries({
+export const scripts = Object.entries({
   ...sharedFunctions,
   ...placeholders.each_change,
   ...placeholders.each_operator_change,

@@ -1,6 +1,5 @@
 import sql, { raw, type Sql } from "sql-template-tag";
 import { resultBytesMax } from "../data-api/chunks.ts";
-import type { CatalogueLine } from "../operators/catalogue-lines.ts";
 
 export interface Range {
   /** Default: the records of all clients. */
@@ -9,14 +8,12 @@ export interface Range {
   readonly limit: number;
 }
 
-type Kind = CatalogueLine["kind"];
-
 /**
  * The records of a kind as the lines of a file (lib/operators/README.md), by their ids: a select of `id` and `line`. A
  * line has the fields in the order of that page, without those that are null, empty or as a new record has them, so the
  * same catalogue always gives the same text.
  */
-const selects: Readonly<Record<Kind, (range: Range) => Sql>> = {
+const selects = {
   client: ({ client, after, limit }) => sql`
     select clients.id, ${line}
     from clients cross join lateral (select 'client' as kind, clients.id, clients.name) as fields
@@ -225,7 +222,9 @@ const selects: Readonly<Record<Kind, (range: Range) => Sql>> = {
     order by id
     limit ${limit}::bigint
   `,
-};
+} satisfies Readonly<Record<string, (range: Range) => Sql>>;
+
+type Kind = keyof typeof selects;
 
 /** The kinds of lines, so that a reference leads to an earlier line. */
 export const kinds = [

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
-import type { OperatorContext } from "../operators/operator-function.ts";
-import { Bucket } from "./bucket.ts";
-import { restoreObjects } from "./restore.ts";
+import { Bucket } from "../images/bucket.ts";
+import { restoreObjects } from "../images/restore.ts";
+import type { OperatorContext } from "./operator-function.ts";
 
 /**
  * Restores the images that changes have taken from records, before the changes are undone. They are listed for removal
