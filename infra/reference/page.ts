@@ -100,11 +100,14 @@ body { margin: 0 }
 .dark-mode { --scalar-color-3: #8f8f8f; --scalar-color-red: #ff6060 }
 .caller {
   position: sticky; top: 0; z-index: 100000; box-sizing: border-box; height: 44px; padding: 0 24px;
-  width: calc(100% - 56px); /* beside the button that closes a request */
+  width: calc(100% - 56px); /* beside the button that closes a request, which is above the bar behind */
   display: flex; gap: 10px; align-items: center; font: 14px system-ui, sans-serif;
   color: var(--scalar-color-1, #1b1b1b); background: var(--scalar-background-1, #fff);
 }
 .caller button { font: inherit; padding: 3px 6px }
+body:has(.caller)::before {
+  content: ""; position: fixed; z-index: 2; inset: 0 0 auto; height: 44px; background: var(--scalar-background-1, #fff);
+}
 .caller, .caller button { white-space: nowrap }
 .caller b { overflow: hidden; text-overflow: ellipsis }
 .introduction-section .section-column { min-width: 0 }
@@ -113,6 +116,7 @@ body { margin: 0 }
   .introduction-section .section-column:first-child { flex: 1 }
   .introduction-section .section-column:last-child { flex: 0 0 320px }
 }
+#reference .t-doc__header .whitespace-nowrap { min-width: 0; overflow: hidden; text-overflow: ellipsis }
 #reference .markdown table { display: block; overflow-x: auto }
 #reference .markdown table :is(th, td) { min-width: 5em; word-break: normal; overflow-wrap: normal }
 #reference .markdown table :is(th, td) code { white-space: nowrap }

@@ -98,12 +98,21 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
     expect(links.filter((link) => !ids.includes(link))).toEqual([]);
   });
 
-  it("scrolls tables, and not the page, on a narrow screen", async () => {
+  it("scrolls tables, and not the page, on a narrow screen, where nothing shows beside the control", async () => {
     await page.setViewportSize({ width: 390, height: 844 });
-    await page.goto(`${stack.url}/docs`);
-    await page.getByRole("heading", { name: "Beyond the interface" }).first().waitFor();
+    for (const [place, heading] of [
+      ["", "Beyond the interface"],
+      ["#tag/administrative-contributors/POST/admin-contributors/edit/{id}", "Changes a contributor, all fields"],
+    ] as const) {
+      await page.goto("about:blank");
+      await page.goto(`${stack.url}/docs${place}`);
+      await page.getByRole("heading", { name: heading }).first().waitFor();
+      await page.locator("#reference header", { hasText: place && heading }).waitFor();
 
-    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+      expect([place, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([place, 390]);
+      const beside = "[...Array(20).keys()].map((n) => (scrollBy(0, 40), document.elementFromPoint(345, 20).tagName))";
+      expect(new Set(await page.evaluate<string[]>(beside))).toEqual(new Set(["BODY"]));
+    }
   });
 
   it("shows the client's call of an operation", async () => {

@@ -7,12 +7,12 @@ import { useStack } from "../support/stack.ts";
 /* The guide's commands run as they are written, one after the other. */
 
 const guide = await readFile("lib/contract/guide.md", "utf8");
-const commands = guide.split(/\n{2,}/).filter((block) => block.startsWith("    curl "));
+const commands = guide.match(/(?<=^```sh\n)curl .*?(?=^```$)/gms) ?? [];
 const stack = useStack({ from: "demo" });
 
 describe("The guide", () => {
   it.each(commands.map((command) => [command]))("has a command that succeeds: %s", async (command) => {
-    const request = `${command.replaceAll("http://localhost:3000", stack.url)} --silent --fail`;
+    const request = `${command.replaceAll("http://localhost:3000", stack.url).trim()} --silent --fail`;
 
     expect(JSON.parse((await promisify(execFile)("sh", ["-c", request])).stdout)).toBeTruthy();
   });
