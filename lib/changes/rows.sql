@@ -1,15 +1,6 @@
 -- Rows of any table that is recorded (history_tables, lib/migrations/history.sql), by what PostgreSQL's catalogue says
 -- of it. Only here is a statement put together from names of tables and columns.
 
-create function key_columns(table_name text) returns text[] language sql stable as $$
-  select array_agg(cast(attname as text) order by place)
-  from
-    pg_index
-    cross join lateral unnest(indkey) with ordinality as key (attnum, place)
-    join pg_attribute on attrelid = indrelid and pg_attribute.attnum = key.attnum
-  where indrelid = cast(table_name as regclass) and indisprimary
-$$;
-
 -- That a row of the table, called `current`, has the `row_key`, which is a JSON array.
 create function has_key(table_name text) returns text language sql stable as $$
   select string_agg(
@@ -147,28 +138,21 @@ create function foreign_keys() returns table (
   where contype = 'f'
 $$;
 
--- The tables, parents before their children.
-create function table_depths() returns table (table_name text, depth integer) language sql stable as $$
-  with recursive below (table_name, depth) as (
+-- The tables, parents before their children, and the columns that lead to the parents.
+create function table_depths() returns table (table_name text, depth integer, links text[]) language sql stable as $$
+  with recursive foreign_key as materialized (
+    select * from foreign_keys()
+  ), below (table_name, depth) as (
     select table_name, 0 from history_tables()
     union
     select child.table_name, depth + 1
-    from below join foreign_keys() as child on parent = below.table_name and child.table_name <> parent
+    from below join foreign_key as child on parent = below.table_name and child.table_name <> parent
   )
-  select table_name, max(depth) from below group by table_name
-$$;
-
--- The rows that lead to rows with these ids, by a column of their table.
-create function referring_rows(table_name text, column_name text, parent_ids bigint[]) returns table (
-  key jsonb, current jsonb
-) language plpgsql as $$
-  begin
-    return query execute format(
-      'select jsonb_build_array(%s), to_jsonb(current) from %I as current where %I = any($1)',
-      column_list(key_columns(table_name), 'current.'), table_name, column_name
-    )
-    using parent_ids;
-  end
+  select
+    table_name, max(depth),
+    array(select column_name from foreign_key where foreign_key.table_name = below.table_name)
+  from below
+  group by table_name
 $$;
 
 -- Which list of one of these records has more rows than it may have, or null.
@@ -196,58 +180,6 @@ create function excess(record_kind text, owners bigint[]) returns text language 
       exit when found_excess is not null;
     end loop;
     return found_excess;
-  end
-$$;
-
--- Of rows to be written, the values of a unique index that another row has: its key, and key and owner of the other
--- one. Each expression of the index is compared by itself, so the index finds the other row.
-create function taken_values(table_name text, owner_column text, objects jsonb) returns table (
-  key jsonb, columns text[], other_key jsonb, other_owner bigint
-) language plpgsql as $$
-  declare
-    expressions text;
-    comparison text;
-    condition text;
-  begin
-    for columns, expressions, comparison, condition in
-      select
-        array(
-          select cast(attname as text)
-          from pg_attribute
-          where
-            attrelid = indrelid
-            and (attnum = any(indkey) or attnum in (
-              select refobjsubid from pg_depend where objid = indexrelid and refobjid = indrelid and refobjsubid > 0
-            ))
-          order by attnum
-        ),
-        string_agg(format('%s as value_%s', pg_get_indexdef(indexrelid, place, false), place), ', '),
-        string_agg(format('other.value_%1$s = wanted.value_%1$s', place), ' and '),
-        coalesce(pg_get_expr(indpred, indrelid), 'true')
-      from pg_index cross join lateral generate_series(1, cast(indnkeyatts as integer)) as place
-      where indrelid = cast(table_name as regclass) and indisunique
-      group by indexrelid, indkey, indpred, indrelid
-    loop
-      return query execute format(
-        $sql$
-          select wanted.key, $2, other.key, other.owner
-          from
-            (
-              select object -> 'key' as key, %1$s
-              from
-                jsonb_array_elements($1) as object
-                cross join lateral jsonb_populate_record(cast(null as %2$I), object -> 'values')
-              where %3$s
-            ) as wanted
-            join (
-              select jsonb_build_array(%4$s) as key, %6$I as owner, %1$s from %2$I where %3$s
-            ) as other on %5$s and other.key <> wanted.key
-        $sql$,
-        expressions, table_name, condition, column_list(key_columns(table_name)), comparison,
-        owner_column
-      )
-      using objects, columns;
-    end loop;
   end
 $$;
 

@@ -6,15 +6,14 @@ create aggregate merged(jsonb) (sfunc = jsonb_concat, stype = jsonb, initcond = 
 -- What a change did to a row, in whatever statements: its values before, null if it inserted the row, and after, null
 -- if it deleted it; and the row as it is now, null if it is gone.
 create type undo_row as (
-  table_name text, kind text, owner bigint, is_own boolean, key jsonb, before jsonb, after jsonb, current jsonb
+  table_name text, kind text, owner_column text, owner bigint, key jsonb, before jsonb, after jsonb, current jsonb
 );
 
 -- What keeps a row from being taken back: its place in a record, the value `now`, the reason if that does not say it,
--- and the newest change that touched it. With `force` the row is left out, if it is_kept, or else it is taken back
--- nevertheless, but for a column that yields. What is_refused cannot even be forced.
+-- and the newest change that touched it. The effect is what an undo with `force` does: it `overrides` the conflict,
+-- `leaves` the row or the column as it is, or `refuses`. What it `loses` is left out without `force`, too.
 create type undo_conflict as (
-  table_name text, key jsonb, record text, field text, now jsonb, reason text, later bigint, is_kept boolean,
-  yielding text, is_refused boolean
+  table_name text, key jsonb, record text, field text, now jsonb, reason text, later bigint, effect text
 );
 
 create function undo_rows(wanted bigint) returns undo_row[] language sql as $$
@@ -35,7 +34,7 @@ create function undo_rows(wanted bigint) returns undo_row[] language sql as $$
         cross join lateral current_rows(table_name, keys) as found
     )
     select cast(row(
-      table_name, listed.kind, net.owner, listed.owner = 'id', key, net.before,
+      table_name, listed.kind, listed.owner, net.owner, key, net.before,
       case when net.before is null then net.after || jsonb_build_object(listed.owner, net.owner) else net.after end,
       present.current
     ) as undo_row)
@@ -47,9 +46,8 @@ $$;
 -- The newest change after this one that touched a row, or one of these columns of it; null if none is known. Changes
 -- that were taken back, or only take back a later change, count if there is no other. A row that is not found by its
 -- owner has had another owner, or another key, since.
-create function later_change(
-  undone_id bigint, wanted_table text, wanted_owner bigint, wanted_key jsonb, columns text[] default null
-) returns bigint language sql stable as $$
+create function later_change(undone_id bigint, wanted undo_row, columns text[]) returns bigint
+  language sql stable as $$
   select coalesce(
     (
       select coalesce(
@@ -59,9 +57,9 @@ create function later_change(
       from changed_rows as row join changes on changes.id = change_id
       where
         change_id > undone_id
-        and owners @> array[wanted_owner]
-        and table_name = wanted_table
-        and row.key = wanted_key
+        and owners @> array[wanted.owner]
+        and table_name = wanted.table_name
+        and row.key = wanted.key
         and (columns is null or before is null or after is null or after ?| columns)
         and transaction <> pg_current_xact_id()
     ),
@@ -69,12 +67,12 @@ create function later_change(
       select max(change_id)
       from changed_rows as row join changes on changes.id = change_id
       where
-        wanted_key <> jsonb_build_array(wanted_owner)
+        wanted.owner_column <> 'id'
         and change_id > undone_id
-        and table_name = wanted_table
-        and wanted_key in (row.key, (
+        and table_name = wanted.table_name
+        and wanted.key in (row.key, (
           select jsonb_agg(coalesce(before -> name, row.key -> cast(place - 1 as integer)) order by place)
-          from unnest(key_columns(wanted_table)) with ordinality as key_column (name, place)
+          from unnest(key_columns(table_name)) with ordinality as key_column (name, place)
         ))
         and transaction <> pg_current_xact_id()
     )
@@ -82,202 +80,243 @@ create function later_change(
 $$;
 
 -- The place of a row in its record, as `aliases/12`, or of a column of the record itself.
-create function place_of(touched undo_row, column_name text default null) returns text language sql stable as $$
+create function place_of(touched undo_row, column_name text) returns text language sql stable as $$
   select case
-    when touched.is_own then coalesce(column_name, '*')
-    else concat(
-      regexp_replace(touched.table_name, '^' || touched.kind || '_', ''),
-      '/',
-      (
-        select string_agg(touched.key ->> cast(place - 1 as integer), '/')
-        from unnest(key_columns(touched.table_name)) with ordinality as key (name, place)
-        where name <> (select owner from history_tables() where table_name = touched.table_name)
-      )
-    )
+    when touched.owner_column = 'id' then coalesce(column_name, '*')
+    else concat_ws('/', regexp_replace(touched.table_name, '^' || touched.kind || '_', ''), (
+      select string_agg(touched.key ->> cast(place - 1 as integer), '/')
+      from unnest(key_columns(touched.table_name)) with ordinality as key (name, place)
+      where name <> touched.owner_column
+    ))
   end
 $$;
 
--- Rows that are no longer as the change left them: they have other values, are gone, or are there again.
-create function changed_since(change_id bigint, rows undo_row[]) returns setof undo_conflict language sql stable as $$
-  select
-    row.table_name, row.key, concat_ws('/', row.kind, row.owner), place_of(row, name),
-    case when row.is_own then row.current -> name else row.current end, null,
-    later_change(change_id, row.table_name, row.owner, row.key, array[name]), false, null, false
-  from unnest(rows) as row cross join lateral jsonb_each(row.after) as field (name, value)
-  where
-    row.current is not null
-    and row.current -> name is distinct from value
-    and row.current -> name is distinct from row.before -> name
-  union all
-  select
-    row.table_name, row.key, concat_ws('/', row.kind, row.owner), place_of(row), row.current,
-    case when row.is_own then format('%s %s was deleted', initcap(row.kind), row.owner) end,
-    later_change(change_id, row.table_name, row.owner, row.key), true, null, false
-  from unnest(rows) as row
-  where row.after is not null and row.current is null
-  union all
-  select
-    row.table_name, row.key, concat_ws('/', row.kind, row.owner), place_of(row), row.current,
-    case when row.is_own then format('There is a %s %s again', row.kind, row.owner) end,
-    later_change(change_id, row.table_name, row.owner, row.key),
-    row.current -> owner_column is distinct from row.before -> owner_column, null, row.is_own
-  from unnest(rows) as row join history_tables() as listed (table_name, kind, owner_column) using (table_name)
-  where row.after is null and row.current is not null and not row.current @> (row.before - text 'version')
+-- Rows that would get unique values of other rows: by each unique index, whose expressions are compared one by one, so
+-- that it finds the other row. Slugs and former slugs of contributors differ, too.
+create function taken_values(rows undo_row[]) returns table (touched undo_row, columns text[], other undo_row)
+  language plpgsql as $$
+  declare
+    found_index record;
+  begin
+    for found_index in
+      select
+        listed.table_name, listed.kind, listed.owner,
+        array(
+          select cast(attname as text)
+          from pg_attribute
+          where
+            attrelid = indrelid
+            and (attnum = any(indkey) or attnum in (
+              select refobjsubid from pg_depend where objid = indexrelid and refobjid = indrelid and refobjsubid > 0
+            ))
+          order by attnum
+        ) as columns,
+        string_agg(format('%s as value_%s', pg_get_indexdef(indexrelid, place, false), place), ', ') as expressions,
+        string_agg('value_' || place, ', ') as names,
+        coalesce(pg_get_expr(indpred, indrelid), 'true') as condition
+      from
+        history_tables() as listed
+        join pg_index on indrelid = cast(listed.table_name as regclass) and indisunique
+        cross join lateral generate_series(1, cast(indnkeyatts as integer)) as place
+      where listed.table_name in (select table_name from unnest(rows) where before is not null)
+      group by listed.table_name, listed.kind, listed.owner, indexrelid, indkey, indpred, indrelid
+    loop
+      return query execute format(
+        $sql$
+          select touched, $2, cast(row(%2$L, %7$L, %6$L, other.owner, other.key, null, null, null) as undo_row)
+          from
+            (
+              select touched, %1$s
+              from
+                (select each as touched from unnest($1) as each where table_name = %2$L and before is not null) as listed
+                cross join lateral jsonb_populate_record(
+                  cast(null as %2$I), coalesce((touched).current, '{}') || (touched).before
+                )
+              where %3$s
+            ) as wanted
+            join (select jsonb_build_array(%4$s) as key, %6$I as owner, %1$s from %2$I where %3$s) as other using (%5$s)
+          where other.key <> (touched).key
+        $sql$,
+        found_index.expressions, found_index.table_name, found_index.condition,
+        column_list(key_columns(found_index.table_name)), found_index.names, found_index.owner, found_index.kind
+      )
+      using rows, found_index.columns;
+    end loop;
+    return query
+    select row, array['slug'], taken.other_row
+    from
+      unnest(rows) as row
+      join (
+        select 'contributors', slug, cast(row(
+          'former_slugs', 'contributor', 'contributor_id', contributor_id, jsonb_build_array(slug), null, null, null
+        ) as undo_row)
+        from former_slugs
+        union all
+        select 'former_slugs', slug, cast(row(
+          'contributors', 'contributor', 'id', id, jsonb_build_array(id), null, null, null
+        ) as undo_row)
+        from contributors
+      ) as taken (table_name, slug, other_row)
+        on taken.table_name = row.table_name and slug = row.before ->> 'slug';
+  end
 $$;
 
--- Rows that would lead to a record that is gone, their own included.
-create function missing_parents(change_id bigint, rows undo_row[]) returns setof undo_conflict language sql as $$
+-- Rows that lead to rows which would be deleted, by foreign keys.
+create function added_rows(rows undo_row[]) returns table (touched undo_row, column_name text, is_cascading boolean)
+  language plpgsql as $$
+  declare
+    child record;
+  begin
+    for child in
+      select foreign_key.*, listed.kind, listed.owner, parents
+      from
+        (
+          select table_name as parent, array_agg(owner) as parents
+          from unnest(rows)
+          where owner_column = 'id' and before is null and current is not null
+          group by table_name
+        ) as deleted
+        join foreign_keys() as foreign_key using (parent)
+        join history_tables() as listed on listed.table_name = foreign_key.table_name
+    loop
+      return query execute format(
+        $sql$
+          select
+            cast(row(%L, %L, %L, %I, jsonb_build_array(%s), null, null, to_jsonb(current)) as undo_row), $2, $3
+          from %I as current
+          where %I = any($1)
+        $sql$,
+        child.table_name, child.kind, child.owner, child.owner, column_list(key_columns(child.table_name), 'current.'),
+        child.table_name, child.column_name
+      )
+      using child.parents, child.column_name, child.is_cascading;
+    end loop;
+  end
+$$;
+
+create function undo_conflicts(change_id bigint, rows undo_row[]) returns undo_conflict[] language sql as $$
   with leads as (
     select
-      row.table_name, row.kind, row.owner, row.key, row.is_own, place_of(row, column_name) as place, parent,
-      foreign_key.parent_kind,
-      coalesce(cast(row.before ->> column_name as bigint), case when column_name = owner_column then row.owner end)
-        as parent_id,
-      column_name = owner_column as is_owner
+      row, column_name = row.owner_column as is_owner, column_name, parent,
+      cast(row(parent, parent_kind, 'id', parent_id, jsonb_build_array(parent_id), null, null, null) as undo_row)
+        as other
     from
       unnest(rows) as row
       join foreign_keys() as foreign_key using (table_name)
-      join history_tables() as listed (table_name, kind, owner_column) using (table_name)
-  ), gone as (
-    select parent, id
-    from
-      (
-        select parent, jsonb_agg(distinct jsonb_build_array(parent_id)) as keys, array_agg(distinct parent_id) as ids
-        from leads
-        where parent_id is not null
-        group by parent
-      ) as wanted
-      cross join lateral unnest(ids) as id
-    where
-      id not in (select cast(key ->> 0 as bigint) from current_rows(parent, keys))
-      and not exists (
-        select from unnest(rows) as row where row.table_name = parent and row.owner = id and row.after is null
-      )
-  )
-  select
-    table_name, key,
-    case when is_owner then concat_ws('/', parent_kind, parent_id) else concat_ws('/', kind, owner) end,
-    case when is_owner then '*' else place end,
-    cast(null as jsonb),
-    format('%s %s was deleted', initcap(parent_kind), parent_id),
-    later_change(change_id, parent, parent_id, jsonb_build_array(parent_id)),
-    true, null, is_own
-  from leads join gone using (parent)
-  where gone.id = parent_id
-$$;
-
--- Rows whose unique values another row has now. Identifiers yield; names do not, since people choose them.
-create function taken_by_others(change_id bigint, rows undo_row[]) returns setof undo_conflict language sql as $$
-  with written as (
+      cross join lateral (
+        select coalesce(
+          cast(row.before ->> column_name as bigint), case when column_name = row.owner_column then row.owner end
+        )
+      ) as lead (parent_id)
+    where parent_id is not null
+  ), missing as (
+    -- Rows that would lead to a record that is gone, their own included.
     select
-      row as touched, row.table_name, row.key, listed.owner as owner_column, coalesce(row.current, '{}') || row.before
-        as object
-    from unnest(rows) as row join history_tables() as listed using (table_name)
-    where row.before is not null
-  ), taken as (
-    select table_name, found.key, columns, table_name as other_table, other_key, other_owner
-    from
-      (
-        select table_name, owner_column, jsonb_agg(jsonb_build_object('key', key, 'values', object)) as objects
-        from written
-        group by table_name, owner_column
-      ) as listed
-      cross join lateral taken_values(table_name, owner_column, objects) as found
-    union all
-    -- Slugs and former slugs of contributors differ, too.
-    select table_name, key, array['slug'], 'former_slugs', jsonb_build_array(former.slug), former.contributor_id
-    from written join former_slugs as former on former.slug = object ->> 'slug'
-    where table_name = 'contributors' and (touched).current is null
-    union all
-    select table_name, key, array['slug'], 'contributors', jsonb_build_array(other.id), other.id
-    from written join contributors as other on other.slug = object ->> 'slug'
+      row as touched, case when is_owner then other else row end as shown, other,
+      case when not is_owner then array[column_name] end as columns,
+      format('%s %s was deleted', initcap((other).kind), (other).owner) as reason,
+      case
+        when is_owner and (other).kind = 'user' then 'loses row'
+        when (row).owner_column = 'id' then 'refuses'
+        else 'leaves row'
+      end as effect
+    from leads
     where
-      table_name = 'former_slugs'
-      and not exists (
+      (parent, (other).key) not in (
+        select parent, found.key
+        from
+          (select parent, jsonb_agg(distinct (other).key) as keys from leads group by parent) as listed
+          cross join lateral current_rows(parent, keys) as found
+        union all
+        select table_name, key from unnest(rows) where after is null
+      )
+  ), remaining as (
+    -- Rows that have other values than the change left them with, are gone, or are there again; and images.
+    select row as touched, row as shown, row as other, columns, reason, effect
+    from
+      unnest(rows) as row
+      cross join lateral (
+        select array[name], null, 'overrides'
+        from jsonb_each(row.after) as field (name, value)
+        where
+          row.current is not null
+          and row.current -> name is distinct from value
+          and row.current -> name is distinct from row.before -> name
+        union all
         select
-        from unnest(rows) as same
-        where same.table_name = 'contributors' and same.owner = other.id and same.before is null
-      )
-  ), named as (
+          null, case when row.owner_column = 'id' then format('%s %s was deleted', initcap(row.kind), row.owner) end,
+          'leaves row'
+        where row.after is not null and row.current is null
+        union all
+        select
+          null, case when row.owner_column = 'id' then format('There is a %s %s again', row.kind, row.owner) end,
+          case
+            when row.owner_column = 'id' then 'refuses'
+            when row.current -> row.owner_column is distinct from row.before -> row.owner_column then 'leaves row'
+            else 'overrides'
+          end
+        where row.after is null and row.current is not null and not row.current @> (row.before - text 'version')
+        union all
+        select array['image'], 'Its image is removed', 'loses column'
+        where
+          row.table_name in ('users', 'contributors')
+          and row.before ->> 'image' is not null
+          and not is_available(row.before ->> 'image')
+          and not exists (select from users where image = row.before ->> 'image')
+          and not exists (select from contributors where image = row.before ->> 'image')
+      ) as found (columns, reason, effect)
+    union all
+    -- Rows whose unique values another row has now. Identifiers are left out; names are not, since people choose them.
     select
-      *, (touched).is_own and columns[1] in ('slug', 'external_id') as is_yielding
-    from taken join written using (table_name, key)
+      touched, touched, other, columns,
+      format(
+        '%s %s has %s now', initcap((touched).kind), (other).owner,
+        case
+          when columns[1] in ('slug', 'external_id') then (touched).before ->> columns[1]
+          when columns[1] like '%name' then 'the name'
+          else (
+            select string_agg(concat_ws(' ', name, coalesce((touched).current, '{}') || (touched).before ->> name), ', ')
+            from unnest(columns) as name
+            where name <> (touched).owner_column
+          )
+        end
+      ),
+      case
+        when (touched).owner_column <> 'id' then 'leaves row'
+        when columns[1] in ('slug', 'external_id') then 'leaves column'
+        else 'refuses'
+      end
+    from taken_values(rows)
+    where ((other).table_name, (other).key) not in (select table_name, key from unnest(rows))
+    union all
+    -- Rows that were added since, and lead to rows that would be deleted.
+    select
+      touched, touched, touched, null,
+      case when not is_cascading then format('%s %s needs it', initcap((touched).kind), (touched).owner) end,
+      case when is_cascading then 'overrides' else 'refuses' end
+    from added_rows(rows) as added
     where
       not exists (
-        select from unnest(rows) as same where same.table_name = taken.other_table and same.key = taken.other_key
+        select
+        from unnest(rows)
+        where
+          (table_name, key) = ((touched).table_name, (touched).key) and (before is null or before ? added.column_name)
       )
   )
-  select
-    table_name, key, concat_ws('/', (touched).kind, (touched).owner), place_of(touched, columns[1]),
-    cast(null as jsonb),
-    format(
-      '%s %s has %s now', initcap((touched).kind), other_owner,
-      case
-        when columns[1] in ('slug', 'external_id') then object ->> columns[1]
-        when columns[1] like '%name' then 'the name'
-        else (
-          select string_agg(concat_ws(' ', name, object ->> name), ', ')
-          from unnest(columns) as name
-          where name <> owner_column
-        )
-      end
-    ),
-    later_change(change_id, other_table, other_owner, other_key, columns),
-    not (touched).is_own,
-    case when is_yielding then columns[1] end,
-    (touched).is_own and not is_yielding
-  from named
-$$;
-
--- Rows that were added since, and lead to rows that would be deleted.
-create function added_since(change_id bigint, rows undo_row[]) returns setof undo_conflict language sql as $$
-  with added as (
-    select
-      listed.table_name, found.key, column_name, is_cascading,
-      cast(row(
-        listed.table_name, listed.kind, cast(found.current ->> listed.owner as bigint), listed.owner = 'id', found.key,
-        null, null, found.current
-      ) as undo_row) as touched
-    from
-      (
-        select table_name as parent, array_agg(owner) as ids
-        from unnest(rows)
-        where is_own and before is null and current is not null
-        group by table_name
-      ) as deleted
-      join foreign_keys() as foreign_key using (parent)
-      join history_tables() as listed on listed.table_name = foreign_key.table_name
-      cross join lateral referring_rows(foreign_key.table_name, column_name, ids) as found
+  select array(
+    select cast(row(
+      (touched).table_name, (touched).key, concat_ws('/', (shown).kind, (shown).owner), place_of(shown, columns[1]),
+      case when (touched).owner_column = 'id' then (touched).current -> columns[1] else (touched).current end,
+      reason, later_change(change_id, other, columns), effect
+    ) as undo_conflict)
+    from (
+      select * from missing
+      union all
+      select *
+      from remaining
+      where ((touched).table_name, (touched).key) not in (select (touched).table_name, (touched).key from missing)
+    ) as found
   )
-  select
-    table_name, key, concat_ws('/', (touched).kind, (touched).owner), place_of(touched), (touched).current,
-    case when not is_cascading then format('%s %s needs it', initcap((touched).kind), (touched).owner) end,
-    later_change(change_id, table_name, (touched).owner, key), false, cast(null as text), not is_cascading
-  from added
-  where
-    not exists (
-      select
-      from unnest(rows) as same
-      where
-        same.table_name = added.table_name
-        and same.key = added.key
-        and (same.before is null or same.before ? added.column_name)
-    )
-$$;
-
--- The image that a user or a contributor would get back, if its objects are gone.
-create function without_images(rows undo_row[]) returns setof undo_conflict language sql stable as $$
-  select
-    row.table_name, row.key, concat_ws('/', row.kind, row.owner), 'image', cast(null as jsonb),
-    'Its image is removed', cast(null as bigint), false,
-    'image', false
-  from unnest(rows) as row cross join lateral (select row.before ->> 'image') as former (image)
-  where
-    row.table_name in ('users', 'contributors')
-    and image is not null
-    and not is_available(image)
-    and not exists (select from users where users.image = former.image)
-    and not exists (select from contributors where contributors.image = former.image)
 $$;
 
 -- The version of a record that is there again is higher than any that it had, also if it was deleted several times.
@@ -292,80 +331,45 @@ create function with_next_version(touched undo_row) returns jsonb language sql s
   end
 $$;
 
--- Takes rows back: names become free before rows get them, and rows come before what leads to them. A row that leaves a
--- record which is deleted would be deleted with it, so it is deleted and inserted. Roles are taken from users last, or
--- a user without one in between would get the default role.
+-- Takes rows back: names become free before rows get them, and rows come before what leads to them. A row that leads to
+-- other records again is deleted and inserted, if records are deleted or inserted: it would go with the one, or come
+-- before the other. Roles are taken from users last, or a user without one in between would get the default role.
 create function take_back(rows undo_row[]) returns void language plpgsql as $$
   #variable_conflict use_column
   declare
-    step integer;
+    operation text;
     table_name text;
     keys jsonb;
     objects jsonb;
     ids bigint[];
+    moves_records boolean = exists (
+      select from unnest(rows) where owner_column = 'id' and (before is null or current is null)
+    );
   begin
-    for step, table_name, keys, objects in
-      with foreign_key as materialized (
-        select * from foreign_keys()
-      ), deleted as (
-        select table_name, owner from unnest(rows) where is_own and before is null and current is not null
-      ), listed as (
-        select
-          row.*, depth,
-          exists (
-            select from foreign_key where foreign_key.table_name = row.table_name and row.before ? column_name
-          ) as has_parent,
-          exists (
-            select
-            from foreign_key
-            where
-              foreign_key.table_name = row.table_name
-              and row.before ? column_name
-              and (parent, cast(row.current ->> column_name as bigint)) in (select table_name, owner from deleted)
-          ) as is_leaving
-        from unnest(rows) as row join table_depths() using (table_name)
-      ), split as (
-        select *
-        from listed
-        where not is_leaving or is_own
-        union all
-        select table_name, kind, owner, is_own, key, half.before, after, half.current, depth, has_parent, is_leaving
-        from
-          listed
-          cross join lateral (
-            values (cast(null as jsonb), current), (current || before, null)
-          ) as half (before, current)
-        where is_leaving and not is_own
-      ), sorted as (
-        select
-          *,
-          case
-            when before is null then case table_name when 'user_roles' then 5 else 1 end
-            when current is null then 3
-            when is_leaving then 0
-            else case when has_parent then 4 else 2 end
-          end as step
-        from split
-      )
+    for operation, table_name, keys, objects in
       select
-        sorted.step, table_name, jsonb_agg(key),
-        jsonb_agg(case
-          when current is null then with_next_version(cast(row(
-            table_name, kind, owner, is_own, key, before, after, current
-          ) as undo_row))
-          else jsonb_build_object('key', key, 'values', (
-            select coalesce(jsonb_object_agg(name, value), '{}')
-            from jsonb_each(before) as field (name, value)
-            where value is distinct from current -> name and name <> 'version'
-          ))
+        operation, table_name, jsonb_agg(key),
+        jsonb_agg(case operation
+          when 'insert' then coalesce(current, '{}') || with_next_version(row)
+          else jsonb_build_object('key', key, 'values', before - text 'version')
         end)
-      from sorted
-      group by sorted.step, table_name, depth
-      order by sorted.step, case when sorted.step in (1, 5) then -depth else depth end
+      from
+        unnest(rows) as row
+        join table_depths() using (table_name)
+        cross join lateral unnest(case
+          when before is null then array['delete']
+          when current is null then array['insert']
+          when moves_records and owner_column <> 'id' and before ?| links then array['delete', 'insert']
+          else array['update']
+        end) as operation
+      group by operation, table_name, depth
+      order by
+        case operation when 'update' then 2 when 'insert' then 3 else case table_name when 'user_roles' then 4 else 1 end end,
+        case operation when 'delete' then - depth else depth end
     loop
-      if step in (1, 5) then
+      if operation = 'delete' then
         perform delete_rows(table_name, keys);
-      elsif step = 3 then
+      elsif operation = 'insert' then
         perform insert_rows(table_name, objects);
       else
         perform update_rows(table_name, objects);
@@ -377,36 +381,21 @@ create function take_back(rows undo_row[]) returns void language plpgsql as $$
       select own.table_name, array_agg(distinct row.owner)
       from unnest(rows) as row join history_tables() as own on own.kind = row.kind and own.owner = 'id'
       where
-        exists (
-          select
-          from pg_attribute
-          where attrelid = cast(own.table_name as regclass) and attname = 'version' and not attisdropped
-        )
-        and not exists (
-          select
-          from unnest(rows) as itself
-          where
-            itself.is_own
-            and itself.kind = row.kind
-            and itself.owner = row.owner
-            and (itself.before is null or itself.current is null)
+        (own.table_name, row.owner) not in (
+          select table_name, owner
+          from unnest(rows)
+          where owner_column = 'id' and (before is null or current is null)
         )
       group by own.table_name
+      having writable_columns(own.table_name, '{version}') is not null
     loop
       execute format('update %I set version = version + 1 where id = any($1)', table_name) using ids;
     end loop;
   end
 $$;
 
--- What a change may never leave behind: an Administrator role without a user or one of this service's permissions, and
--- records with more elements than the API allows.
-create function refuse_undo(reason text) returns void language plpgsql as $$
-  begin
-    raise sqlstate 'REFUS' using message = reason;
-  end
-$$;
-
-create function administrator_permissions() returns bigint[] language sql stable as $$
+-- What the Administrator role may never lose: the permissions of this service that it has, and 0 if it has a user.
+create function administrator_power() returns bigint[] language sql stable as $$
   select array(
     select permission_id
     from
@@ -414,29 +403,9 @@ create function administrator_permissions() returns bigint[] language sql stable
       join roles on roles.id = role_id
       join permissions on permissions.id = permission_id
     where roles.key = 'administrator' and permissions.key is not null
+    union
+    select 0 from user_roles join roles on roles.id = role_id where key = 'administrator'
   )
-$$;
-
-create function has_administrators() returns boolean language sql stable as $$
-  select exists (select from user_roles join roles on roles.id = role_id where key = 'administrator')
-$$;
-
-create function refuse_excess(rows undo_row[]) returns void language plpgsql as $$
-  declare
-    error text = (
-      select min(excess(kind, owners))
-      from (
-        select row.kind, array_agg(distinct row.owner) as owners
-        from unnest(rows) as row
-        where row.current is null
-        group by row.kind
-      ) as touched
-    );
-  begin
-    if error is not null then
-      perform refuse_undo(error);
-    end if;
-  end
 $$;
 
 -- Why a change cannot be taken back at all, or null.
@@ -474,8 +443,9 @@ create function excerpt(value jsonb) returns jsonb language sql immutable as $$
   end
 $$;
 
--- The first hundred conflicts as an answer has them, once for each place.
-create function conflicts_in_answer(change_id bigint, conflicts undo_conflict[]) returns jsonb language sql stable as $$
+-- The first hundred conflicts with such effects as an answer has them, once for each place.
+create function conflicts_in_answer(change_id bigint, conflicts undo_conflict[], effects text[]) returns jsonb
+  language sql stable as $$
   select coalesce(jsonb_agg(conflict), '[]')
   from (
     select distinct on (record, field)
@@ -483,6 +453,7 @@ create function conflicts_in_answer(change_id bigint, conflicts undo_conflict[])
         'change', change_id, 'record', record, 'field', field, 'reason', reason
       )) || jsonb_build_object('now', excerpt(now), 'later', named_change(later)) as conflict
     from unnest(conflicts)
+    where effect like any(effects)
     order by record, field, later desc nulls last
     limit 100
   ) as listed
@@ -499,102 +470,86 @@ $$;
 create function undo_change(change changes, is_forced boolean) returns jsonb language plpgsql as $$
   declare
     reason text = undo_error(change);
-    had_administrators boolean = has_administrators();
-    former_permissions bigint[] = administrator_permissions();
+    former_power bigint[] = administrator_power();
     rows undo_row[];
-    missing undo_conflict[];
     conflicts undo_conflict[];
-    left_out undo_conflict[];
-    refusing undo_conflict;
   begin
     if reason is not null then
       return jsonb_build_object('reason', reason);
     end if;
     rows = undo_rows(change.id);
-    missing = array(select conflict from missing_parents(change.id, rows) as conflict);
-    conflicts = missing || array(
-      select conflict
-      from (
-        select conflict from changed_since(change.id, rows) as conflict
-        union all
-        select conflict from taken_by_others(change.id, rows) as conflict
-        union all
-        select conflict from added_since(change.id, rows) as conflict
-      ) as found
-      where
-        ((conflict).table_name, (conflict).key) not in (select table_name, key from unnest(missing))
-    );
+    conflicts = undo_conflicts(change.id, rows);
     -- Of a change whose records are all gone nothing can be taken back.
-    select * into refusing
-    from unnest(conflicts)
+    select reason_of(conflict) into reason
+    from unnest(conflicts) as conflict
     where
-      is_refused
+      effect = 'refuses'
       or not exists (
-        select from unnest(rows) where (table_name, key) not in (
-          select table_name, key from unnest(conflicts) where is_kept and field = '*'
+        select
+        from unnest(rows)
+        where (table_name, key) not in (
+          select table_name, key from unnest(conflicts) where effect like '% row' and field = '*'
         )
       )
     order by later desc nulls last
     limit 1;
     if found then
-      return jsonb_build_object('reason', reason_of(refusing));
+      return jsonb_build_object('reason', reason);
     end if;
-    -- Deleted users cannot come back, so what was theirs is left out in any case.
-    left_out = array(
-      select conflict from without_images(rows) as conflict
-      union all
-      select conflict from unnest(missing) as conflict where record like 'user/%' and field = '*'
-    );
-    conflicts = array(select unnest(conflicts) except select unnest(left_out));
-    if conflicts <> '{}' and not is_forced then
-      return jsonb_build_object('conflicts', conflicts_in_answer(change.id, conflicts));
+    if not is_forced and exists (select from unnest(conflicts) where effect not like 'loses %') then
+      return jsonb_build_object('conflicts', conflicts_in_answer(change.id, conflicts, '{overrides, leaves %}'));
     end if;
 
-    left_out = left_out || array(
-      select conflict from unnest(conflicts) as conflict where conflict.is_kept or conflict.yielding is not null
-    );
     rows = array(
-      select jsonb_populate_record(row, jsonb_build_object(
-        'before', row.before - array(
-          select yielding
-          from unnest(left_out) as conflict
-          where
-            conflict.table_name = row.table_name
-            and conflict.key = row.key
-            and yielding is not null
-            and (yielding <> 'slug' or row.current is not null)
-        )
-      ))
-      from unnest(rows) as row
-      where (table_name, key) not in (select table_name, key from unnest(left_out) where is_kept)
-    );
-    rows = array(
-      select row
-      from unnest(rows) as row
+      select cast(row(table_name, kind, owner_column, owner, key, remaining.before, after, current) as undo_row)
+      from
+        unnest(rows) as row
+        cross join lateral (
+          select row.before - array(
+            select field
+            from unnest(conflicts) as conflict
+            where
+              effect like '% column'
+              and (conflict.table_name, conflict.key) = (row.table_name, row.key)
+              and (field <> 'slug' or current is not null)
+          )
+        ) as remaining (before)
       where
-        row.current is null
-        or row.before is null
-        or row.current || (row.before - text 'version') <> row.current
+        (table_name, key) not in (select table_name, key from unnest(conflicts) where effect like '% row')
+        and (current is null or remaining.before is null or current || (remaining.before - text 'version') <> current)
     );
     if rows = '{}' then
       return jsonb_build_object('reason', coalesce(
-        (select reason_of(conflict) from unnest(left_out) as conflict order by later desc nulls last limit 1),
+        (
+          select reason_of(conflict)
+          from unnest(conflicts) as conflict
+          where effect <> 'overrides'
+          order by later desc nulls last
+          limit 1
+        ),
         'It is already as it was before'
       ));
     end if;
+
+    set constraints all deferred;
     perform take_back(rows);
-    if had_administrators and not has_administrators() then
-      perform refuse_undo('The Administrator role would lose its last user');
+    set constraints all immediate;
+    reason = case
+      when not administrator_power() @> former_power
+        then 'The Administrator role would lose its last user or a permission of this service'
+      else (
+        select min(excess(kind, owners))
+        from (
+          select kind, array_agg(distinct owner) as owners from unnest(rows) where current is null group by kind
+        ) as touched
+      )
+    end;
+    if reason is not null then
+      raise sqlstate 'REFUS' using message = reason;
     end if;
-    if not administrator_permissions() @> former_permissions then
-      perform refuse_undo('The Administrator role would lose a permission of this service');
-    end if;
-    perform refuse_excess(rows);
     return jsonb_build_object(
-      'overridden', conflicts_in_answer(change.id, array(
-        select conflict from unnest(conflicts) as conflict where not conflict.is_kept and conflict.yielding is null
-      )),
-      'leftOut', conflicts_in_answer(change.id, left_out)
+      'overridden', conflicts_in_answer(change.id, conflicts, '{overrides}'),
+      'leftOut', conflicts_in_answer(change.id, conflicts, '{leaves %, loses %}')
     );
   exception
     when sqlstate 'REFUS' then

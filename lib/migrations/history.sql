@@ -56,6 +56,15 @@ create or replace function history_tables() returns table (
   ) as listed (table_name, kind, owner, noun, derived, tags, label, most, kept)
 $$;
 
+create or replace function key_columns(table_name text) returns text[] language sql stable as $$
+  select array_agg(cast(attname as text) order by place)
+  from
+    pg_index
+    cross join lateral unnest(indkey) with ordinality as key (attnum, place)
+    join pg_attribute on attrelid = indrelid and pg_attribute.attnum = key.attnum
+  where indrelid = cast(table_name as regclass) and indisprimary
+$$;
+
 -- The change that this transaction is; it begins with its first row of history, and has the request that the service's
 -- functions have set (lib/changes/request.sql). A login may set the parameter to anything, so it counts only if it
 -- names a change of this transaction. With a path of its own its plans serve the triggers and the service's functions
@@ -191,14 +200,7 @@ do $$
           'record_rows(%L, %L, %L, %L, %L)',
           kind,
           owner,
-          (
-            select array_agg(attname order by place)
-            from
-              pg_index
-              cross join lateral unnest(indkey) with ordinality as key (attnum, place)
-              join pg_attribute on attrelid = indrelid and pg_attribute.attnum = key.attnum
-            where indrelid = cast(listed.table_name as regclass) and indisprimary
-          ),
+          key_columns(listed.table_name),
           derived || array(
             select cast(attname as text)
             from pg_attribute

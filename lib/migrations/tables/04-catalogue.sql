@@ -8,7 +8,7 @@ comment on table clients is 'Websites; each has records of its own beside the sh
 -- Keys of aliases lie beside the name, so a word is looked for in both at once, by one index and without a join.
 create table contributors (
   id bigint generated always as identity primary key,
-  client_id bigint references clients,
+  client_id bigint references clients deferrable,
   scope bigint not null generated always as (coalesce(client_id, 0)) stored,
   public boolean not null default false,
   first_name text not null check (first_name <> ''),
@@ -144,7 +144,7 @@ create index contributor_locks_by_holder on contributor_locks (holder_id);
 
 create table publishers (
   id bigint generated always as identity primary key,
-  client_id bigint references clients,
+  client_id bigint references clients deferrable,
   scope bigint not null generated always as (coalesce(client_id, 0)) stored,
   name text not null check (name <> ''),
   name_key text not null generated always as (name_key(name)) stored collate "C",

@@ -1,6 +1,6 @@
 create table series (
   id bigint generated always as identity primary key,
-  client_id bigint references clients,
+  client_id bigint references clients deferrable,
   scope bigint not null generated always as (coalesce(client_id, 0)) stored,
   name text not null check (name <> ''),
   name_key text not null generated always as (name_key(name)) stored collate "C",

@@ -375,14 +375,14 @@ const refusals: Readonly<Record<string, () => Promise<readonly [change: number, 
   "what takes a permission of this service from the Administrator role": async () => {
     await remove("permission", { id: await permissionId(stack.sql, "delete-users") });
     const id = await add("permission", { name: "delete-users", description: "d" });
-    return [id, "The Administrator role would lose a permission of this service"];
+    return [id, "The Administrator role would lose its last user or a permission of this service"];
   },
   "what takes the last user from the Administrator role": async () => {
     const user = await aUser(stack.sql);
     const [role] = await stack.sql`select id from roles where key = 'administrator'`;
     const id = await patch("user", user, { added_roles: [role?.id] });
     await stack.sql`delete from user_roles where role_id = ${role?.id} and user_id <> ${user.id}`;
-    return [id, "The Administrator role would lose its last user"];
+    return [id, "The Administrator role would lose its last user or a permission of this service"];
   },
   "what gives another role more than 500 permissions": async () => {
     const [role, permission] = [await aRole(stack.sql), await aPermission(stack.sql)];
