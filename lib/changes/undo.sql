@@ -95,69 +95,69 @@ $$;
 -- that it finds the other row. Slugs and former slugs of contributors differ, too.
 create function taken_values(rows undo_row[]) returns table (touched undo_row, columns text[], other undo_row)
   language plpgsql as $$
-  declare
-    found_index record;
   begin
-    for found_index in
-      select
-        listed.table_name, listed.kind, listed.owner,
-        array(
-          select cast(attname as text)
-          from pg_attribute
-          where
-            attrelid = indrelid
-            and (attnum = any(indkey) or attnum in (
-              select refobjsubid from pg_depend where objid = indexrelid and refobjid = indrelid and refobjsubid > 0
-            ))
-          order by attnum
-        ) as columns,
-        string_agg(format('%s as value_%s', pg_get_indexdef(indexrelid, place, false), place), ', ') as expressions,
-        string_agg('value_' || place, ', ') as names,
-        coalesce(pg_get_expr(indpred, indrelid), 'true') as condition
-      from
-        history_tables() as listed
-        join pg_index on indrelid = cast(listed.table_name as regclass) and indisunique
-        cross join lateral generate_series(1, cast(indnkeyatts as integer)) as place
-      where listed.table_name in (select table_name from unnest(rows) where before is not null)
-      group by listed.table_name, listed.kind, listed.owner, indexrelid, indkey, indpred, indrelid
-    loop
-      return query execute format(
-        $sql$
-          select touched, $2, cast(row(%2$L, %7$L, %6$L, other.owner, other.key, null, null, null) as undo_row)
-          from
-            (
-              select touched, %1$s
-              from
-                (select each as touched from unnest($1) as each where table_name = %2$L and before is not null) as listed
-                cross join lateral jsonb_populate_record(
-                  cast(null as %2$I), coalesce((touched).current, '{}') || (touched).before
-                )
-              where %3$s
-            ) as wanted
-            join (select jsonb_build_array(%4$s) as key, %6$I as owner, %1$s from %2$I where %3$s) as other using (%5$s)
-          where other.key <> (touched).key
-        $sql$,
-        found_index.expressions, found_index.table_name, found_index.condition,
-        column_list(key_columns(found_index.table_name)), found_index.names, found_index.owner, found_index.kind
+    return query execute concat_ws(
+      ' union all ',
+      $sql$
+        select row, array['slug'], other_row
+        from
+          unnest($1) as row
+          join (
+            select 'contributors', slug, cast(row(
+              'former_slugs', 'contributor', 'contributor_id', contributor_id, jsonb_build_array(slug), null, null, null
+            ) as undo_row)
+            from former_slugs
+            union all
+            select 'former_slugs', slug, cast(row(
+              'contributors', 'contributor', 'id', id, jsonb_build_array(id), null, null, null
+            ) as undo_row)
+            from contributors
+          ) as taken (taking_table, slug, other_row) on taking_table = row.table_name and slug = row.before ->> 'slug'
+      $sql$,
+      (
+        select string_agg(format(
+          $sql$
+            select touched, cast(%8$L as text[]), cast(row(%2$L, %7$L, %6$L, owner, key, null, null, null) as undo_row)
+            from
+              (
+                select touched, %1$s
+                from
+                  (select row as touched from unnest($1) as row where table_name = %2$L and before is not null) as own
+                  cross join lateral jsonb_populate_record(
+                    cast(null as %2$I), coalesce((touched).current, '{}') || (touched).before
+                  )
+                where %3$s
+              ) as wanted
+              join (select jsonb_build_array(%4$s) as key, %6$I as owner, %1$s from %2$I where %3$s) as other
+                using (%5$s)
+            where other.key <> (touched).key
+          $sql$,
+          expressions, table_name, coalesce(pg_get_expr(indpred, indrelid), 'true'),
+          column_list(key_columns(table_name)), names, owner, kind,
+          array(
+            select attname
+            from pg_attribute
+            where
+              attrelid = indrelid
+              and (attnum = any(indkey) or attnum in (
+                select refobjsubid from pg_depend where objid = indexrelid and refobjid = indrelid and refobjsubid > 0
+              ))
+            order by attnum
+          )
+        ), ' union all ')
+        from
+          history_tables()
+          join pg_index on indrelid = cast(table_name as regclass) and indisunique
+          cross join lateral (
+            select
+              string_agg(format('%s as value_%s', pg_get_indexdef(indexrelid, place, false), place), ', '),
+              string_agg('value_' || place, ', ')
+            from generate_series(1, cast(indnkeyatts as integer)) as place
+          ) as index_columns (expressions, names)
+        where table_name in (select table_name from unnest(rows) where before is not null)
       )
-      using rows, found_index.columns;
-    end loop;
-    return query
-    select row, array['slug'], taken.other_row
-    from
-      unnest(rows) as row
-      join (
-        select 'contributors', slug, cast(row(
-          'former_slugs', 'contributor', 'contributor_id', contributor_id, jsonb_build_array(slug), null, null, null
-        ) as undo_row)
-        from former_slugs
-        union all
-        select 'former_slugs', slug, cast(row(
-          'contributors', 'contributor', 'id', id, jsonb_build_array(id), null, null, null
-        ) as undo_row)
-        from contributors
-      ) as taken (table_name, slug, other_row)
-        on taken.table_name = row.table_name and slug = row.before ->> 'slug';
+    )
+    using rows;
   end
 $$;
 
@@ -165,32 +165,29 @@ $$;
 create function added_rows(rows undo_row[]) returns table (touched undo_row, column_name text, is_cascading boolean)
   language plpgsql as $$
   declare
-    child record;
-  begin
-    for child in
-      select foreign_key.*, listed.kind, listed.owner, parents
-      from
-        (
-          select table_name as parent, array_agg(owner) as parents
-          from unnest(rows)
-          where owner_column = 'id' and before is null and current is not null
-          group by table_name
-        ) as deleted
-        join foreign_keys() as foreign_key using (parent)
-        join history_tables() as listed on listed.table_name = foreign_key.table_name
-    loop
-      return query execute format(
+    added text = (
+      select string_agg(format(
         $sql$
           select
-            cast(row(%L, %L, %L, %I, jsonb_build_array(%s), null, null, to_jsonb(current)) as undo_row), $2, $3
-          from %I as current
-          where %I = any($1)
+            cast(row(%1$L, %2$L, %3$L, %3$I, jsonb_build_array(%4$s), null, null, to_jsonb(current)) as undo_row),
+            %5$L, cast(%6$L as boolean)
+          from %1$I as current
+          where %5$I = any(array(
+            select owner from unnest($1) where table_name = %7$L and before is null and current is not null
+          ))
         $sql$,
-        child.table_name, child.kind, child.owner, child.owner, column_list(key_columns(child.table_name), 'current.'),
-        child.table_name, child.column_name
-      )
-      using child.parents, child.column_name, child.is_cascading;
-    end loop;
+        foreign_key.table_name, kind, listed.owner, column_list(key_columns(foreign_key.table_name), 'current.'),
+        foreign_key.column_name, foreign_key.is_cascading, parent
+      ), ' union all ')
+      from
+        foreign_keys() as foreign_key
+        join history_tables() as listed on listed.table_name = foreign_key.table_name
+      where parent in (select table_name from unnest(rows) where before is null and current is not null)
+    );
+  begin
+    if added is not null then
+      return query execute added using rows;
+    end if;
   end
 $$;
 
@@ -275,7 +272,9 @@ create function undo_conflicts(change_id bigint, rows undo_row[]) returns undo_c
           when columns[1] in ('slug', 'external_id') then (touched).before ->> columns[1]
           when columns[1] like '%name' then 'the name'
           else (
-            select string_agg(concat_ws(' ', name, coalesce((touched).current, '{}') || (touched).before ->> name), ', ')
+            select string_agg(
+              concat_ws(' ', name, coalesce((touched).before -> name, (touched).current -> name) #>> '{}'), ', '
+            )
             from unnest(columns) as name
             where name <> (touched).owner_column
           )
@@ -364,7 +363,12 @@ create function take_back(rows undo_row[]) returns void language plpgsql as $$
         end) as operation
       group by operation, table_name, depth
       order by
-        case operation when 'update' then 2 when 'insert' then 3 else case table_name when 'user_roles' then 4 else 1 end end,
+        case
+          when operation = 'update' then 2
+          when operation = 'insert' then 3
+          when table_name = 'user_roles' then 4
+          else 1
+        end,
         case operation when 'delete' then - depth else depth end
     loop
       if operation = 'delete' then

@@ -75,7 +75,10 @@ const withMigration = (name: string, statement: string): Plugin => ({
   setup: ({ onLoad }) =>
     onLoad({ filter: /migrations\/tables\/all\.ts$/ }, async ({ path }) => {
       const migration = JSON.stringify({ name, text: `-- slow: 1 hour\n${statement}\n` });
-      const contents = (await readFile(path, "utf8")).replace("\n];", `\n  ${migration},\n];`);
+      const contents = (await readFile(path, "utf8")).replace(
+        /await (Promise\.all\([^]*\));/,
+        (_, all) => `[...(await ${all}), ${migration}];`,
+      );
       return { contents, loader: "ts" };
     }),
 });
