@@ -76,7 +76,7 @@ const withMigration = (name: string, statement: string): Plugin => ({
     onLoad({ filter: /migrations\/tables\/all\.ts$/ }, async ({ path }) => {
       const migration = JSON.stringify({ name, text: `-- slow: 1 hour\n${statement}\n` });
       const contents = (await readFile(path, "utf8")).replace(
-        /await (Promise\.all\([^]*\));/,
+        /await (Promise\.all\([\s\S]*\));/,
         (_, all) => `[...(await ${all}), ${migration}];`,
       );
       return { contents, loader: "ts" };
