@@ -6,8 +6,6 @@ export interface BucketOptions {
   readonly name: string;
   /** Keeps what is replaced or deleted as versions. Default: false. */
   readonly versioned?: boolean;
-  /** For how many days a version is kept that has a newer one; looked at at each start. Default: for ever. */
-  readonly noncurrentDays?: number;
 }
 
 export type ObjectHeaders = Readonly<Record<string, string>>;
@@ -34,8 +32,8 @@ export interface Upload {
 }
 
 /**
- * Objects by their keys, in the files of one folder, which only the user of this process can read. Whoever kills the
- * process loses nothing that was stored.
+ * Objects by their keys, in the files of one folder, which only the user of this process can read. A killed process
+ * loses nothing that was stored.
  */
 export type Bucket = Awaited<ReturnType<typeof openBucket>>;
 
@@ -55,10 +53,7 @@ const unfinished = ".unfinished";
 const none: readonly string[] = [];
 
 /** Opens the bucket of a folder, which is created if it does not exist. Parts of unfinished uploads are dropped. */
-export async function openBucket(
-  folder: string,
-  { versioned = false, noncurrentDays }: Omit<BucketOptions, "name"> = {},
-) {
+export async function openBucket(folder: string, versioned: boolean) {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (const name of await readdir(folder)) if (name.endsWith(unfinished)) await rm(join(folder, name));
   // An encoded key has no slash, so no key leads out of the folder.
@@ -83,9 +78,7 @@ export async function openBucket(
       return { id: nullId, isDeleteMarker };
     }
     await mkdir(pathOf(key, versionsFolder), { recursive: true, mode: 0o700 });
-    const [newest] = await versionsOf(key);
-    // The clock may have been set back.
-    lastId = Math.max(lastId + 1, (Number(newest?.id) || 0) + 1, Date.now() * 1_000);
+    lastId = Math.max(lastId + 1, Date.now() * 1_000);
     const version = { id: `${lastId}`, isDeleteMarker };
     await rename(draft, fileOf(key, version));
     return version;
@@ -110,20 +103,6 @@ export async function openBucket(
     return [...new Set(names.map((name) => decodeURIComponent(name.slice(0, name.lastIndexOf(".")))))].sort();
   };
 
-  /** As a lifecycle does: a version expires so many days after it was replaced or deleted. */
-  const expire = async (days: number) => {
-    const oldestId = (Date.now() - days * day) * 1_000;
-    for (const key of await keys()) {
-      const versions = await versionsOf(key);
-      const expired = versions.filter((_, index) => Number(versions[index - 1]?.id) < oldestId);
-      for (const each of expired) await deleteVersion(key, each);
-      // A delete marker goes with the last version that it hid.
-      if (versions[0]?.isDeleteMarker && versions.length === expired.length + 1)
-        await rm(pathOf(key, versionsFolder), { recursive: true });
-    }
-  };
-  if (noncurrentDays !== undefined) await expire(noncurrentDays);
-
   return {
     versioned,
     versionsOf,
@@ -146,8 +125,6 @@ export async function openBucket(
     keys,
   };
 }
-
-const day = 24 * 60 * 60_000;
 
 const byAge = (one: Version, other: Version): number => Number(other.id) - Number(one.id);
 

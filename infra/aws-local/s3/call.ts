@@ -7,6 +7,7 @@ export interface Call {
   readonly bucket: Bucket;
   readonly name: string;
   readonly key: string;
+  readonly method: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingMessage["headers"];
   readonly body: Buffer;
@@ -23,15 +24,18 @@ export interface Response {
 export class S3Error extends Error {
   readonly status: number;
   readonly code: string;
-  readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, code: string, message: string, headers = {}) {
+  constructor(status: number, code: string, message: string) {
     super(message);
     this.status = status;
     this.code = code;
-    this.headers = headers;
   }
 }
+
+export const notImplemented = () =>
+  new S3Error(501, "NotImplemented", "A header you provided implies functionality that is not implemented");
+
+export const noSuchBucket = () => new S3Error(404, "NoSuchBucket", "The specified bucket does not exist");
 
 export const malformed = () =>
   new S3Error(400, "MalformedXML", "The XML you provided did not validate against our published schema");

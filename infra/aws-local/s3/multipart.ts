@@ -5,7 +5,6 @@ import { type Call, malformed, type Response, S3Error } from "./call.ts";
 import { newHeaders, versionHeaders } from "./objects.ts";
 import { contentsOf, element, textOf } from "./xml.ts";
 
-const partNumberMax = 10_000;
 /** Of all parts but the last. */
 const partBytesMin = 5 * 1_048_576;
 
@@ -19,12 +18,6 @@ export async function uploadPart(call: Call): Promise<Response> {
   const { bucket, query, body } = call;
   const { parts } = uploadOf(call);
   const number = Number(query.get("partNumber"));
-  if (!(Number.isInteger(number) && number >= 1 && number <= partNumberMax))
-    throw new S3Error(
-      400,
-      "InvalidArgument",
-      `Part number must be an integer between 1 and ${partNumberMax}, inclusive`,
-    );
   const etag = `"${hash("md5", body)}"`;
   const file = await bucket.writeDraft({ etag }, body);
   const former = parts.get(number);
@@ -68,18 +61,13 @@ function uploadOf({ bucket, key, query }: Call): Upload {
 
 type Part = Upload["parts"] extends Map<number, infer Value> ? Value : never;
 
-/** @throws {S3Error} when the list is out of order, or names a part that was not uploaded, or one that is too small */
+/** @throws {S3Error} when the list names a part that was not uploaded, or one that is too small */
 function partsOf({ parts }: Upload, xml: string): Part[] {
-  const listed = contentsOf("Part", xml).map((each) => ({
-    number: Number(textOf("PartNumber", each)),
-    etag: textOf("ETag", each)?.replaceAll('"', ""),
-  }));
+  const listed = contentsOf("Part", xml);
   if (listed.length === 0) throw malformed();
-  if (listed.some(({ number }, index) => number <= (listed[index - 1]?.number ?? 0)))
-    throw new S3Error(400, "InvalidPartOrder", "The list of parts was not in ascending order.");
-  const found = listed.map(({ number, etag }) => {
-    const part = parts.get(number);
-    if (part?.etag === `"${etag}"`) return part;
+  const found = listed.map((each) => {
+    const part = parts.get(Number(textOf("PartNumber", each)));
+    if (part?.etag === `"${textOf("ETag", each)?.replaceAll('"', "")}"`) return part;
     throw new S3Error(
       400,
       "InvalidPart",

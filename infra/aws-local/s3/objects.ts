@@ -1,16 +1,16 @@
 import { hash } from "node:crypto";
 import { type Bucket, isVersionId, type ObjectHeaders, type OpenObject, type Version } from "./bucket.ts";
-import { type Call, malformed, type Response, S3Error } from "./call.ts";
+import { type Call, malformed, noSuchBucket, notImplemented, type Response, S3Error } from "./call.ts";
 import { contentsOf, element, textOf } from "./xml.ts";
 
 /** The headers of an upload that belong to the object. */
 const objectHeader = /^(content-(type|encoding|disposition|language)|cache-control|expires|x-amz-meta-.+)$/;
 
 /** The headers of a new object. */
-export const newHeaders = (given: Call["headers"] | ObjectHeaders, etag: string): ObjectHeaders => ({
+export const newHeaders = (headers: Call["headers"] | ObjectHeaders, etag: string): ObjectHeaders => ({
   "content-type": "binary/octet-stream",
   ...Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) => (objectHeader.test(name) ? [[name, `${value}`]] : [])),
+    Object.entries(headers).flatMap(([name, value]) => (objectHeader.test(name) ? [[name, `${value}`]] : [])),
   ),
   etag,
   "last-modified": new Date().toUTCString(),
@@ -29,78 +29,80 @@ export async function putObject({ bucket, key, headers, body }: Call): Promise<R
 }
 
 /**
- * The object, or the version that is asked for.
+ * The object, or the requested version.
  * @throws {S3Error} when it is not there, or is a delete marker
  */
-export async function findObject(
+async function findObject(
   bucket: Bucket,
   key: string,
   versionId: string | null,
 ): Promise<{ version: Version; object: OpenObject }> {
   const versions = await bucket.versionsOf(key);
   const version = versionId === null ? versions[0] : versions.find(({ id }) => id === versionIdOf(versionId));
-  const object = version && (await bucket.open(key, version));
-  const headers = versionHeaders(bucket, version);
-  if (object && !version.isDeleteMarker) return { version, object };
-  await object?.[Symbol.asyncDispose]();
-  if (versionId === null) throw new S3Error(404, "NoSuchKey", "The specified key does not exist.", headers);
-  if (!version) throw new S3Error(404, "NoSuchVersion", "The specified version does not exist.");
-  throw new S3Error(405, "MethodNotAllowed", "The specified method is not allowed against this resource.", {
-    ...headers,
-    allow: "DELETE",
-  });
+  const object = version?.isDeleteMarker ? undefined : version && (await bucket.open(key, version));
+  if (version && object) return { version, object };
+  if (versionId === null) throw new S3Error(404, "NoSuchKey", "The specified key does not exist.");
+  throw version
+    ? new S3Error(405, "MethodNotAllowed", "The specified method is not allowed against this resource.")
+    : new S3Error(404, "NoSuchVersion", "The specified version does not exist.");
 }
 
 /** @throws {S3Error} when nothing can have this id */
-export function versionIdOf(text: string): string {
+function versionIdOf(text: string): string {
   if (isVersionId(text)) return text;
   throw new S3Error(400, "InvalidArgument", "Invalid version id specified");
 }
 
-export async function headObject({ bucket, key, query, headers }: Call): Promise<Response> {
+export async function getObject({ bucket, key, query, headers, method }: Call): Promise<Response> {
   const { version, object } = await findObject(bucket, key, query.get("versionId"));
   await using found = object;
-  return headOf(found, headers, versionHeaders(bucket, version));
-}
-
-export async function getObject({ bucket, key, query, headers }: Call): Promise<Response> {
-  const { version, object } = await findObject(bucket, key, query.get("versionId"));
-  await using found = object;
-  const { status, start, end, ...head } = headOf(found, headers, versionHeaders(bucket, version));
-  return { status, ...head, ...(status !== 304 && { body: await found.read(start, end) }) };
-}
-
-/** The answer without the body, and where that is in the object. */
-function headOf(
-  { headers: own, size }: OpenObject,
-  { range, "if-match": expected, "if-none-match": known }: Call["headers"],
-  more: ObjectHeaders,
-) {
-  const headers = { ...own, ...more, "accept-ranges": "bytes" };
-  if (expected !== undefined && !expected.includes(`${own.etag}`))
+  const { etag = "" } = found.headers;
+  if (headers["if-match"]?.includes(etag) === false)
     throw new S3Error(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
-  if (known?.includes(`${own.etag}`)) return { status: 304, headers, start: 0, end: 0 };
-  const part = rangeOf(range, size);
-  const [start, end] = part ?? [0, size];
-  const length = { "content-length": `${end - start}` };
-  if (!part) return { status: 200, headers: { ...headers, ...length }, start, end };
-  const place = { "content-range": `bytes ${start}-${end - 1}/${size}` };
-  return { status: 206, headers: { ...headers, ...length, ...place }, start, end };
+  const common = { ...found.headers, ...versionHeaders(bucket, version), "accept-ranges": "bytes" };
+  if (headers["if-none-match"]?.includes(etag)) return { status: 304, headers: common };
+  const [start, end] = rangeOf(headers.range, found.size);
+  const place = headers.range && { "content-range": `bytes ${start}-${end - 1}/${found.size}` };
+  return {
+    status: place ? 206 : 200,
+    headers: { ...common, "content-length": `${end - start}`, ...place },
+    ...(method === "GET" && { body: await found.read(start, end) }),
+  };
 }
 
 /**
- * Where the range begins and ends; undefined if the whole object is meant, as with several ranges.
+ * Where the range begins and ends.
  * @throws {S3Error} when the object has no byte of it
  */
-function rangeOf(range: string | undefined, size: number): readonly [number, number] | undefined {
-  const [, first, last = ""] = /^bytes=(\d+)-(\d*)$/.exec(range ?? "") ?? [];
-  const [, suffix] = /^bytes=-(\d+)$/.exec(range ?? "") ?? [];
-  if (first === undefined && suffix === undefined) return undefined;
-  const start = first === undefined ? Math.max(0, size - Number(suffix)) : Number(first);
-  const end = last === "" ? size : Math.min(size, Number(last) + 1);
-  if (last !== "" && Number(last) < start) return undefined;
+function rangeOf(range: string | undefined, size: number): readonly [number, number] {
+  if (range === undefined) return [0, size];
+  const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(range) ?? [];
+  if (first === undefined) throw notImplemented();
+  const start = Number(first);
   if (start >= size) throw new S3Error(416, "InvalidRange", "The requested range is not satisfiable");
-  return [start, end];
+  return [start, last ? Math.min(size, Number(last) + 1) : size];
+}
+
+/** Makes an object of another one, or of an earlier version, with its headers. */
+export async function copyObject({ buckets, bucket, key, headers }: Call): Promise<Response> {
+  const [, name = "", path = "", versionId = null] =
+    /^\/?([^/?]+)\/([^?]+)(?:\?versionId=(.+))?$/.exec(`${headers["x-amz-copy-source"]}`) ?? [];
+  const source = buckets.get(name);
+  if (!source) throw noSuchBucket();
+  const { version, object } = await findObject(source, decodeURIComponent(path), versionId);
+  await using found = object;
+  const { etag = "" } = found.headers;
+  const copied = newHeaders(found.headers, etag);
+  const copy = await bucket.put(key, copied, await found.read(0, found.size));
+  const LastModified = new Date(copied["last-modified"] ?? "").toISOString();
+  return {
+    status: 200,
+    headers: {
+      ...versionHeaders(bucket, copy),
+      ...(source.versioned && { "x-amz-copy-source-version-id": version.id }),
+    },
+    body: element("CopyObjectResult", { ETag: etag, LastModified }),
+  };
 }
 
 export async function deleteObject({ bucket, key, query }: Call): Promise<Response> {

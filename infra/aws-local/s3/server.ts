@@ -52,7 +52,8 @@ export async function startS3({
   // An earlier start may have created it for everybody to read.
   await chmod(directory, 0o700);
   const buckets = new Map<string, Bucket>();
-  for (const { name, ...rest } of options) buckets.set(name, await openBucket(join(directory, name), rest));
+  for (const { name, versioned = false } of options)
+    buckets.set(name, await openBucket(join(directory, name), versioned));
   const signatureErrorOf = verifier("s3", key);
   const requests: string[] = [];
   let faultOf: Parameters<S3["intercept"]>[0];
@@ -61,7 +62,7 @@ export async function startS3({
   const respond = async (request: IncomingMessage): Promise<Response | undefined> => {
     const body = await read(request, bodyBytesMax);
     if (!body) throw new S3Error(400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size");
-    const signatureError = isFromPage(request) ? "missing" : await signatureErrorOf(request, body);
+    const signatureError = isFromPage(request) ? "missing" : signatureErrorOf(request, body);
     if (signatureError) throw new S3Error(...signatureErrors[signatureError]);
     const { "x-amz-expected-bucket-owner": owner = account } = request.headers;
     if (owner !== account) throw new S3Error(403, "AccessDenied", "Access Denied");
@@ -97,18 +98,14 @@ const signatureErrors: Readonly<Record<SignatureError, ConstructorParameters<typ
   signature: [
     403,
     "SignatureDoesNotMatch",
-    "The request signature we calculated does not match the signature you provided. Check your key and signing method.",
+    "The calculated request signature does not match the signature you provided.",
   ],
-  body: [
-    400,
-    "XAmzContentSHA256Mismatch",
-    "The provided 'x-amz-content-sha256' header does not match what was computed.",
-  ],
+  body: [400, "XAmzContentSHA256Mismatch", "The 'x-amz-content-sha256' header does not match what was computed."],
 };
 
 function errorResponse(error: NodeJS.ErrnoException): Response {
-  const { status, code, message, headers } = s3ErrorOf(error);
-  return { status, headers, body: `<Error><Code>${code}</Code><Message>${message}</Message></Error>` };
+  const { status, code, message } = s3ErrorOf(error);
+  return { status, body: `<Error><Code>${code}</Code><Message>${message}</Message></Error>` };
 }
 
 function s3ErrorOf(error: NodeJS.ErrnoException): S3Error {

@@ -57,7 +57,7 @@ export const transferBucket = "transfers";
 /** The buckets of S3 on this machine. As on AWS, deleted images can be restored for a while. */
 export const bucketsOf = ({ uploads }: Pick<Stage, "uploads">): readonly BucketOptions[] => [
   { name: transferBucket },
-  ...(uploads ? [{ name: imageBucket, versioned: true, noncurrentDays: 30 }] : []),
+  ...(uploads ? [{ name: imageBucket, versioned: true }] : []),
 ];
 
 export interface Stage {
