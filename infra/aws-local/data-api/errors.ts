@@ -1,4 +1,4 @@
-import { ServiceError } from "../http/service-error.ts";
+import { ServiceError, validation } from "../http/service-error.ts";
 
 /** The fields of PostgreSQL's ErrorResponse, as node-postgres gives them. */
 interface PostgresError extends Error {
@@ -42,6 +42,8 @@ export function translate(error: unknown): ServiceError {
   if (error.code === "57P03") return databaseUnavailable();
   if (error.code === "28P01" || error.code === "28000")
     return new ServiceError(400, "InvalidSecretException", error.message);
+  if (error.message === "cannot insert multiple commands into a prepared statement")
+    return validation("Multistatements aren't supported.");
   return databaseError(textOf(error));
 }
 

@@ -1,6 +1,6 @@
 import { validation } from "../http/service-error.ts";
 import { databaseError } from "./errors.ts";
-import { isMultistatement, scan } from "./lexer.ts";
+import { findColons } from "./lexer.ts";
 import type { SqlParameter } from "./requests.ts";
 
 /**
@@ -59,7 +59,6 @@ function templateOf(sql: string): Template {
   // PostgreSQL's protocol uses NUL as the end of a text.
   if (sql.includes("\0"))
     throw databaseError('ERROR: invalid byte sequence for encoding "UTF8": 0x00; SQLState: 22021');
-  if (isMultistatement(sql)) throw validation("Multistatements aren't supported.");
   if (templates.size >= templatesMax) templates.clear();
   const template = { number: ++templatesMade, ...parse(sql) };
   templates.set(sql, template);
@@ -74,8 +73,7 @@ function parse(sql: string): Pick<Template, "text" | "names"> {
   const names: string[] = [];
   let text = "";
   let copied = 0;
-  scan(sql, { dollarQuotes: false }, (at) => {
-    if (sql[at] === ";") return at + 1;
+  findColons(sql, (at) => {
     if (sql[at + 1] === ":") return at + 2;
     parameterName.lastIndex = at + 1;
     const name = parameterName.exec(sql)?.[0];

@@ -93,7 +93,7 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
     const headerBytes = request.rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
     const received = await read(request, limits.requestBytes - headerBytes);
     if (!received) throw new ServiceError(413, "RequestEntityTooLargeException");
-    const error = await verifiers[signedFor](request, received);
+    const error = verifiers[signedFor](request, received);
     if (error) throw new ServiceError(403, ...signatureErrors(signedFor)[error]);
     return readJson(received.toString());
   };
