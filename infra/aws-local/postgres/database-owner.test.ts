@@ -65,37 +65,6 @@ describe("The database's owner", () => {
     await expect(run(url, "postgres", "select 1")).rejects.toThrow("permission denied for database");
   });
 
-  it("becomes the owner of what a superuser created before", async () => {
-    await run(server.url, "postgres", "create database before");
-    await run(
-      server.url,
-      "before",
-      "create extension pg_trgm",
-      "create schema changes_1",
-      "create table things (id int generated always as identity, name text)",
-      "create index on things using gin (name gin_trgm_ops)",
-      "create view named as select * from things",
-      "create type changes_1.outcome as (status int)",
-      "create function changes_1.done() returns changes_1.outcome language sql return null::changes_1.outcome",
-      "insert into things (name) values ('kept')",
-    );
-
-    const url = await createOwnedDatabase(server.url, "before", "colophon");
-
-    const names = await run(
-      url,
-      "before",
-      "create extension if not exists pg_trgm",
-      "alter table things add column added int",
-      "create or replace view named as select *, 1 as one from things",
-      "insert into things (name) values ('new')",
-      "drop schema changes_1 cascade",
-      "create table more ()",
-      "select name from things order by id",
-    );
-    expect(names).toEqual([{ name: "kept" }, { name: "new" }]);
-  });
-
   it("has a new password at each start", async () => {
     const earlier = await createOwnedDatabase(server.url, "again", "colophon");
     const now = await createOwnedDatabase(server.url, "again", "colophon");
