@@ -142,7 +142,6 @@ const settingsFile = z.record(
     variables: z.record(z.string(), z.string()).default({}),
     timeoutInMilliseconds: z.int().exactOptional(),
     memoryInMegabytes: z.int().exactOptional(),
-    reservedConcurrency: z.int().exactOptional(),
   }),
 );
 

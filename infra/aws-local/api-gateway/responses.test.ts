@@ -10,7 +10,7 @@ const lambda = lambdaOf({
   obey,
   fail: () => ({ errorType: "Error", errorMessage: "secret" }),
   broken: () => ({ errorType: "BuildFailure", errorMessage: "x.ts:1: unexpected }" }),
-  throttled: () => Promise.reject(new TooManyRequests("ConcurrentInvocationLimitExceeded")),
+  throttled: () => Promise.reject(new TooManyRequests()),
   "too-large": () => Promise.reject(new RequestTooLarge("Request must be smaller")),
   hang: () => new Promise(() => {}),
 });

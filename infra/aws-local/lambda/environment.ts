@@ -20,7 +20,7 @@ import type { Prelude } from "./stream.ts";
 export interface Environment {
   /** Rejects with a `Failure` when the function cannot be loaded. */
   readonly loaded: Promise<void>;
-  run(invoke: Invoke, logLate: (error: FunctionError) => void): Run;
+  run(invoke: Invoke): Run;
   readonly hasEnded: boolean;
   end(): Promise<void>;
 }
@@ -143,7 +143,7 @@ export function openEnvironment(
   return {
     loaded: load(),
 
-    run(invoke, logLate) {
+    run(invoke) {
       const answer = Promise.withResolvers<InvocationResult>();
       const over = Promise.withResolvers<void>();
       let body: Readable | undefined;
@@ -186,7 +186,6 @@ export function openEnvironment(
           },
           end: () => void body?.push(null),
           failed: fail,
-          failedLate: logLate,
           done: finish,
         },
         fail(reason) {

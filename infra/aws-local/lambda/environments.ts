@@ -40,9 +40,10 @@ const idleInMilliseconds = 5 * 60_000;
  */
 export function openEnvironments(options: EnvironmentsOptions): Environments {
   const { limits, prepare, whenProcessorFree } = options;
-  const all = new Set<Environment>();
-  /** Those with the latest code. */
-  let latest = new Set<Environment>();
+  /** With the number of changes of the function before each was opened. */
+  const loaded = new Map<Environment, number>();
+  const loading = new Set<Environment>();
+  let changes = 0;
   /** The one used last comes last. */
   const idle = new Map<Environment, NodeJS.Timeout>();
   /** Those whose invocation has not taken long yet. */
@@ -50,13 +51,10 @@ export function openEnvironments(options: EnvironmentsOptions): Environments {
   const waiting = new Set<Waiting>();
   let runningMax = availableParallelism();
   let opening = 0;
-  /** Those that are open, or will be. */
-  let size = 0;
 
   const end = async (environment: Environment) => {
     takeIdle(environment);
-    all.delete(environment);
-    latest.delete(environment);
+    loaded.delete(environment);
     await environment.end();
   };
 
@@ -65,15 +63,16 @@ export function openEnvironments(options: EnvironmentsOptions): Environments {
     idle.delete(environment);
   };
 
-  /** Runs whenever an invocation begins to wait or takes long, and whenever an environment is free or gone. */
+  /** Runs whenever an invocation begins to wait or takes long, and whenever an environment is free or has ended. */
   const runWaiting = () => {
     for (const environment of [...idle.keys()].reverse()) {
       if (waiting.size === 0 || running.size >= runningMax) break;
       takeIdle(environment);
-      if (environment.hasEnded) void endOpen(environment);
+      if (environment.hasEnded) void end(environment);
       else begin(environment);
     }
-    while (opening < waiting.size && size < limits.environments && running.size + opening < runningMax) void open();
+    const isRoom = () => opening + loaded.size < limits.environments && opening + running.size < runningMax;
+    while (opening < waiting.size && isRoom()) void open();
   };
 
   const begin = (environment: Environment) => {
@@ -85,67 +84,44 @@ export function openEnvironments(options: EnvironmentsOptions): Environments {
     shift(waiting)?.resolve(environment);
   };
 
+  /** If the function changes meanwhile, the invocation that waits gets another environment. */
   const open = async () => {
     opening += 1;
-    size += 1;
+    const changesBefore = changes;
     let environment: Environment | undefined;
     try {
-      environment = await loadLatest();
+      // Not in turn: it may wait for another function, which opens meanwhile.
+      await prepare();
+      environment = await whenProcessorFree(async () => (waiting.size > 0 ? await load() : undefined));
     } catch (error) {
-      shift(waiting)?.reject(error);
+      if (changes === changesBefore) shift(waiting)?.reject(error);
     }
     opening -= 1;
-    if (environment) release(environment);
-    else {
-      size -= 1;
-      runWaiting();
-    }
-  };
-
-  /**
-   * Loads the function, and loads it again as often as it has changed meanwhile.
-   * @returns undefined when no invocation waits any more
-   */
-  const loadLatest = async (): Promise<Environment | undefined> => {
-    for (;;) {
-      const current = latest;
-      try {
-        // Not in turn: it may wait for another function, which opens meanwhile.
-        await prepare();
-        const environment = await whenProcessorFree(async () => (waiting.size > 0 ? await load() : undefined));
-        if (current === latest) {
-          if (environment) latest.add(environment);
-          return environment;
-        }
-        if (environment) await end(environment);
-      } catch (error) {
-        if (current === latest) throw error;
-      }
-    }
+    if (environment) {
+      loaded.set(environment, changesBefore);
+      release(environment);
+    } else runWaiting();
   };
 
   const load = async () => {
     const environment = options.open();
-    all.add(environment);
+    loading.add(environment);
     try {
       await environment.loaded;
       return environment;
     } catch (error) {
-      await end(environment);
+      await environment.end();
       throw error;
+    } finally {
+      loading.delete(environment);
     }
-  };
-
-  const endOpen = async (environment: Environment) => {
-    size -= 1;
-    await end(environment);
   };
 
   const release = (environment: Environment) => {
     clearTimeout(running.get(environment));
     running.delete(environment);
-    if (environment.hasEnded || !latest.has(environment)) void endOpen(environment);
-    else idle.set(environment, setTimeout(() => void endOpen(environment), idleInMilliseconds).unref());
+    if (environment.hasEnded || loaded.get(environment) !== changes) void end(environment);
+    else idle.set(environment, setTimeout(() => void end(environment), idleInMilliseconds).unref());
     runWaiting();
   };
 
@@ -157,7 +133,7 @@ export function openEnvironments(options: EnvironmentsOptions): Environments {
     // A new environment is waited for: the function may have to be built for it.
     const throttle = () => {
       if (opening > 0 || !waiting.delete(next)) return;
-      next.reject(new TooManyRequests("ConcurrentInvocationLimitExceeded"));
+      next.reject(new TooManyRequests());
     };
     const timer = setInterval(throttle, limits.gatewayInMilliseconds / 2);
     return await next.promise.finally(() => clearInterval(timer));
@@ -169,20 +145,20 @@ export function openEnvironments(options: EnvironmentsOptions): Environments {
 
     async provision(count) {
       runningMax = Math.max(count, availableParallelism());
-      await Promise.all([...idle.keys()].slice(count).map(endOpen));
+      await Promise.all([...idle.keys()].slice(count).map(end));
       const ready = await Promise.all(Array.from({ length: count }, acquire));
       for (const environment of ready) release(environment);
     },
 
     async renew() {
-      latest = new Set();
-      await Promise.all([...idle.keys()].map(endOpen));
+      changes += 1;
+      await Promise.all([...idle.keys()].map(end));
     },
 
     async close() {
       const stopping = new Failure({ errorType: "ServiceException", errorMessage: "Lambda is stopping" });
       for (let next = shift(waiting); next; next = shift(waiting)) next.reject(stopping);
-      await Promise.all([...all].map(end));
+      await Promise.all([...loaded.keys(), ...loading].map(end));
     },
   };
 }

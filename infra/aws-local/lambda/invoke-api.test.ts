@@ -20,8 +20,7 @@ beforeAll(async () => {
     "ops/limited": "export const handler = async () => { tell('begun'); await gate(); };",
     "things/list": streaming(`start({ statusCode: 200, headers: { "X-Kind": "list" } }).write("[]"); stream.end();`),
   });
-  const limited = { reservedConcurrency: 1 };
-  const lambda = await startLambda({ ...built, settingsOf: (name) => (name === "ops-limited" ? limited : {}) });
+  const lambda = await startLambda({ ...built, limits: { environments: 1, gatewayInMilliseconds: 1_000 } });
   next = await writeFunctions({ "ops/echo": "export const handler = async () => ({ version: 7 });" });
   const versions = new Map([["7", await startLambda(next)]]);
   gateway = await startApiGateway({ document: restApi({}), lambda, pages: [invokeApi(lambda, key, versions)] });
@@ -79,7 +78,7 @@ describe("Lambda's Invoke API", () => {
     expect(await versionOf("8")).toEqual([404, undefined, { Type: "User", Message: "Function not found: ops-echo:8" }]);
   });
 
-  it("answers 429 while all of the function's reserved concurrency is in use, but runs an event later", async () => {
+  it("answers 429 after a wait for an environment, but runs an event later", async () => {
     const release = built.newGate();
     const running = invoke("ops-limited");
     await expect.poll(() => built.seen()).toEqual(["begun"]);
@@ -92,7 +91,7 @@ describe("Lambda's Invoke API", () => {
     expect(json).toEqual({
       Type: "User",
       message: "Rate Exceeded.",
-      Reason: "ReservedFunctionConcurrentInvocationLimitExceeded",
+      Reason: "ConcurrentInvocationLimitExceeded",
     });
     expect([accepted.status, (await running).status]).toEqual([202, 200]);
     await expect.poll(() => built.seen()).toEqual(["begun", "begun"]);

@@ -65,7 +65,7 @@ async function handle(
     return errorResponse(403, "AccessDeniedException", "Functions can be invoked from no web page");
   const body = await read(request, bodyBytesMax);
   if (!body) return errorResponse(413, "RequestTooLargeException", "Request must be smaller");
-  const error = await signatureErrorOf(request, body);
+  const error = signatureErrorOf(request, body);
   if (error) return errorResponse(403, ...signatureErrors("lambda")[error]);
   if (!lambda?.names.has(name)) {
     const qualified = version === latest ? name : `${name}:${version}`;

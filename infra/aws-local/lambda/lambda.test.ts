@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { buffered, writeFunctions } from "../test/functions.ts";
 import { type Lambda, type LambdaOptions, startLambda } from "./lambda.ts";
-import { RequestTooLarge, TooManyRequests } from "./refusals.ts";
+import { RequestTooLarge } from "./refusals.ts";
 
 let built: Awaited<ReturnType<typeof writeFunctions>>;
 let lambda: Lambda;
@@ -111,18 +111,6 @@ describe("A function", () => {
     expect(await configured.invoke("context", {})).toMatchObject({ result: { memoryLimitInMB: "256" } });
     expect(process.env.LEAKED).toBe(undefined);
     await configured.close();
-  });
-
-  it("is throttled beyond its reserved concurrency", async () => {
-    const reserved = await start({ settingsOf: () => ({ reservedConcurrency: 1 }) });
-    const release = built.newGate();
-
-    const first = reserved.invoke("wait", {});
-
-    await expect(reserved.invoke("wait", {})).rejects.toThrow(TooManyRequests);
-    release();
-    expect(await first).toEqual({ result: "late" });
-    await reserved.close();
   });
 });
 

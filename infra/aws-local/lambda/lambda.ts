@@ -115,16 +115,6 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   );
   const all = [...environments.values()];
 
-  const running = new Map<string, number>();
-  /** Counts an invocation against the function's reserved concurrency. Returns the function that ends the count. */
-  const countInvocation = (name: string): (() => void) => {
-    const count = running.get(name) ?? 0;
-    if (count >= (settingsOf(name).reservedConcurrency ?? Number.POSITIVE_INFINITY))
-      throw new TooManyRequests("ReservedFunctionConcurrentInvocationLimitExceeded");
-    running.set(name, count + 1);
-    return () => running.set(name, (running.get(name) ?? 0) - 1);
-  };
-
   /**
    * On AWS an invocation does not wait for others, so a function that answers API Gateway in one piece knows when it gives
    * up. Here it is told what remains, and changes nothing after its request has been answered.
@@ -157,18 +147,11 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
       print("error", JSON.stringify({ level: "error", function: name, requestId, ...error }));
     try {
       const pool = poolOf(name);
-      const uncount = countInvocation(name);
-      const environment = await pool.acquire().catch((error) => {
-        uncount();
-        throw error;
-      });
+      const environment = await pool.acquire();
       const { responseBytes, streamedBytes } = limits;
       const times = timesOf(name, performance.now() - sentAt);
-      const run = environment.run({ requestId, event: text, ...times, responseBytes, streamedBytes }, log);
-      void run.over.then(() => {
-        uncount();
-        pool.release(environment);
-      });
+      const run = environment.run({ requestId, event: text, ...times, responseBytes, streamedBytes });
+      void run.over.then(() => pool.release(environment));
       return await read(await run.result);
     } catch (error) {
       if (error instanceof TooManyRequests)

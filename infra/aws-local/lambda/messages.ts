@@ -55,8 +55,6 @@ export interface FromRuntime {
   readonly end: undefined;
   /** Loading, the function or its stream has failed. */
   readonly failed: FunctionError;
-  /** The function has failed after its stream: that is only logged. */
-  readonly failedLate: FunctionError;
   /** After a failure, or when both the stream and its handler have ended. */
   readonly done: undefined;
 }

@@ -3,16 +3,12 @@ export class RequestTooLarge extends Error {
   override readonly name = "RequestTooLargeException";
 }
 
-/** Which limit is reached: that of all functions, or what is reserved for this one (Lambda API reference, "Invoke"). */
-type ThrottleReason = "ConcurrentInvocationLimitExceeded" | "ReservedFunctionConcurrentInvocationLimitExceeded";
-
-/** The invocation is throttled: it has not begun, and never will. */
+/** The invocation is throttled (Lambda API reference, "Invoke"): it has not begun, and never will. */
 export class TooManyRequests extends Error {
   override readonly name = "TooManyRequestsException";
-  readonly reason: ThrottleReason;
+  readonly reason = "ConcurrentInvocationLimitExceeded";
 
-  constructor(reason: ThrottleReason) {
+  constructor() {
     super("Rate Exceeded.");
-    this.reason = reason;
   }
 }

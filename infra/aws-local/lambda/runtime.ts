@@ -123,7 +123,7 @@ async function stream(handler: Handler, invoke: Invoke): Promise<void> {
   work.then(
     () => stream.fail(new Error("Response stream is not finished.")),
     (error) => {
-      if (stream.hasHead && !stream.isAbandoned) send("failedLate", functionErrorOf(error));
+      if (stream.hasHead && !stream.isAbandoned) logLate(invoke.requestId, error);
       stream.fail(error instanceof Error ? error : new Error(String(error)));
     },
   );
@@ -138,6 +138,10 @@ async function stream(handler: Handler, invoke: Invoke): Promise<void> {
   await work.catch(() => {});
   send("done", undefined);
 }
+
+/** A stream has begun, so a failure is only logged. */
+const logLate = (requestId: string, error: unknown) =>
+  console.error(JSON.stringify({ level: "error", function: name, requestId, ...functionErrorOf(error) }));
 
 for (const level of logLevels)
   console[level] = (...values) => {

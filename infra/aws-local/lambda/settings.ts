@@ -7,8 +7,6 @@ export interface FunctionSettings {
   /** Default: as long as API Gateway waits. */
   readonly timeoutInMilliseconds?: number;
   readonly memoryInMegabytes?: number;
-  /** While so many of its invocations run, further ones fail with `TooManyRequests`. */
-  readonly reservedConcurrency?: number;
   /**
    * URLs of modules that an environment imports before the function, as `NODE_OPTIONS=--import` does. This process
    * imports them first: the threads of a process share native libraries, which are unloaded with the last that uses them.
