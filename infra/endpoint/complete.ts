@@ -25,7 +25,7 @@ export async function gaps(): Promise<string[]> {
   );
   const untested = endpoints
     .map(({ method, path }) => `${method} ${path}`)
-    .filter((title) => !tests.some((text) => text.includes(`"${title}"`)));
+    .filter((title) => !tests.some((text) => text.includes(`"${title}"`) || text.includes(`"${title} `)));
   const missing = [
     ...[...served].map((each) => `functions/${each}.ts`),
     ...needed.map((each) => `events/${each}.json`),

@@ -1,16 +1,16 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { aContributor } from "../support/catalogue.ts";
 import { invalidParameter, missingParameters } from "../support/envelope.ts";
-import { anAdministrator } from "../support/people.ts";
+import { anAdministrator, aUser } from "../support/people.ts";
 import { aPermission, aRole } from "../support/records.ts";
 import { useStack } from "../support/stack.ts";
 import { unchanged } from "../support/unchanged.ts";
 
-/* What descriptions and sources may hold (lib/contract/README.md, "Bad input"). */
+/* What names, descriptions and sources may hold (lib/contract/README.md, "Bad input"). */
 
 const stack = useStack();
 let as: string;
-let ids: Readonly<Record<"role" | "permission" | "contributor" | "description", number>>;
+let ids: Readonly<Record<"user" | "role" | "permission" | "contributor" | "friend" | "description", number>>;
 
 beforeAll(async () => {
   const { sql } = stack;
@@ -22,55 +22,134 @@ beforeAll(async () => {
     returning id
   `;
   ids = {
+    user: (await aUser(sql)).id,
     role: (await aRole(sql)).id,
     permission: (await aPermission(sql)).id,
     contributor: contributor.id,
+    friend: (await aContributor(sql)).id,
     description: description?.id,
   };
 });
 
-let count = 0;
-const named = (description: string) => ({ name: `name ${++count}`, description });
-const contributor = (parameter: string, element: object) => ({ first_name: "Somebody", [parameter]: [element] });
-const added = (element: object) =>
-  contributor("added_descriptions", { description: "a", language: "English", ...element });
-const modified = (element: object) => contributor("modified_descriptions", { id: ids.description, ...element });
-
-/** Every text of the interface: the endpoint, the record, the parameter to blame, and a body with the text. */
-const texts: readonly (readonly [string, keyof typeof ids, string, (text: string) => object])[] = [
-  ["admin-roles/add", "role", "description", named],
-  ["admin-roles/edit", "role", "description", named],
-  ["admin-permissions/add", "permission", "description", named],
-  ["admin-permissions/edit", "permission", "description", named],
-  ["admin-contributors/edit", "contributor", "added_descriptions", (description) => added({ description })],
-  ["admin-contributors/edit", "contributor", "added_descriptions", (source) => added({ source })],
-  ["admin-contributors/edit", "contributor", "modified_descriptions", (description) => modified({ description })],
-  ["admin-contributors/edit", "contributor", "modified_descriptions", (source) => modified({ source })],
+/** `absent` is the response to a text of which nothing can be seen; undefined where the field is optional. */
+type Field = readonly [
+  endpoint: string,
+  parameter: string,
+  bodyOf: (text: string) => object,
+  lengthMax: number,
+  absent?: object | undefined,
 ];
 
-/** All control characters but tab and line breaks. */
-const refused = [
-  ...Array.from({ length: 0x20 }, (_, code) => code).filter((code) => ![0x09, 0x0a, 0x0d].includes(code)),
-  ...Array.from({ length: 0x21 }, (_, index) => 0x7f + index),
+let number = 0;
+const unique = () => `name ${++number}`;
+const named = (description: string) => ({ name: unique(), description });
+const somebody = (fields: object) => ({ first_name: "Somebody", ...fields });
+/** A field of an element of a contributor's. */
+const element = (
+  parameter: string,
+  lengthMax: number,
+  elementOf: (text: string) => unknown,
+  isOptional = false,
+): Field => [
+  "admin-contributors/edit",
+  parameter,
+  (text) => somebody({ [parameter]: [elementOf(text)] }),
+  lengthMax,
+  isOptional ? undefined : invalidParameter(parameter),
+];
+const described = (fields: object) => ({ description: "a", language: "English", ...fields });
+
+/** Every name of the interface. */
+const names: readonly Field[] = [
+  ["admin-users/edit", "username", (username) => ({ username }), 255, missingParameters],
+  ["admin-roles/add", "name", (name) => ({ name, description: "a" }), 255, missingParameters],
+  ["admin-roles/edit", "name", (name) => ({ name }), 255, missingParameters],
+  ["admin-permissions/add", "name", (name) => ({ name, description: "a" }), 255, missingParameters],
+  ["admin-permissions/edit", "name", (name) => ({ name, description: "a" }), 255, missingParameters],
+  ["admin-contributors/add", "first_name", (first_name) => ({ first_name }), 255, missingParameters],
+  ["admin-contributors/add", "last_name", (last_name) => somebody({ last_name }), 255],
+  ["admin-contributors/edit", "first_name", (first_name) => ({ first_name }), 255, missingParameters],
+  ["admin-contributors/edit", "last_name", (last_name) => somebody({ last_name }), 255],
+  ["admin-contributors/edit", "gender", (gender) => somebody({ gender }), 255],
+  ["admin-contributors/edit", "type", (type) => somebody({ type }), 255],
+  element("added_aliases", 255, (name) => name),
+  element("added_aliases", 255, (name) => ({ name })),
+  element("added_relations", 255, (relation_type) => ({ relation_id: ids.friend, relation_type })),
+  element("modified_relations", 255, (relation_type) => ({ id: 1, relation_type })),
+  element("added_descriptions", 255, (language) => described({ language })),
+  element("modified_descriptions", 255, (language) => ({ id: 1, language })),
 ];
 
-describe.each(texts)("A text given to %s (%s, %s)", (endpoint, record, parameter, bodyOf) => {
-  const send = (text: string) => stack.call(endpoint, { as, path: { id: ids[record] }, body: bodyOf(text) });
+/** Every other text of the interface. */
+const texts: readonly Field[] = [
+  ["admin-roles/add", "description", named, 2_000, missingParameters],
+  ["admin-roles/edit", "description", named, 2_000],
+  ["admin-permissions/add", "description", named, 2_000, missingParameters],
+  ["admin-permissions/edit", "description", named, 2_000, missingParameters],
+  element("added_descriptions", 20_000, (description) => described({ description })),
+  element("added_descriptions", 255, (source) => described({ source }), true),
+  element("modified_descriptions", 20_000, (description) => ({ id: ids.description, description })),
+  element("modified_descriptions", 255, (source) => ({ id: ids.description, source }), true),
+];
 
-  it("is rejected with a control character other than tab and line break, and nothing changes", async () => {
-    await unchanged(stack, async () => {
-      for (const code of refused) {
-        const { body } = await send(`first${String.fromCharCode(code)}second`);
-        expect([code, body]).toEqual([code, invalidParameter(parameter)]);
-      }
-      return { status: 0, headers: new Headers(), body: undefined };
-    });
+const send = ([endpoint, , bodyOf]: Field, text: string) => {
+  const [, record = ""] = /^admin-(\w+)s\//.exec(endpoint) ?? [];
+  return stack.call(endpoint, { as, path: { id: ids[record as keyof typeof ids] }, body: bodyOf(text) });
+};
+
+/** Sends each text, and expects this response to each, and that none changes anything. */
+const expectEach = (field: Field, all: readonly string[], response: object) =>
+  unchanged(stack, async () => {
+    for (const text of all) expect([text, (await send(field, text)).body]).toEqual([text, response]);
+    return { status: 400 };
   });
 
-  it("may hold tabs and line breaks, of which each becomes one \\n, and whatever else a text needs", async () => {
+/** All but tab and line breaks. */
+const controls = Array.from({ length: 0xa0 }, (_, code) => String.fromCharCode(code)).filter((each) =>
+  /[^\t\n\r\x20-\x7e]/.test(each),
+);
+/** Invalid, invisible, or changing the direction of text; joiners and selectors without what they join. */
+const unfitForNames = [
+  ..."\0\u0007\t\n\r\u0085\u2028\u2029\u00ad\u034f\u061c\u115f\u180e\u200b\u200e\u200f\u202a\u202e\u2060\u2066\u3164\ufeff",
+  ..."\uffa0\ufff9\u200c\u200d\ufe00\ufe0f\u180b\u2800\ufdd0\ufffe\uffff\u{1d173}\u{e0041}\u{e0100}\u{10ffff}",
+];
+const unseen = [
+  "",
+  " \t\r\n\u2028",
+  "\u3000",
+  "\u200b",
+  "\u202e",
+  "\u3164",
+  "\u200d",
+  "\ufe0f",
+  " \u00ad \ufeff\u2060\u2800",
+];
+
+const labelled = (kind: string, unfit: readonly string[]) => (field: Field) =>
+  [`${kind} for ${field[0]} (${field[1]})`, field, unfit] as const;
+
+describe.each([...names.map(labelled("name", unfitForNames)), ...texts.map(labelled("text", controls))])(
+  "A %s",
+  (_, field, unfit) => {
+    const [, parameter, , lengthMax, absent] = field;
+
+    it("is rejected with invalid characters, or if it is too long, space around it included", async () => {
+      const others = ["a\ud800b", "n".repeat(lengthMax + 1), ` ${"n".repeat(lengthMax)}`];
+
+      await expectEach(field, [...unfit.map((each) => `Edi${each}tor`), ...others], invalidParameter(parameter));
+    });
+
+    it.runIf(absent)("is missing where nothing of it can be seen", async () => {
+      await expectEach(field, unseen, absent ?? {});
+    });
+  },
+);
+
+describe.each(texts.map(labelled("text", [])))("A %s", (_, field) => {
+  it("may hold tabs and line breaks, of which each becomes one \\n, and whatever else a text needs, up to its length", async () => {
     const rest = '\u00ad\u200b\u202e\u2028 می\u200cخواهم 👩\u200d🚀 "\\\\';
 
-    expect((await send(`\r\n first\tline\nsecond\r\nthird\rfourth\r\n\r\n${rest}\t`)).status).toBe(200);
+    expect((await send(field, `\r\n first\tline\nsecond\r\nthird\rfourth\r\n\r\n${rest}\t`)).status).toBe(200);
 
     const stored = await stack.sql`
       select text
@@ -86,20 +165,103 @@ describe.each(texts)("A text given to %s (%s, %s)", (endpoint, record, parameter
     await stack.sql`update roles set description = ''`;
     await stack.sql`update permissions set description = ''`;
     await stack.sql`update contributor_descriptions set description = '', source = ''`;
+    expect((await send(field, "d".repeat(field[3]))).status).toBe(200);
   });
 });
 
-describe("A description", () => {
-  it.each([" \t\r\n\u2028", "\u200b", "\u00ad \u2060\n\u2800\u3164"])(
-    "is missing where nothing of it can be seen: %j",
-    async (text) => {
-      for (const [endpoint, record, parameter, bodyOf] of texts) {
-        // A role's may be left out of an edit, as the source of a contributor's.
-        if (endpoint === "admin-roles/edit" || JSON.stringify(bodyOf("")).includes("source")) continue;
-        const { body } = await stack.call(endpoint, { as, path: { id: ids[record] }, body: bodyOf(text) });
-        const isElement = endpoint.startsWith("admin-contributors");
-        expect([endpoint, body]).toEqual([endpoint, isElement ? invalidParameter(parameter) : missingParameters]);
-      }
-    },
-  );
+const add = (name: string) => stack.call("admin-roles/add", { as, body: { name, description: "Made for a test" } });
+const rolesNamed = async (name: string) => (await stack.sql`select from roles where name = ${name}`).length;
+
+describe("A name", () => {
+  it.each([
+    ["space between words", "Ursula K. Le Guin"],
+    ["255 characters", "n".repeat(255)],
+    ["the space of a Japanese name", "手塚\u3000治虫"],
+    ["marks that combine", "e\u0301"],
+    ["a joiner between Arabic letters", "می\u200cخواهم"],
+    ["a joiner that shapes a letter", "ක්\u200dෂ"],
+    ["a joiner behind the last virama", "അവന്\u200d"],
+    ["a joiner before a virama", "র\u200d্যাচেল"],
+    ["Adlam letters kept apart", "𞤀\u200c𞤁"],
+    ["emoji in sequence", "👩\u200d🚀 ❤\ufe0f 1\ufe0f\u20e3 🇯🇵"],
+    ["emoji in a longer sequence", "👩🏽\u200d❤\ufe0f\u200d💋\u200d👨🏻 🏳\ufe0f\u200d🌈"],
+    ["an ideograph in one of its forms", "葛\u{e0100}城"],
+    ["a Mongolian letter in one of its forms", "ᠮᠠ\u180b"],
+  ])("may hold %s", async (_, name) => {
+    expect((await add(name)).status).toBe(200);
+    expect(await rolesNamed(name)).toBe(1);
+  });
+
+  it.each([
+    ["behind the last letter", "administrator\u200d"],
+    ["before the first letter", "\u200dadministrator"],
+    ["between Latin letters", "admin\u200cistrator"],
+    ["between Cyrillic letters", "ад\u200dмин"],
+    ["between Hebrew letters", "אב\u200dג"],
+    ["between ideographs", "手\u200d塚"],
+    ["between digits", "1\u200d2"],
+    ["between Arabic digits", "١\u200c٢"],
+    ["behind the last Arabic letter", "می\u200c"],
+    ["twice", "می\u200c\u200cخواهم"],
+    ["behind an emoji", "👩\u200d"],
+    ["before an emoji", "a\u200d🚀"],
+    ["that is none of emoji", "👩\u200c🚀"],
+    ["for the form of a letter", "a\ufe0f"],
+    ["for the form of a digit", "1\ufe0f"],
+    ["for the form of a kana", "か\u{e0100}"],
+    ["for two forms of an ideograph", "葛\u{e0100}\u{e0101}"],
+    ["for the form of a Mongolian letter, behind a Latin one", "a\u180b"],
+  ])("may not hold a joiner or a variation selector %s", async (_, name) => {
+    expect((await unchanged(stack, () => add(name))).body).toEqual(invalidParameter("name"));
+  });
+
+  it.each([
+    ["a joiner", "کتاب\u200cخانه", "کتابخانه"],
+    ["a variation selector", "❤\ufe0f of stone", "❤ of stone"],
+    ["the number of blanks between words", "K  äse", "K äse"],
+    ["their kind", "青山\u3000剛昌", "青山 \u00a0 剛昌"],
+    ["one of another form", "葛\u{e0101}飾", "葛\u{e0100}飾"],
+  ])("is taken where it differs only in %s, and is found without", async (_, name, same) => {
+    const other = await aUser(stack.sql);
+    const statuses = (text: string, user: number) => {
+      const requests = [
+        ["admin-roles/add", { name: text, description: "a" }],
+        ["admin-permissions/add", { name: text, description: "a" }],
+        ["admin-contributors/add", { first_name: text, last_name: "Same" }],
+        ["admin-contributors/add", { first_name: "Same", last_name: text }],
+        ["admin-users/edit", { username: text }],
+      ] as const;
+      const replies = requests.map(([endpoint, body]) => stack.call(endpoint, { as, path: { id: user }, body }));
+      return Promise.all(replies.map(async (reply) => (await reply).status));
+    };
+
+    expect(await statuses(name, ids.user)).toEqual([200, 200, 200, 200, 200]);
+    expect(await statuses(same, other.id)).toEqual([409, 409, 409, 409, 409]);
+    for (const search of [name, same]) {
+      const { users } = (await stack.call("admin-users/list", { as, query: { search } })).body;
+      expect(users.map(({ username }: { username: string }) => username)).toEqual([name]);
+      const { contributors } = (await stack.call("admin-contributors/list", { as, query: { client: 1, search } })).body;
+      expect(contributors).toHaveLength(2);
+    }
+  });
+
+  it("loses surrounding white space, line breaks included", async () => {
+    expect((await add("\r\n\t Surrounded\u2028\ufeff")).status).toBe(200);
+    expect(await rolesNamed("Surrounded")).toBe(1);
+  });
+
+  it("is null when it is optional and has no visible character", async () => {
+    const body = { first_name: "Unseen", last_name: "\u200b", gender: "\u2060", type: "\u200d" };
+    await stack.call("admin-contributors/edit", { as, path: { id: ids.friend }, body });
+
+    const [row] = await stack.sql`select last_name, gender, type from contributors where id = ${ids.friend}`;
+    expect(row).toEqual({ last_name: null, gender: null, type: null });
+  });
+
+  it("that is already stored can be read", async () => {
+    const name = "Odd\u200b\nname";
+    const [row] = await stack.sql`insert into roles (name, description) values (${name}, '') returning id`;
+
+    expect((await stack.call("admin-roles/id", { as, path: { id: row?.id } })).body).toMatchObject({ name });
+  });
 });

@@ -1,0 +1,389 @@
+import { raw } from "sql-template-tag";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { useHolder } from "../support/callers.ts";
+import { identifier } from "../support/database.ts";
+import { envelope, forbidden, invalidParameter, unauthorized } from "../support/envelope.ts";
+import { imageBaseUrl } from "../support/environment.ts";
+import { anAdministrator, aSession, aUser, holderOf } from "../support/people.ts";
+import { aPermission, aRole, defaultRoleId, give, lock, lockHolderOf, roleIdsOf } from "../support/records.ts";
+import { type Request, useStack } from "../support/stack.ts";
+import { unchanged } from "../support/unchanged.ts";
+
+const stack = useStack();
+const editor = useHolder(stack, "view-users", "edit-users", "delete-users");
+
+const call = (name: string, id: number, body?: object, as = editor.token) =>
+  stack.call(`admin-users/${name}`, { as, path: { id }, body });
+const list = async (query: Request["query"] = {}, as = editor.token) =>
+  (await stack.call("admin-users/list", { as, query })).body;
+const namesOf = ({ users }: { users: { username: string }[] }) => users.map(({ username }) => username);
+const found = async (query: Request["query"]) => namesOf(await list(query));
+const roles = (count: number) => Promise.all(Array.from({ length: count }, () => aRole(stack.sql)));
+
+const missing = envelope(404, "User not found");
+const updated = envelope(200, "User updated");
+const loggedOut = envelope(200, "User logged out");
+
+/** A user with these roles, and what the interface shows of the user. */
+async function aWholeUser(username: string) {
+  const { sql } = stack;
+  const [{ id }, role, bare] = [await aUser(sql, username), await aRole(sql, "view-roles"), await aRole(sql)];
+  await give(sql, { id }, role, bare);
+  await sql`update roles set description = null where id = ${bare.id}`;
+  await sql`
+    update users set age_verified = true, image = 'users/whole.webp', registered = '2026-11-20 12:15:00.123987+02'
+    where id = ${id}
+  `;
+  return {
+    id,
+    slug: username.toLowerCase().replace(" ", "-"),
+    username,
+    age_verified: true,
+    profile_image: `${imageBaseUrl}/users/whole.webp`,
+    registered: "2026-11-20T10:15:00.123Z",
+    roles: [
+      { ...role, description: "Made for a test" },
+      { ...bare, description: "" },
+    ],
+  };
+}
+
+describe("GET /admin-users", () => {
+  it("answers 200 with users, their roles and images", async () => {
+    const user = await aWholeUser("Whole Record");
+
+    expect(await list({ search: "whole record" })).toEqual({
+      users: [{ ...user, lock: null }],
+      max: 1,
+      from: 0,
+      to: 1,
+    });
+  });
+
+  it("answers 200 with those whose name contains the search, wildcards being plain characters", async () => {
+    for (const name of ["100% cotton", "100 percent cotton", "snake_case", "snakeXcase", "back\\slash"])
+      await aUser(stack.sql, name);
+
+    expect(await found({ search: "100%" })).toEqual(["100% cotton"]);
+    expect(await found({ search: "SNAKE_" })).toEqual(["snake_case"]);
+    expect(await found({ search: "k\\s" })).toEqual(["back\\slash"]);
+    expect(await found({ search: "' or 1=1 --" })).toEqual([]);
+    expect(await found({ search: " COTTON\u3000100 " })).toEqual(["100 percent cotton", "100% cotton"]);
+    expect(await found({ search: "cotton snake" })).toEqual([]);
+  });
+
+  it("answers 200 with the users of a role by the names that they have now", async () => {
+    const [role, other] = [await aRole(stack.sql), await aRole(stack.sql)];
+    const [first, second] = [await aUser(stack.sql, "Moving a"), await aUser(stack.sql, "Moving b")];
+    for (const user of [first, second]) await give(stack.sql, user, role);
+
+    await stack.sql`update users set username = 'Moving c', registered = '2019-01-01' where id = ${first.id}`;
+    await give(stack.sql, first, other);
+
+    expect(await found({ role: role.id })).toEqual(["Moving b", "Moving c"]);
+    expect(await found({ role: role.id, order: "registered-asc" })).toEqual(["Moving c", "Moving b"]);
+    expect(await list({ role: role.id, search: "c" })).toMatchObject({ users: [{ username: "Moving c" }], max: 1 });
+    expect(await found({ role: other.id, search: "a" })).toEqual([]);
+    expect(await list({ role: "", search: "moving" })).toMatchObject({ max: 2 });
+  });
+
+  it("answers 200 with the users of a role in order when one got it while being renamed", async () => {
+    const role = await aRole(stack.sql);
+    const [early, late] = [await aUser(stack.sql, "Meanwhile a"), await aUser(stack.sql, "Meanwhile b")];
+    await give(stack.sql, late, role);
+
+    const { giving } = await stack.sql.begin(async (renaming) => {
+      await renaming`update users set username = 'Meanwhile c' where id = ${early.id}`;
+      const [{ id: pid } = { id: 0 }] = await renaming<{ id: number }[]>`select pg_backend_pid() as id`;
+      const giving = give(stack.sql, early, role);
+      const blocked = () => stack.sql`select from pg_stat_activity where ${pid} = any(pg_blocking_pids(pid))`;
+      await vi.waitUntil(async () => (await blocked()).length > 0, { timeout: 30_000 });
+      return { giving };
+    });
+    await giving;
+
+    expect(await found({ role: role.id })).toEqual(["Meanwhile b", "Meanwhile c"]);
+  });
+
+  it.each(["999999", "Administrator", "1 or 1=1", "-1", "99999999999999999999"])(
+    "answers 200 with nobody for the role %s, which is no role's id",
+    async (role) => {
+      expect(await list({ role })).toEqual({ users: [], max: 0, from: 0, to: 0 });
+    },
+  );
+
+  it("answers 200 with all users, and counts them, without parameters", async () => {
+    const { users, max, to } = await list();
+
+    const [{ count } = { count: -1 }] = await stack.sql<{ count: number }[]>`select count(*) from users`;
+    expect([users.length, max, to]).toEqual([count, count, count]);
+  });
+
+  it("answers 200 with another person's lock, while it lasts", async () => {
+    const holder = await holderOf(stack.sql, "view-users");
+    const lockOf = async (search: string, as = editor) => (await list({ search }, as.token)).users[0].lock;
+    await lock(stack.sql, await aUser(stack.sql, "Locked now"), holder);
+    await lock(stack.sql, await aUser(stack.sql, "Locked once"), holder, -1);
+
+    expect(await lockOf("Locked now")).toEqual({ id: holder.id, username: holder.username });
+    expect(await lockOf("Locked now", holder)).toBeNull();
+    expect(await lockOf("Locked once")).toBeNull();
+  });
+});
+
+describe("GET /admin-users, longer than one page", () => {
+  const [crowd, holders] = [4_500, 2_300];
+  const idsOf = (users: readonly { id: number }[]) => users.map(({ id }) => id);
+
+  beforeAll(async () => {
+    // Many of them within one millisecond, and some at the very same time.
+    await stack.sql`
+      insert into users (username, slug, registered)
+      select 'crowd ' || n / 2 || case n % 2 when 0 then '' else 'é' end, 'crowd-' || n,
+        timestamptz '2021-01-01' + make_interval(secs => n / 3 * 0.000007)
+      from generate_series(1, ${crowd}) as n
+    `;
+  });
+
+  it.each(["name-asc", "name-desc", "registered-asc", "registered-desc"])(
+    "answers 200 with everybody, and with the users of a role, once, in the order %s, with and without a search",
+    async (order) => {
+      const role = await aRole(stack.sql);
+      await stack.sql`
+        insert into user_roles (user_id, role_id)
+        select id, ${role.id} from users where slug like 'crowd-%' order by md5(slug) limit ${holders}
+      `;
+      const direction = raw(order.endsWith("asc") ? "asc" : "desc");
+      const column = identifier(order.startsWith("name") ? "username_key" : "registered");
+      const ordered = await stack.sql<{ id: number; username: string; holds: boolean }[]>`
+        select id, username, id in (select user_id from user_roles where role_id = ${role.id}) as holds
+        from users
+        where slug like 'crowd-%'
+        order by ${column} ${direction}, id ${direction}
+      `;
+      const expected = ordered.filter(({ holds }) => holds);
+
+      const everybody = await list({ order, search: "crowd" });
+      expect([everybody.max, everybody.to, idsOf(everybody.users)]).toEqual([crowd, crowd, idsOf(ordered)]);
+      const whole = await list({ role: role.id, order });
+      expect([whole.max, whole.to, idsOf(whole.users)]).toEqual([holders, holders, idsOf(expected)]);
+      const part = await list({ role: role.id, order, offset: 1_234, limit: 30 });
+      expect([part.max, part.from, idsOf(part.users)]).toEqual([holders, 1_234, idsOf(expected).slice(1_234, 1_264)]);
+      for (const search of ["7", "77", "wd 1"]) {
+        const sought = await list({ role: role.id, order, search });
+        const words = search.split(" ");
+        const matching = expected.filter(({ username }) => words.every((word) => username.includes(word)));
+        expect([sought.max, idsOf(sought.users)]).toEqual([matching.length, idsOf(matching)]);
+      }
+    },
+  );
+});
+
+describe("GET /admin-users/id/{id}", () => {
+  it("answers 200 with the user, and null for an image that is not there", async () => {
+    const user = await aWholeUser("Ada Whole");
+
+    expect((await call("id", user.id)).body).toEqual({
+      ...user,
+      roles: user.roles.map((role) => ({ ...role, description: role.description || null })),
+      logged_in: true,
+    });
+    expect((await call("id", editor.id)).body.profile_image).toBeNull();
+  });
+
+  it("answers 200 with logged_in for a user with a session that is neither expired nor revoked", async () => {
+    const user = await aUser(stack.sql);
+    const loggedIn = async () => (await call("id", user.id)).body.logged_in;
+
+    expect(await loggedIn()).toBe(true);
+    await stack.sql`update refresh_tokens set revoked_at = now() where user_id = ${user.id}`;
+    expect(await loggedIn()).toBe(false);
+    await aSession(stack.sql, user.id, -1);
+    expect(await loggedIn()).toBe(false);
+    await aSession(stack.sql, user.id);
+    expect(await loggedIn()).toBe(true);
+  });
+});
+
+describe("POST /admin-users/edit/{id}", () => {
+  const edit = async (user: { id: number; username: string }, fields: object = {}, as?: string) =>
+    (await call("edit", user.id, { username: user.username, ...fields }, as)).body;
+  const rowOf = async ({ id }: { id: number }) =>
+    (await stack.sql`select username, slug, age_verified from users where id = ${id}`)[0];
+
+  it("answers 200 and changes name and age verification, not the slug; missing fields become their defaults", async () => {
+    const user = await aUser(stack.sql, "Before");
+    const [role] = await roles(1);
+    await give(stack.sql, user, ...(role ? [role] : []));
+
+    expect(await edit(user, { username: " After ", age_verified: true, slug: "after", id: 1 })).toEqual(updated);
+    expect(await rowOf(user)).toEqual({ username: "After", slug: "before", age_verified: true });
+    await edit(user, { username: "AFTER", added_roles: null });
+    expect(await rowOf(user)).toEqual({ username: "AFTER", slug: "before", age_verified: false });
+    expect(await roleIdsOf(stack.sql, user)).toEqual([role?.id]);
+  });
+
+  it("answers 200 and adds and removes roles; one in both lists is removed, and without any is the default one", async () => {
+    const user = await aUser(stack.sql);
+    const [kept, lost, won, both] = (await roles(4)).map(({ id }) => id).sort((a, b) => a - b);
+    await give(stack.sql, user, { id: kept ?? 0 }, { id: lost ?? 0 });
+    const change = async (added_roles: unknown[], removed_roles: unknown[]) => {
+      expect(await edit(user, { added_roles, removed_roles })).toEqual(updated);
+      return await roleIdsOf(stack.sql, user);
+    };
+
+    expect(await change([kept, won, both, String(won)], [lost, both, 999_999])).toEqual([kept, won]);
+    const standard = await defaultRoleId(stack.sql);
+    expect(await change([], [kept, won])).toEqual([standard]);
+    expect(await change([won], [standard])).toEqual([won]);
+  });
+
+  it("answers 200 and releases the caller's lock, nobody else's", async () => {
+    const [own, others, other] = [await aUser(stack.sql), await aUser(stack.sql), await aUser(stack.sql)];
+    await lock(stack.sql, own, editor);
+    await lock(stack.sql, others, other);
+
+    for (const each of [own, others]) expect(await edit(each)).toEqual(updated);
+
+    expect(await lockHolderOf(stack.sql, own)).toBeUndefined();
+    expect(await lockHolderOf(stack.sql, others)).toBe(other.id);
+  });
+
+  it("answers 200 to callers who grant only permissions that they hold, or that this service does not check", async () => {
+    const granter = await holderOf(stack.sql, "edit-users", "view-roles");
+    const [user, role] = [await aUser(stack.sql), await aRole(stack.sql, "view-roles")];
+    const foreign = await aPermission(stack.sql);
+    await stack.sql`insert into role_permissions (role_id, permission_id) values (${role.id}, ${foreign.id})`;
+
+    expect(await edit(user, { added_roles: [role.id] }, granter.token)).toEqual(updated);
+    expect(await roleIdsOf(stack.sql, user)).toEqual([role.id]);
+  });
+
+  it.each([
+    ["age_verified", "yes"],
+    ["added_roles", "1"],
+    ["added_roles", [0]],
+    ["added_roles", [999_999]],
+    ["removed_roles", [{ id: 1 }]],
+    ["removed_roles", Array(201).fill(1)],
+  ])("answers 400 where %s is %j, and changes nothing", async (parameter, value) => {
+    const user = await aUser(stack.sql);
+
+    const { body } = await unchanged(stack, () => call("edit", user.id, { username: "Valid", [parameter]: value }));
+
+    expect(body).toEqual(invalidParameter(parameter));
+  });
+
+  it("answers 403 and changes nothing when a granted role has a permission that the caller lacks", async () => {
+    const role = await aRole(stack.sql, "edit-users", "delete-roles");
+
+    for (const { id } of [await aUser(stack.sql), editor]) {
+      const { body } = await unchanged(stack, () => call("edit", id, { username: "Climber", added_roles: [role.id] }));
+      expect(body).toEqual(forbidden);
+    }
+  });
+
+  it("answers 404 or 200, and never makes half of the change, while the user is being deleted", async () => {
+    const [{ token }, role] = [await anAdministrator(stack.sql), await aRole(stack.sql)];
+    for (let round = 0; round < 5; round++) {
+      const user = await aUser(stack.sql);
+      const body = { username: user.username, added_roles: [role.id] };
+      const edits = () => Array.from({ length: 5 }, () => call("edit", user.id, body, token));
+
+      const replies = await Promise.all([...edits(), call("delete", user.id, undefined, token), ...edits()]);
+
+      for (const { status } of replies) expect([200, 404]).toContain(status);
+      expect(await roleIdsOf(stack.sql, user)).toEqual([]);
+    }
+  });
+});
+
+describe("A user who has all permissions of the caller, and more", () => {
+  it.each([
+    ["is not edited", "edit", { username: "Renamed" }],
+    ["loses no role", "edit", { username: "Superior", removed_roles: [1] }],
+    ["is not deleted", "delete", undefined],
+    ["is not logged out", "logout", undefined],
+  ])("%s: 403", async (_, name, body) => {
+    const { sql } = stack;
+    const slightlyMore = await holderOf(sql, "view-users", "edit-users", "delete-users", "view-contributors");
+    for (const superior of [await anAdministrator(sql), slightlyMore]) {
+      await lock(sql, await aUser(sql), superior);
+      const change = body && {
+        ...body,
+        ...("removed_roles" in body ? { removed_roles: await roleIdsOf(sql, superior) } : {}),
+      };
+
+      expect((await unchanged(stack, () => call(name, superior.id, change))).body).toEqual(forbidden);
+    }
+  });
+});
+
+describe("DELETE /admin-users/delete/{id}", () => {
+  it("answers 200, deletes the user with roles and locks, and lists the image for removal", async () => {
+    const { sql } = stack;
+    const [user, other, edited] = [await aUser(sql), await aUser(sql), await aUser(sql)];
+    await give(sql, user, await aRole(sql));
+    await lock(sql, user, other);
+    await lock(sql, edited, user);
+    await sql`update users set image = 'users/gone.webp' where id = ${user.id}`;
+
+    expect((await call("delete", user.id)).body).toEqual(envelope(200, "User deleted"));
+
+    expect(await sql`select from users where id = ${user.id}`).toEqual([]);
+    expect(await roleIdsOf(sql, user)).toEqual([]);
+    for (const each of [user, edited]) expect(await lockHolderOf(sql, each)).toBeUndefined();
+    const removals = await sql`select remove_after <= now() as due from images_to_remove where key = 'users/gone.webp'`;
+    expect(removals).toEqual([{ due: true }]);
+  });
+
+  it("answers 200 to callers who delete themselves", async () => {
+    const { id, token } = await holderOf(stack.sql, "delete-users");
+
+    expect((await call("delete", id, undefined, token)).status).toBe(200);
+    expect((await call("delete", id, undefined, token)).body).toEqual(missing);
+  });
+});
+
+describe("POST /admin-users/logout/{id}", () => {
+  const logOut = async (id: number, as?: string) => (await call("logout", id, undefined, as)).body;
+  const listUsers = async (as: string) => (await stack.call("admin-users/list", { as, query: { limit: 1 } })).status;
+
+  it("answers 200 and ends every session of the user, nobody else's", async () => {
+    const user = await holderOf(stack.sql, "view-users");
+    const tokens = [user.token, await aSession(stack.sql, user.id)];
+    for (const token of tokens) expect(await listUsers(token)).toBe(200);
+
+    expect(await logOut(user.id)).toEqual(loggedOut);
+
+    for (const token of tokens) expect(await listUsers(token)).toBe(401);
+    expect(await listUsers(editor.token)).toBe(200);
+    expect((await unchanged(stack, () => call("logout", user.id))).body).toEqual(loggedOut);
+  });
+
+  it("answers 200 and releases the user's edit locks", async () => {
+    const [user, edited, others] = [await aUser(stack.sql), await aUser(stack.sql), await aUser(stack.sql)];
+    await lock(stack.sql, edited, user);
+    await lock(stack.sql, others, editor);
+    await stack.sql`
+      with added as (insert into contributors (first_name, slug) values ('Edited', 'edited') returning id)
+      insert into contributor_locks (contributor_id, holder_id, expires_at)
+      select id, ${user.id}, now() + interval '5 minutes' from added
+    `;
+
+    await logOut(user.id);
+
+    expect(await lockHolderOf(stack.sql, edited)).toBeUndefined();
+    expect(await lockHolderOf(stack.sql, others)).toBe(editor.id);
+    expect(await stack.sql`select from contributor_locks`).toEqual([]);
+  });
+
+  it("answers 200 to callers who log themselves out, and to moderators who log an editor out", async () => {
+    const moderator = await holderOf(stack.sql, "edit-users");
+    const other = await holderOf(stack.sql, "view-contributors", "edit-contributors", "add-contributors");
+
+    expect(await logOut(other.id, moderator.token)).toEqual(loggedOut);
+    expect(await logOut(moderator.id, moderator.token)).toEqual(loggedOut);
+    expect(await logOut(moderator.id, moderator.token)).toEqual(unauthorized);
+  });
+});

@@ -1,0 +1,419 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { aContributor, aPublisher, aSeries, type Columns, type Entry } from "../support/catalogue.ts";
+import { identifier, row } from "../support/database.ts";
+import { envelope } from "../support/envelope.ts";
+import { useStack } from "../support/stack.ts";
+
+/* What visitors read. */
+
+const stack = useStack();
+const images = "https://images.example.com";
+const numbers = { max: 1, from: 0, to: 1 };
+
+beforeEach(async () => {
+  for (const table of ["contributors", "publishers", "series"]) await stack.sql`delete from ${identifier(table)}`;
+});
+
+const read = async (name: string, query: Readonly<Record<string, string | number>> = { client: 1 }, path = {}) =>
+  (await stack.call(name, { query, path })).body;
+const lookUp = (name: string, slug: string, headers: Readonly<Record<string, string>> = {}) =>
+  stack.call(name, { path: { slug }, headers });
+const added = async (table: string, columns: Columns): Promise<number> => {
+  const [entry] = await stack.sql`insert into ${identifier(table)} ${row(columns)} returning id`;
+  return entry?.id;
+};
+
+describe("GET /contributors", () => {
+  const list = async (query: Readonly<Record<string, string | number>> = {}) =>
+    await read("contributors/list", { client: 1, ...query });
+
+  it("answers 200 with every field of the interface, or without what there is not", async () => {
+    const names = { first_name: "Ursula K.", last_name: "Le Guin" };
+    const contributor = await aContributor(stack.sql, { ...names, gender: "female", image: "avatars/le-guin.webp" });
+    const { id } = await aContributor(stack.sql, { first_name: "Hergé" });
+    await aSeries(stack.sql, { by: contributor }, { name: "Earthsea", slug: "earthsea" });
+
+    expect(await list()).toEqual({
+      contributors: [
+        { id, first_name: "Hergé", last_name: "", image: null, gender: null, series_count: 0 },
+        {
+          id: contributor.id,
+          ...names,
+          image: `${images}/avatars/le-guin.webp`,
+          gender: "female",
+          series_count: 1,
+          random_series: { name: "Earthsea", slug: "earthsea" },
+        },
+      ],
+      max: 2,
+      from: 0,
+      to: 2,
+    });
+  });
+
+  it("answers 200 with the slug of each where it is included, for a link to its page", async () => {
+    const { slug } = await aContributor(stack.sql, { first_name: "Hergé" });
+
+    const [contributor] = (await list({ include: "slug" })).contributors;
+
+    const fields = ["id", "first_name", "last_name", "slug", "image", "gender", "series_count"];
+    expect(Object.keys(contributor)).toEqual(fields);
+    expect((await lookUp("contributor/slug", slug)).body).toMatchObject({ id: contributor.id, slug: contributor.slug });
+  });
+
+  it("answers 200 without unpublished ones, and with an exact max while rows come, change and go", async () => {
+    const [first] = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => aContributor(stack.sql, { client_id: n % 2 ? 1 : null })),
+    );
+    await Promise.all([
+      stack.sql`update contributors set public = false where id = ${first?.id ?? 0}`,
+      stack.sql`
+        update contributors set client_id = 2
+        where id in (select id from contributors where client_id = 1 order by id limit 2)
+      `,
+    ]);
+
+    const { max, contributors } = await list();
+
+    expect([max, contributors.length]).toEqual([17, 17]);
+  });
+
+  it("answers 200 counting series in the client's scope, with a new random_series of them each time", async () => {
+    const contributor = await aContributor(stack.sql);
+    await aSeries(stack.sql, { by: contributor }, { name: "Foreign", client_id: 2 });
+    for (const name of ["One", "Two", "Three"]) await aSeries(stack.sql, { by: contributor }, { name });
+
+    const drawn = new Set<string>();
+    for (let draw = 0; draw < 60; draw++) {
+      const [{ series_count, random_series }] = (await list()).contributors;
+      expect(series_count).toBe(3);
+      drawn.add(random_series.name);
+    }
+    expect(drawn).toEqual(new Set(["One", "Two", "Three"]));
+  });
+
+  it("answers 200 finding a contributor by any of many long aliases, which no row of an index has room for", async () => {
+    const longest = (first: number) =>
+      Array.from({ length: 255 }, (_, n) => String.fromCodePoint(0xac00 + ((first + 7_919 * n) % 11_172))).join("");
+    const { id } = await aContributor(stack.sql, { first_name: longest(1), last_name: longest(2) });
+    const aliases = ["x".repeat(198), "", ...Array.from({ length: 199 }, (_, n) => longest(n)), "q"];
+    await stack.sql`insert into contributor_aliases (contributor_id, name) select ${id}, unnest(${aliases}::text[])`;
+
+    for (const search of ["q", "x", longest(100).slice(9, 19), `q ${longest(7).slice(3, 5)}`])
+      expect((await list({ search })).max, search).toBe(1);
+    expect((await list({ search: "y" })).max).toBe(0);
+  });
+
+  it("answers 200 to any origin, with one statement", async () => {
+    stack.dataApi.calls.length = 0;
+    const headers = { Origin: "https://anyone.example" };
+
+    const response = await stack.call("contributors/list", { query: { client: 1, search: "a" }, headers });
+
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "access-control-allow-origin": "*",
+      "access-control-expose-headers": "Age, Content-Location, ETag, Location, Retry-After, x-amzn-RequestId",
+      "x-content-type-options": "nosniff",
+    });
+    expect(response.headers.has("access-control-allow-credentials")).toBe(false);
+    expect(stack.dataApi.calls.map(({ operation }) => operation)).toEqual(["ExecuteStatement"]);
+  });
+});
+
+describe("GET /publishers", () => {
+  it("answers 200 with every field of the interface, and with empty strings where nothing is known", async () => {
+    const fields = { name: "Kōdansha", slug: "kodansha", country: "Japan", website: "https://www.kodansha.co.jp" };
+    const more = { headquarter: "Tokyo", founding_date: "1909-11-17", image_source: "Wikimedia" };
+    const all = { ...fields, ...more, short_name: "KDS", image: "publishers/kodansha.webp" };
+    const publisher = await aPublisher(stack.sql, all);
+    for (const client_id of [2, null]) await aSeries(stack.sql, { from: publisher }, { client_id });
+    const bare = await aPublisher(stack.sql, { name: "Unknown" });
+
+    expect(await read("publishers/list", {})).toEqual({
+      publishers: [
+        {
+          id: publisher.id,
+          ...fields,
+          ...more,
+          "short-name": "KDS",
+          series_count: 2,
+          image: `${images}/publishers/kodansha.webp`,
+        },
+        {
+          ...bare,
+          name: "Unknown",
+          "short-name": "",
+          country: "",
+          website: "",
+          headquarter: "",
+          series_count: 0,
+          founding_date: "",
+          image: "",
+          image_source: "",
+        },
+      ],
+      max: 2,
+      from: 0,
+      to: 2,
+      count: 2,
+    });
+  });
+});
+
+describe("GET /contributor/slug/{slug}", () => {
+  const find = async (slug: string) => (await lookUp("contributor/slug", slug)).body;
+
+  it("answers 200 with every field of the interface", async () => {
+    const names = { first_name: "Christopher", last_name: "Tolkien" };
+    const other = await aContributor(stack.sql, names);
+    const fields = { first_name: "J. R. R.", last_name: "Tolkien", slug: "j-r-r-tolkien", gender: "male" };
+    const { id: contributor_id } = await aContributor(stack.sql, { ...fields, image: "avatars/tolkien.webp" });
+    const hidden = await aContributor(stack.sql, { public: false });
+    const [wiki, home] = ["https://en.wikipedia.org/wiki/Tolkien", "http://www.tolkienestate.com:8080"];
+    await stack.sql`insert into contributor_links values (${contributor_id}, 1, ${wiki}), (${contributor_id}, 0, ${home})`;
+    const alias = await added("contributor_aliases", { contributor_id, name: "Oxymore" });
+    const text = { description: "A philologist.", language: "English" };
+    const description = await added("contributor_descriptions", { contributor_id, ...text });
+    const relations = { contributor_id, relation_type: "parent" };
+    const relation = await added("contributor_relations", { ...relations, relation_id: other.id });
+    await added("contributor_relations", { ...relations, relation_id: hidden.id });
+
+    expect(await find("j-r-r-tolkien")).toEqual({
+      id: contributor_id,
+      ...fields,
+      image: `${images}/avatars/tolkien.webp`,
+      links: [
+        { url: home, domain: "tolkienestate.com" },
+        { url: wiki, domain: "en.wikipedia.org" },
+      ],
+      descriptions: [{ id: description, ...text, source: "" }],
+      aliases: [{ id: alias, name: "Oxymore" }],
+      relations: [
+        {
+          id: relation,
+          relation_id: other.id,
+          relation_type: "parent",
+          name: "Christopher Tolkien",
+          ...names,
+          slug: other.slug,
+        },
+      ],
+    });
+  });
+
+  it("answers 200 with nulls and empty arrays for a contributor with only a name", async () => {
+    const entry = await aContributor(stack.sql, { first_name: "Hergé" });
+
+    expect(await find(entry.slug)).toEqual({
+      ...entry,
+      first_name: "Hergé",
+      last_name: "",
+      image: null,
+      gender: null,
+      links: [],
+      descriptions: [],
+      aliases: [],
+      relations: [],
+    });
+  });
+
+  it("answers 200 with a record that exceeds the 64 KB of a row", async () => {
+    const { id, slug } = await aContributor(stack.sql);
+    const description = "😀é手 ".repeat(5_000);
+    await stack.sql`
+      insert into contributor_descriptions (contributor_id, language, description)
+      select ${id}, 'English', ${description} from generate_series(1, 5)
+    `;
+
+    const { descriptions } = await find(slug);
+
+    expect(descriptions.map((each: { description: string }) => each.description)).toEqual(Array(5).fill(description));
+  });
+
+  it("answers 304 to a client that has the response, with W/ or without, and 200 after it has changed", async () => {
+    const { id, slug } = await aContributor(stack.sql);
+    const { headers } = await lookUp("contributor/slug", slug);
+    const tag = headers.get("etag") ?? "";
+    const again = (known: string) => lookUp("contributor/slug", slug, { "If-None-Match": known });
+
+    for (const known of [tag.replace("W/", ""), `"other", ${tag}`]) {
+      const reply = await again(known);
+      expect([reply.status, reply.body]).toEqual([304, undefined]);
+      expect(reply.headers.get("vary")).toBe("Accept-Encoding");
+    }
+    expect(headers.get("vary")).toBe("Accept-Encoding");
+    await stack.sql`update contributors set gender = 'female' where id = ${id}`;
+    expect((await again(tag)).status).toBe(200);
+  });
+
+  it("answers 404 to the slug of an unpublished contributor", async () => {
+    const { slug } = await aContributor(stack.sql, { public: false });
+
+    expect(await find(slug)).toEqual(envelope(404, "Contributor not found"));
+  });
+});
+
+describe("GET /publisher/slug/{slug}", () => {
+  const find = async (slug: string) => (await lookUp("publisher/slug", slug)).body;
+
+  it("answers 200 with every field of the interface", async () => {
+    const imprint = await aPublisher(stack.sql, { name: "Tor", slug: "tor", image: "publishers/tor.webp" });
+    const fields = { name: "Macmillan", slug: "macmillan", country: "United Kingdom" };
+    const website = "https://www.us.macmillan.com:443/publishers?x=1";
+    const { id } = await aPublisher(stack.sql, { ...fields, website, image: "publishers/macmillan.webp" });
+    const alias = { title: "Pan Mac", language: "English" };
+    const text = { description: "Ein Verlag.", language: "German", source: "Wikipedia" };
+    const aliasId = await added("publisher_aliases", { publisher_id: id, ...alias });
+    const textId = await added("publisher_descriptions", { publisher_id: id, ...text });
+    const relation = { relation_id: imprint.id, type: "imprint" };
+    const relationId = await added("publisher_relations", { publisher_id: id, ...relation });
+
+    expect(await find("macmillan")).toEqual({
+      id,
+      ...fields,
+      image: `${images}/publishers/macmillan.webp`,
+      website,
+      domain: "us.macmillan.com",
+      descriptions: [{ id: textId, ...text }],
+      aliases: [{ id: aliasId, ...alias }],
+      relations: [{ id: relationId, ...relation, name: "Tor", image: `${images}/publishers/tor.webp`, slug: "tor" }],
+    });
+  });
+
+  it("answers 200 with empty strings and arrays for a publisher with only a name", async () => {
+    const entry = await aPublisher(stack.sql, { name: "Bare" });
+
+    expect(await find(entry.slug)).toEqual({
+      ...entry,
+      name: "Bare",
+      image: "",
+      website: "",
+      domain: "",
+      country: "",
+      descriptions: [],
+      aliases: [],
+      relations: [],
+    });
+  });
+});
+
+describe.each([
+  ["GET /contributor/random", "contributor/random", "No contributors found", aContributor],
+  ["GET /publisher/random", "publisher/random", "Publisher not found", aPublisher],
+] as const)("%s", (_, name, message, add) => {
+  beforeEach(async () => {
+    await aContributor(stack.sql, { slug: "unpublished", public: false });
+    await add(stack.sql, { slug: "foreign", client_id: 2 });
+  });
+
+  it("answers 200 with a string; each shared or own record is equally likely", async () => {
+    for (const [slug, client_id] of [
+      ["shared", null],
+      ["own", 1],
+      ["other", 1],
+    ] as const)
+      await add(stack.sql, { slug, client_id });
+
+    const slugs: string[] = [];
+    for (let time = 0; time < 300; time++) slugs.push(await read(name));
+
+    const counts = Object.groupBy(slugs, (slug) => slug);
+    expect(Object.keys(counts).sort()).toEqual(["other", "own", "shared"]);
+    // 100 each are expected; less than 55 happens once in ten million runs.
+    for (const drawn of Object.values(counts)) expect(drawn?.length).toBeGreaterThan(55);
+  });
+
+  it("answers 404 when there is none for the client", async () => {
+    expect(await read(name)).toEqual(envelope(404, message));
+  });
+});
+
+describe.each([
+  {
+    title: "GET /contributor/works/{id}",
+    endpoint: "contributor/works",
+    field: "works",
+    relation: "by",
+    owner: () => aContributor(stack.sql),
+    link: ["series_contributors", "contributor_id"],
+  },
+  {
+    title: "GET /publisher/publications/{id}",
+    endpoint: "publisher/publications",
+    field: "publications",
+    relation: "from",
+    owner: () => aPublisher(stack.sql),
+    link: ["series_publishers", "publisher_id"],
+  },
+] as const)("$title", ({ endpoint, field, relation, owner, link: [links, column] }) => {
+  const listOf = async ({ id }: Entry, query = {}) => await read(endpoint, { client: 1, ...query }, { id });
+
+  it("answers 200 with every field of the interface", async () => {
+    const entry = await owner();
+    const fields = { name: "AKIRA", slug: "akira", type: "manga", origin: "Japan" };
+    const { id: series_id } = await aSeries(stack.sql, { [relation]: entry }, fields);
+    const [japanese, german] = [
+      { name: "アキラ", language: "Japanese" },
+      { name: "Akira, deutsch", language: "German" },
+    ];
+    const aliases = [
+      { id: await added("series_aliases", { series_id, ...japanese }), ...japanese },
+      { id: await added("series_aliases", { series_id, ...german }), ...german },
+    ];
+    await added("series_descriptions", { series_id, description: "Neo-Tokyo", language: "German" });
+    const tag = await added("tags", { name: crypto.randomUUID() });
+    await stack.sql`insert into series_tags values (${series_id}, ${tag})`;
+    const [{ name: tagName } = {}] = await stack.sql`select name from tags where id = ${tag}`;
+    await added("volumes", { series_id, number: 3, cover: "covers/3.webp" });
+    await added("volumes", { series_id, number: 1, cover: null });
+    const covered = { series_id, number: 2, cover: "covers/2.webp", aspect_ratio: 0.65, nsfw: 1 };
+    const volume = await added("volumes", covered);
+
+    expect(await listOf(entry, { user_lang: "German" })).toEqual({
+      [field]: [
+        {
+          id: series_id,
+          ...fields,
+          alias: "Akira, deutsch",
+          ...(field === "publications" ? { aliases } : {}),
+          description: "Neo-Tokyo",
+          tags: [{ id: tag, name: tagName }],
+          volume: { id: volume, cover_path: `${images}/covers/2.webp`, aspect_ratio: 0.65, nsfw: 1, nsfw18: 0 },
+        },
+      ],
+      ...numbers,
+    });
+  });
+
+  it("answers 200 with the first volume where none has a cover, and without the field where there is none", async () => {
+    const entry = await owner();
+    const { id } = await aSeries(stack.sql, { [relation]: entry }, { name: "A" });
+    await stack.sql`insert into volumes (series_id, number) values (${id}, 2), (${id}, 1)`;
+    // So many that the list is streamed.
+    await stack.sql`
+      with added as (
+        insert into series (name, slug) select 'B ' || n, 'many-' || n from generate_series(1, 3000) as n returning id
+      )
+      insert into ${identifier(links)} (${identifier(column)}, series_id) select ${entry.id}, id from added
+    `;
+
+    const [first, ...others] = (await listOf(entry))[field];
+
+    expect(first.volume).toMatchObject({ cover_path: "", aspect_ratio: 0.7, nsfw: 0, nsfw18: 0 });
+    expect(others).toHaveLength(3_000);
+    expect(others.filter((each: object) => "volume" in each)).toEqual([]);
+  });
+
+  it("answers 200 with texts that exceed the 64 KB of a row", async () => {
+    const entry = await owner();
+    const description = "手".repeat(20_000);
+    for (let n = 0; n < 20; n++) {
+      const { id: series_id } = await aSeries(stack.sql, { [relation]: entry });
+      await added("series_descriptions", { series_id, description, language: "English" });
+    }
+
+    const found = (await listOf(entry))[field];
+
+    expect(found.map((each: { description: string }) => each.description)).toEqual(Array(20).fill(description));
+  });
+});
