@@ -195,6 +195,6 @@ async function loadData(lambda: Lambda, databaseUrl: string, options: ServiceOpt
   }
   if (contributors > 0) {
     report(`Adding ${contributors} made-up contributors`);
-    await scale(databaseUrl, contributors, report);
+    await scale(databaseUrl, contributors);
   }
 }

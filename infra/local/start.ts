@@ -126,7 +126,7 @@ if (import.meta.main) {
       panel: panelOf(values.panel),
       uploads: !values["no-uploads"],
       empty: values.empty,
-      scale: numberOf("scale", values.scale, 0, 10_000_000),
+      scale: numberOf("scale", values.scale, 0, 5_000_000),
       setPasswords: values["set-passwords"],
       report: print,
       onExit,

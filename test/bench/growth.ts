@@ -1,5 +1,5 @@
 import type { Lambda } from "../../infra/aws-local/lambda/lambda.ts";
-import { lateRole } from "../../infra/local/demo/scale.ts";
+import { lateRole } from "../support/made-up-users.ts";
 import { median, type Row, sideBySide, timed } from "./measure.ts";
 import { type Call, call } from "./requests.ts";
 import type { Stage } from "./stage.ts";
@@ -41,7 +41,7 @@ const steady: readonly Request[] = [
 ];
 
 /** Searches find more in a larger catalogue, so their time may grow. */
-const searches: readonly Request[] = ["ranabel", "wilz", "ranabel ada"].map((search) => ({
+const searches: readonly Request[] = ["takahashi", "urasaw", "pratchett rumiko"].map((search) => ({
   what: `contributors with ${search}`,
   ...contributors({ search }),
 }));

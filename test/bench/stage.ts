@@ -6,11 +6,12 @@ import { type Lambda, startLambda } from "../../infra/aws-local/lambda/lambda.ts
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
 import { build } from "../../infra/build/build.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
-import { scale, scaleUsers } from "../../infra/local/demo/scale.ts";
+import { scale } from "../../infra/local/demo/scale.ts";
 import { settingsOf } from "../../infra/local/stage/functions.ts";
 import { newSecrets } from "../../infra/local/stage/secrets.ts";
 import { openDatabase } from "../support/database.ts";
 import { key, useDatabase } from "../support/environment.ts";
+import { addUsers } from "../support/made-up-users.ts";
 
 export interface Stage {
   readonly databaseUrl: string;
@@ -67,9 +68,9 @@ export async function setTheStage(): Promise<Stage> {
     await loadDemo(lambda, url);
     console.log(`A catalogue of ${contributors} contributors and ${users} users`);
     const start = performance.now();
-    await scale(url, contributors, console.log);
+    await scale(url, contributors);
     const seconds = (performance.now() - start) / 1_000;
-    await scaleUsers(url, users, roles, console.log);
+    await addUsers(url, users, roles);
     return { database, outdir, contributors, seconds };
   };
 

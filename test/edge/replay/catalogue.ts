@@ -9,7 +9,7 @@ const contributors = 2_000;
  * otherwise; series have tags, an alias and a description, and publishers what they may have.
  */
 export async function fill(databaseUrl: string, sql: Sql): Promise<void> {
-  await scale(databaseUrl, contributors, () => {});
+  await scale(databaseUrl, contributors);
   await sql.query(`
     delete from series_contributors as link
     where series_id <> (select min(series_id) from series_contributors where contributor_id = link.contributor_id);
