@@ -158,7 +158,10 @@ describe("npm run new", () => {
     );
     await writeFile(
       join(project, "tsconfig.service.json"),
-      JSON.stringify({ extends: "./tsconfig.json", include: ["functions", "lib", "test/functions", "test/support"] }),
+      JSON.stringify({
+        extends: "./tsconfig.json",
+        include: ["functions", "lib", "test/functions", "test/support", "infra/**/*.d.ts"],
+      }),
     );
     await run("node_modules/typescript/bin/tsc", "--project", "tsconfig.service.json");
   });
