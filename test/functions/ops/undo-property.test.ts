@@ -6,6 +6,15 @@ import { useAdministrator } from "../../support/callers.ts";
 import { aContributor, aSeries } from "../../support/catalogue.ts";
 import { aUser } from "../../support/people.ts";
 import { tinyImage as image } from "../../support/pictures.ts";
+import {
+  type Column,
+  deleteRow,
+  insertRow,
+  pick,
+  updateRow,
+  valueFor,
+  writableColumns,
+} from "../../support/random-rows.ts";
 import { aPermission, aRole, defaultRoleId, give } from "../../support/records.ts";
 import { rounds } from "../../support/rounds.ts";
 import { seed } from "../../support/seed.ts";
@@ -159,8 +168,8 @@ async function world() {
 }
 type World = Awaited<ReturnType<typeof world>>;
 
-/** A number of an action stands for one of these. */
-const pick = <Value>(values: readonly Value[], number: number): Value | undefined => values[number % values.length];
+const columns = () => writableColumns(stack.sql);
+
 const picked = (values: readonly number[], numbers: readonly number[]) => [
   ...new Set(numbers.flatMap((number) => pick(values, number) ?? [])),
 ];
@@ -206,47 +215,6 @@ function withIds(field: string, value: unknown, owner: number, now: World): unkn
   return [...new Map(elements.map((element) => [element.id, element])).values()];
 }
 
-/** A column that other programs write. */
-interface Column {
-  readonly table: string;
-  readonly column: string;
-  readonly type: string;
-  readonly isNullable: boolean;
-  /** The table whose ids it holds. */
-  readonly parent: string | null;
-  /** Whether rows of its table may be added and deleted. */
-  readonly isFree: boolean;
-}
-
-/** All, but for ids, versions, images, whose objects they do not have, and what rights and the default role rest on. */
-const columns = () => stack.sql<Column[]>`
-  select
-    table_name as table, attname as column, format_type(atttypid, null) as type, not attnotnull as "isNullable",
-    confrelid::regclass::text as parent, kept is null as "isFree"
-  from
-    history_tables()
-    join pg_attribute on attrelid = table_name::regclass and attnum > 0 and not attisdropped
-    left join pg_constraint on contype = 'f' and conrelid = attrelid and conkey = array[attnum]
-  where
-    attgenerated = '' and attname <> all(derived || '{id, key, is_default, version}'::text[])
-    and (table_name, attname) not in (('user_roles', 'user_id'), ('users', 'image'), ('contributors', 'image'))
-  order by table_name, attnum
-`;
-
-/** A value of a column: one of few, so that changes meet. */
-function valueFor({ type, parent, isNullable }: Column, number: number, now: World): unknown {
-  if (isNullable && number % 5 === 0) return null;
-  if (parent) return pick(now.idsOf(parent), number);
-  const values: Record<string, unknown> = {
-    text: `https://${number % 50}.example`,
-    boolean: number % 2 === 0,
-    date: `2000-01-0${1 + (number % 9)}`,
-    "timestamp with time zone": `2000-01-0${1 + (number % 9)}T00:00:00Z`,
-    "double precision": (1 + (number % 9)) / 10,
-  };
-  return type in values ? values[type] : number % 2;
-}
-
 /** The rows that other programs write: all but those of the administrator, and roles and permissions of this service. */
 async function writableRows(table: string, now: World): Promise<Row[]> {
   const [role] = await stack.sql`select id from roles where key = 'administrator'`;
@@ -262,24 +230,13 @@ async function writableRows(table: string, now: World): Promise<Row[]> {
     );
 }
 
-/** Returns whether the database accepted it. */
-async function bySql(statement: string, values: readonly unknown[]): Promise<boolean> {
-  try {
-    return (await stack.sql.query<unknown[]>(`${statement} returning 1`, [...values])).length > 0;
-  } catch (error) {
-    // It would break a constraint.
-    expect(error).toMatchObject({ code: expect.stringMatching(/^23/) });
-    return false;
-  }
-}
-
-async function insertBySql(table: string, number: number, now: World): Promise<boolean> {
-  const own = (await columns()).filter((column) => column.table === table);
-  const names = own.map(({ column }) => `"${column}"`).join();
-  const values = own.map((column, place) => valueFor(column, number + place, now));
-  if (table === "clients") return bySql("insert into clients select $1, $2, $3", [number + 3, ...values]);
-  return bySql(`insert into ${table} (${names}) values (${own.map((_, place) => `$${place + 1}`)})`, values);
-}
+const insertBySql = async (table: string, number: number, { idsOf }: World) =>
+  insertRow(
+    stack.sql,
+    (await columns()).filter((column) => column.table === table),
+    number,
+    idsOf,
+  );
 
 /** Returns an undo's answer, and whether there was no row yet for a new value. */
 async function perform(each: Action): Promise<{ answer?: UndoAnswer; isOpen?: true }> {
@@ -296,12 +253,10 @@ async function perform(each: Action): Promise<{ answer?: UndoAnswer; isOpen?: tr
     if (merge.length > 0) await stack.lambda.invoke("ops-merge-contributors", { keep, merge });
     if (name === "import") await importing(input);
   } else if (name === "update by SQL") {
-    const { table, column } = input;
+    const { table } = input;
     const rows = await writableRows(table, now);
     for (let number = target; number < target + 20; number++) {
-      const value = valueFor(input, number, now);
-      const set = `update ${table} set "${column}" = $1 where to_jsonb(${table}) @> $2 and "${column}" is distinct from $1`;
-      if (await bySql(set, [value, pick(rows, number)])) return {};
+      if (await updateRow(stack.sql, input, valueFor(input, number, now.idsOf), pick(rows, number))) return {};
     }
     if (input.isFree) await insertBySql(table, target, now);
     return { isOpen: true };
@@ -311,8 +266,7 @@ async function perform(each: Action): Promise<{ answer?: UndoAnswer; isOpen?: tr
       target,
     ) as Column;
     if (name === "insert by SQL") await insertBySql(table, input, now);
-    else
-      await bySql(`delete from ${table} where to_jsonb(${table}) @> $1`, [pick(await writableRows(table, now), input)]);
+    else await deleteRow(stack.sql, table, pick(await writableRows(table, now), input));
   } else {
     const request = requestFor(name, target, input, now);
     const endpoint = name === "patch" ? "admin-contributors/edit" : name;
