@@ -5,7 +5,7 @@ import { operatorFunction } from "../../lib/operators/operator-function.ts";
 const catalogue = { ...database, secretArn: process.env.DATABASE_PUBLIC_SECRET_ARN };
 
 /**
- * Compares a restored copy of the database with the live one, and tells what is wrong with it (infra/README.md, "Copies").
+ * Compares a restored copy of the database with the live one, and tells what is wrong with it (infra/restore.md, "Copies").
  * It changes nothing.
  */
 export const handler = operatorFunction("ops/check-copy", async ({ cluster, secret, ...checks }, { deadline }) => ({

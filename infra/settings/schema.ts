@@ -57,7 +57,7 @@ const accountSettings = z
     alarmRecipient: z.email().optional(),
     /** The account's budget. The recipient gets a mail at 80 %, at 100 %, and when the forecast is above 100 %. */
     budget: z.strictObject({ dollarsAMonth: z.number().positive(), recipient: z.email() }).optional(),
-    /** The GitHub repository whose workflows may deploy (infra/README.md, "Pipeline"). */
+    /** The GitHub repository whose workflows may deploy (infra/pipeline.md). */
     pipeline: pipelineSettings.optional(),
   })
   .refine((it) => (it.concurrency === undefined) === (it.alarmRecipient === undefined), {
@@ -91,7 +91,7 @@ const databaseSettings = z
   .strictObject({
     name,
     /**
-     * The qualifier of the CDK's bootstrap by whose roles this database and its stages are deployed (infra/README.md,
+     * The qualifier of the CDK's bootstrap by whose roles this database and its stages are deployed (infra/pipeline.md,
      * "Pipeline"). With a pipeline each database has its own; without this setting it is the CDK's.
      */
     qualifier: z
@@ -207,7 +207,7 @@ const firewallSettings = z
     trustedAddresses: z.array(addresses).min(1).max(10_000).optional(),
     /** How many requests CloudFront's firewall may block in five minutes before an alarm fires, twice in a row. */
     blockedRequestsIn5Minutes: z.int().positive().default(100),
-    /** Gives each distribution a web ACL of its own, as CloudFront's flat-rate plans need it (infra/README.md). */
+    /** Gives each distribution a web ACL of its own, as CloudFront's flat-rate plans need it (infra/costs.md). */
     flatRatePlan: z.boolean().optional(),
   })
   .refine((it) => it.unlimitedListsPerAddressIn5Minutes <= it.requestsPerAddressIn5Minutes, {
@@ -276,18 +276,18 @@ const stageSettings = z
         sharedCacheSeconds: z.int().min(60).max(86_400).default(3_600),
         /** How often all methods together may be called; `throttles` limits each of them. */
         throttle: throttle.default({ rate: 1_000, burst: 2_000 }),
-        /** The number of the key that CloudFront sends to the API. The next one changes it (infra/README.md). */
+        /** The number of the key that CloudFront sends to the API. The next one changes it (infra/edge.md). */
         key: z.int().positive().default(1),
       })
       .optional(),
     /**
      * Whether the distributions have `edge.domain` and `imageDomain` as aliases. False while those of a lost region still
-     * have them: CloudFront gives an alias to one distribution only (infra/README.md, "A lost region").
+     * have them: CloudFront gives an alias to one distribution only (infra/restore.md, "A lost region").
      */
     hasAliases: z.boolean().default(true),
     /**
      * A custom domain of API Gateway. Without it the API has the domain that API Gateway gives it. A stage with an edge
-     * does not need it, except while the domain moves to the edge (infra/README.md, "The edge").
+     * does not need it, except while the domain moves to the edge (infra/edge.md).
      */
     domain: z.strictObject({ name: domain, certificate: certificateIn("[a-z0-9-]+") }).optional(),
     /**

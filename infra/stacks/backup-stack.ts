@@ -104,7 +104,7 @@ export class BackupStack extends Stack {
           restoreTestingPlanArn: [plan.attrRestoreTestingPlanArn],
         },
       },
-      message: `The monthly drill restored a copy of the database ${name} in ${this.region}: {$.detail.status}. {$.detail.statusMessage} Begun {$.detail.creationDate}, ended {$.detail.completionDate}. Unless it is COMPLETED, do not rely on the copies; see "Copies" in infra/README.md.`,
+      message: `The monthly drill restored a copy of the database ${name} in ${this.region}: {$.detail.status}. {$.detail.statusMessage} Begun {$.detail.creationDate}, ended {$.detail.completionDate}. Unless it is COMPLETED, do not rely on the copies; see "Copies" in infra/restore.md.`,
     });
   }
 

@@ -14,8 +14,8 @@ let templates: Template[];
 const synthesis = useSynthesis();
 
 beforeAll(async () => {
-  const pages = ["README.md", "costs.md", "edge.md", "sign-in.md"].map((page) =>
-    readFile(join(root, "infra", page), "utf8"),
+  const pages = ["README", "costs", "edge", "pipeline", "restore", "sign-in", "take-downs"].map((page) =>
+    readFile(join(root, "infra", `${page}.md`), "utf8"),
   );
   readme = (await Promise.all(pages)).join("\n");
   templates = stacks.map((each) => synthesis.template(each));

@@ -3,14 +3,14 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Every program is missing, and this runs instead: it notes the words, takes the input, and prints a number. */
+/** Every program is missing, and this runs instead: it notes the words, takes the input, and prints a number as long as the shortest ARN. */
 const prelude = `
 set -u
 PATH=/nonexistent
 command_not_found_handle() {
   printf '%s\\0' "$#" "$@" >>"$RECORD"
   [[ -p /dev/stdin ]] && mapfile -t _
-  echo 1700000000000
+  echo 17000000000000000000
 }
 `;
 

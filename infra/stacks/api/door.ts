@@ -52,7 +52,7 @@ export class Door extends Construct {
       });
       acknowledge(secret, {
         "AwsSolutions-SMG4":
-          "A deployment replaces it (infra/README.md): CloudFront takes no key that rotates by itself.",
+          "A deployment replaces it (infra/edge.md): CloudFront takes no key that rotates by itself.",
       });
       const { ref: keyId } = new CfnApiKey(this, `Key${number}`, {
         name: `${prefix}-edge-${number}`,

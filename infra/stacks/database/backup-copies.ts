@@ -84,7 +84,7 @@ export class BackupCopies extends Construct {
           detailType: [`${what} Job State Change`],
           detail: { state: ["FAILED", "ABORTED", "EXPIRED", "PARTIAL"], ...detail },
         },
-        message: `${what} of {$.detail.resourceArn}: {$.detail.state}. {$.detail.statusMessage}. Point-in-time restores still work; see "Restore" in infra/README.md.`,
+        message: `${what} of {$.detail.resourceArn}: {$.detail.state}. {$.detail.statusMessage}. Point-in-time restores still work; see infra/restore.md.`,
       });
     mail("BackupFailed", "Backup", { backupVaultName: [vault.backupVaultName] });
     mail("CopyFailed", "Copy", { destinationBackupVaultArn: [there] });
