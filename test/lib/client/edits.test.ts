@@ -150,43 +150,6 @@ describe("An edit of a contributor", () => {
     expect(await lockHolders(id)).toEqual([]);
   });
 
-  it("makes the same changes to what is there now, where elements that are gone stay gone", async () => {
-    const [mine, theirs] = [clientFor(stack, administrator), clientFor(stack, colleague)];
-    const id = await aFullContributor();
-    const before = await open(mine, id);
-    const { aliases, descriptions, relations } = before.data;
-    const other = {
-      gender: "female",
-      aliases: ["Theirs", "Two"],
-      descriptions: descriptions.slice(1),
-      relations: [],
-      links: ["https://two.example.com", "https://theirs.example"],
-    };
-    expect(await theirs.editContributor(before, other)).toEqual({ status: "saved" });
-    const form = {
-      ...before.data,
-      type: "artist",
-      aliases: [...aliases.slice(1), { name: "Mine" }],
-      descriptions: descriptions.map((each) => ({ ...each, source: "Mine" })),
-      relations: relations.slice(1),
-      links: ["https://mine.example", ...before.data.links],
-    };
-
-    const result = await mine.editContributor(before, form);
-    if (result.status !== "conflict") throw new Error(result.status);
-    expect(await mine.editContributor(before, form, { onto: result.current })).toEqual({ status: "saved" });
-
-    const { data } = await open(mine, id);
-    expect(data).toMatchObject({ gender: "female", type: "artist", relations: [] });
-    expect(data.aliases.map(({ name }) => name)).toEqual(["Two", "Theirs", "Mine"]);
-    expect(data.descriptions).toEqual([{ ...descriptions[1], source: "Mine" }]);
-    expect(data.links.map(({ url }) => url)).toEqual([
-      "https://mine.example",
-      "https://two.example.com",
-      "https://theirs.example",
-    ]);
-  });
-
   it("is made once if its answer is lost", async () => {
     const { id } = await aContributor(stack.sql);
     const { sent, fetch } = faultyNetwork("answer lost");

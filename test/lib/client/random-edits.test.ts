@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AdminContributor, Colophon, ContributorForm, Opened } from "../../../lib/client/index.js";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor } from "../../support/catalogue.ts";
-import { clientFor } from "../../support/client.ts";
+import { clientFor, readable } from "../../support/client.ts";
+import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy.ts";
 import { useStack } from "../../support/stack.ts";
 
 const edits = 180;
@@ -14,8 +15,18 @@ const stack = useStack();
 const editors = [useAdministrator(stack), useAdministrator(stack), useAdministrator(stack)];
 let target: number;
 let others: readonly number[];
+/** A network that resets connections, cuts responses and rejects requests. */
+let network: FaultyProxy;
+const canned = (status: number) => ({
+  status,
+  headers: { ...readable, "Retry-After": "0" },
+  body: JSON.stringify({ data: "Try again", code: status }),
+});
 
+afterAll(() => network?.close());
 beforeAll(async () => {
+  const faults = { unavailable: canned(503), throttled: canned(429), random: Math.random, rate: 0.1 };
+  network = await startFaultyProxy({ target: stack.url, ...faults });
   others = await Promise.all(Array.from({ length: 8 }, async () => (await aContributor(stack.sql)).id));
 });
 
@@ -164,7 +175,9 @@ function expectElements(kind: Kind, names: readonly string[], before: Form, afte
 }
 
 describe("Hundreds of random edits", () => {
-  it("change no field that was not touched, beside two other editors", { timeout: 600_000 }, async () => {
+  it("change no field that was not touched, beside two other editors and over a faulty network", {
+    timeout: 600_000,
+  }, async () => {
     let count = 0;
     const round = async (inputs: readonly { touched: readonly [string, number][]; panel: string }[]) => {
       if (count % editsOfOne === 0) target = (await aContributor(stack.sql)).id;
@@ -178,7 +191,11 @@ describe("Hundreds of random edits", () => {
 
       await Promise.all(
         inputs.map(({ panel }, index) =>
-          save(clientFor(stack, editors[index]), opened, panels[panel]?.(forms[index] as Form, opened.data) ?? {}),
+          save(
+            clientFor(network, editors[index], { retry: { attempts: 30, seconds: 300 } }),
+            opened,
+            panels[panel]?.(forms[index] as Form, opened.data) ?? {},
+          ),
         ),
       );
 
@@ -201,5 +218,6 @@ describe("Hundreds of random edits", () => {
     await fc.assert(fc.asyncProperty(inputs, round), { numRuns: Math.ceil(edits / editors.length) });
 
     expect(count).toBeGreaterThanOrEqual(edits);
+    expect(network.counts.faults).toBeGreaterThan(0);
   });
 });

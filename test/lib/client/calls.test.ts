@@ -1,0 +1,198 @@
+import { describe, expect, it } from "vitest";
+import { type ClientOptions, type Colophon, createClient, imageOf } from "../../../lib/client/index.js";
+
+/* What the client sends and returns, over a network that is made here. */
+
+const lost = "lost";
+const brokenOff = "broken off";
+type Outcome = Response | typeof lost | typeof brokenOff;
+
+const empty = (status: number, retryAfter?: string) =>
+  Response.json({}, { status, headers: retryAfter === undefined ? {} : { "Retry-After": retryAfter } });
+
+/** A client whose requests meet these outcomes one after the other, and then the last one again. */
+function clientOver(outcomes: readonly Outcome[] = [], options: ClientOptions = {}) {
+  const sent: Record<string, unknown>[] = [];
+  const fetch = async (url: string, { headers, ...init }: RequestInit) => {
+    init.signal?.throwIfAborted();
+    sent.push({
+      url: url.replace("https://api.example.com/v1", ""),
+      ...Object.fromEntries(new Headers(headers)),
+      ...init,
+    });
+    const outcome = outcomes[Math.min(sent.length, outcomes.length) - 1] ?? Response.json({});
+    if (outcome === lost) throw new TypeError("fetch failed");
+    return outcome === brokenOff ? new Response(broken()) : outcome.clone();
+  };
+  return { sent, colophon: createClient("https://api.example.com/v1/", { fetch, ...options }) };
+}
+
+const broken = () => new ReadableStream({ pull: (controller) => controller.error(new TypeError("terminated")) });
+
+type Send = (colophon: Colophon) => Promise<unknown>;
+const bySlug =
+  (slug: string): Send =>
+  (colophon) =>
+    colophon.GET("/contributor/slug/{slug}", { path: { slug } });
+const search =
+  (text: string): Send =>
+  (colophon) =>
+    colophon.GET("/publishers", { query: { search: text, limit: 0 } });
+const listRoles: Send = (colophon) => colophon.GET("/admin-roles");
+const listPublishers: Send = (colophon) => colophon.GET("/publishers");
+const role = { name: "a", description: "b" };
+const addRole: Send = (colophon) => colophon.POST("/admin-roles/add", { body: role });
+const path = { id: 7 };
+const json = { "content-type": "application/json", body: JSON.stringify(role) };
+const patch = { "content-type": "application/merge-patch+json", body: '{"username":"a"}' };
+const key = { "idempotency-key": expect.stringMatching(/^[\w-]{20,}$/) };
+const ownHeaders = { headers: { Cookie: "a=b", "X-Page": "1" } };
+const other = { headers: { "X-Page": "2", "idempotency-key": "mine" }, cache: "no-store" } as const;
+
+const requests: [what: string, send: Send, request: object, options?: ClientOptions][] = [
+  ["one part of the path", bySlug("../admin-users"), { url: "/contributor/slug/..%2Fadmin-users" }],
+  ["its separators", bySlug("a/b?c#d"), { url: "/contributor/slug/a%2Fb%3Fc%23d" }],
+  ["a percent sign", bySlug("100%"), { url: "/contributor/slug/100%25" }],
+  ["a pattern of `replace`", bySlug("$&"), { url: "/contributor/slug/%24%26" }],
+  ["letters beyond ASCII", bySlug("日本"), { url: "/contributor/slug/%E6%97%A5%E6%9C%AC" }],
+  ["a query, encoded", search("a&b +c"), { url: "/publishers?search=a%26b+%2Bc&limit=0" }],
+  ["a query without its empty parameters", search(""), { url: "/publishers?limit=0" }],
+  ["the cookie of administrators", listRoles, { credentials: "include" }],
+  ["the cookie, to learn whose it is", (it) => it.GET("/session"), { credentials: "include" }],
+  ["the cookie, to end the session", (it) => it.POST("/sign-out"), { credentials: "include" }],
+  ["the cookie if the client has to", listPublishers, { credentials: "include" }, { credentials: "include" }],
+  ["no cookie if the client has none", listRoles, { credentials: "omit" }, { credentials: "omit" }],
+  [
+    "no cookie to the public",
+    listPublishers,
+    { credentials: undefined, body: undefined, "idempotency-key": undefined },
+  ],
+  ["a change with a key", addRole, { ...json, ...key, method: "POST" }],
+  [
+    "a merge patch",
+    (it) => it.POST("/admin-users/edit/{id}", { path, patch: { username: "a" } }),
+    { ...patch, ...key },
+  ],
+  [
+    "the key of a call",
+    (it) => it.DELETE("/admin-roles/delete/{id}", { path, ...other }),
+    { "idempotency-key": "mine" },
+  ],
+  ["the client's headers", listPublishers, { cookie: "a=b", "x-page": "1" }, ownHeaders],
+  ["a call's headers", (it) => it.GET("/publishers", other), { "x-page": "2", cache: "no-store" }, ownHeaders],
+];
+
+const invalid = { data: "Invalid parameter: first_name", code: 400 };
+const missing = { data: "Required parameters missing", code: 400 };
+
+const results: [what: string, response: Response, result: object][] = [
+  ["the version of a record", Response.json({}, { headers: { ETag: '"3"' } }), { data: {}, version: '"3"' }],
+  ["the id of a new record", Response.json({}, { headers: { Location: "/v1/admin-roles/id/207" } }), { created: 207 }],
+  ["an error", Response.json(missing, { status: 400 }), { error: missing }],
+  ["an error and its field", Response.json(invalid, { status: 400 }), { error: { ...invalid, field: "first_name" } }],
+  [
+    "the status of other JSON",
+    Response.json({ a: 1 }, { status: 502 }),
+    { error: { code: 502, data: "HTTP status 502" } },
+  ],
+  ["the status of a page", new Response("<h1>", { status: 502 }), { error: { code: 502, data: "HTTP status 502" } }],
+];
+
+/** What requests meet, how often a call sends them, and the status of its result; without one it rejects. */
+const retries: [what: string, Outcome[], times: number, status?: number, options?: ClientOptions][] = [
+  ["429 with a time to wait", [empty(429, "0"), empty(200)], 2, 200],
+  ["503 with a time to wait", [empty(503, "0"), empty(200)], 2, 200],
+  ["504", [empty(504, "0"), empty(200)], 2, 200],
+  ["a lost request", [lost, empty(200)], 2, 200],
+  ["a response that breaks off", [brokenOff, empty(200)], 2, 200],
+  ["500", [empty(500, "0")], 1, 500],
+  ["401", [empty(401)], 1, 401],
+  ["503 of a service without the feature", [empty(503)], 1, 503],
+  ["503 with a strange time to wait", [empty(503, "soon")], 1, 503],
+  ["429 with a longer time than a call has", [empty(429, "300")], 1, 429],
+  ["429 with a longer time than the client's", [empty(429, "20")], 1, 429, { retry: { seconds: 19 } }],
+  ["errors all the time", [empty(503, "0"), empty(503, "0"), empty(429, "0")], 3, 429],
+  ["losses all the time", [lost, lost, brokenOff], 3],
+  ["errors, if the client tries twice", [empty(503, "0")], 2, 503, { retry: { attempts: 2 } }],
+  ["an error, if the client tries once", [empty(503, "0")], 1, 503, { retry: false }],
+];
+
+describe("A call", () => {
+  it.each(requests)("sends %s", async (_, send, request, options) => {
+    const { sent, colophon } = clientOver([], options);
+
+    await send(colophon);
+
+    const fields = sent.map((each) => Object.fromEntries(Object.keys(request).map((name) => [name, each[name]])));
+    expect(fields).toEqual([request]);
+  });
+
+  it.each(["", ".", ".."])("throws for the path parameter '%s', whose URL is another endpoint's", async (slug) => {
+    const { sent, colophon } = clientOver();
+
+    await expect(bySlug(slug)(colophon)).rejects.toThrow(TypeError);
+    expect(sent).toEqual([]);
+  });
+
+  it.each(results)("returns %s", async (_, response, result) => {
+    expect(await addRole(clientOver([response]).colophon)).toMatchObject(result);
+  });
+
+  describe.each([
+    ["A read", listRoles],
+    ["A change", addRole],
+  ])("%s", (_, send) => {
+    it.each(retries)("after %s", async (_, outcomes, times, status, options) => {
+      const { sent, colophon } = clientOver(outcomes, options);
+
+      const result = (await send(colophon).catch((error) => ({ error }))) as { response?: Response; error?: Error };
+
+      expect([sent.length, result.response?.status]).toEqual([times, status]);
+      if (status === undefined) expect(result.error?.message).toBe("terminated");
+      expect(new Set(sent.map((each) => each["idempotency-key"])).size).toBe(1);
+    });
+  });
+
+  it("has a key of its own each time, and tries as often as it says itself", async () => {
+    const { sent, colophon } = clientOver([empty(429, "0")], { retry: false });
+
+    await addRole(colophon);
+    await colophon.POST("/admin-roles/add", { body: role, retry: { attempts: 5 } });
+
+    expect(sent).toHaveLength(6);
+    expect(new Set(sent.map((each) => each["idempotency-key"])).size).toBe(2);
+  });
+
+  it("ends at once when its signal is aborted, also while it waits", async () => {
+    const abortion = new AbortController();
+    const { sent, colophon } = clientOver([empty(503, "20")]);
+    const { signal } = abortion;
+
+    const result = colophon.GET("/admin-roles", { signal });
+    await expect.poll(() => sent.length).toBe(1);
+    abortion.abort(new Error("The page was left"));
+
+    await expect(result).rejects.toThrow("The page was left");
+    await expect(colophon.GET("/admin-roles", { signal })).rejects.toThrow("The page was left");
+    expect(sent).toHaveLength(1);
+  });
+});
+
+describe("The data URL of an image", () => {
+  const file = (bytes: Uint8Array<ArrayBuffer>) => new File([bytes], "a.png", { type: "image/png" });
+
+  it("has its type and its bytes", async () => {
+    const bytes = Uint8Array.from({ length: 100_000 }, (_, index) => index % 251);
+
+    const url = await imageOf(file(bytes));
+
+    expect(url).toBe(`data:image/png;base64,${Buffer.from(bytes).toString("base64")}`);
+  });
+
+  it("has as many characters as the service accepts; a larger file is not even read", async () => {
+    const most = Math.floor((6_000_000 - "data:image/png;base64,".length) / 4) * 3;
+
+    expect((await imageOf(file(new Uint8Array(most)))).length).toBeLessThanOrEqual(6_000_000);
+    await expect(imageOf(file(new Uint8Array(most + 1)))).rejects.toThrow(RangeError);
+  });
+});
