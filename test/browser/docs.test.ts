@@ -1,7 +1,11 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { extname, join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { docs } from "../../infra/local/pages/docs.ts";
 import { loopbackOrigins } from "../../infra/local/pages/origins.ts";
+import { writeReferenceSite } from "../../infra/reference/site.ts";
 import { accessibilityIssues, hasBrowser, startBrowser } from "../support/browser.ts";
 import { servePages } from "../support/pages.ts";
 import { linkDemoUsers } from "../support/sign-in.ts";
@@ -34,6 +38,21 @@ afterAll(async () => {
   await stack.close();
 });
 
+async function openPage(): Promise<void> {
+  page = await (await browser.newContext({ viewport: { width: 1400, height: 900 } })).newPage();
+  requested = [];
+  errors = [];
+  page.on("request", (request) => requested.push(request.url()));
+  page.on("pageerror", ({ message }) => errors.push(message));
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+}
+
+/** Tries the operation that the page shows. */
+async function sendRequest(path: string): Promise<void> {
+  await page.getByRole("button", { name: new RegExp(`Test Request.*get ${path}`) }).click();
+  await page.getByRole("button", { name: /^Send/ }).first().click();
+}
+
 it("The reference page is sent to the host name whose cookie people get", async () => {
   let page = docs("here");
   const { server, port } = await servePages(async (request, response) => void (await page(request, response)));
@@ -52,14 +71,7 @@ it("The reference page is sent to the host name whose cookie people get", async 
 });
 
 describe.skipIf(!hasBrowser)("The reference page", () => {
-  beforeEach(async () => {
-    page = await (await browser.newContext({ viewport: { width: 1400, height: 900 } })).newPage();
-    requested = [];
-    errors = [];
-    page.on("request", (request) => requested.push(request.url()));
-    page.on("pageerror", ({ message }) => errors.push(message));
-    page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
-  });
+  beforeEach(openPage);
 
   it("shows every resource, leads nowhere in vain, and sends no request to other servers", async () => {
     await page.goto(`${stack.url}/docs`);
@@ -132,8 +144,7 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
     };
     const answers = async (status: string, text: string) => {
       await page.getByRole("button", { name: "Shows a user" }).first().click();
-      await page.getByRole("button", { name: /Test Request.*get \/admin-users\/id/ }).click();
-      await page.getByRole("button", { name: /^Send/ }).first().click();
+      await sendRequest("/admin-users/id");
       await page.getByText(status).first().waitFor();
       await page.getByText(text).first().waitFor();
       expect(requested.at(-1)).toBe(`${stack.url}/admin-users/id/4`);
@@ -189,5 +200,36 @@ describe("GET /docs", () => {
   it("leaves everything else to the gateway", async () => {
     expect((await fetch(`${stack.url}/docs/elsewhere`)).status).toBe(404);
     expect((await fetch(`${stack.url}/docs`, { method: "POST" })).status).toBe(404);
+  });
+});
+
+describe("The reference site", () => {
+  it("sends requests to the API, and loads nothing but its own files", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "colophon-reference-"));
+    await writeReferenceSite(directory, new URL(`${stack.url}/`));
+    const types: Readonly<Record<string, string>> = { ".html": "text/html", ".json": "application/json" };
+    const { server, port } = await servePages(async ({ url = "" }, response) => {
+      const name = url === "/" ? "index.html" : url.slice(1);
+      response.setHeader("Content-Type", types[extname(name)] ?? "text/javascript");
+      response.end(await readFile(join(directory, name)));
+    });
+
+    expect(JSON.parse(await readFile(join(directory, "openapi.json"), "utf8")).servers).toEqual([{ url: stack.url }]);
+    expect(await readFile(join(directory, "index.html"), "utf8")).not.toMatch(/local-|<select/);
+    if (hasBrowser) {
+      await openPage();
+      await page.goto(`http://127.0.0.1:${port}/`);
+      await page.getByRole("button", { name: "Public publishers" }).first().click();
+      await page.getByRole("button", { name: "Lists publishers" }).first().click();
+      await sendRequest("/publishers");
+      await page.getByText("200 OK").first().waitFor();
+
+      expect(requested.at(-1)).toMatch(`${stack.url}/publishers`);
+      const origins = new Set(requested.filter((url) => url.startsWith("http")).map((url) => new URL(url).origin));
+      expect(origins).toEqual(new Set([`http://127.0.0.1:${port}`, stack.url]));
+      expect(errors).toEqual([]);
+    }
+    server.close();
+    await rm(directory, { recursive: true });
   });
 });

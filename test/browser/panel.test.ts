@@ -1,7 +1,4 @@
-import { readFile } from "node:fs/promises";
 import type { Server } from "node:http";
-import { join } from "node:path";
-import { build } from "esbuild";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AdminContributor, Opened } from "../../lib/client/index.js";
@@ -10,11 +7,11 @@ import { aContributor } from "../support/catalogue.ts";
 import { fetchFrom, type Init, post, servePages } from "../support/pages.ts";
 import { anAdministrator, type Person } from "../support/people.ts";
 import { dataUrl, plain } from "../support/pictures.ts";
+import { bundled, readmeExample } from "../support/readme-examples.ts";
 import { startUploads, type UploadStack } from "../support/uploads.ts";
 
 /* The panel of the client's README, on an origin of its own. */
 
-const folder = join(import.meta.dirname, "../../lib/client");
 let stack: UploadStack;
 let administrator: Person;
 let browser: Browser;
@@ -33,24 +30,9 @@ async function serve(script: () => Promise<string>): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-/** What the README shows, for a browser, as the variable `panel`. */
-async function panelScript(): Promise<string> {
-  const [, code = ""] =
-    /^## Panel$.*?^```ts\n(.*?)^```$/ms.exec(await readFile(join(folder, "README.md"), "utf8")) ?? [];
-  const contents = code.replaceAll("http://localhost:3000", stack.url);
-  const { outputFiles } = await build({
-    stdin: { contents, loader: "ts", resolveDir: folder },
-    bundle: true,
-    write: false,
-    format: "iife",
-    globalName: "panel",
-  });
-  return outputFiles[0]?.text ?? "";
-}
-
 beforeAll(async () => {
   if (!hasBrowser) return;
-  panelUrl = await serve(panelScript);
+  panelUrl = await serve(async () => bundled(await readmeExample("Panel"), stack.url, { globalName: "panel" }));
   strangerUrl = await serve(async () => "");
   stack = await startUploads({
     allowedOrigins: [panelUrl],

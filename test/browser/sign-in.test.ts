@@ -1,11 +1,11 @@
 import type { Server } from "node:http";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loopbackOrigins } from "../../infra/local/pages/origins.ts";
 import { accessibilityIssues, hasBrowser, startBrowser } from "../support/browser.ts";
 import { servePages } from "../support/pages.ts";
 import { anAdministrator, type Person } from "../support/people.ts";
-import { aLinkedUser, begin, choose, openBrowser } from "../support/sign-in.ts";
+import { aLinkedUser } from "../support/sign-in.ts";
 import { type Stack, startStack } from "../support/stack.ts";
 
 /* Signing in from a panel on a port of its own, at the provider of `npm start`. */
@@ -65,8 +65,8 @@ afterAll(async () => {
 const panelOrigin = () => `http://127.0.0.1:${panel.port}`;
 const shown = (page: Page) => page.locator("p").filter({ hasNotText: "…" }).innerText();
 
-async function openPanel(context?: BrowserContext): Promise<Page> {
-  const page = await (context ?? (await browser.newContext())).newPage();
+async function openPanel(): Promise<Page> {
+  const page = await (await browser.newContext()).newPage();
   await page.goto(panelOrigin() + place);
   return page;
 }
@@ -129,40 +129,5 @@ describe.skipIf(!hasBrowser)("Somebody at a panel", () => {
     await page.goto(stack.url + path);
 
     expect(await accessibilityIssues(page, page.getByRole("heading", { name }))).toEqual([]);
-  });
-
-  it("is not signed in by an address that somebody else has sent", async () => {
-    const attacker = openBrowser();
-    const address = await choose(attacker, await begin(stack, attacker), "grace");
-    const context = await browser.newContext();
-    const page = await openPanel(context);
-    await signIn(page, "ada");
-    await page.waitForURL(panelOrigin() + place);
-    const other = await context.newPage();
-
-    await other.goto(address.href);
-
-    await other.getByRole("heading", { name: "Signing in did not work" }).waitFor();
-    await page.reload();
-    expect(await shown(page)).toMatch(`${await nameOf(ada)} until`);
-  });
-
-  it("who has begun in two windows is signed in by both, one after the other", async () => {
-    const context = await browser.newContext();
-    const [first, second] = [await openPanel(context), await openPanel(context)];
-    await first.getByRole("link", { name: "Sign in" }).click();
-    await second.getByRole("link", { name: "Sign in" }).click();
-
-    await second.getByRole("button", { name: "ada" }).click();
-    await second.waitForURL(panelOrigin() + place);
-    expect(await cookiesIn(first)).toEqual(expect.arrayContaining(["refreshToken", expect.stringMatching(/^signIn-/)]));
-    await first.getByRole("button", { name: "grace" }).click();
-    await first.waitForURL(panelOrigin() + place);
-
-    expect(await cookiesIn(first)).toEqual(["refreshToken"]);
-    for (const page of [first, second]) {
-      await page.reload();
-      expect(await shown(page)).toMatch(`${await nameOf(grace)} until`);
-    }
   });
 });

@@ -1,75 +1,71 @@
-import { once } from "node:events";
 import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { hasBrowser, startBrowser } from "../support/browser.ts";
+import { servePages } from "../support/pages.ts";
+import { bundled, readmeExample } from "../support/readme-examples.ts";
 import { useStack } from "../support/stack.ts";
-import { whileDatabaseFails } from "../support/unchanged.ts";
-import { startWebsite } from "./website.ts";
+
+/* The two pages of the client's README, rendered on a server. */
+
+interface Website {
+  people(search: string, page: number): Promise<{ links: string[]; pages: number }>;
+  person(slug: string): Promise<{ last_name: string; works: readonly { name: string }[] } | undefined>;
+}
 
 const stack = useStack({ from: "demo" });
-let server: Server;
-let website: string;
+let website: { server: Server; port: number };
+let browser: Browser;
 
 beforeAll(async () => {
-  server = startWebsite(stack.url).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  website = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const code = (await readmeExample("Website")).replaceAll(/^console\.log.*$/gm, "");
+  const script = await bundled(`${code}\nexport { people, person };`, stack.url, { format: "esm" });
+  const { people, person }: Website = await import(`data:text/javascript,${encodeURIComponent(script)}`);
+
+  async function list(parameters: URLSearchParams): Promise<string> {
+    const [search, page] = [parameters.get("search") ?? "", Number(parameters.get("page"))];
+    const { links, pages } = await people(search, page);
+    const items = links.map((link) => link.replace(/^(.*?): (.*)$/, '<li><a href="$1">$2</a></li>'));
+    const next = page + 1 < pages ? `<a href="/?search=${search}&page=${page + 1}">Next</a>` : "";
+    return `<form><input name="search" aria-label="Name"><button>Search</button></form>${items.join("")}${next}`;
+  }
+
+  website = await servePages(async ({ url = "" }, response) => {
+    const { pathname, searchParams } = new URL(url, "http://website");
+    const found = pathname === "/" ? undefined : await person(pathname.slice(1));
+    const works = found?.works.map(({ name }) => `<li>${name}</li>`).join("");
+    response.writeHead(found || pathname === "/" ? 200 : 404, { "Content-Type": "text/html; charset=utf-8" });
+    response.end(found ? `<h1>${found.last_name}</h1>${works}` : await list(searchParams));
+  });
+  if (hasBrowser) browser = await startBrowser();
 });
 
-afterAll(() => void server.close());
-
-describe("The website", () => {
-  it("shows names and searches as text, and published people alone", async () => {
-    await stack.sql`update contributors set first_name = '<b>"R&D"' where slug = 'kentaro-miura'`;
-    await stack.sql`update contributors set public = false where slug = 'junji-ito'`;
-
-    const html = await (await fetch(`${website}/?search=${encodeURIComponent('<b>"R&')}`)).text();
-
-    expect(html).toContain('<a href="/people/kentaro-miura">&#60;b&#62;&#34;R&#38;D&#34; Miura</a>');
-    expect(html).toContain('value="&#60;b&#62;&#34;R&#38;"');
-    expect((await fetch(`${website}/people/junji-ito`)).status).toBe(404);
-    expect((await fetch(`${website}/?search=${"a".repeat(300)}`)).status).toBe(400);
-  });
-
-  it("answers 503 while the service fails", async () => {
-    const response = await whileDatabaseFails(stack, () => fetch(`${website}/?search=failing`));
-
-    expect(response.status).toBe(503);
-  });
+afterAll(async () => {
+  await browser?.close();
+  website?.server.close();
 });
 
-describe.skipIf(!hasBrowser)("The website in a browser", () => {
-  let browser: Browser;
+it.skipIf(!hasBrowser)("A website has every published person on a page, and leads from a search to works", async () => {
+  const [counted] = await stack.sql`
+    select count(*) as count from contributors where public and (client_id is null or client_id = 1)
+  `;
+  const page = await browser.newPage();
+  const links: (string | null)[] = [];
+  await page.goto(`http://127.0.0.1:${website.port}/`);
+  for (;;) {
+    for (const link of await page.locator("li a").all()) links.push(await link.getAttribute("href"));
+    const next = page.getByRole("link", { name: "Next" });
+    if ((await next.count()) === 0) break;
+    await next.click();
+  }
+  expect([new Set(links).size, links.length]).toEqual([counted?.count, counted?.count]);
 
-  beforeAll(async () => {
-    browser = await startBrowser();
-  });
+  await page.getByLabel("Name").fill("tezuka");
+  await page.getByRole("button", { name: "Search" }).click();
+  await page.getByRole("link", { name: "Osamu Tezuka" }).click();
 
-  afterAll(() => browser?.close());
-
-  it("leads through its pages, each person on one of them, and from a search to a person with works", async () => {
-    const [counted] = await stack.sql`
-      select count(*) as count from contributors where public and (client_id is null or client_id = 1)
-    `;
-    const page = await browser.newPage();
-    const links: (string | null)[] = [];
-    for (let url = `${website}/`; ; url = page.url()) {
-      await page.goto(url);
-      for (const link of await page.locator("li a").all()) links.push(await link.getAttribute("href"));
-      const next = page.getByRole("link", { name: "Next" });
-      if ((await next.count()) === 0) break;
-      await next.click();
-    }
-    expect(new Set(links).size).toBe(counted?.count);
-    expect(links).toHaveLength(counted?.count);
-
-    await page.getByLabel("Name").fill("tezuka");
-    await page.getByRole("button", { name: "Search" }).click();
-    await page.getByRole("link", { name: "Osamu Tezuka" }).click();
-
-    await page.getByRole("heading", { name: "Osamu Tezuka" }).waitFor();
-    await page.getByText("Astro Boy").first().waitFor();
-  });
+  await page.getByRole("heading", { name: "Tezuka" }).waitFor();
+  await page.getByText("Astro Boy").first().waitFor();
+  const missing = await page.goto(`http://127.0.0.1:${website.port}/unknown`);
+  expect(missing?.status()).toBe(404);
 });

@@ -66,7 +66,3 @@ const brokenOff = () =>
 /** An error as the gateway answers it. */
 export const refusal = (status: number, headers: Readonly<Record<string, string>> = {}): Response =>
   Response.json({ data: `Error ${status}`, code: status }, { status, headers: { ...readable, ...headers } });
-
-/** The value of a header of a request. */
-export const headerOf = (request: RequestInit | undefined, name: string): string | null =>
-  new Headers(request?.headers).get(name);

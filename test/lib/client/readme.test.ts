@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import manifest from "../../../lib/client/package.json" with { type: "json" };
 import { operations } from "../../contract/operations.ts";
 import { differenceBy } from "../../support/difference.ts";
+import { readmeExample } from "../../support/readme-examples.ts";
 import { useStack } from "../../support/stack.ts";
 
 /* The README's examples, those it links to, and those of the guide and the document are compiled, run, and compared with what they are to change. */
@@ -92,9 +93,7 @@ beforeAll(async () => {
   await write("node_modules/next/navigation.d.ts", `export declare function notFound${nextNavigation.types};`);
   await write("package.json", JSON.stringify({ type: "module" }));
   await write("browser.mjs", browser);
-  const readme = await readFile(join(packageFolder, "README.md"), "utf8");
-  for (const [, heading = "", code = ""] of readme.matchAll(/^## (\w+)$(?:(?!^## ).)*?^```ts\n(.*?)^```$/gms))
-    await write(`${heading}.ts`, code);
+  for (const heading of ["Website", "Panel"]) await write(`${heading}.ts`, await readmeExample(heading));
   await write(
     "guide.ts",
     /^```ts\n(.*?)^```$/ms.exec(await readFile(join(root, "lib/contract/guide.md"), "utf8"))?.[1] ?? "",

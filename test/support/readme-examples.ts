@@ -1,0 +1,21 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { build } from "esbuild";
+
+const folder = join(import.meta.dirname, "../../lib/client");
+
+/** The code that the client's README shows under a heading. */
+export async function readmeExample(heading: string): Promise<string> {
+  const readme = await readFile(join(folder, "README.md"), "utf8");
+  const [, code] = new RegExp(`^## ${heading}$(?:(?!^## ).)*?^\`\`\`ts\n(.*?)^\`\`\`$`, "ms").exec(readme) ?? [];
+  if (code === undefined) throw new Error(`The client's README has no code under "${heading}"`);
+  return code;
+}
+
+/** Code with the client in it, for the service at this URL. */
+export async function bundled(code: string, url: string, options: { format: "esm" } | { globalName: string }) {
+  const contents = code.replaceAll("http://localhost:3000", url);
+  const stdin = { contents, loader: "ts", resolveDir: folder } as const;
+  const { outputFiles } = await build({ stdin, bundle: true, write: false, ...options });
+  return outputFiles[0]?.text ?? "";
+}
