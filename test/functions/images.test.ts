@@ -1,0 +1,340 @@
+import { once } from "node:events";
+import { readdir, readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { endpointPath } from "../../lib/contract/declare.ts";
+import { endpoints } from "../../lib/contract/endpoints.ts";
+import { base64LengthMax } from "../../lib/images/source.ts";
+import { useAdministrator, useHolder } from "../support/callers.ts";
+import { aContributor } from "../support/catalogue.ts";
+import { identifier } from "../support/database.ts";
+import { envelope, forbidden, invalidParameter, missingParameters, unauthorized } from "../support/envelope.ts";
+import { anAdministrator, aUser } from "../support/people.ts";
+import { avif, blackPng, dataUrl, pixelAt, plain, sizeOf, tinyImage } from "../support/pictures.ts";
+import { type Reply, useStack } from "../support/stack.ts";
+import { unchanged } from "../support/unchanged.ts";
+import { imageOf, notedKeys, pairOf, useUploads } from "../support/uploads.ts";
+
+const stack = useUploads();
+let picture: Buffer;
+let image: string;
+
+beforeAll(async () => {
+  picture = await plain("#cc3311", 2000, 1000).png().toBuffer();
+  image = dataUrl(picture);
+});
+
+const forget = () => {
+  stack.dataApi.calls.length = 0;
+  stack.s3.requests.length = 0;
+};
+
+/** Makes a call and proves that it sent nothing to S3, and changed nothing. */
+async function untouched(call: () => Promise<Reply>): Promise<unknown> {
+  forget();
+  const { body } = await unchanged(stack, call);
+  expect(stack.s3.requests).toEqual([]);
+  return body;
+}
+
+/** Does something while the first request to S3 is under way. */
+async function meanwhile(change: () => Promise<unknown>, call: () => Promise<Reply>): Promise<unknown> {
+  stack.s3.intercept(async () => {
+    await change();
+    return undefined;
+  });
+  const { body } = await call().finally(() => stack.s3.intercept(undefined));
+  return body;
+}
+
+describe.each([
+  {
+    table: "users",
+    updating: "POST /admin-users/update-image/{id}",
+    removing: "DELETE /admin-users/delete-image/{id}",
+    update: "admin-users/update-image",
+    remove: "admin-users/delete-image",
+    make: (): Promise<{ id: number }> => aUser(stack.sql),
+    folder: "profiles",
+    edit: "edit-users",
+    detail: "profile_image",
+    nobody: [987_654, "administrator"],
+    updated: envelope(200, "Profile image updated"),
+    removed: envelope(200, "Profile image deleted"),
+    missing: envelope(404, "User not found"),
+    updateFailed: envelope(500, "Internal server error"),
+    removeFailed: envelope(500, "Internal server error"),
+  },
+  {
+    table: "contributors",
+    updating: "POST /admin-contributors/update-avatar/{id}",
+    removing: "DELETE /admin-contributors/delete-avatar/{id}",
+    update: "admin-contributors/update-avatar",
+    remove: "admin-contributors/delete-avatar",
+    make: (): Promise<{ id: number }> => aContributor(stack.sql),
+    folder: "avatars",
+    edit: "edit-contributors",
+    detail: "image",
+    nobody: [987_654, 0, -1, "9".repeat(20)],
+    updated: envelope(200, "Contributor avatar updated"),
+    removed: envelope(200, "Contributor avatar deleted"),
+    missing: envelope(404, "Contributor not found"),
+    updateFailed: envelope(500, "An error occurred while updating the contributor avatar"),
+    removeFailed: envelope(500, "An error occurred while deleting the contributor avatar"),
+  },
+] as const)("Images of $table", ({ table, update, remove, ...resource }) => {
+  const { updated, removed, missing, updateFailed, removeFailed } = resource;
+  const editor = useHolder(stack, resource.edit, `view-${table}`);
+  const stranger = useHolder(stack, `view-${table}`, `delete-${table}`);
+  let record: { id: number };
+
+  const key = () => imageOf(stack, table, record);
+  const updateImage = (body: unknown, as = editor.token, id: number | string = record.id) =>
+    stack.call(update, { as, path: { id }, body });
+  const removeImage = (as = editor.token, id: number | string = record.id) => stack.call(remove, { as, path: { id } });
+
+  beforeEach(async () => {
+    record = await resource.make();
+    forget();
+  });
+
+  describe(resource.updating, () => {
+    it("answers 200 and stores two sizes, cacheable for ever, at the URL in details", async () => {
+      expect((await updateImage({ image })).body).toEqual(updated);
+
+      const stored = await key();
+      expect(stored).toMatch(new RegExp(`^${resource.folder}/[0-9a-f-]{36}\\.webp$`));
+      const [full, scaled] = await Promise.all(pairOf(stored).map(stack.object));
+      for (const each of [full, scaled])
+        expect(each).toMatchObject({ type: "image/webp", cache: "public, max-age=31536000, immutable" });
+      expect(await sizeOf(full?.bytes ?? picture)).toEqual([1024, 512]);
+      expect(await sizeOf(scaled?.bytes ?? picture)).toEqual([256, 128]);
+      expect((await pixelAt(scaled?.bytes ?? picture, 9, 9))[0]).toBeGreaterThan(190);
+      const { body } = await stack.call(`admin-${table}/id`, { as: editor.token, path: { id: record.id } });
+      expect(body[resource.detail]).toBe(`https://images.example.com/${stored}`);
+    });
+
+    it("answers 200 with two statements and three requests to S3, and leaves no object of the former image", async () => {
+      await updateImage({ image });
+      const before = await key();
+      forget();
+
+      await updateImage({ image: dataUrl(await plain("#0000ff").gif().toBuffer()) });
+
+      const operations = stack.dataApi.calls.map(({ operation }) => operation);
+      expect(operations).toEqual(["ExecuteStatement", "ExecuteStatement"]);
+      expect(stack.s3.requests).toHaveLength(3);
+      const [after, keys, noted] = [await key(), await stack.keys(), await notedKeys(stack)];
+      expect(keys).toEqual(expect.arrayContaining(pairOf(after)));
+      for (const each of pairOf(before)) expect(keys).not.toContain(each);
+      expect([noted.includes(`${before}`), noted.includes(`${after}`)]).toEqual([true, false]);
+    });
+
+    it("answers 200 and ignores the claimed type; up to 4 MB, and 413 by the gateway beyond a Lambda event", async () => {
+      const large = Buffer.concat([picture, Buffer.alloc(4_200_000)]);
+      for (const each of [picture.toString("base64"), dataUrl(picture, "image/svg+xml"), dataUrl(large, "text/html")])
+        expect((await updateImage({ image: each })).body).toEqual(updated);
+
+      const { status } = await fetch(`${stack.url}/${update}/${record.id}`, {
+        method: "POST",
+        headers: { Cookie: `refreshToken=${editor.token}`, "Content-Type": "application/json" },
+        body: JSON.stringify({ image: "A".repeat(6_400_000) }),
+      });
+      expect(status).toBe(413);
+    });
+
+    it("answers 400 to an invalid image without any statement, and to one that is too long", async () => {
+      const urls = [
+        "http://169.254.169.254/latest/meta-data",
+        "file:///etc/passwd",
+        "data:,",
+        "data:image/png;base64,",
+      ];
+      const invalid = ["", null, 7, ["x"], "no image!", ...urls];
+      for (const body of [undefined, {}, "{", ...invalid.map((each) => ({ image: each }))])
+        expect(await untouched(() => updateImage(body)), JSON.stringify(body)).toEqual(missingParameters);
+      expect(stack.dataApi.calls).toEqual([]);
+      const long = "A".repeat(base64LengthMax + 4);
+      expect(await untouched(() => updateImage({ image: long }))).toEqual(invalidParameter("image"));
+    });
+
+    it("answers 401, 403 and 404, and decodes nothing before", async () => {
+      for (const each of [image, "junk"]) {
+        expect(await untouched(() => updateImage({ image: each }, "unknown"))).toEqual(unauthorized);
+        expect(await untouched(() => updateImage({ image: each }, stranger.token))).toEqual(forbidden);
+        for (const id of resource.nobody)
+          expect(await untouched(() => updateImage({ image: each }, editor.token, id))).toEqual(missing);
+      }
+    });
+
+    it("answers 404 when the record is deleted meanwhile, and leaves no object", async () => {
+      await stack.sql`delete from images_to_remove`;
+      const before = await stack.keys();
+      const deletion = () => stack.sql`delete from ${identifier(table)} where id = ${record.id}`;
+
+      expect(await meanwhile(deletion, () => updateImage({ image }))).toEqual(missing);
+
+      expect(await stack.keys()).toEqual(before);
+      expect(await stack.sql`select from images_to_remove where remove_after > now()`).toEqual([]);
+    });
+
+    it("answers 500 to a file that is no image, or has too many pixels, and keeps the former", async () => {
+      await updateImage({ image });
+      const before = await key();
+      const svg = "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>";
+      const large = [blackPng(16_385, 1), blackPng(1, 16_385), blackPng(16_000, 16_000), await avif(4_001, 4_000)];
+
+      for (const bytes of [Buffer.from(svg), Buffer.from("junk"), picture.subarray(0, 60), ...large])
+        expect((await updateImage({ image: dataUrl(bytes, "image/svg+xml") })).body).toEqual(updateFailed);
+
+      expect(await key()).toBe(before);
+      expect(await stack.keys()).toEqual(expect.arrayContaining(pairOf(before)));
+    });
+
+    it("answers without a request to any URL in the image", async () => {
+      const requested: (string | undefined)[] = [];
+      const server = createServer(({ url }, response) => response.end(String(requested.push(url))));
+      await once(server.listen(0, "127.0.0.1"), "listening");
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/image.svg`;
+      const svg = `<svg xmlns="http://www.w3.org/2000/svg"><image href="${url}"/></svg>`;
+      const ftyp = "\0\0\0\x18ftypavif\0\0\0\0mif1avif";
+
+      const hidden = [svg, ftyp + svg].map((each) => dataUrl(Buffer.from(each, "latin1")));
+      const replies = await Promise.all(
+        [url, `data:image/png,${url}`, ...hidden].map((each) => updateImage({ image: each })),
+      );
+      server.close();
+
+      expect(replies.map(({ status }) => status)).toEqual([400, 400, 500, 500]);
+      expect(requested).toEqual([]);
+    });
+  });
+
+  describe(resource.removing, () => {
+    beforeEach(async () => {
+      await updateImage({ image: tinyImage });
+      forget();
+    });
+
+    it("answers 200 with one statement, and removes both sizes and the reference", async () => {
+      const before = await key();
+
+      expect((await removeImage()).body).toEqual(removed);
+
+      expect([stack.dataApi.calls.length, stack.s3.requests.length]).toEqual([1, 1]);
+      expect(await key()).toBeNull();
+      for (const each of pairOf(before)) expect(await stack.keys()).not.toContain(each);
+    });
+
+    it("answers 200 when S3 does not answer, and leaves the objects to the scheduled removal", async () => {
+      const before = await key();
+      stack.s3.intercept(() => "error-before");
+      const { body } = await removeImage();
+      stack.s3.intercept(undefined);
+
+      expect(body).toEqual(removed);
+      expect(await stack.keys()).toEqual(expect.arrayContaining(pairOf(before)));
+      expect(await notedKeys(stack)).toContain(before);
+      await stack.sweep();
+      for (const each of pairOf(before)) expect(await stack.keys()).not.toContain(each);
+    });
+
+    it("answers 404 for a record that is not there, and 500 for one without an image", async () => {
+      for (const id of resource.nobody) expect(await untouched(() => removeImage(editor.token, id))).toEqual(missing);
+      const { id } = await resource.make();
+      expect(await untouched(() => removeImage(editor.token, id))).toEqual(removeFailed);
+    });
+
+    it("answers 500 to all but one of many at once", async () => {
+      const replies = await Promise.all(Array.from({ length: 8 }, () => removeImage()));
+
+      expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(500)]);
+    });
+  });
+
+  it.runIf(table === "contributors")("answer 400 to an id that is no integer", async () => {
+    for (const id of ["nobody", "1.5"]) {
+      expect(await untouched(() => updateImage({ image }, editor.token, id))).toEqual(missingParameters);
+      expect(await untouched(() => removeImage(editor.token, id))).toEqual(missingParameters);
+    }
+  });
+
+  it.runIf(table === "users")("answer 403 where the user outranks the caller, also since a moment ago", async () => {
+    const { id, token } = await anAdministrator(stack.sql);
+    const [own, before] = [await updateImage({ image }, token, id), await stack.keys()];
+    const promotion = () => stack.sql`
+      insert into user_roles (user_id, role_id)
+      select ${record.id}, id from roles where key = 'administrator'
+      on conflict do nothing
+    `;
+
+    expect(own.body).toEqual(updated);
+    expect(await untouched(() => updateImage({ image }, editor.token, id))).toEqual(forbidden);
+    expect(await untouched(() => removeImage(editor.token, id))).toEqual(forbidden);
+    expect(await meanwhile(promotion, () => updateImage({ image }))).toEqual(forbidden);
+    expect([await key(), await stack.keys()]).toEqual([null, before]);
+  });
+});
+
+describe("Bundles", () => {
+  const outdir = inject("outdir");
+  const bundlesWith = async (pattern: RegExp): Promise<string[]> => {
+    const files = (await readdir(outdir, { recursive: true })).filter((file) => file.endsWith("index.mjs")).sort();
+    const texts = await Promise.all(files.map((file) => readFile(join(outdir, file), "utf8")));
+    return files.filter((_, index) => pattern.test(texts[index] ?? "")).map((file) => file.replace("/index.mjs", ""));
+  };
+
+  it("load sharp only where images are made", async () => {
+    const makers = ["admin-contributors/update-avatar", "admin-users/update-image"];
+
+    expect(await bundlesWith(/\bfrom\s*"sharp"/)).toEqual(makers);
+    expect(await bundlesWith(/sharp|[Vv]ips/)).toEqual(makers);
+  });
+
+  it("know the bucket of images only where images are removed or restored", async () => {
+    expect(await bundlesWith(/\bIMAGE_BUCKET\b/)).toEqual([
+      "admin-contributors/delete-avatar",
+      "admin-contributors/delete",
+      "admin-contributors/update-avatar",
+      "admin-users/delete-image",
+      "admin-users/delete",
+      "admin-users/update-image",
+      "ops/remove-images",
+      "ops/undo",
+    ]);
+  });
+});
+
+describe("An instance without uploads", () => {
+  const without = useStack();
+  const administrator = useAdministrator(without);
+  const uploading = endpoints.filter(({ needsFileService }) => needsFileService).map(endpointPath);
+
+  it.each(uploading)("answers 503 to %s, whoever sends whatever, and touches nothing", async (name) => {
+    without.dataApi.calls.length = 0;
+    const body = name.includes("update") ? { image: "data:image/png;base64,AAAA" } : undefined;
+    for (const as of [administrator.token, "junk", undefined])
+      for (const id of [1, "nobody"]) {
+        const reply = await unchanged(without, () => without.call(name, { as, path: { id }, body }));
+        expect(reply.body).toEqual(envelope(503, "This service is not handling file uploads."));
+      }
+    expect(without.dataApi.calls).toEqual([]);
+  });
+
+  it("still deletes users and contributors with images, and lists the images for an instance with the bucket", async () => {
+    const user = await aUser(without.sql);
+    const contributor = await aContributor(without.sql, { image: "avatars/theirs.webp" });
+    await without.sql`update users set image = 'profiles/theirs.webp' where id = ${user.id}`;
+
+    for (const [name, id] of [
+      ["admin-users/delete", user.id],
+      ["admin-contributors/delete", contributor.id],
+    ] as const)
+      expect((await without.call(name, { as: administrator.token, path: { id } })).status).toBe(200);
+
+    expect(uploading).toHaveLength(4);
+    expect(await notedKeys(without)).toEqual(["avatars/theirs.webp", "profiles/theirs.webp"]);
+  });
+});
