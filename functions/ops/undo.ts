@@ -6,8 +6,8 @@ import type { OperatorPayload } from "../../lib/operators/payloads.ts";
 import { refusal } from "../../lib/operators/refusal.ts";
 import { repairFunction } from "../../lib/operators/repair-function.ts";
 import { restoreFormerImages } from "../../lib/operators/restore-former-images.ts";
-import { type UndoAnswer, undoAnswer, userIdOf } from "../../lib/operators/undo.ts";
-import { type UndoBatch, undoBatch } from "../../lib/operators/undo-answer.ts";
+import { undoAnswer, userIdOf } from "../../lib/operators/undo.ts";
+import { type UndoBatch, type UndoResult, undoBatch } from "../../lib/operators/undo-answer.ts";
 import * as changes from "../../lib/queries/changes.ts";
 
 /**
@@ -26,7 +26,7 @@ const answerLengthMax = 2_000_000;
  */
 export const handler = repairFunction(
   "ops/undo",
-  async ({ change: only, import: imported, user, from, to, ...options }, { change, deadline }): Promise<UndoAnswer> => {
+  async ({ change: only, import: imported, user, from, to, ...options }, { change, deadline }): Promise<UndoResult> => {
     const undo = async (ids: readonly number[], request: object) => {
       const images = options.dryRun
         ? { hasImages: Bucket !== undefined }

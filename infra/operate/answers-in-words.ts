@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { recordInWords } from "../../lib/operators/changes-in-words.ts";
 import { mergeAnswer } from "../../lib/operators/merge-answer.ts";
 import { plural } from "../../lib/operators/plural.ts";
-import { namedChange, undoBatch, conflict as undoConflict } from "../../lib/operators/undo-answer.ts";
+import { type conflict, type UndoResult, undoResult } from "../../lib/operators/undo-answer.ts";
 import { visible } from "../command/print.ts";
 import { table, wrapped } from "./table.ts";
 
@@ -44,24 +44,7 @@ function changesInWords(answer: z.output<typeof changes>, _: unknown, width: num
   return [...tableOf(["id", "at", "by", "record", "what"], rows, width), ...more];
 }
 
-const username = z.nullable(z.string());
-const conflict = z.extend(undoConflict, { later: z.nullable(z.extend(namedChange, { username })) });
-const undo = z.object({
-  change: z.optional(z.number()),
-  undone: z.array(
-    z.extend(namedChange, {
-      username,
-      what: z.array(z.string()),
-      overridden: z.array(conflict),
-      leftOut: z.array(conflict),
-    }),
-  ),
-  conflicts: z.array(conflict),
-  refused: undoBatch.shape.refused,
-  isDone: z.boolean(),
-});
-
-function undoInWords(answer: z.output<typeof undo>, event: unknown, width: number): readonly string[] {
+function undoInWords(answer: UndoResult, event: unknown, width: number): readonly string[] {
   const [undid, left, done] = isDryRun(event)
     ? ["Would undo", "Would leave", "would be done"]
     : ["Undid", "Left", "done"];
@@ -203,7 +186,7 @@ const tellers: Readonly<Record<string, Teller>> = {
   "ops/import": teller(importReport, importInWords),
   "ops/list-changes": teller(changes, changesInWords),
   "ops/merge-contributors": teller(mergeAnswer, mergeInWords),
-  "ops/undo": teller(undo, undoInWords),
+  "ops/undo": teller(undoResult, undoInWords),
 };
 
 /** An answer to an operator in words, for so many columns; undefined if it is to be shown as JSON. */

@@ -432,11 +432,13 @@ create function undo_error(change changes) returns text language plpgsql stable 
   end
 $$;
 
--- A change as a conflict names it.
+-- A change as a conflict names it, with the present name of its user.
 create function named_change(change_id bigint) returns jsonb language sql stable as $$
-  select jsonb_build_object('change', id, 'endpoint', endpoint, 'role', role, 'at', at, 'userId', caller_id)
-  from changes
-  where id = change_id
+  select jsonb_build_object(
+    'change', changes.id, 'endpoint', endpoint, 'role', role, 'at', at, 'userId', caller_id, 'username', users.username
+  )
+  from changes left join users on users.id = caller_id
+  where changes.id = change_id
 $$;
 
 -- A value as an answer has it, which is shown to people.

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/mini";
 import { type Declaration, isNavigation, needsCaller } from "../contract/declare.ts";
 import { responseSchema } from "../contract/response-schema.ts";
@@ -12,16 +13,19 @@ export function expectedStatuses(declaration: Declaration, hasSession: boolean):
 }
 
 /**
- * For how many milliseconds to wait before a request is sent again: a 503 with `Retry-After` is not final. Undefined if
- * the response is, or the deadline comes first.
+ * The final response to a request: it is sent again after a 503 with `Retry-After`, as long as that comes before the
+ * deadline.
  */
-export function pauseBeforeRetry(
-  status: number,
-  retryAfter: string | null | undefined,
+export async function finalResponse<Response extends { readonly status: number; readonly headers: Headers }>(
+  send: () => Promise<Response>,
   deadline: number,
-): number | undefined {
-  const pause = 1_000 * Number(retryAfter ?? 0);
-  return status === 503 && pause > 0 && performance.now() + pause < deadline ? pause : undefined;
+): Promise<Response> {
+  for (;;) {
+    const response = await send();
+    const pause = 1_000 * Number(response.headers.get("Retry-After") ?? 0);
+    if (response.status !== 503 || pause === 0 || performance.now() + pause >= deadline) return response;
+    await sleep(pause);
+  }
 }
 
 const shownMax = 200;

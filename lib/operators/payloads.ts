@@ -16,9 +16,8 @@ const id = z.int().check(z.positive());
 const time = z.iso
   .datetime({ offset: true, error: "a time as 2026-11-21T08:00:00Z" })
   .check(z.refine((text) => Date.parse(text) > 0 && !/[+-](1[6-9]|2\d):\d\d$/.test(text), "a time since 1970"));
-const reason = shortText;
 /** What every repair takes: the operator's reason and name for the ledger, and whether it only says what it would do. */
-const repair = { reason: z.optional(reason), by: z.optional(name), dryRun: z.optional(z.boolean()) };
+const repair = { reason: z.optional(shortText), by: z.optional(name), dryRun: z.optional(z.boolean()) };
 const days = (max: number) => z.int().check(z.minimum(1), z.maximum(max));
 
 /** A record as the ledger names it: `contributor/5`. */
@@ -102,9 +101,7 @@ export const payloads = {
       subject: z.optional(subject),
       email: z.optional(email),
       remove: z._default(z.boolean(), false),
-      dryRun: z._default(z.boolean(), false),
-      reason: z.optional(shortText),
-      by: z.optional(name),
+      ...repair,
     })
     .check(
       z.refine(
@@ -180,9 +177,7 @@ export const payloads = {
       from: z.optional(time),
       to: z.optional(time),
       force: z._default(z.boolean(), false),
-      dryRun: z._default(z.boolean(), false),
-      reason: z.optional(reason),
-      by: z.optional(name),
+      ...repair,
     })
     .check(
       z.refine(({ change, import: imported, user, from, to }) => {

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { needsCaller } from "../contract/declare.ts";
 import { endpointAt } from "../contract/endpoints.ts";
-import { expectedStatuses, pauseBeforeRetry, problemOf } from "./expected-response.ts";
+import { expectedStatuses, finalResponse, problemOf } from "./expected-response.ts";
 
 /** A GET that a smoke test sends. */
 export interface SmokeRequest {
@@ -56,48 +55,31 @@ async function check(url: string, request: SmokeRequest, { token, key }: Credent
   if (declaration?.method !== "GET") throw new TypeError(`There is no GET ${request.endpoint}`);
   const cookie = needsCaller(declaration) && token !== undefined ? { Cookie: `refreshToken=${token}` } : undefined;
   const expected = request.mustExist ? [200] : expectedStatuses(declaration, cookie !== undefined);
-  const { status, text, milliseconds, headers } = await get(url + request.target, {
-    Accept: "application/json",
-    ...(key === undefined ? {} : { "x-api-key": key }),
-    ...cookie,
-  });
-  const problem = status === undefined ? text : problemOf(declaration, { status, text }, expected);
-  return { ...request, status, expected, milliseconds, problem, headers };
-}
-
-interface SmokeResponse {
-  readonly status: number | undefined;
-  /** The body, or why there is no answer. */
-  readonly text: string;
-  readonly milliseconds: number;
-  readonly headers: Headers | undefined;
+  const headers = { Accept: "application/json", ...(key === undefined ? {} : { "x-api-key": key }), ...cookie };
+  let started = 0;
+  const elapsed = () => Math.round(performance.now() - started);
+  // Follows no redirect with the token.
+  const send = async () => {
+    started = performance.now();
+    const signal = AbortSignal.timeout(attemptTimeoutInMilliseconds);
+    const response = await fetch(url + request.target, { headers, redirect: "manual", signal });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, milliseconds: elapsed() };
+  };
+  try {
+    const { text, ...response } = await finalResponse(send, performance.now() + timeoutInMilliseconds);
+    const problem = problemOf(declaration, { status: response.status, text }, expected);
+    return { ...request, ...response, expected, problem };
+  } catch (error) {
+    const problem = `no answer: ${reasonOf(error)}`;
+    return { ...request, status: undefined, headers: undefined, milliseconds: elapsed(), expected, problem };
+  }
 }
 
 /** API Gateway waits for 29 s. */
 const attemptTimeoutInMilliseconds = 35_000;
 /** A paused database takes some 15 s to resume; after a long pause it takes up to a minute. */
 const timeoutInMilliseconds = 60_000;
-
-/** Sends again after `Retry-After`, as long as a database may take to resume. Follows no redirect with the token. */
-async function get(url: string, headers: Readonly<Record<string, string>>): Promise<SmokeResponse> {
-  const deadline = performance.now() + timeoutInMilliseconds;
-  for (;;) {
-    const started = performance.now();
-    const elapsed = () => Math.round(performance.now() - started);
-    try {
-      const signal = AbortSignal.timeout(attemptTimeoutInMilliseconds);
-      const response = await fetch(url, { headers, redirect: "manual", signal });
-      const text = await response.text();
-      const pause = pauseBeforeRetry(response.status, response.headers.get("Retry-After"), deadline);
-      if (pause === undefined) {
-        return { status: response.status, text, milliseconds: elapsed(), headers: response.headers };
-      }
-      await sleep(pause);
-    } catch (error) {
-      return { status: undefined, text: `no answer: ${reasonOf(error)}`, milliseconds: elapsed(), headers: undefined };
-    }
-  }
-}
 
 /** `fetch` says only in the cause why a request failed. */
 function reasonOf(error: unknown): string {

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
 import { type Declaration, endpointPath, functionName, needsCaller } from "../contract/declare.ts";
 import { endpoints } from "../contract/endpoints.ts";
-import { expectedStatuses, pauseBeforeRetry, problemOf } from "./expected-response.ts";
+import { expectedStatuses, finalResponse, problemOf } from "./expected-response.ts";
 import { type LambdaResponse, lambdaResponse } from "./lambda-response.ts";
 
 /** `colophon-prod-` */
@@ -21,16 +20,12 @@ export async function tryVersion(lambda: LambdaClient, name: string, version: nu
   if (!declaration) throw new Error(`${name} serves no endpoint`);
   const event = await eventFor(declaration);
   const deadline = performance.now() + timeoutInMilliseconds;
-  for (;;) {
-    const response = await invoke(lambda, name, `${version}`, event, deadline);
-    const pause = pauseBeforeRetry(response.status, response.headers["Retry-After"], deadline);
-    if (pause === undefined) {
-      const problem = problemOf(declaration, response, expectedStatuses(declaration, false));
-      if (problem !== undefined) throw new Error(problem);
-      return;
-    }
-    await sleep(pause);
-  }
+  const response = await finalResponse(async () => {
+    const { headers, ...rest } = await invoke(lambda, name, `${version}`, event, deadline);
+    return { ...rest, headers: new Headers(headers) };
+  }, deadline);
+  const problem = problemOf(declaration, response, expectedStatuses(declaration, false));
+  if (problem !== undefined) throw new Error(problem);
 }
 
 /** A sample in events/, as API Gateway would send it. */

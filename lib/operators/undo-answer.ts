@@ -9,6 +9,8 @@ export const namedChange = z.object({
   role: z.string(),
   at: z.string(),
   userId: z.nullable(z.number()),
+  /** The user's present name; null of a deleted one. */
+  username: z.nullable(z.string()),
 });
 
 export const conflict = z.object({
@@ -33,13 +35,27 @@ export const undone = z.extend(namedChange, {
   leftOut: z.array(conflict),
 });
 
-/** What lib/changes/undo-changes.sql answers. */
-export const undoBatch = z.object({
+const common = {
+  /** The last row that was added to the ledger; without one nothing was undone, or this was a dry run. */
   change: z.optional(z.number()),
-  undone: z.array(undone),
+  /** What was changed again since. The changes with a conflict are left as they are. */
   conflicts: z.array(conflict),
+  /** The changes that cannot be undone, even with `force`. */
   refused: z.array(z.extend(namedChange, { reason: z.string() })),
-  /** How many of the changes the call has looked at. */
-  handled: z.number(),
-});
+};
+
+/** What lib/changes/undo-changes.sql answers; `handled` is how many of the changes the call has looked at. */
+export const undoBatch = z.object({ ...common, undone: z.array(undone), handled: z.number() });
 export type UndoBatch = z.output<typeof undoBatch>;
+
+/** What operators get. */
+export const undoResult = z.object({
+  ...common,
+  /** What was undone, newest first. `undoneBy` is the row that did it, and `what` it did, in words. */
+  undone: z.array(
+    z.extend(z.omit(undone, { rows: true }), { undoneBy: z.optional(z.number()), what: z.array(z.string()) }),
+  ),
+  /** False if some changes are left: the same payload goes on. */
+  isDone: z.boolean(),
+});
+export type UndoResult = z.output<typeof undoResult>;

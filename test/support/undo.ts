@@ -1,13 +1,13 @@
 import { expect } from "vitest";
-import type { UndoAnswer } from "../../lib/operators/undo.ts";
+import type { UndoResult } from "../../lib/operators/undo-answer.ts";
 import type { Sql } from "./database.ts";
 import type { Stack } from "./stack.ts";
 
 /** Invokes ops-undo. */
-export async function undo({ lambda }: Pick<Stack, "lambda">, payload: object): Promise<UndoAnswer> {
+export async function undo({ lambda }: Pick<Stack, "lambda">, payload: object): Promise<UndoResult> {
   const invocation = await lambda.invoke("ops-undo", payload);
   if ("error" in invocation) throw new Error(invocation.error.errorMessage);
-  return invocation.result as UndoAnswer;
+  return invocation.result as UndoResult;
 }
 
 /** Undoes a change without conflicts. Returns the row that did it. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
-import type { UndoAnswer } from "../../../lib/operators/undo.ts";
+import type { UndoResult } from "../../../lib/operators/undo-answer.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor, aSeries } from "../../support/catalogue.ts";
 import { aUser } from "../../support/people.ts";
@@ -239,7 +239,7 @@ const insertBySql = async (table: string, number: number, { idsOf }: World) =>
   );
 
 /** Returns an undo's answer, and whether there was no row yet for a new value. */
-async function perform(each: Action): Promise<{ answer?: UndoAnswer; isOpen?: true }> {
+async function perform(each: Action): Promise<{ answer?: UndoResult; isOpen?: true }> {
   const now = await world();
   const { name, target, input } = each;
   if (name === "undo") {
@@ -340,7 +340,7 @@ const forItself =
 /** Compares what an undo did, and what it answers, with the model. */
 function expectAgreementWith(
   delta: Delta,
-  answer: UndoAnswer,
+  answer: UndoResult,
   isForced: boolean,
   before: Rows,
   after: Rows,
