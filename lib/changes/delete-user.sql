@@ -10,7 +10,9 @@ create function forget_user(target bigint) returns void language plpgsql as $$
         from history
         where owners @> array[target] and table_name in (select table_name from history_tables() where kind = 'user')
       )
-      or caller_id is null and endpoint = 'ops/undo' and cast(answer as text) ~ format('"(user/|userId"\W+)%s\M', target)
+      or caller_id is null
+        and endpoint = 'ops/undo'
+        and cast(answer as text) ~ format('"(user/|userId"\W+)%s\M', target)
       or record = 'user/' || target;
     perform forget_record('user', target);
     update changes set username = null where caller_id = target;

@@ -33,6 +33,7 @@ describe("Of a deleted user the ledger", () => {
     await stack.lambda.invoke("ops-undo", { change: await latestChange(stack.sql) });
     await call("admin-users/update-image", { path: { id }, body: { image } });
     await stack.call("admin-roles/add", { as: person.token, body: { name: `By ${randomUUID()}`, description: "d" } });
+    await stack.lambda.invoke("ops-undo", { change: await latestChange(stack.sql) });
     expect(await ledger()).toMatch(/doomed/i);
   });
 
