@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { matchesGlob } from "node:path";
-import { messageOf, runCommand } from "../command/command.ts";
+import { messageOf, runCommand, UsageError } from "../command/command.ts";
 import { print } from "../command/print.ts";
 import { settings } from "../stages.ts";
 import { emptyEdge } from "./empty-edge.ts";
@@ -23,6 +23,7 @@ const run = (program: string, ...args: readonly string[]): number => {
 };
 
 await runCommand({ usage, passesOn: true }, async (_, words) => {
+  if (words.length === 0) throw new UsageError("STACK is missing");
   process.exitCode = run("npm", "run", "package");
   if (process.exitCode !== 0) return;
   process.exitCode = run("cdk", "deploy", ...words);

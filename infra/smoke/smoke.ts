@@ -4,12 +4,13 @@ import { print } from "../command/print.ts";
 import { tokenFrom } from "../command/token.ts";
 import { doorOf } from "../operate/door.ts";
 import { stageNamed } from "../operate/stage.ts";
+import { table } from "../operate/table.ts";
 import { settings } from "../stages.ts";
 import { smokeRequests } from "./requests.ts";
 
 const usage =
   "npm run smoke -- [URL] [--stage NAME] [--token-from VARIABLE|FILE]\n" +
-  "  URL           may be left out for a stage with an edge: its API is asked past the edge, by the key\n" +
+  "  URL           may be left out for a stage with an edge: requests go to the API behind it, with its key\n" +
   "  --stage       expects the contributor whom the database of this stage must have (infra/stages.ts)\n" +
   "  --token-from  an environment variable, or else a file, that has the refresh token of a session\n" +
   "                with which administrative requests are sent; without it they must be 401";
@@ -48,6 +49,7 @@ const isPrivate = ({ protocol, hostname }: URL) =>
   protocol === "https:" || ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
 
 function tableOf(results: readonly SmokeResult[]): string {
+  const heads = ["endpoint", "status", "expected", "ms", ""].map((head) => ({ head }));
   const rows = results.map(({ endpoint, status, expected, milliseconds, problem }) => [
     endpoint,
     `${status ?? "none"}`,
@@ -55,19 +57,9 @@ function tableOf(results: readonly SmokeResult[]): string {
     `${milliseconds}`,
     problem ?? "as declared",
   ]);
-  const table = [["endpoint", "status", "expected", "ms", ""], ...rows];
-  const widths = table.reduce<number[]>(
-    (widest, row) => row.map((each, at) => Math.max(each.length, widest[at] ?? 0)),
-    [],
-  );
-  const lines = table.map((row) =>
-    row
-      .map((each, at) => (at === 3 ? each.padStart(widths[at] ?? 0) : each.padEnd(widths[at] ?? 0)))
-      .join("  ")
-      .trimEnd(),
-  );
   const wrong = results.filter(({ problem }) => problem !== undefined).length;
-  return `${lines.join("\n")}\n\n${results.length} asked, ${wrong === 0 ? "all as declared" : `${wrong} not as declared`}`;
+  const sum = `${results.length} requests, ${wrong === 0 ? "all as declared" : `${wrong} not as declared`}`;
+  return [...table(heads, rows, process.stdout.columns ?? 200), "", sum].join("\n");
 }
 
 const flags = { stage: { type: "string" }, "token-from": { type: "string" } } as const;

@@ -136,6 +136,8 @@ describe("The operators' README", () => {
     ].flat();
 
     expect(used.filter((each) => !known.has(each))).toEqual([]);
+    for (const { Comment } of named("CloudFront::Distribution", "DistributionConfig"))
+      expect(Comment).toMatch(/, eu-central-1$/);
     expect(used.length).toBeGreaterThan(10);
   });
 });

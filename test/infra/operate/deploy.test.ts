@@ -76,8 +76,9 @@ it("deploys nothing if the functions cannot be packaged", () => {
   expect(deploy(["colophon-prod"], { FAIL: "4" })).toEqual({ calls: ["npm run package"], status: 4 });
 });
 
-it("helps before it packages", () => {
+it("helps before it packages, and packages nothing without a stack", () => {
   const { calls, status } = deploy(["--help"]);
 
   expect({ first: calls[0], status }).toEqual({ first: "npm run deploy -- STACK …", status: 0 });
+  expect(deploy([])).toEqual({ calls: [""], status: 1 });
 });

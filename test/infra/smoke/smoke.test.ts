@@ -74,38 +74,29 @@ describe("npm run smoke -- --stage prod", () => {
 });
 
 describe("npm run smoke", () => {
-  it("passes on a stage whose administrative endpoints answer 401", async () => {
+  it("passes on a stage whose administrative endpoints answer 401, and reads nothing that takes a lock", async () => {
     const { report, isFine } = await smokeTest(`${stack.url}/`);
 
-    expect(report).toMatch(/\d+ asked, all as declared$/);
+    expect(report).toMatch(/\d+ requests, all as declared$/);
     expect(isFine).toBe(true);
-    expect(rowOf(report, "publisher/slug")).toEqual([
-      "publisher/slug",
-      "200",
-      "200 or 404",
-      expect.any(String),
-      "as declared",
-    ]);
+    const found = ["publisher/slug", "200", "200 or 404", expect.any(String), "as declared"];
+    expect(rowOf(report, "publisher/slug")).toEqual(found);
     expect(rowOf(report, "admin-roles/list")?.slice(1, 3)).toEqual(["401", "401"]);
     expect(rowOf(report, "session")?.slice(1, 3)).toEqual(["401", "401"]);
-    // It would take an edit lock.
     expect(rowOf(report, "admin-users/id")).toBeUndefined();
   });
 
-  it("tests administrative endpoints, too, with a token", async () => {
+  it("tests administrative endpoints, too, with a token from a variable or a file", async () => {
     process.env.SMOKE_TOKEN = administrator.token;
-
-    const { report, isFine } = await smokeTest(stack.url, { tokenSource: "SMOKE_TOKEN" });
-
-    expect(isFine).toBe(true);
-    expect(rowOf(report, "admin-roles/list")?.slice(1, 3)).toEqual(["200", "200"]);
-  });
-
-  it("reads the token from a file as well", async () => {
     const directory = await mkdtemp(join(tmpdir(), "colophon-smoke-"));
-    await writeFile(join(directory, "token"), `${administrator.token}\n`);
+    const file = join(directory, "token");
+    await writeFile(file, `${administrator.token}\n`);
 
-    expect(await smokeTest(stack.url, { tokenSource: join(directory, "token") })).toMatchObject({ isFine: true });
+    for (const tokenSource of ["SMOKE_TOKEN", file]) {
+      const { report, isFine } = await smokeTest(stack.url, { tokenSource });
+      expect(isFine).toBe(true);
+      expect(rowOf(report, "admin-roles/list")?.slice(1, 3)).toEqual(["200", "200"]);
+    }
     await rm(directory, { recursive: true });
   });
 
@@ -119,29 +110,19 @@ describe("npm run smoke", () => {
     expect(rowOf(report, "contributors/list")?.at(-1)).toBe("as declared");
   });
 
-  it("passes on a database that has the contributor whom the stage's must have", async () => {
-    const { report, isFine } = await smokeTest(stack.url, { stage: "prod" });
-
-    expect(isFine).toBe(true);
-    expect(rowOf(report, "contributor/slug")?.slice(1, 3)).toEqual(["200", "200"]);
-  });
-
-  it("fails on an empty or another database, where nobody has this slug", async () => {
+  it("expects the known contributor of a stage's database, which an empty or another one does not have", async () => {
     const empty = await serve((request, response) => {
       const body = request.url?.startsWith("/contributor/slug/") ? '{"data":"Not found","code":404}' : "{}";
       response.writeHead(404).end(body);
     });
+    const rowFrom = async (url: string, stage?: string) =>
+      rowOf((await smokeTest(url, { stage })).report, "contributor/slug")?.slice(1);
 
-    const [expecting, careless] = await Promise.all([smokeTest(empty.url, { stage: "prod" }), smokeTest(empty.url)]);
+    expect(await rowFrom(stack.url, "prod")).toEqual(["200", "200", expect.any(String), "as declared"]);
+    const missing = expect.stringMatching(/^404 /);
+    expect(await rowFrom(empty.url, "prod")).toEqual(["404", "200", expect.any(String), missing]);
+    expect((await rowFrom(empty.url))?.slice(0, 2)).toEqual(["404", "200 or 404"]);
     await empty.close();
-
-    expect(rowOf(expecting.report, "contributor/slug")?.slice(1, 3)).toEqual(["404", "200"]);
-    expect(rowOf(expecting.report, "contributor/slug")?.at(-1)).toMatch(/^404 /);
-    expect(rowOf(careless.report, "contributor/slug")?.slice(1, 3)).toEqual(["404", "200 or 404"]);
-  });
-
-  it("knows the stages of the settings alone", async () => {
-    await expect(smokeTest(stack.url, { stage: "staging" })).rejects.toThrow("There is no stage staging");
   });
 
   it("waits for a database that wakes up", async () => {
@@ -170,21 +151,18 @@ describe("npm run smoke", () => {
 
     expect(isFine).toBe(false);
     expect(rowOf(report, "contributors/list")?.at(-1)).toContain(flaw);
-    expect(report).toMatch(/(\d+) asked, \1 not as declared$/);
+    expect(report).toMatch(/(\d+) requests, \1 not as declared$/);
   });
 
-  it("sends no token where others can read it", async () => {
+  it.each([
+    ["another stage", "http://localhost", { stage: "staging" }, "There is no stage staging"],
+    ["no URL", "example.com", {}, "example.com is no URL"],
+    ["a variable that is not set", "http://localhost", { tokenSource: "NO_SUCH_TOKEN" }, "NO_SUCH_TOKEN"],
+    ["a token where others can read it", "http://api.example.com", { tokenSource: "SMOKE_TOKEN" }, "only by https"],
+  ])("refuses %s", async (_, url, options, message) => {
     process.env.SMOKE_TOKEN = administrator.token;
 
-    await expect(smokeTest("http://api.example.com", { tokenSource: "SMOKE_TOKEN" })).rejects.toThrow("https");
-  });
-
-  it("asks for a URL", async () => {
-    await expect(smokeTest("example.com")).rejects.toThrow("example.com is no URL");
-  });
-
-  it("fails when the variable of --token-from is not set", async () => {
-    await expect(smokeTest(stack.url, { tokenSource: "NO_SUCH_TOKEN" })).rejects.toThrow("NO_SUCH_TOKEN");
+    await expect(smokeTest(url, options)).rejects.toThrow(message);
   });
 
   it("ends with 1 when something is not as declared", async () => {
