@@ -2,22 +2,6 @@
 declare module "oidc-provider" {
   import type { IncomingMessage, ServerResponse } from "node:http";
 
-  export interface AdapterPayload {
-    readonly kind?: string;
-    readonly uid?: string;
-    readonly grantId?: string;
-  }
-
-  export interface Adapter {
-    upsert(id: string, payload: AdapterPayload): Promise<void>;
-    find(id: string): Promise<AdapterPayload | undefined>;
-    findByUid(uid: string): Promise<AdapterPayload | undefined>;
-    findByUserCode(userCode: string): Promise<AdapterPayload | undefined>;
-    consume(id: string): Promise<void>;
-    destroy(id: string): Promise<void>;
-    revokeByGrantId(grantId: string): Promise<void>;
-  }
-
   interface Grant {
     addOIDCScope(scope: string): void;
     save(): Promise<string>;
@@ -40,7 +24,7 @@ declare module "oidc-provider" {
   }
 
   export interface Configuration {
-    readonly adapter: (model: string) => Adapter;
+    readonly adapter: unknown;
     readonly interactions: {
       readonly policy: Policy;
       readonly url: (context: Context, interaction: { readonly uid: string }) => string;
@@ -59,4 +43,8 @@ declare module "oidc-provider" {
 
   export const errors: { readonly SessionNotFound: new (...of: never) => Error };
   export const interactionPolicy: { base(): Policy };
+}
+
+declare module "oidc-provider/lib/adapters/memory_adapter.js" {
+  export function createMemoryAdapter(): unknown;
 }

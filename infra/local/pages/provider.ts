@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import type { Adapter, AdapterPayload, Configuration } from "oidc-provider";
+import type { Configuration } from "oidc-provider";
 import type { PageHandler } from "../../aws-local/api-gateway/server.ts";
 
 /** A user who can sign in by one click. */
@@ -40,11 +40,13 @@ export function providerPages(options: ProviderOptions): PageHandler {
 
 async function open(options: ProviderOptions): Promise<PageHandler> {
   const { errors, interactionPolicy, Provider } = await import("oidc-provider");
+  const { createMemoryAdapter } = await import("oidc-provider/lib/adapters/memory_adapter.js");
   const { issuer, clientId, clientSecret, redirectUris, users } = options;
   const policy = interactionPolicy.base();
   policy.remove("consent");
   const configuration: Configuration = {
-    adapter: memoryAdapter(),
+    // The default one, which would warn that it forgets everything when the process ends.
+    adapter: createMemoryAdapter(),
     clients: [
       {
         client_id: clientId,
@@ -141,29 +143,4 @@ ${content}
 </main>
 </html>
 `);
-}
-
-/** What the provider knows, until this process ends. */
-function memoryAdapter(): (model: string) => Adapter {
-  const all = new Map<string, AdapterPayload>();
-  const removeWhere = (isRight: (payload: AdapterPayload) => boolean) => {
-    for (const [key, payload] of all) if (isRight(payload)) all.delete(key);
-  };
-  return (model) => ({
-    async upsert(id, payload) {
-      all.set(`${model}:${id}`, payload);
-    },
-    find: async (id) => all.get(`${model}:${id}`),
-    findByUid: async (uid) => [...all.values()].find((payload) => payload.kind === model && payload.uid === uid),
-    findByUserCode: async () => undefined,
-    async consume(id) {
-      Object.assign(all.get(`${model}:${id}`) ?? {}, { consumed: Math.floor(Date.now() / 1000) });
-    },
-    async destroy(id) {
-      all.delete(`${model}:${id}`);
-    },
-    async revokeByGrantId(grantId) {
-      removeWhere((payload) => payload.grantId === grantId);
-    },
-  });
 }
