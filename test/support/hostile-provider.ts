@@ -89,8 +89,5 @@ export async function newSigner(kid: string = crypto.randomUUID()) {
   return {
     published: { ...(await exportJWK(publicKey)), kid, alg: "ES256", use: "sig" },
     sign: (claims: JWTPayload) => new SignJWT(claims).setProtectedHeader({ alg: "ES256", kid }).sign(privateKey),
-    /** Signs under the id of another key. */
-    signAs: (otherKid: string, claims: JWTPayload) =>
-      new SignJWT(claims).setProtectedHeader({ alg: "ES256", kid: otherKid }).sign(privateKey),
   };
 }

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { signInArns } from "../../../infra/local/stage/secrets.ts";
 import { type HostileProvider, newSigner, startHostileProvider } from "../../support/hostile-provider.ts";
 import { aUser, type Person } from "../../support/people.ts";
-import { attemptOf, attemptsIn, begin, expectPage, openBrowser } from "../../support/sign-in.ts";
+import { attemptOf, attemptsIn, begin, expectPage, locationOf, openBrowser } from "../../support/sign-in.ts";
 import { type Stack, startStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
@@ -46,21 +46,27 @@ afterAll(async () => {
 
 const now = () => Math.floor(Date.now() / 1000);
 
-interface Round {
+/** What may be wrong with a sign-in. */
+interface Lie {
   /** Another signature than the provider's. */
   readonly signed?: HostileProvider["sign"];
-  /** Claims that differ; undefined takes one away. */
+  /** Claims that differ; undefined removes one. */
   readonly claims?: Readonly<Record<string, unknown>>;
-  /** Parameters of the callback that differ; undefined takes one away. */
+  /** Parameters of the callback that differ; undefined removes one. */
   readonly parameters?: Readonly<Record<string, string | undefined>>;
+  /** Responses by path. */
+  readonly answers?: Readonly<Record<string, Answer>>;
+  /** What the discovery document says. */
+  readonly metadata?: object;
 }
 
-/** A whole round, in which something may be wrong. */
-async function round(
-  { claims = {}, parameters = {}, signed = sign }: Round = {},
-  browser = openBrowser(),
-): Promise<Response> {
-  const { searchParams } = await begin(stack, browser, "/users");
+/** A whole sign-in. Returns the last response, which is the first one if that does not lead to the provider. */
+async function round(lie: Lie = {}, browser = openBrowser()): Promise<Response> {
+  const { claims = {}, parameters = {}, signed = sign, answers = {} } = lie;
+  const started = await browser.get(`${stack.url}/sign-in?to=/users`);
+  if (started.status !== 302) return started;
+  const { searchParams } = locationOf(started);
+  for (const [path, answer] of Object.entries(answers)) provider.answers.set(path, answer);
   provider.sign = signed;
   provider.claims = defined({
     iss: provider.issuer,
@@ -107,7 +113,95 @@ const awaitEmail = (email: string, { id }: Person) => stack.sql`
   insert into awaited_emails (issuer, email, user_id) values (${provider.issuer}, ${email}, ${id})
 `;
 
-describe("The provider's answer", () => {
+const methods = (token_endpoint_auth_methods_supported: unknown): Lie => ({
+  metadata: { token_endpoint_auth_methods_supported },
+});
+const discovers = (answer: Answer): Lie => ({ answers: { [discovery]: answer } });
+const hasKeys = (answer: Answer): Lie => ({ answers: { "/keys": answer } });
+const returnsTokens = (answer: Answer): Lie => ({ answers: { "/token": answer } });
+const breaks: Answer = (response) => response.destroy();
+const hangs: Answer = () => {};
+const redirects: Answer = (response) => response.writeHead(307, { Location: `${provider.issuer}/stolen` }).end();
+const unsigned = (head: object, claims: object, signature = "") => `${part(head)}.${part(claims)}.${signature}`;
+
+const outcomes = {
+  400: ["Signing in did not work", "invalid", "warn"],
+  403: ["You are not signed in", "denied", "warn"],
+  503: ["Signing in is not available", "unavailable", "error"],
+} as const;
+
+const lies: [status: keyof typeof outcomes, what: string, lie: Lie][] = [
+  [400, "another issuer's ID token", { claims: { iss: "https://other.example" } }],
+  [400, "an ID token for another client", { claims: { aud: "other" } }],
+  [400, "an ID token for others, too", { claims: { aud: ["colophon", "other"] } }],
+  [400, "an ID token authorised for another client", { claims: { aud: ["colophon", "other"], azp: "other" } }],
+  [400, "an ID token for one client, authorised for another", { claims: { azp: "other" } }],
+  [400, "an ID token authorised for none", { claims: { azp: "" } }],
+  [400, "an ID token that has expired", { claims: { iat: now() - 1_200, exp: now() - 600 } }],
+  [400, "an ID token without an end", { claims: { exp: undefined } }],
+  [400, "an ID token of the future", { claims: { nbf: now() + 600 } }],
+  [400, "an ID token without a subject", { claims: { sub: undefined } }],
+  [400, "an empty subject", { claims: { sub: "" } }],
+  [400, "a subject that no database keeps", { claims: { sub: "ada\0", email: "ada@example.com" } }],
+  [400, "half a character in the subject", { claims: { sub: "ada\ud800" } }],
+  [400, "a subject that is too long", { claims: { sub: "a".repeat(256) } }],
+  [400, "the nonce of another attempt", { claims: { nonce: "other" } }],
+  [400, "no nonce", { claims: { nonce: undefined } }],
+  [400, "no state", { parameters: { state: undefined } }],
+  [400, "the state of another attempt", { parameters: { state: "other" } }],
+  [400, "no code", { parameters: { code: undefined } }],
+  [400, "the name of another provider (RFC 9207)", { parameters: { iss: "https://other.example" } }],
+  [400, "tokens in the address", { parameters: { id_token: "a.b.c" } }],
+  [400, "an unknown error", { parameters: { error: "a-secret-code ada@example.com" } }],
+  [400, "an error of the provider, which anybody can write", { parameters: { error: "server_error" } }],
+  [400, "an outage of the provider, likewise", { parameters: { code: undefined, error: "temporarily_unavailable" } }],
+  [403, "a person who cancels", { parameters: { code: undefined, error: "access_denied" } }],
+  [400, "an ID token without an algorithm", { signed: async (claims) => unsigned({ alg: "none" }, claims) }],
+  [400, "an ID token signed by a stranger", { signed: async (claims) => (await newSigner()).sign(claims) }],
+  [400, "an ID token without signature", { signed: async (claims) => (await sign(claims)).replace(/\.[^.]*$/, ".") }],
+  [
+    400,
+    "the claims of another ID token",
+    {
+      async signed(claims) {
+        const [head, , signature] = (await sign({ ...claims, sub: "somebody" })).split(".");
+        return `${head}.${part(claims)}.${signature}`;
+      },
+    },
+  ],
+  [
+    400,
+    "a signature by the client's secret",
+    { signed: async (claims) => unsigned({ alg: "HS256" }, claims, part({})) },
+  ],
+  [400, "a code that it does not know", returnsTokens(json({ error: "invalid_grant" }, 400))],
+  [400, "a code that it cannot read", returnsTokens(json({ error: "invalid_request" }, 400))],
+  [503, "a connection for tokens that breaks", returnsTokens(breaks)],
+  [503, "a failure for tokens", returnsTokens(html(502))],
+  [503, "a page for tokens", returnsTokens(html(200))],
+  [503, "nothing for tokens", returnsTokens(json({}))],
+  [503, "no response for tokens", returnsTokens(hangs)],
+  [503, "a refusal of the client's credentials", returnsTokens(json({ error: "invalid_client" }, 401))],
+  [503, "a redirect for tokens", returnsTokens(redirects)],
+  [503, "a connection for keys that breaks", hasKeys(breaks)],
+  [503, "a page for keys", hasKeys(html(200))],
+  [503, "no keys", hasKeys(json({}))],
+  [503, "no response for keys", hasKeys(hangs)],
+  [503, "a connection that breaks at the beginning", discovers(breaks)],
+  [503, "a failure at the beginning", discovers(html(500))],
+  [503, "a page at the beginning", discovers(html(200))],
+  [503, "half a document at the beginning", discovers(json('{"issuer":'))],
+  [503, "another issuer at the beginning", discovers(json({ issuer: "https://other.example" }))],
+  [503, "no addresses at the beginning", discovers(json({}))],
+  [503, "an endless document at the beginning", discovers(json(" ".repeat(1_000_001)))],
+  [503, "no response at the beginning", discovers(hangs)],
+  [503, "an object as its methods of authentication", methods({})],
+  [503, "a number as its methods of authentication", methods(1)],
+  [503, "nothing true as its methods of authentication", methods(false)],
+  [503, "a text as its methods of authentication", methods("client_secret_basic")],
+];
+
+describe("The provider's response", () => {
   it("signs in whom it names, and is asked with the client's secret and the proof of the attempt", async () => {
     const response = await round();
 
@@ -124,58 +218,33 @@ describe("The provider's answer", () => {
     expect(logged()).toEqual([]);
   });
 
-  it.each<[string, Round]>([
-    ["another issuer's ID token", { claims: { iss: "https://other.example" } }],
-    ["an ID token for another client", { claims: { aud: "other" } }],
-    ["an ID token for others, too", { claims: { aud: ["colophon", "other"] } }],
-    ["an ID token authorised for another client", { claims: { aud: ["colophon", "other"], azp: "other" } }],
-    ["an ID token for one client, authorised for another", { claims: { azp: "other" } }],
-    ["an ID token authorised for none", { claims: { azp: "" } }],
-    ["an ID token that has expired", { claims: { iat: now() - 1_200, exp: now() - 600 } }],
-    ["an ID token without an end", { claims: { exp: undefined } }],
-    ["an ID token of the future", { claims: { nbf: now() + 600 } }],
-    ["an ID token of nobody", { claims: { sub: undefined } }],
-    ["an ID token of an empty name", { claims: { sub: "" } }],
-    ["a subject that no database keeps", { claims: { sub: "ada\0", email: "ada@example.com" } }],
-    ["half a character in the subject", { claims: { sub: "ada\ud800" } }],
-    ["a subject that is too long", { claims: { sub: "a".repeat(256) } }],
-    ["the nonce of another attempt", { claims: { nonce: "other" } }],
-    ["no nonce", { claims: { nonce: undefined } }],
-    ["no state", { parameters: { state: undefined } }],
-    ["the state of another attempt", { parameters: { state: "other" } }],
-    ["no code", { parameters: { code: undefined } }],
-    ["the name of another provider (RFC 9207)", { parameters: { iss: "https://other.example" } }],
-    ["tokens in the address", { parameters: { id_token: "a.b.c" } }],
-    ["an unknown error", { parameters: { error: "a-secret-code ada@example.com" } }],
-    ["an error of the provider, which anybody can write", { parameters: { error: "server_error" } }],
-    ["an outage of the provider, likewise", { parameters: { code: undefined, error: "temporarily_unavailable" } }],
-    ["an ID token signed by nobody", { signed: async (claims) => `${part({ alg: "none" })}.${part(claims)}.` }],
-    ["an ID token signed by a stranger", { signed: async (claims) => (await newSigner()).sign(claims) }],
-    ["an ID token without signature", { signed: async (claims) => (await sign(claims)).replace(/\.[^.]*$/, ".") }],
-    [
-      "the claims of another ID token",
-      {
-        async signed(claims) {
-          const [head, , signature] = (await sign({ ...claims, sub: "somebody" })).split(".");
-          return `${head}.${part(claims)}.${signature}`;
-        },
-      },
-    ],
-    [
-      "an ID token signed with the client's secret",
-      { signed: async (claims) => `${part({ alg: "HS256" })}.${part(claims)}.${part({})}` },
-    ],
-  ])("is 400 with %s", async (_, wrong) => {
+  it.each(lies)("is %i with %s", async (status, _, lie) => {
+    const { answers = {}, metadata, parameters = {} } = lie;
+    const isFirst = metadata !== undefined || discovery in answers;
+    provider.metadata = { ...metadata };
+    if (answers[discovery]) provider.answers.set(discovery, answers[discovery]);
+    // Environments that know nothing of the provider yet.
+    if (status === 503) await stack.lambda.renew();
     const browser = openBrowser();
 
-    const response = await unchanged(stack, () => round(wrong, browser));
+    const response = await unchanged(stack, () => round(lie, browser));
 
-    await expectPage(response, 400, "Signing in did not work");
-    // Only who comes back with another state leaves the attempt as it is.
-    expect(attemptsIn(browser)).toHaveLength(wrong.parameters && "state" in wrong.parameters ? 1 : 0);
+    const [title, signIn, level] = outcomes[status];
+    await expectPage(response, status, title);
+    // The attempt stays after a failure of the provider, and if another state comes back.
+    const isKept = (status === 503 && !isFirst) || "state" in parameters;
+    expect(attemptsIn(browser)).toHaveLength(isKept ? 1 : 0);
     expect(browser.cookies.has("refreshToken")).toBe(false);
-    expect(logged()).toMatchObject([{ level: "warn", status: 400, signIn: "invalid", endpoint: "sign-in-callback" }]);
+    expect(logged()).toMatchObject([
+      { level, status, signIn, endpoint: isFirst ? "sign-in-begin" : "sign-in-callback" },
+    ]);
     expect(JSON.stringify(logged())).not.toMatch(/secret|ada@|other\.example/);
+    expect(requestsTo("/stolen")).toEqual([]);
+    expect((await stack.call("session", { as: ada.token })).status).toBe(200);
+    if (status < 503) return;
+    provider.answers.clear();
+    provider.metadata = {};
+    expect(isSignedIn(await round())).toBe(true);
   });
 
   it("is 400 with a parameter that comes twice", async () => {
@@ -188,13 +257,6 @@ describe("The provider's answer", () => {
 
       await expectPage(await browser.get(`${stack.url}/sign-in/callback?${query}`), 400, "Signing in did not work");
     }
-  });
-
-  it("is 403 where somebody does not want to sign in after all", async () => {
-    const response = await round({ parameters: { code: undefined, error: "access_denied" } });
-
-    await expectPage(response, 403, "You are not signed in");
-    expect(logged()).toMatchObject([{ signIn: "denied", reason: "the address says access_denied" }]);
   });
 
   it("links a user whose address is awaited only if the provider has verified it", async () => {
@@ -277,74 +339,6 @@ describe("A provider", () => {
     await stack.lambda.renew();
   });
 
-  it.each<[string, Answer]>([
-    ["is down", (response) => response.destroy()],
-    ["fails", html(500)],
-    ["answers with a page", html(200)],
-    ["answers with half an answer", json('{"issuer":')],
-    ["names another issuer", json({ issuer: "https://other.example" })],
-    ["has no addresses", json({})],
-    ["answers without end", json(" ".repeat(1_000_001))],
-    ["does not answer", () => {}],
-  ])("that %s at the beginning makes it 503, keeps sessions, and is asked again", async (_, answer) => {
-    await stack.lambda.renew();
-    provider.answers.set(discovery, answer);
-
-    const response = await openBrowser().get(`${stack.url}/sign-in`);
-
-    await expectPage(response, 503, "Signing in is not available");
-    expect(logged()).toMatchObject([{ level: "error", status: 503, signIn: "unavailable" }]);
-    expect(JSON.stringify(logged())).not.toContain("secret");
-    expect((await stack.call("session", { as: ada.token })).status).toBe(200);
-    provider.answers.clear();
-    for (const token_endpoint_auth_methods_supported of [{}, 1, false, "client_secret_basic", undefined]) {
-      provider.metadata = { token_endpoint_auth_methods_supported };
-      const { status } = await openBrowser().get(`${stack.url}/sign-in`);
-      expect(status).toBe(token_endpoint_auth_methods_supported === undefined ? 302 : 503);
-    }
-  });
-
-  it.each<[string, string, Answer]>([
-    ["is down at the token endpoint", "/token", (response) => response.destroy()],
-    ["fails at the token endpoint", "/token", html(502)],
-    ["answers the token request with a page", "/token", html(200)],
-    ["has nothing in its answer to the token request", "/token", json({})],
-    ["does not answer the token request", "/token", () => {}],
-    ["does not accept the secret", "/token", json({ error: "invalid_client" }, 401)],
-    ["is down where its keys are", "/keys", (response) => response.destroy()],
-    ["has a page where its keys are", "/keys", html(200)],
-    ["has no keys", "/keys", json({})],
-    ["does not answer where its keys are", "/keys", () => {}],
-    [
-      "sends its client elsewhere",
-      "/token",
-      (response) => response.writeHead(307, { Location: `${provider.issuer}/stolen` }).end(),
-    ],
-  ])("that %s makes the callback 503, and the next one goes well", async (name, path, answer) => {
-    provider.answers.set(path, answer);
-    const browser = openBrowser();
-
-    const response = await unchanged(stack, () => round({}, browser));
-
-    await expectPage(response, 503, "Signing in is not available");
-    expect(attemptsIn(browser)).toHaveLength(1);
-    const reason = expect.stringContaining(name.endsWith("the secret") ? "invalid_client" : "");
-    expect(logged()).toMatchObject([{ level: "error", status: 503, signIn: "unavailable", reason }]);
-    expect(JSON.stringify(logged())).not.toContain("secret");
-    expect(requestsTo("/stolen")).toEqual([]);
-    provider.answers.clear();
-    expect(isSignedIn(await round())).toBe(true);
-  });
-
-  it.each(["invalid_grant", "invalid_request"])("that refuses the code by %s makes it 400", async (error) => {
-    provider.answers.set("/token", json({ error }, 400));
-
-    await expectPage(await round(), 400, "Signing in did not work");
-    await expectPage(await round(), 400, "Signing in did not work");
-    // An invented code has nothing else asked again.
-    expect(requestsTo(discovery)).toHaveLength(2);
-  });
-
   it("is asked for tokens once an attempt, whatever codes come back with it", async () => {
     const browser = openBrowser();
     const { searchParams } = await begin(stack, browser);
@@ -357,7 +351,7 @@ describe("A provider", () => {
     const responses = await Promise.all(Array.from({ length: 40 }, comeBack));
 
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([400]));
-    expect(requestsTo("/token")).toHaveLength(1);
+    expect([requestsTo("/token").length, requestsTo(discovery).length]).toEqual([1, 2]);
   });
 
   it.each([
