@@ -6,6 +6,7 @@ import { gaps } from "../../infra/endpoint/complete.ts";
 import { type Declaration, endpointPath, functionName, isNavigation } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { expectDeclared } from "../support/contract.ts";
+import { eventOf } from "../support/samples.ts";
 import { useStack } from "../support/stack.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -25,9 +26,9 @@ describe.each(
     .filter((each) => !isNavigation(each))
     .toSorted((one, other) => last(one) - last(other))
     .map((each) => [endpointPath(each), each] as const),
-)("events/%s.json", (name, declaration) => {
+)("events/%s.json", (_, declaration) => {
   it("succeeds unchanged on the demo data", async () => {
-    const event = JSON.parse(await readFile(join(root, `events/${name}.json`), "utf8"));
+    const event = await eventOf(declaration);
 
     const invocation = await stack.lambda.invoke(functionName(declaration), event);
 

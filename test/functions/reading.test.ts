@@ -1,12 +1,11 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from "vitest";
-import { type Declaration, endpointPath, functionName, isNavigation } from "../../lib/contract/declare.ts";
+import { type Declaration, functionName, isNavigation } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
 import { useAdministrator } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { identifier, openDatabase, row, type Sql } from "../support/database.ts";
 import { anAdministrator, aUser, type Person } from "../support/people.ts";
+import { sampleUrl } from "../support/samples.ts";
 import { useStack } from "../support/stack.ts";
 
 /* What reading does without: a database that can be written, and the end of other people's changes. */
@@ -31,13 +30,6 @@ const warnings = () =>
     .map((line) => JSON.parse(line))
     .filter(({ level }) => level === "warn")
     .map(({ endpoint, requestId }) => [endpoint, requestId]);
-
-/** The URL of an endpoint's sample event. */
-async function sampleOf(declaration: Declaration): Promise<string> {
-  const file = join(import.meta.dirname, "../../events", `${endpointPath(declaration)}.json`);
-  const { path, queryStringParameters } = JSON.parse(await readFile(file, "utf8"));
-  return `${path}?${new URLSearchParams(queryStringParameters ?? {})}`;
-}
 
 interface Rows {
   readonly sql: Sql;
@@ -83,7 +75,7 @@ describe("A detail is shown without an edit lock, and the log warns", () => {
 const reads = endpoints.filter((each) => each.method === "GET" && !isNavigation(each));
 
 async function read(declaration: Declaration): Promise<{ status: number; requestId: string | null }> {
-  const response = await fetch(stack.url + (await sampleOf(declaration)), {
+  const response = await fetch(stack.url + (await sampleUrl(declaration)), {
     headers: { Cookie: `refreshToken=${administrator.token}` },
   });
   await response.text();

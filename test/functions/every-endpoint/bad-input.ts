@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Declaration, endpointPath, queryOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { aContributor } from "../../support/catalogue.ts";
 import { identifier } from "../../support/database.ts";
 import { envelope, invalidParameter, missingParameters } from "../../support/envelope.ts";
-import { anAdministrator, aUser } from "../../support/people.ts";
+import { aUser, type Person } from "../../support/people.ts";
 import { aPermission, aRole } from "../../support/records.ts";
 import type { Reply, Request } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
@@ -16,13 +16,7 @@ import type { UploadStack } from "../../support/uploads.ts";
  * tests of their own.
  */
 
-export function testBadInput(stack: UploadStack): void {
-  let as: string;
-
-  beforeAll(async () => {
-    as = (await anAdministrator(stack.sql)).token;
-  });
-
+export function testBadInput(stack: UploadStack, administrator: Person): void {
   type Table = "users" | "roles" | "permissions" | "contributors";
   const records = {
     users: ["username", "Username already taken", () => aUser(stack.sql)],
@@ -50,7 +44,7 @@ export function testBadInput(stack: UploadStack): void {
     await unchanged(stack, async () => {
       let reply: Reply | undefined;
       for (const value of values) {
-        reply = await stack.call(name, { as, ...request(value) });
+        reply = await stack.call(name, { as: administrator.token, ...request(value) });
         expect([value, reply.body]).toEqual([value, answer]);
       }
       return reply ?? expect.fail("There are no values");
@@ -168,7 +162,10 @@ export function testBadInput(stack: UploadStack): void {
       );
       await expectEach(name, patches, send, envelope(415, "Unsupported media type"));
       for (const type of ["application/json", "text/plain;charset=UTF-8", "application/x-www-form-urlencoded"])
-        expect([type, (await stack.call(name, { as, ...send(type) })).status]).toEqual([type, 200]);
+        expect([type, (await stack.call(name, { as: administrator.token, ...send(type) })).status]).toEqual([
+          type,
+          200,
+        ]);
     });
 
     it("is 409 where another record has the name, whatever its case and space", async () => {

@@ -1,17 +1,11 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { endpointPath } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { envelope, missingParameters, unauthorized } from "../../support/envelope.ts";
-import { anAdministrator } from "../../support/people.ts";
+import type { Person } from "../../support/people.ts";
 import type { UploadStack } from "../../support/uploads.ts";
 
-export function testBodySize(stack: UploadStack): void {
-  let as: string;
-
-  beforeAll(async () => {
-    as = (await anAdministrator(stack.sql)).token;
-  });
-
+export function testBodySize(stack: UploadStack, administrator: Person): void {
   const megabyte = 1_048_576;
   const bodyOf = (bytes: number) => `{"unknown":"${"é".repeat((bytes - 14) / 2)}"}`;
 
@@ -24,15 +18,15 @@ export function testBodySize(stack: UploadStack): void {
         stack.call(name, { as: token, path: { id: 1 }, body: bodyOf(bytes) });
 
       expect(Buffer.byteLength(bodyOf(megabyte))).toBe(megabyte);
-      expect((await send(megabyte, as)).body).toEqual(missingParameters);
-      expect((await send(megabyte + 2, as)).body).toEqual(envelope(413, "Request too long"));
+      expect((await send(megabyte, administrator.token)).body).toEqual(missingParameters);
+      expect((await send(megabyte + 2, administrator.token)).body).toEqual(envelope(413, "Request too long"));
       expect((await send(megabyte + 2)).body).toEqual(unauthorized);
     });
 
     it.each(withImage)("with an image may have more: %s", async (name) => {
       const body = { image: "A".repeat(2 * megabyte) };
 
-      expect((await stack.call(name, { as, path: { id: 987_654 }, body })).status).toBe(404);
+      expect((await stack.call(name, { as: administrator.token, path: { id: 987_654 }, body })).status).toBe(404);
     });
 
     it.each([...withBody, ...withImage])(
@@ -43,12 +37,16 @@ export function testBodySize(stack: UploadStack): void {
 
         expect((await send(16_384, "made-up")).body).toEqual(missingParameters);
         expect((await send(16_385, "made-up")).body).toEqual(unauthorized);
-        expect((await send(16_385, as)).body).toEqual(missingParameters);
+        expect((await send(16_385, administrator.token)).body).toEqual(missingParameters);
       },
     );
 
     it("may have any size at an endpoint that reads none", async () => {
-      const reply = await stack.call("admin-roles/delete", { as, path: { id: 0 }, body: bodyOf(2 * megabyte) });
+      const reply = await stack.call("admin-roles/delete", {
+        as: administrator.token,
+        path: { id: 0 },
+        body: bodyOf(2 * megabyte),
+      });
 
       expect(reply.body).toEqual(envelope(404, "Role not found"));
     });

@@ -1,21 +1,15 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Declaration, isPublic, routesOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { forbidden, missingParameters, unauthorized } from "../../support/envelope.ts";
 import { panelOrigin } from "../../support/environment.ts";
-import { anAdministrator } from "../../support/people.ts";
+import type { Person } from "../../support/people.ts";
 import { startStack } from "../../support/stack.ts";
 import type { UploadStack } from "../../support/uploads.ts";
 
 /* A path that ends before its parameter (lib/contract/README.md, "Bad input"). */
 
-export function testMissingParameters(stack: UploadStack): void {
-  let administrator: string;
-
-  beforeAll(async () => {
-    administrator = (await anAdministrator(stack.sql)).token;
-  });
-
+export function testMissingParameters(stack: UploadStack, administrator: Person): void {
   async function ask(url: string, { method }: Declaration, path: string, token?: string, origin = panelOrigin) {
     const headers = { Origin: origin, ...(token ? { Cookie: `refreshToken=${token}` } : {}) };
     const response = await fetch(url + path, { method, headers });
@@ -40,7 +34,7 @@ export function testMissingParameters(stack: UploadStack): void {
       if (declaration.permission)
         expect(await ask(stack.url, declaration, path)).toEqual({ status: 401, body: unauthorized, allowed });
 
-      expect(await ask(stack.url, declaration, path, administrator)).toEqual({
+      expect(await ask(stack.url, declaration, path, administrator.token)).toEqual({
         status: 400,
         body: missingParameters,
         allowed,
@@ -52,7 +46,13 @@ export function testMissingParameters(stack: UploadStack): void {
     );
 
     it.each(changing)("is 403 for a page of another origin: %s %s", async (_, path, declaration) => {
-      const { status, body } = await ask(stack.url, declaration, path, administrator, "https://other.example.com");
+      const { status, body } = await ask(
+        stack.url,
+        declaration,
+        path,
+        administrator.token,
+        "https://other.example.com",
+      );
 
       expect([status, body]).toEqual([403, forbidden]);
     });
@@ -66,7 +66,7 @@ export function testMissingParameters(stack: UploadStack): void {
         "/admin-roles/",
         "/admin-users/id/0/",
       ]) {
-        const headers = { Cookie: `refreshToken=${administrator}` };
+        const headers = { Cookie: `refreshToken=${administrator.token}` };
         const [one, other] = await Promise.all(
           [path, path.replace(/\/(?=$|\?)/, "")].map((each) => fetch(stack.url + each, { headers })),
         );

@@ -1,24 +1,17 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
-import { endpointPath, queryOf } from "../../../lib/contract/declare.ts";
+import { queryOf } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { expectDeclared } from "../../support/contract.ts";
 import { invalidParameter, missingParameters } from "../../support/envelope.ts";
 import { panelOrigin } from "../../support/environment.ts";
-import { anAdministrator } from "../../support/people.ts";
+import type { Person } from "../../support/people.ts";
+import { eventOf } from "../../support/samples.ts";
 import type { UploadStack } from "../../support/uploads.ts";
 
 /* A query parameter that comes twice (lib/contract/README.md, "Bad input"). */
 
-export function testRepeatedParameters(stack: UploadStack): void {
-  let administrator: string;
-
-  beforeAll(async () => {
-    administrator = (await anAdministrator(stack.sql)).token;
-  });
-
+export function testRepeatedParameters(stack: UploadStack, administrator: Person): void {
   const parameters = endpoints
     .filter(({ needsSignIn }) => !needsSignIn)
     .flatMap((declaration) =>
@@ -29,8 +22,7 @@ export function testRepeatedParameters(stack: UploadStack): void {
 
   describe("A query parameter that comes twice", () => {
     it.each(parameters)("cannot be read: %s, %s", async (_, name, declaration, schema) => {
-      const file = join(import.meta.dirname, `../../../events/${endpointPath(declaration)}.json`);
-      const { path, queryStringParameters, headers, body: sample = null } = JSON.parse(await readFile(file, "utf8"));
+      const { path, queryStringParameters, headers, body: sample = null } = await eventOf(declaration);
       const { [name]: value = name === "order" ? "name-asc" : "1", ...others } = queryStringParameters ?? {};
       const query = new URLSearchParams(others);
       const encoded = `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`;
@@ -43,7 +35,7 @@ export function testRepeatedParameters(stack: UploadStack): void {
       ]) {
         const response = await fetch(`${stack.url}${path}?${query}&${twice}`, {
           method: declaration.method,
-          headers: { ...headers, Origin: panelOrigin, Cookie: `refreshToken=${administrator}` },
+          headers: { ...headers, Origin: panelOrigin, Cookie: `refreshToken=${administrator.token}` },
           body: sample,
         });
         const body = await response.json();
