@@ -11,10 +11,9 @@ import type { FunctionSettings } from "./lambda/settings.ts";
 import { openDatabase } from "./postgres/database.ts";
 import type { BucketOptions } from "./s3/bucket.ts";
 import { clusterArn, masterSecretArn } from "./secrets-manager/arns.ts";
-import { masterSecret } from "./secrets-manager/secrets-manager.ts";
 import { startAwsLocal } from "./start.ts";
 
-const usage = `npx aws-local --api FILE --functions DIR [--port N] [--data DIR] [--database URL] [--secrets FILE] [--bucket NAME[:versioned] …]
+const usage = `npx aws-local --api FILE --functions DIR [--port N] [--data DIR] [--database URL] [--bucket NAME[:versioned] …]
 npx aws-local data-api [--port N] [--data DIR] [--database URL]
   data-api     starts the Data API alone
   --api        the OpenAPI document that API Gateway would import
@@ -22,7 +21,6 @@ npx aws-local data-api [--port N] [--data DIR] [--database URL]
   --port       of API Gateway, or of the Data API; default: a free one
   --data       keeps PostgreSQL and the buckets from one start to the next; default: a temporary folder
   --database   a PostgreSQL to use instead of the embedded one: postgres://user:password@host:port/name
-  --secrets    more users of the database, by the ARNs of their secrets: {"ARN": {"username": "…", "password": "…"}}
   --bucket     the name of a bucket of S3, which may keep versions; can come several times`;
 
 const flags = {
@@ -31,7 +29,6 @@ const flags = {
   port: { type: "string" },
   data: { type: "string" },
   database: { type: "string" },
-  secrets: { type: "string" },
   bucket: { type: "string", multiple: true, default: [] as string[] },
   help: { type: "boolean" },
 } as const;
@@ -82,12 +79,10 @@ async function startDataApiAlone(values: Flags): Promise<Record<string, string>>
 }
 
 async function startApi(values: Flags): Promise<Record<string, string>> {
-  const more = values.secrets === undefined ? {} : await readJson(values.secrets, secretsFile);
   const options = {
     ...(await portOf(values)),
     document: await readJson(values.api, z.unknown()),
     functions: { outdir: values.functions, settingsOf: await readSettings(values.functions) },
-    secrets: ({ serverUrl }: { serverUrl: string }) => ({ ...masterSecret(serverUrl), ...more }),
   };
   const directory = await folderOf(values);
   const aws = await startAwsLocal({
@@ -133,8 +128,6 @@ async function folderOf({ data }: Flags): Promise<string> {
 
 const databaseOf = ({ data, database }: Flags, directory: string) =>
   database === undefined ? { directory: join(directory, "postgres"), durable: data !== undefined } : { url: database };
-
-const secretsFile = z.record(z.string(), z.strictObject({ username: z.string(), password: z.string() }));
 
 const settingsFile = z.record(
   z.string(),

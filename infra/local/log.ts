@@ -14,11 +14,12 @@ export const printLog: Print = (level, text) => {
 
 /** Prints a line for each request in a terminal, whether a function, the gateway or another page answers. It never does. */
 export const printRequests: PageHandler = ({ method, url = "" }, response) => {
+  if (!process.stdout.isTTY) return false;
   const startedAt = performance.now();
   response.once("close", () => {
     const milliseconds = Math.round(10 * (performance.now() - startedAt)) / 10;
     const words = [clockTime(undefined), response.statusCode, method, url.split("?")[0], milliseconds, "ms"];
-    if (process.stdout.isTTY) print(words.join(" "));
+    print(words.join(" "));
   });
   return false;
 };

@@ -1,7 +1,9 @@
 import type { IncomingMessage } from "node:http";
 
 /** Reads a body; undefined when it is too large. It is read to its end nevertheless, because clients read no answer before. */
-export function read(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
+export async function read(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
+  const { headers } = request;
+  if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return Buffer.alloc(0);
   const { promise, resolve, reject } = Promise.withResolvers<Buffer | undefined>();
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -10,7 +12,9 @@ export function read(request: IncomingMessage, bytesMax: number): Promise<Buffer
     if (bytes <= bytesMax) chunks.push(chunk);
     else chunks.length = 0;
   });
-  request.once("end", () => resolve(bytes > bytesMax ? undefined : Buffer.concat(chunks)));
+  request.once("end", () =>
+    resolve(bytes > bytesMax ? undefined : chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)),
+  );
   request.once("error", reject);
-  return promise;
+  return await promise;
 }

@@ -146,8 +146,8 @@ const logLate = (requestId: string, error: unknown) =>
 for (const level of logLevels)
   console[level] = (...values) => {
     send("log", { level, text: format(...values) });
-    // At once, for who looks for the line where a function blocks its thread.
-    sendAll();
+    // A developer who steps through the function sees the line at once.
+    if (isDebugged) sendAll();
   };
 process.stdout.write = (text) => {
   send("log", { level: "log", text: `${text}`.replace(/\n$/, "") });
