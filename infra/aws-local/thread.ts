@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 
 interface Start<Options> {
@@ -13,31 +14,17 @@ interface Server {
 }
 
 /** Starts a server in a thread of its own. When the thread ends before `close`, `onExit` gets the reason. */
-export async function inThread<Options>(given: Start<Options>, onExit: (reason: string) => void): Promise<Server> {
+export async function inThread<Options>(start: Start<Options>, onExit: (reason: string) => void): Promise<Server> {
   // The folder's name is the thread's, also for the operating system.
-  const [name = ""] = given.module.split("/").slice(-2);
-  const worker = new Worker(new URL(import.meta.url), { name, workerData: given, execArgv: [] });
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  let isClosing = false;
-  let reason = "";
-  worker.once("message", resolve);
-  worker.once("error", (error) => {
-    reason = error instanceof Error ? error.message : String(error);
-  });
-  const ended = new Promise<void>((done) => {
-    worker.once("exit", (code) => {
-      reject(new Error(reason));
-      if (!isClosing) onExit(reason || `its thread ended with ${code}`);
-      done();
-    });
-  });
-  const url = await promise;
+  const [name = ""] = start.module.split("/").slice(-2);
+  const worker = new Worker(new URL(import.meta.url), { name, workerData: start, execArgv: [] });
+  const [url] = await once(worker, "message");
+  worker.once("error", (error) => onExit(error instanceof Error ? error.message : String(error)));
   return {
     url,
     async close() {
-      isClosing = true;
       worker.postMessage("close");
-      await ended;
+      await once(worker, "exit");
     },
   };
 }

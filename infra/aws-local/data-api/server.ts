@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import { listenToClients } from "../http/listen.ts";
 import { isFromPage } from "../http/loopback.ts";
 import { read } from "../http/request-body.ts";
@@ -31,8 +30,6 @@ export interface DataApiOptions {
   key: Key;
   /** Default: a free port, on 127.0.0.1. */
   port?: number;
-  /** Milliseconds added to every answer, to feel like the real service (about 17 in the same region). */
-  latency?: number;
   limits?: Partial<Limits>;
   intercept?: Intercept;
 }
@@ -119,7 +116,6 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
     if (connections.isReset(request.socket)) return void request.socket.resetAndDestroy();
     const result = await answer(request).catch((error) => errorResponse(translate(error)));
     if (!result) return response.destroy();
-    if (options.latency) await sleep(options.latency);
     send(response, result);
   });
   const connections = idleConnectionsOf(server);

@@ -42,24 +42,23 @@ export const secretsOperationOf = ({ headers }: IncomingMessage): string | undef
 interface Secret {
   /** The values of the versions, by version id. */
   readonly texts: Map<string, string>;
-  /** The version id of each staging label. */
-  readonly stages: Map<string, string>;
+  /** The id of the version with the label AWSCURRENT. */
+  current: string;
 }
-
-const current = "AWSCURRENT";
 
 function secretOf(text: string): Secret {
-  const id = randomUUID();
-  return { texts: new Map([[id, text]]), stages: new Map([[current, id]]) };
+  const current = randomUUID();
+  return { texts: new Map([[current, text]]), current };
 }
 
-const request = z.object({
+const request = z.strictObject({
   SecretId: z.string(),
-  ClientRequestToken: z.optional(z.string().check(z.minLength(32), z.maxLength(64))),
-  SecretString: z.optional(z.string()),
-  VersionStages: z._default(z.array(z.string()), [current]),
   VersionId: z.optional(z.string()),
-  VersionStage: z.optional(z.string()),
+  ClientRequestToken: z._default(z.string().check(z.minLength(32), z.maxLength(64)), randomUUID),
+  SecretString: z.optional(z.string()),
+  /** A version becomes current by UpdateSecretVersionStage alone. */
+  VersionStages: z.optional(z.tuple([z.literal("AWSPENDING")])),
+  VersionStage: z.optional(z.literal("AWSCURRENT")),
   MoveToVersionId: z.optional(z.string()),
   RemoveFromVersionId: z.optional(z.string()),
 });
@@ -68,36 +67,27 @@ type Request = z.infer<typeof request>;
 
 /** AWS, Secrets Manager API Reference; errors are those that it names there. */
 const operations: Readonly<Record<string, (secret: Secret, request: Request) => object>> = {
-  GetSecretValue({ texts, stages }, { VersionId, VersionStage }) {
-    const id = VersionId ?? stages.get(VersionStage ?? current) ?? "";
-    const text = texts.get(id);
-    if (text === undefined || (VersionStage && stages.get(VersionStage) !== id)) throw notFound("secret value");
-    return { SecretString: text, VersionId: id };
+  GetSecretValue({ texts, current }, { VersionId = current }) {
+    const SecretString = texts.get(VersionId);
+    if (SecretString === undefined) throw notFound("secret value");
+    return { SecretString, VersionId };
   },
 
-  PutSecretValue({ texts, stages }, { ClientRequestToken: id = randomUUID(), SecretString = "", VersionStages }) {
-    if ((texts.get(id) ?? SecretString) !== SecretString)
+  PutSecretValue({ texts }, { ClientRequestToken: VersionId, SecretString = "" }) {
+    if ((texts.get(VersionId) ?? SecretString) !== SecretString)
       throw new ServiceError(400, "ResourceExistsException", "A version with this id has another value.");
-    texts.set(id, SecretString);
-    for (const stage of VersionStages) move(stages, stage, id);
-    return { VersionId: id, VersionStages };
+    texts.set(VersionId, SecretString);
+    return { VersionId };
   },
 
-  UpdateSecretVersionStage({ texts, stages }, { VersionStage = "", MoveToVersionId = "", RemoveFromVersionId }) {
-    if (!texts.has(MoveToVersionId)) throw notFound("version");
-    if (stages.has(VersionStage) && stages.get(VersionStage) !== RemoveFromVersionId)
-      throw new ServiceError(400, "InvalidParameterException", "The label is another version's: name that one.");
-    move(stages, VersionStage, MoveToVersionId);
+  UpdateSecretVersionStage(secret, { MoveToVersionId = "", RemoveFromVersionId }) {
+    if (!secret.texts.has(MoveToVersionId)) throw notFound("version");
+    if (secret.current !== RemoveFromVersionId)
+      throw new ServiceError(400, "InvalidParameterException", "Another version has the label: name that one.");
+    secret.current = MoveToVersionId;
     return {};
   },
 };
-
-/** Moves a staging label. The version that was current becomes the previous one. */
-function move(stages: Secret["stages"], stage: string, id: string): void {
-  const former = stages.get(stage);
-  stages.set(stage, id);
-  if (stage === current && former !== undefined && former !== id) stages.set("AWSPREVIOUS", former);
-}
 
 const notFound = (what: string) =>
   new ServiceError(400, "ResourceNotFoundException", `Secrets Manager can't find the specified ${what}.`);
@@ -112,7 +102,7 @@ export function openSecrets(logins: Secrets, texts: SecretTexts = {}): SecretsMa
     credentialsOf(arn) {
       const secret = secrets.get(arn);
       if (!secret) throw new ServiceError(400, "SecretsErrorException", "The secret provided wasn't found.");
-      return JSON.parse(secret.texts.get(secret.stages.get(current) ?? "") ?? "");
+      return JSON.parse(secret.texts.get(secret.current) ?? "");
     },
 
     answer(name, body) {
