@@ -4,7 +4,6 @@ import { Writable } from "node:stream";
 export type Prelude = Readonly<Record<string, unknown>>;
 
 const streaming = Symbol.for("aws.lambda.runtime.handler.streaming");
-const delimiter = Buffer.alloc(8);
 /** API Gateway, "Set up a Lambda proxy integration with payload response streaming". */
 const preludeBytesMax = 16_384;
 
@@ -19,7 +18,8 @@ export interface Reader {
 
 /**
  * The stream a streaming function writes to. As in Lambda's runtime client, the prelude goes out before the first
- * `write`; `end` with a chunk sends the chunk without any prelude.
+ * `write`; `end` with a chunk sends the chunk without any prelude. Other preludes than those of
+ * `HttpResponseStream.from` are not recognized.
  */
 export class ResponseStream extends Writable {
   prelude: Prelude | undefined;
@@ -28,8 +28,6 @@ export class ResponseStream extends Writable {
   #failure: Error | undefined;
   #isStarted = false;
   #bytes = 0;
-  /** What was written before the delimiter. */
-  #start = Buffer.alloc(0);
   readonly #bytesMax: number;
   readonly #reader: Reader;
 
@@ -44,11 +42,8 @@ export class ResponseStream extends Writable {
   }
 
   override write(chunk: unknown, second?: unknown, third?: unknown): boolean {
+    this.#isStarted = true;
     const bytes = bytesOf(chunk, second);
-    if (!this.#isStarted) {
-      this.#isStarted = true;
-      if (this.prelude) super.write(Buffer.concat([Buffer.from(JSON.stringify(this.prelude)), delimiter]));
-    }
     this.#bytes += bytes.length;
     if (this.#bytes > this.#bytesMax) {
       const message = `Response stream exceeded maximum allowed payload size (${this.#bytesMax} bytes).`;
@@ -65,24 +60,18 @@ export class ResponseStream extends Writable {
     this.#end().then(() => callback(), callback);
   }
 
-  async #send(chunk: Buffer): Promise<void> {
-    const bytes = this.hasHead ? chunk : this.#bodyIn(chunk);
+  async #send(bytes: Buffer): Promise<void> {
+    if (!this.hasHead) this.#sendHead();
     if (bytes.length === 0) return;
     await this.#reader.wantsMore();
     this.#reader.chunk(bytes);
   }
 
-  /** Splits what is written into prelude and body. The head goes out as soon as the prelude has been written. */
-  #bodyIn(chunk: Buffer): Buffer {
-    this.#start = Buffer.concat([this.#start, chunk]);
-    const end = this.#start.indexOf(delimiter);
-    if (end < 0) {
-      if (this.#start.length > preludeBytesMax) throw noMetadata();
-      return Buffer.alloc(0);
-    }
-    this.#reader.head(parsePrelude(this.#start.toString("utf8", 0, end)));
+  #sendHead(): void {
+    const text = JSON.stringify(this.#isStarted ? this.prelude : undefined) ?? "";
+    if (!text.startsWith("{") || Buffer.byteLength(text) > preludeBytesMax) throw noMetadata();
+    this.#reader.head(JSON.parse(text));
     this.hasHead = true;
-    return this.#start.subarray(end + delimiter.length);
   }
 
   async #end(): Promise<void> {
@@ -134,12 +123,6 @@ function startWithPrelude(stream: ResponseStream, prelude: Prelude): ResponseStr
 }
 
 export const isStreamingHandler = (handler: object): boolean => streaming in handler;
-
-function parsePrelude(text: string): Prelude {
-  const prelude: unknown = text.length <= preludeBytesMax && JSON.parse(text);
-  if (typeof prelude !== "object" || prelude === null || Array.isArray(prelude)) throw noMetadata();
-  return { ...prelude };
-}
 
 const noMetadata = () =>
   runtimeError("Runtime.MalformedStreamingHandler", "The response stream does not begin with metadata.");

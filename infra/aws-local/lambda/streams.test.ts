@@ -29,9 +29,7 @@ beforeAll(async () => {
     ),
     silent: streaming(`start(); stream.once("close", () => tell("closed")); await gate();`),
     "after-end": streaming(`start(); stream.end(); await gate(); throw new RangeError("too far");`),
-    headless: streaming(`
-      stream.once("close", () => tell("closed"));
-      stream.write("x".repeat(40_000)); stream.write("x"); await gate(); stream.end();`),
+    headless: streaming(`stream.once("close", () => tell("closed")); stream.write("x"); await gate(); stream.end();`),
     "fail-early": streaming(`throw new RangeError("too far");`),
     "never-started": streaming("stream.end();"),
     // The runtime's own \`end\` writes past the prelude.
@@ -39,13 +37,6 @@ beforeAll(async () => {
     "never-ended": streaming(`start().write("first");`),
     "long-head": streaming(`start({ statusCode: 200, headers: { long: "x".repeat(event.bytes) } }); stream.end();`),
     "no-object": streaming("start([]); stream.end();"),
-    pieces: streaming(`
-      const whole = Buffer.concat([Buffer.from('{"statusCode":201}'), Buffer.alloc(8), Buffer.from("body")]);
-      for (const byte of whole) {
-        stream.write(new Uint8Array([byte]));
-        await new Promise((done) => setImmediate(done));
-      }
-      stream.end();`),
     late: streaming(`start().write("text"); try { stream.setContentType("text/plain"); } finally { stream.end(); }`),
     binary: streaming("start(event).write(Buffer.from([0, 255, 254])); stream.end();"),
     buffered: "export const handler = async () => ({ statusCode: 200 });",
@@ -78,13 +69,6 @@ describe("a streaming function", () => {
     const [first] = await invocation.body.take(1).toArray();
     expect(String(first)).toBe("first ");
     release();
-  });
-
-  it("gives the same head however it is split into chunks", async () => {
-    const invocation = await (await start()).stream("pieces", {});
-
-    expect(invocation).toMatchObject({ head: { statusCode: 201 } });
-    expect("body" in invocation && (await text(invocation.body))).toBe("body");
   });
 
   it("waits for its reader", async () => {
@@ -187,7 +171,7 @@ describe("a streaming function that fails", () => {
     },
   );
 
-  it("is an error as soon as 16 KB hold no metadata", async () => {
+  it("is an error as soon as it writes without metadata", async () => {
     const release = built.newGate();
 
     expect(await (await start()).stream("headless", {})).toHaveProperty("error");
