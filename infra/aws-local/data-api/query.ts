@@ -1,4 +1,4 @@
-import type { Client, Connection, Submittable } from "pg";
+import type { ClientBase, Connection, Submittable } from "pg";
 import { serialize } from "pg-protocol";
 import { databaseError } from "./errors.ts";
 import type { Limits } from "./limits.ts";
@@ -56,7 +56,7 @@ interface Exchange extends Submittable {
  * the service a transaction stays usable after such an error.
  */
 export function run(
-  client: Client,
+  client: ClientBase,
   statement: BoundStatement,
   limits: Pick<Limits, "resultBytes" | "rowBytes">,
   framing: Framing = {},

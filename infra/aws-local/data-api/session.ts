@@ -1,4 +1,4 @@
-import { Client, DatabaseError } from "pg";
+import { DatabaseError, type PoolClient } from "pg";
 import { serialize } from "pg-protocol";
 import { sqlState } from "./errors.ts";
 import type { Limits } from "./limits.ts";
@@ -14,7 +14,7 @@ export interface Login {
 
 /** A connection to one database, used by one call or one transaction at a time. */
 export interface Session {
-  readonly client: Client;
+  readonly client: PoolClient;
   readonly login: Login;
   readonly processId: number;
   /** Prepared statements by the statement's key; the one used longest ago is the first. */
@@ -35,29 +35,23 @@ interface Prepared {
   readonly columns: Column[] | undefined;
 }
 
-export async function openSession(databaseUrl: string, login: Login): Promise<Session> {
-  const url = new URL(databaseUrl);
-  url.pathname = `/${encodeURIComponent(login.database)}`;
-  url.username = encodeURIComponent(login.username);
-  url.password = encodeURIComponent(login.password);
-  // The service's sessions run in UTC; the other options give values the format that types.ts reads.
-  const options = "-c TimeZone=UTC -c DateStyle=ISO -c bytea_output=hex -c extra_float_digits=1";
-  const client = new Client({ connectionString: url.href, application_name: "data-api", options });
-  const state = {
-    prepared: new Map(),
-    outdated: [],
-    running: undefined,
-    left: "all" as const,
-    canDiscard: false,
-    ended: false,
-  };
-  client.on("error", () => {
-    session.ended = true;
-  });
-  const session: Session = { client, login, processId: 0, ...state };
-  await client.connect();
-  return Object.assign(session, { processId: (client as unknown as { processID: number }).processID });
-}
+/** The sessions of the service run in UTC; the other options give values the format that types.ts reads. */
+export const sessionOptions = {
+  application_name: "data-api",
+  options: "-c TimeZone=UTC -c DateStyle=ISO -c bytea_output=hex -c extra_float_digits=1",
+};
+
+export const newSession = (client: PoolClient, login: Login): Session => ({
+  client,
+  login,
+  processId: (client as unknown as { processID: number }).processID,
+  prepared: new Map(),
+  outdated: [],
+  running: undefined,
+  left: "all",
+  canDiscard: false,
+  ended: false,
+});
 
 /**
  * What `discard all` does, except that plans are kept. On the service each call may use another session, so a call must

@@ -1,4 +1,5 @@
-import { isAsNew, type Login, openSession, type Session } from "./session.ts";
+import { type ClientBase, Pool, type PoolClient } from "pg";
+import { isAsNew, type Login, newSession, type Session, sessionOptions } from "./session.ts";
 
 export interface Sessions {
   /** A session for one call; waits while `sharedMax` sessions are in use. */
@@ -13,86 +14,55 @@ export interface Sessions {
   close(): Promise<void>;
 }
 
-interface Pool {
-  idle: { session: Session; timer: NodeJS.Timeout }[];
-  shared: Set<Session>;
-  opening: number;
-  waiting: (() => void)[];
-}
-
 const sharedMax = 20;
 const idleInMilliseconds = 30_000;
 
 /** Sessions on the server at `databaseUrl`, kept open for a while between calls of the same login. */
 export function openSessions(databaseUrl: string): Sessions {
   const pools = new Map<string, Pool>();
-  const all = new Set<Session>();
-  let closed = false;
+  const all = new Map<ClientBase, Session>();
 
-  const poolOf = ({ database, username, password }: Login) => {
-    const key = JSON.stringify([database, username, password]);
-    const pool = pools.get(key) ?? { idle: [], shared: new Set(), opening: 0, waiting: [] };
-    pools.set(key, pool);
+  const openPool = (login: Login, max: number) => {
+    const url = new URL(databaseUrl);
+    url.pathname = `/${encodeURIComponent(login.database)}`;
+    url.username = encodeURIComponent(login.username);
+    url.password = encodeURIComponent(login.password);
+    const idle = { idleTimeoutMillis: idleInMilliseconds, allowExitOnIdle: true };
+    const pool = new Pool({ ...sessionOptions, ...idle, connectionString: url.href, max });
+    // The pool removes a session that fails while it is idle.
+    pool.on("error", () => {});
+    pool.on("connect", (client) => {
+      const session = newSession(client, login);
+      all.set(client, session);
+      const forget = () => {
+        session.ended = true;
+        all.delete(client);
+      };
+      client.on("error", forget).on("end", forget);
+    });
     return pool;
   };
 
-  const open = async (login: Login) => {
-    const session = await openSession(databaseUrl, login);
-    all.add(session);
-    session.client.on("end", () => forget(session));
-    return session;
+  const connect = async (login: Login, max: number): Promise<Session> => {
+    const key = JSON.stringify([login.database, login.username, login.password, max]);
+    const pool = pools.get(key) ?? openPool(login, max);
+    pools.set(key, pool);
+    const client = await pool.connect();
+    const session = all.get(client);
+    if (session) return session;
+    // It has ended in this very moment.
+    client.release(true);
+    return await connect(login, max);
   };
 
-  const forget = (session: Session) => {
-    const pool = poolOf(session.login);
-    session.ended = true;
-    all.delete(session);
-    pool.idle = pool.idle.filter((entry) => entry.session !== session);
-    pool.shared.delete(session);
-    wakeNext(pool);
-  };
-
-  const takeIdle = (pool: Pool): Session | undefined => {
-    const entry = pool.idle.pop();
-    clearTimeout(entry?.timer);
-    return entry?.session.ended ? takeIdle(pool) : entry?.session;
-  };
-
-  const openShared = async (pool: Pool, login: Login) => {
-    pool.opening += 1;
-    try {
-      return await open(login);
-    } catch (error) {
-      wakeNext(pool);
-      throw error;
-    } finally {
-      pool.opening -= 1;
-    }
-  };
+  const end = async ({ client }: Session) => void (await (client as PoolClient & { end(): Promise<void> }).end());
 
   const sessions: Sessions = {
-    async acquire(login) {
-      const pool = poolOf(login);
-      while (pool.idle.length === 0 && pool.shared.size + pool.opening >= sharedMax)
-        await new Promise<void>((resume) => pool.waiting.push(resume));
-      const session = takeIdle(pool) ?? (await openShared(pool, login));
-      pool.shared.add(session);
-      return session;
-    },
-
-    async dedicate(login) {
-      return takeIdle(poolOf(login)) ?? open(login);
-    },
+    acquire: (login) => connect(login, sharedMax),
+    dedicate: (login) => connect(login, Number.POSITIVE_INFINITY),
 
     async release(session) {
-      const pool = poolOf(session.login);
-      const isUsable = (await isAsNew(session)) && !closed;
-      pool.shared.delete(session);
-      if (isUsable) {
-        const timer = setTimeout(() => end(session), idleInMilliseconds).unref();
-        pool.idle.push({ session, timer });
-      } else await end(session);
-      wakeNext(pool);
+      session.client.release(!(await isAsNew(session)));
     },
 
     async cancel({ login, processId }) {
@@ -105,20 +75,13 @@ export function openSessions(databaseUrl: string): Sessions {
     },
 
     async closeDatabase(database) {
-      await Promise.all([...all].filter(({ login }) => login.database === database).map(end));
+      for (const key of pools.keys()) if (JSON.parse(key)[0] === database) pools.delete(key);
+      await Promise.all([...all.values()].filter(({ login }) => login.database === database).map(end));
     },
 
     async close() {
-      closed = true;
-      await Promise.all([...all].map(end));
+      await Promise.all([...all.values()].map(end));
     },
   };
   return sessions;
-}
-
-const wakeNext = (pool: Pool) => pool.waiting.shift()?.();
-
-async function end(session: Session): Promise<void> {
-  session.ended = true;
-  await session.client.end().catch(() => {});
 }

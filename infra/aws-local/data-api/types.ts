@@ -1,4 +1,4 @@
-import type { Client } from "pg";
+import type { ClientBase } from "pg";
 import { internalFailure, unsupportedResult } from "./errors.ts";
 import type { Column } from "./query.ts";
 
@@ -96,7 +96,7 @@ const builtinTypes = new Map(builtin.map(([oid, member, json]): [number, ResultT
  * The types of a result's columns.
  * @throws {ServiceError} for a type that the service does not support, and for arrays, which it does support
  */
-export async function typesOf(client: Client, columns: readonly Column[]): Promise<ResultType[]> {
+export async function typesOf(client: ClientBase, columns: readonly Column[]): Promise<ResultType[]> {
   const others = columns.map(({ dataTypeID }) => dataTypeID).filter((oid) => !builtinTypes.has(oid));
   if (others.length > 0) await expectTexts(client, others);
   return columns.map(({ dataTypeID }) => builtinTypes.get(dataTypeID) ?? textType);
@@ -108,7 +108,7 @@ const textType: ResultType = { member: "stringValue", json: quote };
  * Among the types that a database defines, enums and pgvector's are texts in results. They are looked up in the session
  * that has used them, because a transaction may have created them.
  */
-async function expectTexts(client: Client, oids: readonly number[]): Promise<void> {
+async function expectTexts(client: ClientBase, oids: readonly number[]): Promise<void> {
   const { rows } = await client.query<{ name: string; element: string | null }>(
     `select t.typname as name, e.typname as element
      from pg_catalog.pg_type t
