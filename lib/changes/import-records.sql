@@ -73,73 +73,48 @@ create function replace_list(list_table text, owner_column text, owners bigint[]
   end
 $$;
 
--- Why a record may not have an image, or null.
-create function image_refusal(image_key text) returns text language plpgsql stable as $$
-  begin
-    return case
-      when exists (select from contributors where image = image_key)
-        or exists (select from publishers where image = image_key)
-        or exists (select from users where image = image_key)
-        or exists (select from volumes where cover = image_key)
-        then 'taken'
-      when exists (select from images_to_remove where key = image_key) then 'removed'
-    end;
-  end
-$$;
-
 -- Why lines are refused for an image: another record has it, or an earlier line gets it, or it is about to be removed.
-create function refused_images(lines import_line[], given import_row[]) returns jsonb language sql as $$
-  with wanted as (
-    select
-      line, image, concat_ws('.', said.table_name, nullif(place, 0) - 1, name) as field,
-      row_number() over (partition by image order by line) as number
-    from
-      unnest(given) as said
-      join unnest(lines) as own on own.number = line
-      cross join lateral (
-        values ('image', said.object ->> 'image'), ('cover', said.object ->> 'cover')
-      ) as picture (name, image)
-    where
-      image is not null
-      and image is distinct from current ->> 'image'
-      and not exists (select from volumes where series_id = own.id and cover = image)
-  )
-  select coalesce(jsonb_agg(refusal(line, field, reason)), '[]')
-  from
-    wanted
-    cross join lateral (
-      select coalesce(image_refusal(image), case when number > 1 then 'taken' end)
-    ) as found (reason)
-  where reason is not null
-$$;
-
--- Why lines about records of a table are refused by themselves.
-create function refused_lines(target text, lines import_line[]) returns jsonb language plpgsql as $$
-  declare
-    named text = case target when 'contributors' then 'first_name' else 'name' end;
+create function refused_images(lines import_line[], given import_row[]) returns setof import_outcome
+  language plpgsql as $$
   begin
-    return (
-      select coalesce(jsonb_agg(refusal(number, problem[1], problem[2])), '[]')
+    return query
+      select line, 'refused', field, reason
       from
-        unnest(lines) as line
-        cross join lateral (select coalesce(slug, said_slug(external_id))) as own (said)
+        (
+          select line, field, image, row_number() over (partition by image order by line) as rank
+          from
+            (
+              select number, 'image', object ->> 'image' from unnest(lines)
+              union all
+              select line, format('volumes.%s.cover', place - 1), object ->> 'cover'
+              from unnest(given)
+              where table_name = 'volumes'
+            ) as said (line, field, image)
+            join unnest(lines) as own on own.number = line
+          where
+            image is not null
+            and image is distinct from current ->> 'image'
+            and (table_name <> 'series' or not exists (select from volumes where series_id = own.id and cover = image))
+        ) as wanted
         cross join lateral (
           select case
-            when is_new and object ->> named is null then array[named, 'needed']
-            when not is_new and slug <> current ->> 'slug' then array['slug', 'differs']
-            when is_new and slug <> said_slug(external_id) then array['slug', 'unsaid']
-            when is_new and said is not null and slug_exists(target, said) then array['slug', 'taken']
+            when rank > 1
+              or exists (select from contributors where contributors.image = wanted.image)
+              or exists (select from publishers where publishers.image = wanted.image)
+              or exists (select from users where users.image = wanted.image)
+              or exists (select from volumes where cover = wanted.image)
+              then 'another record has it'
+            when exists (select from images_to_remove where key = wanted.image) then 'this image is about to be removed'
           end
-        ) as found (problem)
-      where problem is not null
-    );
+        ) as found (reason)
+      where reason is not null;
   end
 $$;
 
 -- Locks names and slugs that contributors get, as additions and edits of one do, and refuses names that others have. A
 -- name is free if an earlier line takes it from its owner. If that line is refused in its turn, the unique index fails
 -- the batch, and its halves follow.
-create function refused_names(lines import_line[]) returns jsonb language plpgsql as $$
+create function refused_names(lines import_line[]) returns setof import_outcome language plpgsql as $$
   declare
     numbers bigint[];
     ids bigint[];
@@ -160,60 +135,57 @@ create function refused_names(lines import_line[]) returns jsonb language plpgsq
       select distinct concat('contributor ', first_key, chr(10), last_key)
       from unnest(first_keys, last_keys) as named (first_key, last_key)
       union
-      select 'contributors/' || regexp_replace(coalesce(slug, said_slug(external_id), made), '(-[0-9]+)+$', '')
-      from unnest(lines)
+      select
+        'contributors/' || regexp_replace(coalesce(wanted_slug(line), made), '(-[0-9]+)+$', '')
+      from unnest(lines) as line
       where is_new
       order by 1
     ) as locked (name);
-    return (
-      select coalesce(jsonb_agg(refusal(named.number, 'first_name', 'taken')), '[]')
+    return query
+      select named.number, 'refused', 'first_name', 'another contributor has this name'
       from
         unnest(numbers, ids, first_keys, last_keys) as named (number, id, first_key, last_key)
         join contributors as other on identity_key(first_name) = first_key and identity_key(last_name) = last_key
         left join unnest(numbers, ids) as earlier (number, id) on earlier.id = other.id
-      where other.id <> named.id and (earlier.number is null or earlier.number > named.number)
-    );
+      where other.id <> named.id and (earlier.number is null or earlier.number > named.number);
   end
 $$;
 
--- Adds records, whose ids are known.
+-- Adds records, whose ids are known. The keys of aliases are as triggers keep them, which have nothing left to do.
 create function add_records(target text, lines import_line[], given import_row[]) returns void language plpgsql as $$
-  begin
-    -- The keys of aliases are as triggers keep them, which have nothing left to do.
-    perform insert_rows(target, objects)
-    from (
+  declare
+    added jsonb = (
       select jsonb_agg(
         object || jsonb_build_object('id', id)
         || case
           when made is null then '{}'
           else jsonb_build_object(
-            'external_id', external_id, 'slug', coalesce(slug, said_slug(external_id), made), 'alias_keys',
-            coalesce(keys, '')
+            'external_id', external_id, 'slug', coalesce(wanted_slug(line), made), 'alias_keys', coalesce(keys, '')
           )
         end
         order by number
       )
       from
-        unnest(lines)
+        unnest(lines) as line
         left join (
           select
             line, string_agg(name_key(coalesce(object ->> 'name', object ->> 'title')), chr(10) order by place)
           from unnest(given)
           where table_name like '%\_aliases'
           group by line
-        ) as alias (line, keys) on line = number
-    ) as added (objects)
-    where objects is not null;
+        ) as alias (of_line, keys) on of_line = number
+      where is_new
+    );
+  begin
+    perform insert_rows(target, added) where added is not null;
     if exists (
       select
       from
         unnest(lines) as line
         join current_rows(target, (
-          select jsonb_agg(jsonb_build_array(id))
-          from unnest(lines)
-          where coalesce(slug, said_slug(external_id)) is not null
+          select jsonb_agg(jsonb_build_array(id)) from unnest(lines) as line where is_new and wanted_slug(line) <> ''
         )) as present on key = jsonb_build_array(id)
-      where present.current ->> 'slug' <> coalesce(slug, said_slug(external_id))
+      where present.current ->> 'slug' <> wanted_slug(line)
     ) then
       raise unique_violation using message = 'A slug was made from a name before it was given';
     end if;
@@ -223,21 +195,19 @@ $$;
 -- Adds and edits the records of a table. The caller has locked contributors that exist.
 create function import_records_of(
   target text, lines import_line[], given import_row[], leads import_reference[], refused bigint[]
-) returns import_result language plpgsql as $$
+) returns setof import_outcome language plpgsql as $$
   declare
     owner_column text = (select kind || '_id' from history_tables() where table_name = target);
-    refusals jsonb;
+    outcomes import_outcome[];
     list_table text;
     owners bigint[];
     wanted jsonb;
-    touched bigint[] = '{}';
-    edited jsonb;
+    changed_ids bigint[] = '{}';
   begin
-    leads = array(select lead from unnest(leads) as lead join unnest(lines) on number = lead.line);
     lines = array(
       select cast(row(
-        number, line.table_name, line.reference, external_id, slug, made, lists, object, record.id,
-        source is not null, coalesce(present.current, '{}')
+        number, line.table_name, made, lists, object, name, record.id, source is not null,
+        coalesce(present.current, '{}')
       ) as import_line)
       from
         unnest(lines) as line
@@ -245,42 +215,33 @@ create function import_records_of(
         left join current_rows(target, (
           select coalesce(jsonb_agg(jsonb_build_array(id)), '[]')
           from unnest(leads)
-          where column_name = 'id' and source is null
+          where column_name = 'id' and parent = target and source is null
         )) as present on key = jsonb_build_array(record.id)
       order by number
     );
-    refusals = refused_lines(target, lines) || refused_references(lines, leads, refused);
     if target = 'contributors' then
-      refusals = refusals || refused_names(lines);
+      outcomes = array(select refusal from refused_names(lines) as refusal);
     end if;
-    refused = refused_numbers(refusals);
-    lines = array(select line from unnest(lines) as line where number <> all(refused));
-    refusals = refusals || refused_images(lines, given);
-    refused = refused_numbers(refusals);
-    lines = array(select line from unnest(lines) as line where number <> all(refused));
-    perform add_records(target, array(select line from unnest(lines) as line where is_new), given);
+    outcomes = array(select refusal from import_refusals(target, lines, leads, refused) as refusal) || outcomes;
+    lines = without_refused(lines, outcomes);
+    outcomes = outcomes || array(select refusal from refused_images(lines, given) as refusal);
+    lines = without_refused(lines, outcomes);
+    leads = array(select lead from unnest(leads) as lead join unnest(lines) on number = lead.line);
+    perform add_records(target, lines, given);
 
-    if exists (select from unnest(leads) where parent = 'tags' and id is null and line <> all(refused)) then
+    if exists (select from unnest(leads) where parent = 'tags' and id is null) then
       insert into tags (name)
-      select reference
+      select name
       from (
-        select distinct on (identity_key(reference)) *
+        select distinct on (identity_key(name)) *
         from unnest(leads)
-        where parent = 'tags' and id is null and line <> all(refused)
-        order by identity_key(reference), line, place
+        where parent = 'tags' and id is null
+        order by identity_key(name), line, place
       ) as first
       order by line, place;
-      given = led_rows(given, array(
-        select cast(
-          row(line, table_name, place, column_name, parent, reference, tag.id, null) as import_reference
-        )
-        from
-          unnest(leads) as own
-          join imported_ids('tags', array(select reference from unnest(leads) where parent = 'tags')) as tag
-            using (reference)
-        where parent = 'tags'
-      ));
+      leads = found_references(leads);
     end if;
+    given = led_rows(array(select said from unnest(given) as said join unnest(lines) on number = said.line), leads);
     for list_table, owners, wanted in
       select name, edited_ids, coalesce(elements, '[]')
       from
@@ -294,136 +255,136 @@ create function import_records_of(
             said.table_name as name,
             jsonb_agg(said.object || jsonb_build_object(owner_column, id) order by line, place) as elements
           from unnest(given) as said join unnest(lines) on number = line
-          where place > 0
           group by said.table_name
         ) as rows using (name)
     loop
-      touched = touched || replace_list(list_table, owner_column, owners, wanted);
+      changed_ids = changed_ids || replace_list(list_table, owner_column, owners, wanted);
     end loop;
 
-    edited = (
+    lines = array(
+      select line from unnest(lines) as line where is_new or id = any(changed_ids) or not current @> object
+    );
+    perform update_rows(target, edited)
+    from (
       select jsonb_agg(jsonb_build_object('key', jsonb_build_array(id), 'values', case
         when current ? 'version' then object || jsonb_build_object('version', cast(current -> 'version' as bigint) + 1)
         else object
       end))
       from unnest(lines)
-      where not is_new and (id = any(touched) or not current @> object)
-    );
-    perform update_rows(target, edited) where edited is not null;
-    return cast(row(
-      (select count(*) from unnest(lines) where is_new), coalesce(jsonb_array_length(edited), 0), refusals
-    ) as import_result);
+      where not is_new
+    ) as changed (edited)
+    where edited is not null;
+    return query
+      select * from unnest(outcomes)
+      union all
+      select number, case when is_new then 'added' else 'changed' end, null, null from unnest(lines);
   end
 $$;
 
 -- Adds relations between records. One that is there is not added again.
 create function import_relations_of(
-  target text, lines import_line[], given import_row[], leads import_reference[], refused bigint[]
-) returns import_result language plpgsql as $$
+  target text, lines import_line[], leads import_reference[], refused bigint[]
+) returns setof import_outcome language plpgsql as $$
   declare
     owner_column text;
     most bigint;
-    refusals jsonb = refused_references(lines, leads, refused);
+    outcomes import_outcome[] = array(
+      select refusal from import_refusals(target, lines, leads, refused) as refusal
+    );
+    given import_row[] = led_rows(
+      array(
+        select cast(row(number, table_name, 0, object) as import_row) from unnest(without_refused(lines, outcomes))
+      ),
+      leads
+    );
     added jsonb;
-    full_refusals jsonb;
+    latest jsonb;
   begin
     select owner, listed.most into owner_column, most from history_tables() as listed where table_name = target;
-    execute format(
-      $sql$
-        with said as (
-          select min(line) as line, object, cast(object -> %2$L as bigint) as owner
-          from unnest($1)
-          where table_name = %1$L and line <> all($2)
-          group by object
-        ), stored as (
-          select %2$I as owner, to_jsonb(current) - 'id' as object
-          from %1$I as current
-          where %2$I = any(array(select owner from said))
-        ), judged as (
-          select
-            line, object,
-            case
-              when object -> %2$L = object -> 'relation_id' then 'same'
-              when $3 < coalesce(count, 0) + row_number() over (
-                partition by owner, object -> %2$L = object -> 'relation_id' order by line
-              ) then 'full'
-            end as reason
-          from
-            said
-            left join (select owner, count(*) from stored group by owner) as present using (owner)
-          where not exists (select from stored where stored.object = said.object)
-        )
-        select
-          coalesce(jsonb_agg(object order by line) filter (where reason is null), '[]'),
-          coalesce(
-            jsonb_agg(refusal(line, concat('%1$s.', case reason when 'same' then 'relation_id' else %2$L end), reason))
-            filter (where reason is not null),
-            '[]'
-          )
-        from judged
-      $sql$,
-      target, owner_column
+    with said as (
+      select min(line) as line, object, object -> owner_column as owner from unnest(given) group by object
+    ), stored as (
+      select current -> owner_column as owner, current - 'id' as object
+      from referring_rows(
+        target, owner_column, array(select cast(object -> owner_column as bigint) from unnest(given))
+      )
+    ), judged as (
+      select
+        line, object, owner = object -> 'relation_id' as is_self,
+        most < coalesce(count, 0) + row_number() over (
+          partition by owner, owner = object -> 'relation_id' order by line
+        ) as is_full
+      from
+        said
+        left join (select owner, count(*) from stored group by owner) as present using (owner)
+      where not exists (select from stored where stored.object = said.object)
     )
-    into added, full_refusals
-    using given, refused_numbers(refusals), most;
+    select
+      coalesce(jsonb_agg(object order by line) filter (where not is_self and not is_full), '[]'),
+      jsonb_agg(jsonb_build_object('line', line) || case
+        when is_self then jsonb_build_object(
+          'operation', 'refused', 'field', 'to', 'reason', 'expected another record, not the same one'
+        )
+        when is_full then jsonb_build_object(
+          'operation', 'refused', 'field', 'from', 'reason', 'this record has as many relations as it may, ' || most
+        )
+        else jsonb_build_object('operation', 'added')
+      end)
+    into added, latest
+    from judged;
     perform insert_rows(target, added) where added <> '[]';
     if target = 'contributor_relations' then
       update contributors
       set version = version + 1
       where id = any(array(select cast(object -> owner_column as bigint) from jsonb_array_elements(added) as object));
     end if;
-    return cast(row(jsonb_array_length(added), 0, refusals || full_refusals) as import_result);
+    return query
+      select * from unnest(outcomes)
+      union all
+      select * from jsonb_populate_recordset(cast(null as import_outcome), latest);
   end
 $$;
 
 -- Imports lines as if they came one by one, which they do where they depend on each other: when one gives up a name
 -- that another one takes, or two want the same one. Records come before what leads to them.
-create function import_lines(lines import_line[], given import_row[]) returns import_result language plpgsql as $$
+create function import_lines(lines import_line[], given import_row[], leads import_reference[])
+  returns setof import_outcome language plpgsql as $$
   declare
-    leads import_reference[];
-    led import_row[];
+    found_leads import_reference[] = found_references(
+      array(select lead from unnest(leads) as lead join unnest(lines) on number = lead.line)
+    );
     target text;
     own import_line[];
-    result import_result;
-    total import_result = cast(row(0, 0, '[]') as import_result);
     half integer = (cardinality(lines) + 1) / 2;
+    outcomes import_outcome[] = '{}';
   begin
-    leads = import_references(lines, given);
     perform
     from contributors
-    where id = any(array(select id from unnest(leads) where parent = 'contributors' and source is null))
+    where id = any(array(select id from unnest(found_leads) where parent = 'contributors' and source is null))
     order by id
     for no key update;
-    led = led_rows(given, leads);
     foreach target in array array[
       'clients', 'publishers', 'contributors', 'publisher_relations', 'contributor_relations', 'series'
     ] loop
       own = array(select line from unnest(lines) as line where table_name = target);
       continue when own = '{}';
       if target like '%\_relations' then
-        result = import_relations_of(target, own, led, leads, refused_numbers(total.refusals));
+        outcomes = outcomes || array(
+          select outcome from import_relations_of(target, own, found_leads, refused_numbers(outcomes)) as outcome
+        );
       else
-        result = import_records_of(target, own, led, leads, refused_numbers(total.refusals));
+        outcomes = outcomes || array(
+          select outcome from import_records_of(target, own, given, found_leads, refused_numbers(outcomes)) as outcome
+        );
       end if;
-      total = cast(row(
-        total.added + result.added, total.changed + result.changed, total.refusals || result.refusals
-      ) as import_result);
     end loop;
-    return total;
+    return query select * from unnest(outcomes);
   exception when unique_violation then
     if half = cardinality(lines) then
       raise;
     end if;
-    total = import_lines(
-      trim_array(lines, cardinality(lines) - half),
-      array(select said from unnest(given) as said where line <= lines[half].number)
-    );
-    result = import_lines(
-      lines[half + 1:], array(select said from unnest(given) as said where line > lines[half].number)
-    );
-    return cast(row(
-      total.added + result.added, total.changed + result.changed, total.refusals || result.refusals
-    ) as import_result);
+    return query select * from import_lines(trim_array(lines, cardinality(lines) - half), given, leads);
+    return query select * from import_lines(lines[half + 1:], given, leads);
   end
 $$;
 
@@ -439,80 +400,73 @@ create function import_records(request request) returns outcome
   as $$
   declare
     input jsonb = request.input;
+    file text = input ->> 'source';
     import imports;
-    items import_line[];
-    result import_result;
-    lines bigint = cast(input ->> 'last' as bigint) - cast(input ->> 'first' as bigint) + 1;
-    refused jsonb;
-    all_refusals jsonb;
+    counts jsonb;
     outcome outcome;
   begin
     perform lock_name('import');
-    select * into import from imports where source = input ->> 'source';
+    select * into import from imports where source = file;
     if import.key = request.key then
       return answered(import.answer);
     end if;
     if import.is_done and input ->> 'position' = '0' then
+      delete from imports where source = file;
       import = null;
     end if;
     if import.is_done or coalesce(import.position, 0) <> cast(input ->> 'position' as bigint) then
       return refused(409);
     end if;
 
-    items = array(select line from jsonb_populate_recordset(cast(null as import_line), input -> 'lines') as line);
-    result = import_lines(items, array(
-      select cast(row(number, table_name, 0, object) as import_row) from unnest(items)
-      union all
-      select said from jsonb_populate_recordset(cast(null as import_row), input -> 'rows') as said
-    ));
     -- A line is refused once, for what comes first.
-    refused = (
-      select coalesce(jsonb_agg(refusal order by number), '[]')
+    counts = (
+      select jsonb_build_object(
+        'first', input -> 'first',
+        'last', input -> 'last',
+        'added', count(*) filter (where operation = 'added'),
+        'changed', count(*) filter (where operation = 'changed'),
+        'unchanged', cast(input ->> 'last' as bigint) - cast(input ->> 'first' as bigint) + 1 - count(*),
+        'refusals', coalesce(
+          jsonb_agg(jsonb_build_object('line', line, 'field', field, 'reason', reason) order by line)
+            filter (where operation = 'refused'),
+          '[]'
+        )
+      )
       from (
-        select distinct on (cast(refusal -> 'line' as bigint)) refusal, cast(refusal -> 'line' as bigint) as number
-        from jsonb_array_elements(result.refusals) with ordinality as listed (refusal, place)
-        order by cast(refusal -> 'line' as bigint), place
+        select distinct on (line) *
+        from (
+          select line, 'refused', field, reason, 0
+          from jsonb_to_recordset(input -> 'refusals') as unread (line bigint, field text, reason text)
+          union all
+          select *
+          from
+            import_lines(
+              array(select line from jsonb_populate_recordset(cast(null as import_line), input -> 'lines') as line),
+              array(select said from jsonb_populate_recordset(cast(null as import_row), input -> 'rows') as said),
+              array(
+                select lead from jsonb_populate_recordset(cast(null as import_reference), input -> 'references') as lead
+              )
+            ) with ordinality
+        ) as listed (line, operation, field, reason, place)
+        order by line, place
       ) as first
     );
-    all_refusals = (
-      select coalesce(jsonb_agg(refusal order by cast(refusal -> 'line' as bigint)), '[]')
-      from jsonb_array_elements(refused || (input -> 'refusals')) as refusal
-    );
-    outcome = operated(request, jsonb_build_object(
-      'first', input -> 'first',
-      'last', input -> 'last',
-      'added', result.added,
-      'changed', result.changed,
-      'unchanged', lines - result.added - result.changed - jsonb_array_length(all_refusals),
-      'refusals', refused
-    ));
-    insert into imports (
-      source, position, lines, added, changed, unchanged, refused, refusals, is_done, key, answer
-    )
-    values (
-      input ->> 'source', cast(input ->> 'end' as bigint), cast(input ->> 'last' as bigint),
-      coalesce(import.added, 0) + result.added,
-      coalesce(import.changed, 0) + result.changed,
-      coalesce(import.unchanged, 0) + cast(outcome.answer ->> 'unchanged' as bigint),
-      coalesce(import.refused, 0) + jsonb_array_length(all_refusals),
-      jsonb_path_query_array(coalesce(import.refusals, '[]') || all_refusals, '$[0 to 99]'),
-      cast(input ->> 'isDone' as boolean), request.key, outcome.answer
-    )
-    on conflict (source) do update
+    outcome = operated(request, counts);
+    insert into imports (source) values (file) on conflict (source) do nothing;
+    update imports
     set
-      position = excluded.position,
-      lines = excluded.lines,
-      added = excluded.added,
-      changed = excluded.changed,
-      unchanged = excluded.unchanged,
-      refused = excluded.refused,
-      refusals = excluded.refusals,
-      is_done = excluded.is_done,
-      id = case when imports.is_done then nextval(pg_get_serial_sequence('imports', 'id')) else imports.id end,
-      begun_at = case when imports.is_done then now() else imports.begun_at end,
+      position = cast(input ->> 'end' as bigint),
+      lines = cast(input ->> 'last' as bigint),
+      added = added + cast(counts -> 'added' as bigint),
+      changed = changed + cast(counts -> 'changed' as bigint),
+      unchanged = unchanged + cast(counts -> 'unchanged' as bigint),
+      refused = refused + jsonb_array_length(counts -> 'refusals'),
+      refusals = jsonb_path_query_array(refusals || (counts -> 'refusals'), '$[0 to 99]'),
+      is_done = cast(input ->> 'isDone' as boolean),
       moved_at = now(),
-      key = excluded.key,
-      answer = excluded.answer
+      key = request.key,
+      answer = outcome.answer
+    where source = file
     returning id into import.id;
     update changes set import_id = import.id where id = cast(outcome.answer ->> 'change' as bigint);
     return outcome;

@@ -2,27 +2,23 @@ import sql from "sql-template-tag";
 import { readTextWithin } from "../data-api/chunks.ts";
 import { integer, integerOrNull } from "../data-api/read.ts";
 import type { Send } from "../data-api/transaction.ts";
-import { kinds, leftOut, lines } from "../queries/catalogue.ts";
+import { leftOut, lines } from "../queries/catalogue.ts";
+import { kinds } from "./catalogue-lines.ts";
 import { refusal } from "./refusal.ts";
 
 /** More do not fit into a result, unless their lines are short. */
 const linesPerStatement = 500;
 
-export type Counts = Record<(typeof kinds)[number], number>;
-
 /** What has been read of an export. */
 export interface Progress {
-  readonly lines: Counts;
+  /** By their kinds. */
+  readonly lines: Record<string, number>;
   /** References to another client's records. */
   leftOut: number;
   bytes: number;
 }
 
-export const noProgress = (): Progress => ({
-  lines: { client: 0, publisher: 0, "publisher-relation": 0, contributor: 0, "contributor-relation": 0, series: 0 },
-  leftOut: 0,
-  bytes: 0,
-});
+export const noProgress = (): Progress => ({ lines: {}, leftOut: 0, bytes: 0 });
 
 /**
  * Reads the catalogue, or a client's part of it, as the lines of a file, as it is when the first statement runs. The
@@ -39,24 +35,25 @@ export async function* readLines(
   await send(sql`set transaction isolation level repeatable read, read only`);
   // Between statements it waits for uploads, for longer than functions usually do (lib/migrations/roles.sql).
   await send(sql`select set_config('idle_in_transaction_session_timeout', '170s', true)`);
-  for (const kind of kinds) {
+  for (const [kind, table] of Object.entries(kinds)) {
+    let count = 0;
     for (let after: number | null = 0; after !== null; ) {
       if (performance.now() > readUntil) throw refusal(tooLong(progress));
       const range = { client, after, limit: linesPerStatement };
-      const found = await readTextWithin(send, lines(kind, range), sql`, count, next_id`);
+      const found = await readTextWithin(send, lines(kind, table, range), sql`, count, next_id`);
       if (found === undefined) throw new TypeError("A page of lines has no row");
       const { text, row } = found;
       const bytes = Buffer.from(text ?? "");
-      progress.lines[kind] += integer(row, 0);
+      count += integer(row, 0);
+      progress.lines[kind] = count;
       progress.bytes += bytes.length;
       after = integerOrNull(row, 1);
       if (bytes.length > 0) yield bytes;
     }
-    if (kind === "client" && client !== undefined && progress.lines.client === 0)
-      throw refusal(`There is no client ${client}`);
+    if (kind === "client" && client !== undefined && count === 0) throw refusal(`There is no client ${client}`);
   }
   if (client === undefined) return;
-  const [row = []] = await send(leftOut(client));
+  const [row = []] = await send(leftOut(client, kinds));
   progress.leftOut = integer(row, 0);
 }
 

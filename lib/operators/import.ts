@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod/mini";
 import { changeWithin } from "../data-api/change.ts";
 import { execute, type Row } from "../data-api/client.ts";
-import { text } from "../data-api/read.ts";
+import { integer, text } from "../data-api/read.ts";
 import { rolledBack } from "../data-api/transaction.ts";
 import * as imports from "../queries/imports.ts";
-import { expectations, fieldOf, storedLine } from "./catalogue-lines.ts";
+import { storedLine } from "./catalogue-lines.ts";
 import { type Batch, batchesOf, isRefusal, linesIn, readAhead } from "./import-lines.ts";
 import { openSource, type Source } from "./import-source.ts";
 import type { OperatorContext } from "./operator-function.ts";
@@ -13,48 +13,27 @@ import { plural } from "./plural.ts";
 import { refusal } from "./refusal.ts";
 
 const refusedLine = z.object({ line: z.number(), field: z.nullable(z.string()), reason: z.string() });
-type RefusedLine = z.output<typeof refusedLine>;
 
-const counts = { added: z.number(), changed: z.number(), unchanged: z.number() };
-
-const progressSchema = z.object({
-  position: z.number(),
+const reportSchema = z.object({
   lines: z.number(),
-  ...counts,
-  refused: z.number(),
-  refusals: z.array(refusedLine),
-  is_done: z.boolean(),
-});
-/** How far an import has come (the table `imports`). */
-type Progress = z.output<typeof progressSchema>;
-
-const answerSchema = z.object({
-  ...counts,
-  refusals: z.array(refusedLine),
-});
-
-const beginning: Progress = {
-  position: 0,
-  lines: 0,
-  added: 0,
-  changed: 0,
-  unchanged: 0,
-  refused: 0,
-  refusals: [],
-  is_done: false,
-};
-
-/** What the function answers. */
-export interface Report {
-  readonly lines: number;
-  readonly added: number;
-  readonly changed: number;
-  readonly unchanged: number;
+  added: z.number(),
+  changed: z.number(),
+  unchanged: z.number(),
   /** How many lines were refused, and the first hundred of them. */
-  readonly refusedCount: number;
-  readonly refused: readonly RefusedLine[];
-  readonly isDone: boolean;
+  refusedCount: z.number(),
+  refused: z.array(refusedLine),
+  isDone: z.boolean(),
+});
+/** What the function responds. */
+export type Report = z.output<typeof reportSchema>;
+
+/** How far an import has come (the table `imports`). */
+interface Progress {
+  readonly position: number;
+  readonly report: Report;
 }
+
+const batchResult = z.object({ refusals: z.array(refusedLine) });
 
 export interface ImportInput {
   readonly source: string;
@@ -69,68 +48,40 @@ export interface ImportInput {
  */
 export async function importFile(input: ImportInput, context: OperatorContext): Promise<Report> {
   const source = await openSource(input.source);
-  if (input.dryRun) return reportOf(await tryFile(source, input, context));
-  let progress = await progressOf(source);
-  if (progress.is_done) progress = beginning;
+  if (input.dryRun) return await tryFile(source, input, context);
+  let { position, report } = await progressOf(source);
+  if (report.isDone) position = 0;
   for (;;) {
-    for await (const batch of batchesFrom(source, progress)) {
-      if (isLate(context)) return reportOf(await progressMade(source));
+    const { lines } = position === 0 ? { lines: 0 } : report;
+    for await (const batch of batchesFrom(source, { position, lines })) {
+      if (isLate(context)) return (await progressMade(source)).report;
       if (!(await importBatch(batch, { ...input, source: source.name }, context))) break;
     }
     // Another run may have done what this one was about to do.
-    progress = await progressMade(source);
-    if (progress.is_done) return reportOf(progress);
+    ({ position, report } = await progressMade(source));
+    if (report.isDone) return report;
   }
 }
 
-const batchesFrom = (source: Source, start: Progress) =>
+const batchesFrom = (source: Source, start: { readonly position: number; readonly lines: number }) =>
   readAhead(batchesOf(linesIn(source.read(start.position), start)));
 
 const isLate = ({ deadline }: OperatorContext): boolean => performance.now() > deadline;
 
-const progressIn = ([row]: readonly Row[]): Progress =>
-  row ? progressSchema.parse(JSON.parse(text(row, 0))) : beginning;
+const progressIn = ([row = []]: readonly Row[]): Progress => ({
+  position: integer(row, 0),
+  report: reportSchema.parse(JSON.parse(text(row, 1))),
+});
 
 const progressOf = async ({ name }: Source): Promise<Progress> => progressIn(await execute(imports.find(name)));
 
 /** @throws if the import was undone, which has ended it */
 async function progressMade(source: Source): Promise<Progress> {
   const progress = await progressOf(source);
-  if (progress.is_done && progress.position < source.length)
+  if (progress.report.isDone && progress.position < source.length)
     throw refusal("ops-undo has taken this import back and ended it: import the file again if that was a mistake");
   return progress;
 }
-
-const reportOf = ({ lines, added, changed, unchanged, refused, refusals, is_done }: Progress): Report => ({
-  lines,
-  added,
-  changed,
-  unchanged,
-  refusedCount: refused,
-  refused: refusals.map(explained),
-  isDone: is_done,
-});
-
-/** What the database says of a line, in words. */
-function explained({ line, field: stored, reason }: RefusedLine): RefusedLine {
-  const toText = reasons[reason];
-  if (!toText) return { line, field: stored, reason };
-  const field = fieldOf(stored ?? "");
-  return { line, field, reason: toText(lastOf(field)) };
-}
-
-const lastOf = (field: string) => field.replace(/\.\d+$/, "[]").replace(/^.*\./, "");
-
-const reasons: Readonly<Record<string, (field: string) => string>> = {
-  needed: (field) => `a new record needs it; expected ${expectations[field]}`,
-  differs: () => "expected the slug that the record has: a slug does not change",
-  unsaid: () => "expected the slug that externalId says",
-  taken: (field) => (field === "first_name" ? "another contributor has this name" : "another record has it"),
-  unknown: (field) => `there is none; expected ${expectations[field]}`,
-  removed: () => "this image is about to be removed",
-  same: () => `it is the same record; expected ${expectations.to}`,
-  full: () => "this record has as many relations as it may, 100",
-};
 
 /** Imports the lines of a batch. False if the import of the file has stopped elsewhere. */
 async function importBatch(
@@ -152,10 +103,10 @@ async function importBatch(
     refusals,
     lines: stored.map(({ line }) => line),
     rows: stored.flatMap(({ rows }) => rows),
+    references: stored.flatMap(({ references }) => references),
   });
   if (status === 409) return false;
-  const all = [...refusals, ...answerSchema.parse(answer).refusals].sort((one, other) => one.line - other.line);
-  for (const each of all) context.log({ refused: explained(each) }, "warn");
+  for (const refused of batchResult.parse(answer).refusals) context.log({ refused }, "warn");
   return true;
 }
 
@@ -164,11 +115,11 @@ const dryRunMaxInMilliseconds = 40_000;
 
 /** Imports the file from its beginning in one transaction, and takes that back. */
 const tryFile = (source: Source, { by, reason }: ImportInput, { deadline, log, context }: OperatorContext) =>
-  rolledBack(async (send): Promise<Progress> => {
+  rolledBack(async (send): Promise<Report> => {
     const end = Math.min(deadline, performance.now() + dryRunMaxInMilliseconds);
     const name = `dry run of ${source.name}`;
     await send(imports.withoutLocks);
-    for await (const batch of batchesFrom(source, beginning)) {
+    for await (const batch of batchesFrom(source, { position: 0, lines: 0 })) {
       if (performance.now() > end) throw refusal(tooLong(batch));
       await importBatch(
         batch,
@@ -184,7 +135,7 @@ const tryFile = (source: Source, { by, reason }: ImportInput, { deadline, log, c
         },
       );
     }
-    return progressIn(await send(imports.find(name)));
+    return progressIn(await send(imports.find(name))).report;
   });
 
 const tooLong = ({ lines }: Batch): string =>

@@ -3,12 +3,18 @@ import sql, { type Sql } from "sql-template-tag";
 /** Begins a dry run, which takes no locks of names (is_rolled_back, lib/migrations/tables/01-names.sql). */
 export const withoutLocks: Sql = sql`select set_config('colophon.is_rolled_back', 'on', true)`;
 
-/** How far an import has come, as JSON; no row if it has not begun. */
+/** How far an import has come: the byte at which the next line begins, and what came of the lines before, as JSON. */
 export const find = (source: string): Sql => sql`
-  select row_to_json(import)
-  from (
-    select position, lines, added, changed, unchanged, refused, refusals, is_done
-    from imports
-    where source = ${source}::text
-  ) as import
+  select
+    coalesce(position, 0),
+    json_build_object(
+      'lines', coalesce(lines, 0),
+      'added', coalesce(added, 0),
+      'changed', coalesce(changed, 0),
+      'unchanged', coalesce(unchanged, 0),
+      'refusedCount', coalesce(refused, 0),
+      'refused', coalesce(refusals, '[]'),
+      'isDone', coalesce(is_done, false)
+    )
+  from (select ${source}::text as source) as wanted left join imports using (source)
 `;

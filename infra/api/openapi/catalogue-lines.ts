@@ -1,7 +1,8 @@
 import { join } from "node:path";
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
 import { name, nameOrEmpty } from "../../../lib/contract/parameters.ts";
-import { expectations, lineSchemas } from "../../../lib/operators/catalogue-lines.ts";
+import { expectationOf } from "../../../lib/operators/catalogue-fields.ts";
+import { kinds } from "../../../lib/operators/catalogue-lines.ts";
 import { nameSchemas, unfit } from "./patterns.ts";
 import { inputSchema, type JsonSchema, replace, restrictText } from "./schemas.ts";
 
@@ -13,9 +14,9 @@ export function catalogueLinesText(): string {
   const schema = {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "A line of a catalogue",
-    oneOf: Object.keys(lineSchemas).map((kind) => ({ $ref: `#/$defs/${kind}` })),
+    oneOf: Object.keys(kinds).map((kind) => ({ $ref: `#/$defs/${kind}` })),
     $defs: {
-      ...Object.fromEntries(Object.entries(lineSchemas).map(([kind, each]) => [kind, lineSchema(each)])),
+      ...Object.fromEntries(Object.entries(kinds).map(([kind, { schema }]) => [kind, lineSchema(schema)])),
       ...nameSchemas,
     },
   };
@@ -27,7 +28,9 @@ const lineSchema = (schema: z.ZodMiniType): JsonSchema =>
     restrictText(context, unfit);
     if (context.zodSchema === name) replace(context.jsonSchema, { $ref: "#/$defs/Name" });
     if (context.zodSchema === nameOrEmpty) replace(context.jsonSchema, { $ref: "#/$defs/PossibleName" });
-    for (const [field, property] of Object.entries(context.jsonSchema.properties ?? {}))
-      if (typeof property === "object" && property.const === undefined)
-        property.description = String(expectations[field]);
+    if (!(context.zodSchema instanceof z.ZodMiniObject)) return;
+    for (const [field, each] of Object.entries(context.zodSchema._zod.def.shape)) {
+      const property = context.jsonSchema.properties?.[field];
+      if (typeof property === "object" && property.const === undefined) property.description = expectationOf(each);
+    }
   });

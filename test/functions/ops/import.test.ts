@@ -321,7 +321,7 @@ const client = (name: string) => `{"kind":"client","id":8,"name":"A","${name}":1
 const nobody = { contributor: "nobody" };
 const alone = { kind: "contributor-relation", from: "slug:alone", to: "slug:alone", relation_type: "x" };
 const another = "another record has it";
-const there = "there is none; expected the ";
+const unknown = "there is none, neither in the database nor on an earlier line";
 
 describe("A line is refused, and the others are done:", () => {
   it.each<[line: object | string, field: string | null, reason: string]>([
@@ -345,21 +345,17 @@ describe("A line is refused, and the others are done:", () => {
     [{ ...publisher, slug: "kodansha" }, "slug", another],
     [{ ...series, slug: "astro-boy" }, "slug", another],
     [{ kind: "contributor", externalId: "c1", slug: "other" }, "slug", "expected the slug that the record has"],
-    [{ ...first, client: 99 }, "client", `${there}id of a client`],
+    [{ ...first, client: 99 }, "client", unknown],
     [{ ...first, image: "avatars/tezuka.webp" }, "image", another],
     [{ ...first, image: "profiles/one.webp" }, "image", another],
     [{ ...first, image: "avatars/gone.webp" }, "image", "this image is about to be removed"],
     [{ kind: "publisher", externalId: "p2", image: "avatars/tezuka.webp" }, "image", another],
     [{ ...series, volumes: [{ number: 1 }, { number: 2, cover: "covers/astro-1.webp" }] }, "volumes.1.cover", another],
-    [
-      { ...series, contributors: [{ contributor: "c1" }, nobody] },
-      "contributors.1.contributor",
-      `${there}externalId of`,
-    ],
-    [{ ...series, publishers: ["c1"] }, "publishers.0", `${there}externalId of a publisher`],
-    [{ ...alone, from: "nobody", to: "c1" }, "from", there],
-    [{ kind: "publisher-relation", from: "p1", to: "nobody", type: "x" }, "to", there],
-    [alone, "to", "expected the externalId of another record"],
+    [{ ...series, contributors: [{ contributor: "c1" }, nobody] }, "contributors.1.contributor", unknown],
+    [{ ...series, publishers: ["c1"] }, "publishers.0", unknown],
+    [{ ...alone, from: "nobody", to: "c1" }, "from", unknown],
+    [{ kind: "publisher-relation", from: "p1", to: "nobody", type: "x" }, "to", unknown],
+    [alone, "to", "expected the externalId of another contributor"],
   ])("%j", async (line, field, reason) => {
     await forget();
     await importing(...catalogue);
