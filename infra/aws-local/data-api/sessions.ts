@@ -55,7 +55,12 @@ export function openSessions(databaseUrl: string): Sessions {
     return await connect(login, max);
   };
 
-  const end = async ({ client }: Session) => void (await (client as PoolClient & { end(): Promise<void> }).end());
+  const end = async (session: Session) => {
+    const client = session.client as PoolClient & { ref(): void; end(): Promise<void> };
+    // The pool lets a process exit that has only idle sessions, but not before this one has ended.
+    client.ref();
+    await client.end();
+  };
 
   const sessions: Sessions = {
     acquire: (login) => connect(login, sharedMax),
