@@ -281,6 +281,15 @@ create function import_records_of(
   end
 $$;
 
+create function relations_of(target text, owner_column text, owners bigint[]) returns setof jsonb language plpgsql as $$
+  begin
+    return query execute format(
+      'select to_jsonb(current) - ''id'' from %I as current where %I = any($1)', target, owner_column
+    )
+    using owners;
+  end
+$$;
+
 -- Adds relations between records. One that is there is not added again.
 create function import_relations_of(
   target text, lines import_line[], leads import_reference[], refused bigint[]
@@ -304,10 +313,10 @@ create function import_relations_of(
     with said as (
       select min(line) as line, object, object -> owner_column as owner from unnest(given) group by object
     ), stored as (
-      select current -> owner_column as owner, current - 'id' as object
-      from referring_rows(
+      select object -> owner_column as owner, object
+      from relations_of(
         target, owner_column, array(select cast(object -> owner_column as bigint) from unnest(given))
-      )
+      ) as object
     ), judged as (
       select
         line, object, owner = object -> 'relation_id' as is_self,
