@@ -107,7 +107,7 @@ describe("aws-local", () => {
       /^misspelt\/settings\.json: .*tmeout/,
     ],
     ["an unknown command", ["s3"], /^Unknown command s3$/],
-    ["a port that is none", ["data-api", "--port", "none"], /^--port takes no none$/],
+    ["a port that is none", ["data-api", "--port", "none"], /^options.port should be >= 0 and < 65536/],
   ])("tells in one line of %s, and ends", async (_, words, line) => {
     const error = await fail(...words);
 

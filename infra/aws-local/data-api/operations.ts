@@ -1,13 +1,12 @@
-import { inTime } from "./deadline.ts";
+import { sqlState, statementTimeout, unsupportedResult } from "./errors.ts";
 import type { Limits } from "./limits.ts";
 import { bind } from "./parameters.ts";
 import { type Outcome, run } from "./query.ts";
 import type { Operation, Request } from "./requests.ts";
-import { checkSize, writeRecords } from "./results.ts";
 import { type Login, runAlone, type Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Transactions } from "./transactions.ts";
-import { typesOf } from "./types.ts";
+import { type ResultType, typesOf } from "./types.ts";
 
 /** What the operations work with. */
 export interface Service {
@@ -40,14 +39,11 @@ export const operations: Readonly<Record<Operation, (service: Service, request: 
 /** One statement, in its transaction or as a call of its own. */
 async function executeStatement(service: Service, request: Request): Promise<string> {
   const { sessions, transactions, limits } = service;
-  const { transactionId, continueAfterTimeout } = request;
   const statement = bind(request.sql ?? "", request.parameters ?? []);
-  const respond = async (session: Session, running: Promise<Outcome>) => {
-    const milliseconds = limits.statementTimeoutInMilliseconds;
-    return await responseTo(session, await inTime(running, session, { sessions, milliseconds, continueAfterTimeout }));
-  };
-  if (transactionId !== undefined)
-    return await transactions.within(transactionId, (session) =>
+  const respond = async (session: Session, running: Promise<Outcome>) =>
+    await responseTo(session, await inTime(service, session, request, running));
+  if (request.transactionId !== undefined)
+    return await transactions.within(request.transactionId, (session) =>
       respond(session, run(session.client, statement, limits)),
     );
   const session = await sessions.acquire(service.loginOf(request));
@@ -55,6 +51,40 @@ async function executeStatement(service: Service, request: Request): Promise<str
     return await respond(session, runAlone(session, statement, limits));
   } finally {
     void sessions.release(session);
+  }
+}
+
+const queryCanceled = "57014";
+
+/**
+ * Runs a statement with the service's timeout. After it the statement is cancelled or, with `continueAfterTimeout`,
+ * goes on; in both cases the caller gets a StatementTimeoutException (AWS, API_ExecuteStatement).
+ */
+async function inTime(
+  { sessions, limits }: Service,
+  session: Session,
+  { continueAfterTimeout = false }: Request,
+  running: Promise<Outcome>,
+): Promise<Outcome> {
+  const settled = () => {
+    session.running = undefined;
+  };
+  session.running = running.then(settled, settled);
+  let isLate = false;
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      isLate = true;
+      if (continueAfterTimeout) reject(statementTimeout(session.processId));
+      else sessions.cancel(session).catch(reject);
+    }, limits.statementTimeoutInMilliseconds);
+  });
+  try {
+    return await Promise.race([running, deadline]);
+  } catch (error) {
+    throw isLate && sqlState(error) === queryCanceled ? statementTimeout(session.processId) : error;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -70,3 +100,24 @@ async function responseTo({ client }: Session, outcome: Outcome): Promise<string
 
 /** `INSERT 0 3` updated 3. What the service returns for a statement with `returning` is not documented, so it is 0. */
 const updatedBy = (tag: string) => (/^(INSERT|UPDATE|DELETE|MERGE)\b/.test(tag) ? tag.split(" ").at(-1) : 0);
+
+/** @throws {ServiceError} when the result or a row is too large */
+function checkSize({ exceeded }: Outcome): void {
+  if (exceeded === "result") throw unsupportedResult("The result exceeds the size limit 1 MB.");
+  // AWS, RDS Data API troubleshooting page; the exception that carries it is not documented.
+  if (exceeded === "row") throw unsupportedResult("Packet for query is too large");
+}
+
+/** The member `records` as JSON text. It is built as a string, because that is faster. */
+function writeRecords(rows: Outcome["rows"], types: readonly ResultType[]): string {
+  const fields = types.map(fieldWriter);
+  const write = (text: string | null, index: number) => (text === null ? nullField : fields[index]?.(text));
+  return `[${rows.map((row) => `[${row.map(write).join()}]`).join()}]`;
+}
+
+const nullField = '{"isNull":true}';
+
+function fieldWriter({ member, json }: ResultType): (text: string) => string {
+  const prefix = `{"${member}":`;
+  return (text) => `${prefix}${json(text)}}`;
+}

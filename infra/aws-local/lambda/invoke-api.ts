@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { read } from "../http/request-body.ts";
+import { ServiceError } from "../http/service-error.ts";
 import { type Key, signatureErrors, verifier } from "../http/signature.ts";
 import type { Lambda } from "./lambda.ts";
 import { RequestTooLarge, TooManyRequests } from "./refusals.ts";
@@ -8,6 +9,12 @@ const invocations = /^\/2015-03-31\/functions\/([^/?]+)\/invocations(?:\?(.*))?$
 const latest = "$LATEST";
 /** Higher than Lambda's own limits, which answer 413 with Lambda's message. */
 const bodyBytesMax = 64 * 1_048_576;
+
+interface InvokeResponse {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 /**
  * Lambda's own Invoke API, as `pages` of the gateway, so that the AWS CLI runs functions with `--endpoint-url` (Lambda API reference, "Invoke").
@@ -19,24 +26,64 @@ const bodyBytesMax = 64 * 1_048_576;
 export const invokeApi = (lambda: Lambda, key: Key, versions: ReadonlyMap<string, Lambda> = new Map()) => {
   const signatureErrorOf = verifier("lambda", key);
   const all = new Map([...versions, [latest, lambda]]);
+
+  const respond = async (request: IncomingMessage, target: string, version: string): Promise<InvokeResponse> => {
+    if (request.headers.origin !== undefined)
+      throw new ServiceError(403, "AccessDeniedException", "Functions can be invoked from no web page");
+    const body = await read(request, bodyBytesMax);
+    if (!body) throw new ServiceError(413, "RequestTooLargeException", "Request must be smaller");
+    const error = signatureErrorOf(request, body);
+    if (error) throw new ServiceError(403, ...signatureErrors("lambda")[error]);
+    // A function is named by its name, its ARN, or account and name: `123456789012:function:name`.
+    const name = target.replaceAll("%3A", ":").replace(/^(?:arn:aws:lambda:[\w-]+:)?\d{12}:function:/, "");
+    const invoked = all.get(version);
+    if (!invoked?.names.has(name)) {
+      const qualified = version === latest ? name : `${name}:${version}`;
+      throw new ServiceError(404, "ResourceNotFoundException", `Function not found: ${qualified}`);
+    }
+    const event = parsePayload(body.toString());
+    const type = request.headers["x-amz-invocation-type"];
+    if (type === "DryRun") return { status: 204 };
+    if (type === "Event") {
+      // Lambda accepts the event and reports no result; the runtime logs a failure.
+      invoked.send(name, event).catch(() => {});
+      return { status: 202 };
+    }
+    const invocation = await invoked.invoke(name, event);
+    const headers = { "X-Amz-Executed-Version": version };
+    return "error" in invocation
+      ? { status: 200, body: invocation.error, headers: { ...headers, "X-Amz-Function-Error": "Unhandled" } }
+      : { status: 200, body: invocation.result, headers };
+  };
+
   return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
     const [, target, query] = invocations.exec(request.url ?? "") ?? [];
     if (target === undefined || request.method !== "POST") return false;
     const version = new URLSearchParams(query).get("Qualifier") ?? latest;
-    const name = nameIn(target.replaceAll("%3A", ":"));
-    send(response, await handle({ lambda: all.get(version), name, version }, request, signatureErrorOf));
+    send(response, await respond(request, target, version).catch(errorResponse));
     return true;
   };
 };
 
-/** A function is given by its name, its ARN, or account and name: `123456789012:function:name`. */
-const nameIn = (target: string): string => target.replace(/^(?:arn:aws:lambda:[\w-]+:)?\d{12}:function:/, "");
+/** A missing payload counts as an empty object. */
+function parsePayload(text: string): unknown {
+  try {
+    return text === "" ? {} : JSON.parse(text);
+  } catch {
+    throw new ServiceError(400, "InvalidRequestContentException", "Could not parse request body into json");
+  }
+}
 
-interface Target {
-  /** Undefined if there is no such version. */
-  readonly lambda: Lambda | undefined;
-  readonly name: string;
-  readonly version: string;
+function errorResponse(error: unknown): InvokeResponse {
+  if (error instanceof RequestTooLarge) return errorResponse(new ServiceError(413, error.name, error.message));
+  // This error's message begins with a small letter (Lambda API reference, "Invoke").
+  if (error instanceof TooManyRequests) {
+    const body = { Type: "User", message: error.message, Reason: error.reason };
+    return { status: 429, body, headers: { "x-amzn-ErrorType": error.name } };
+  }
+  if (!(error instanceof ServiceError)) throw error;
+  const { status, type, message } = error;
+  return { status, body: { Type: "User", Message: message }, headers: { "x-amzn-ErrorType": type } };
 }
 
 function send(response: ServerResponse, { status, body, headers }: InvokeResponse): void {
@@ -48,71 +95,4 @@ function send(response: ServerResponse, { status, body, headers }: InvokeRespons
     ...headers,
   });
   response.end(text);
-}
-
-interface InvokeResponse {
-  readonly status: number;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-async function handle(
-  { lambda, name, version }: Target,
-  request: IncomingMessage,
-  signatureErrorOf: ReturnType<typeof verifier>,
-): Promise<InvokeResponse> {
-  if (request.headers.origin !== undefined)
-    return errorResponse(403, "AccessDeniedException", "Functions can be invoked from no web page");
-  const body = await read(request, bodyBytesMax);
-  if (!body) return errorResponse(413, "RequestTooLargeException", "Request must be smaller");
-  const error = signatureErrorOf(request, body);
-  if (error) return errorResponse(403, ...signatureErrors("lambda")[error]);
-  if (!lambda?.names.has(name)) {
-    const qualified = version === latest ? name : `${name}:${version}`;
-    return errorResponse(404, "ResourceNotFoundException", `Function not found: ${qualified}`);
-  }
-  const text = body.toString();
-  const payload = parsePayload(text);
-  if (!payload) return errorResponse(400, "InvalidRequestContentException", "Could not parse request body into json");
-  const type = request.headers["x-amz-invocation-type"] ?? "RequestResponse";
-  if (type === "DryRun") return { status: 204 };
-  try {
-    if (type !== "Event") return resultResponse(version, await lambda.invoke(name, payload.event));
-    // Lambda accepts the event and reports no result; the runtime logs a failure.
-    lambda.send(name, payload.event).catch(() => {});
-    return { status: 202 };
-  } catch (error) {
-    if (error instanceof TooManyRequests) return throttled(error);
-    if (error instanceof RequestTooLarge) return errorResponse(413, error.name, error.message);
-    throw error;
-  }
-}
-
-const errorResponse = (status: number, type: string, message: string): InvokeResponse => ({
-  status,
-  body: { Type: "User", Message: message },
-  headers: { "x-amzn-ErrorType": type },
-});
-
-/** This error's message begins with a small letter (Lambda API reference, "Invoke"). */
-const throttled = ({ name, message, reason }: TooManyRequests): InvokeResponse => ({
-  status: 429,
-  body: { Type: "User", message, Reason: reason },
-  headers: { "x-amzn-ErrorType": name },
-});
-
-function resultResponse(version: string, invocation: Awaited<ReturnType<Lambda["invoke"]>>): InvokeResponse {
-  const headers = { "X-Amz-Executed-Version": version };
-  return "error" in invocation
-    ? { status: 200, body: invocation.error, headers: { ...headers, "X-Amz-Function-Error": "Unhandled" } }
-    : { status: 200, body: invocation.result, headers };
-}
-
-/** A missing payload counts as an empty object. */
-function parsePayload(text: string): { event: unknown } | undefined {
-  try {
-    return { event: text === "" ? {} : JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
 }

@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { format } from "node:util";
 import { receiveMessageOnPort, workerData } from "node:worker_threads";
-import { contextOf } from "./context.ts";
+import type { Context } from "aws-lambda";
 import {
   type FromRuntime,
   functionErrorOf,
@@ -78,8 +78,22 @@ async function load(): Promise<(invoke: Invoke) => Promise<void>> {
   return (invoke) => run(handler, invoke);
 }
 
-const contextFor = ({ remainingInMilliseconds, requestId }: Invoke) =>
-  contextOf(name, remainingInMilliseconds, requestId, memoryInMegabytes);
+/** What a handler gets beside the event. Its callbacks left Lambda with Node.js 24. */
+function contextFor({ remainingInMilliseconds, requestId }: Invoke): Omit<Context, "done" | "fail" | "succeed"> {
+  const deadline = Date.now() + remainingInMilliseconds;
+  const region = process.env.AWS_REGION ?? "us-east-1";
+  return {
+    awsRequestId: requestId,
+    callbackWaitsForEmptyEventLoop: true,
+    functionName: name,
+    functionVersion: "$LATEST",
+    invokedFunctionArn: `arn:aws:lambda:${region}:123456789012:function:${name}`,
+    logGroupName: `/aws/lambda/${name}`,
+    logStreamName: "local",
+    memoryLimitInMB: String(memoryInMegabytes),
+    getRemainingTimeInMillis: () => deadline - Date.now(),
+  };
+}
 
 async function answer(handler: Handler, invoke: Invoke): Promise<void> {
   try {
