@@ -533,6 +533,13 @@ describe("ops-undo", () => {
     );
   });
 
+  it("takes back thousands of rows within the time of an attempt", async () => {
+    await bySql("insert into tags (name) select md5(number::text) from generate_series(1, 10000) as number");
+    const before = await stack.sql`select * from tags order by id`;
+    await undone(stack, await bySql("delete from tags"));
+    expect(await stack.sql`select * from tags order by id`).toEqual(before);
+  });
+
   it("is done once when its answer is lost", async () => {
     const id = await bySql("update roles set description = 'Lost' where is_default = 1");
     let calls = 0;
