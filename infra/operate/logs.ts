@@ -17,15 +17,6 @@ const usage =
   "  --since     how far back: 30m, 1h, 7d\n" +
   "  --follow    goes on printing what is logged, until Ctrl-C";
 
-/** What to search in one log. */
-interface Query {
-  readonly log: string;
-  readonly isAccess: boolean;
-  readonly pattern?: string | undefined;
-  /** The name of the function, if it is about one alone. */
-  readonly functionName?: string;
-}
-
 type Level = "warn" | "error";
 
 export interface LogsOptions {
@@ -43,15 +34,14 @@ const newClient = () =>
   new CloudWatchLogsClient({ region: settings.account.region, maxAttempts: 10, retryMode: "adaptive" });
 
 /** Prints what is in the logs of a stage, newest last. Returns the number of lines. */
-export async function printLogs(options: LogsOptions): Promise<number> {
-  const { stage, request, sinceInMilliseconds, print } = options;
-  const client = newClient();
-  const from = Date.now() - sinceInMilliseconds;
+export async function printLogs({ print, ...options }: LogsOptions): Promise<number> {
+  const from = Date.now() - options.sinceInMilliseconds;
+  const { request } = options;
   const lines =
     request === undefined
-      ? await read(client, queriesOf(options), from)
-      : await readRequest(client, stageNamed(stage), request, from);
-  const shown = texts(lines, request === undefined);
+      ? await read(newClient(), searchesOf(options, from), from)
+      : await readRequest(newClient(), stageNamed(options.stage), request, from);
+  const shown = readableLines(lines, { requestIds: request === undefined });
   for (const each of shown) print(each);
   return shown.length;
 }
@@ -70,20 +60,26 @@ export async function followLogs({ intervalInMilliseconds = 2_000, signal, ...op
   let from = Date.now() - options.sinceInMilliseconds;
   let printed = new Set<string | undefined>();
   while (!signal?.aborted) {
-    const lines = await read(client, queriesOf(options), from);
-    for (const each of texts(
-      lines.filter(({ eventId }) => !printed.has(eventId)),
-      true,
-    ))
-      options.print(each);
+    const lines = await read(client, searchesOf(options, from), from);
+    const added = lines.filter(({ eventId }) => !printed.has(eventId));
+    for (const each of readableLines(added, { requestIds: true })) options.print(each);
     printed = new Set(lines.map(({ eventId }) => eventId));
     from = Math.max(from, (lines.at(-1)?.timestamp ?? 0) - lateInMilliseconds);
     await sleep(intervalInMilliseconds, undefined, signal && { signal }).catch(() => {});
   }
 }
 
-const texts = (lines: readonly LogLine[], requestIds: boolean): string[] =>
-  lines.flatMap((line) => readableLine(line, { requestIds }) ?? []);
+const readableLines = (lines: readonly LogLine[], options: { readonly requestIds: boolean }): string[] =>
+  lines.flatMap((line) => readableLine(line, options) ?? []);
+
+/** What to search in one log. */
+interface Search {
+  readonly log: string;
+  readonly isAccess: boolean;
+  readonly pattern?: string | undefined;
+  /** Of the names of streams. */
+  readonly prefix?: string;
+}
 
 const accessPattern = '{ $.status = "5*" }';
 
@@ -93,28 +89,31 @@ const patterns: Readonly<Record<Level, string>> = {
   warn: "%level...warn|level...error|Task.timed.out|Runtime.[A-Z]|Uncaught%",
 };
 
-function queriesOf({ stage: name, path, level }: LogsOptions): Query[] {
-  const stage = stageNamed(name);
-  const pattern = level && patterns[level];
-  if (path !== undefined) {
-    const { name: functionName, log } = deployedFunction(stage, path);
-    return [{ log, isAccess: false, pattern, functionName }];
-  }
-  return [
-    { log: accessLog(stage), isAccess: true, pattern: level && accessPattern },
-    { log: functionLog(stage.name), isAccess: false, pattern },
-  ];
-}
-
 const accessLog = ({ name }: StageSettings) => `/colophon/${name}/access`;
 
+function searchesOf({ stage: name, path, level }: Omit<LogsOptions, "print">, from: number): Search[] {
+  const stage = stageNamed(name);
+  const pattern = level && patterns[level];
+  if (path === undefined) {
+    return [
+      { log: accessLog(stage), isAccess: true, pattern: level && accessPattern },
+      { log: functionLog(stage.name), isAccess: false, pattern },
+    ];
+  }
+  const { name: functionName, log } = deployedFunction(stage, path);
+  return datesSince(from).map((date) => ({ log, isAccess: false, pattern, prefix: `${date}/${functionName}[` }));
+}
+
+const day = 86_400_000;
+
+/** A stream is named after the day on which its environment began, and one of yesterday may still be in use. */
+const datesSince = (from: number): string[] =>
+  Array.from({ length: Math.floor(Date.now() / day) - Math.floor(from / day) + 2 }, (_, ago) =>
+    new Date(Date.now() - ago * day).toISOString().slice(0, "2026-11-23".length).replaceAll("-", "/"),
+  );
+
 /** The lines with the id of a request, and those of Lambda about the invocations that served it. */
-async function readRequest(
-  client: CloudWatchLogsClient,
-  stage: StageSettings,
-  id: string,
-  from: number,
-): Promise<LogLine[]> {
+async function readRequest(client: CloudWatchLogsClient, stage: StageSettings, id: string, from: number) {
   const functions = [functionLog(stage.name), functionLog(databaseOwner(stage))];
   const about = (pattern: string) => functions.map((log) => ({ log, isAccess: false, pattern }));
   const found = await read(
@@ -130,35 +129,18 @@ async function readRequest(
 }
 
 /** Oldest first. */
-async function read(client: CloudWatchLogsClient, queries: readonly Query[], from: number): Promise<LogLine[]> {
+async function read(client: CloudWatchLogsClient, searches: readonly Search[], startTime: number): Promise<LogLine[]> {
   const lines: LogLine[] = [];
-  for (const { log, isAccess, pattern, functionName } of queries) {
-    for (const prefix of functionName === undefined ? [undefined] : streamPrefixes(functionName, from)) {
-      const pages = paginateFilterLogEvents(
-        { client },
-        { logGroupName: log, startTime: from, filterPattern: pattern, logStreamNamePrefix: prefix },
-      );
-      for await (const { events = [] } of pages) lines.push(...events.map((each) => ({ ...each, isAccess })));
-    }
+  for (const { log: logGroupName, isAccess, pattern: filterPattern, prefix: logStreamNamePrefix } of searches) {
+    const search = { logGroupName, startTime, filterPattern, logStreamNamePrefix };
+    for await (const { events = [] } of paginateFilterLogEvents({ client }, search))
+      lines.push(...events.map((each) => ({ ...each, isAccess })));
   }
   return sorted(lines);
 }
 
 const sorted = (lines: readonly LogLine[]) =>
   lines.toSorted((one, other) => (one.timestamp ?? 0) - (other.timestamp ?? 0));
-
-const day = 86_400_000;
-
-/** A stream is named after the day on which its environment began, and one of yesterday may still be in use. */
-function streamPrefixes(functionName: string, from: number): string[] {
-  const prefixes: string[] = [];
-  const today = Math.floor(Date.now() / day);
-  for (let each = Math.floor(from / day) - 1; each <= today; each++) {
-    const date = new Date(each * day).toISOString().slice(0, "2026-11-23".length).replaceAll("-", "/");
-    prefixes.push(`${date}/${functionName}[`);
-  }
-  return prefixes;
-}
 
 const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: day };
 
@@ -192,14 +174,7 @@ if (import.meta.main) {
       throw new UsageError("--request shows all lines of one request, once");
     const sinceInMilliseconds = durationOf(since ?? (request === undefined ? "1h" : "1d"));
     const path = name === undefined ? undefined : functionPathOf(name);
-    const options = {
-      stage,
-      request,
-      path,
-      level: levelOf(level),
-      sinceInMilliseconds,
-      print,
-    };
+    const options = { stage, request, path, level: levelOf(level), sinceInMilliseconds, print };
     if (follow) return await followLogs(options);
     if ((await printLogs(options)) === 0) throw new Error("Nothing was logged in this time");
   });
