@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { endpointPath, routesOf } from "../../lib/contract/declare.ts";
@@ -18,102 +18,92 @@ interface NewEndpoint {
   readonly like: string;
 }
 
-type Replace = (text: string) => string;
-
 /**
  * Copies an endpoint under another path: declaration, function, event, query or change, each renamed. The copy works as
  * its sibling does. Tests are not copied, since siblings share theirs.
  * @returns the files that were written or extended
  */
-export async function copyEndpoint(root: string, { method, path, like }: NewEndpoint): Promise<string[]> {
+export async function copyEndpoint(root: string, input: NewEndpoint): Promise<string[]> {
+  const { like } = input;
+  const { name, renames } = expectNew(input);
   const read = (file: string) => readFile(join(root, file), "utf8");
-  const touched = new Set<string>();
+  const touched: string[] = [];
   const write = async (file: string, text: string) => {
-    touched.add(file);
+    touched.push(file);
     await mkdir(dirname(join(root, file)), { recursive: true });
     await writeFile(join(root, file), text);
   };
-  const edit = async (file: string, replace: Replace) => await write(file, replace(await read(file)));
+  /** Puts the copy of an export behind the original. */
+  const copyExport = async (file: string, exported: string, newName: string, rename = (text: string) => text) => {
+    const head = new RegExp(`^(export (?:const|function) )${exported}\\b`, "m");
+    const chunks = chunksOf(await read(file)).flatMap((chunk) =>
+      head.test(chunk) ? [chunk, rename(chunk.replace(head, `$1${newName}`))] : chunk,
+    );
+    await write(file, `${chunks.join("\n\n")}\n`);
+  };
 
-  if (!/^(\/[a-z-]+)+(\/\{\w+\})?$/.test(path)) throw new UsageError(`${path} is no path of an endpoint`);
-  if (!existsSync(join(root, `functions/${like}.ts`))) throw new UsageError(`There is no functions/${like}.ts to copy`);
   const handler = await read(`functions/${like}.ts`);
-  const [, declared = "", contract = ""] =
-    /import \{ (\w+) \} from "[./]*\/(lib\/contract\/[\w-]+\.ts)"/.exec(handler) ?? [];
-  const declaration = chunkOf(await read(contract), declared);
-  const [, itsMethod, itsPath = ""] = /method: "(\w+)",\n\s+path: "([^"]+)"/.exec(declaration) ?? [];
-  if (method !== itsMethod) throw new UsageError(`${like} is a ${itsMethod}, not a ${method}`);
-  const parameterOf = (text: string) => /\{\w+\}/.exec(text)?.[0] ?? "no parameter";
-  if (parameterOf(path) !== parameterOf(itsPath))
-    throw new UsageError(`The path of ${like} has ${parameterOf(itsPath)}`);
-  const existing = endpoints.find((each) => each.method === method && shareRoute(each.path, path as `/${string}`));
-  if (existing) throw new UsageError(`${method} ${path} exists already, as ${endpointPath(existing)}`);
-  const name = endpointPath({
-    path: path as `/${string}`,
-    response: /response: \{ list:/.test(declaration) ? { list: "" } : {},
-  });
-  if (existsSync(join(root, `functions/${name}.ts`))) throw new UsageError(`There is functions/${name}.ts already`);
+  const [, declared = "", contract = ""] = /\{ (\w+) \} from "[./]*(lib\/contract\/.+)"/.exec(handler) ?? [];
+  const newDeclared = nameOf(name, input.method, declared);
+  await copyExport(contract, declared, newDeclared, (text) => renamed(text, renames));
+  renames[declared] = newDeclared;
 
-  const newName = nameOf(name, method, declared);
-  const [fixed = "", itsFixed = ""] = [path, itsPath].map((each) => each.replace(/\/\{\w+\}$/, ""));
-  const renamed: Replace = (text) =>
-    text
-      .replaceAll(word(declared), newName)
-      .replaceAll(`"${like}"`, `"${name}"`)
-      .replaceAll(new RegExp(`(?<=["'\`} ])${itsFixed}(?=[/?"'\`.\\s])`, "g"), fixed)
-      .replaceAll(/"(\.\.\/)+/g, (up) => `"${"../".repeat(up.split("/").length - 1 + depthOf(name) - depthOf(like))}`);
-
-  await edit(contract, withCopy(declared, renamed));
-  let copiedHandler = renamed(handler);
-  const [, module = "", query = ""] = /\b(\w+)\.(\w+)\(/.exec(handler.slice(handler.indexOf("export "))) ?? [];
-  const [, queries] = new RegExp(`\\* as ${module} from "[./]*/(lib/queries/[\\w-]+\\.ts)"`).exec(handler) ?? [];
-  if (module && queries) {
-    const [last = [], all = []] = [name.split("/").at(-1)?.split("-"), name.split(/[/-]/)];
-    const isTaken = new RegExp(`\\b${camel(last)}\\b`).test(await read(queries));
-    const newQuery = camel(isTaken ? all : last);
-    await edit(
-      queries,
-      withCopy(query, (text) => text.replaceAll(word(query), newQuery)),
-    );
-    copiedHandler = copiedHandler.replace(`${module}.${query}(`, `${module}.${newQuery}(`);
+  const [, module, queries = ""] = /\* as (\w+) from "[./]*(lib\/queries\/.+)"/.exec(handler) ?? [];
+  const [, query = ""] = new RegExp(`\\b${module}\\.(\\w+)\\(`).exec(handler) ?? [];
+  if (module) {
+    renames[`${module}.${query}`] = `${module}.${newDeclared}`;
+    await copyExport(queries, query, newDeclared);
   }
-  const changes = await readdir(join(root, "lib/changes"));
-  const change = [...handler.matchAll(/"(\w+)"/g)].find(([, each = ""]) =>
-    changes.includes(`${dashed(each)}.sql`),
-  )?.[1];
-  const newChange = newName.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  const ofChange: Replace = (text) =>
-    [(each: string) => each, dashed, (each: string) => camel(each.split("_"))].reduce(
-      (copy, form) => (change ? copy.replaceAll(word(form(change)), form(newChange)) : copy),
-      text,
-    );
+
+  const [, change] = /\bchange\("(\w+)"/.exec(handler) ?? [];
   if (change) {
-    const definition = chunksOf(await read(`lib/changes/${dashed(change)}.sql`)).find((chunk) =>
-      chunk.includes(`create function ${change}(`),
-    );
-    await write(`lib/changes/${dashed(newChange)}.sql`, `${wrapped(renamed(ofChange(definition ?? "")))}\n`);
-    await edit("lib/changes/all.ts", (text) =>
-      text.replaceAll(/.*\n/g, (line) => (ofChange(line) === line ? line : line + ofChange(line))),
-    );
-    copiedHandler = copiedHandler.replaceAll(`"${change}"`, `"${newChange}"`);
+    const newChange = newDeclared.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    renames[change] = newChange;
+    const definition = chunksOf(await read(fileOf(change))).find((chunk) => chunk.includes(` function ${change}(`));
+    // A longer path would make the first line of the comment too long.
+    const copied = renamed(definition ?? "", renames).replace(/^(-- \w+ \S+) /, "$1\n-- ");
+    await write(fileOf(newChange), `${copied}\n`);
+    const list = await read("lib/changes/all.ts");
+    await write("lib/changes/all.ts", list.replace(`  "${change}",\n`, `$&  "${newChange}",\n`));
   }
-  await write(`functions/${name}.ts`, copiedHandler);
+
+  const depth = "../".repeat(name.split("/").length);
+  await write(`functions/${name}.ts`, renamed(handler, renames).replaceAll(/"(\.\.\/)+/g, `"${depth}`));
   const event = await read(`events/${like}.json`);
-  const [request = ""] = /(?<="requestId": ")[^"]*/.exec(event) ?? [];
-  const newRequest = crypto.randomUUID();
-  const ofRequest: Replace = (text) => renamed(text).replaceAll(request, newRequest);
-  await write(`events/${name}.json`, ofRequest(event));
-  const statement = await read(`lib/queries/statements/${like}.sql`);
-  await write(`lib/queries/statements/${name}.sql`, ofChange(ofRequest(statement)));
-  await tidy(root, [...touched]);
-  return [...touched];
+  renames[JSON.parse(event).requestContext.requestId] = crypto.randomUUID();
+  await write(`events/${name}.json`, renamed(event, renames));
+  const statements = "lib/queries/statements";
+  await write(`${statements}/${name}.sql`, renamed(await read(`${statements}/${like}.sql`), renames));
+  await tidy(root, touched);
+  return touched;
 }
 
-/** Whether two paths have a route in common, whatever their parameters are called. */
-function shareRoute(...paths: readonly [`/${string}`, `/${string}`]): boolean {
-  const [some, others] = paths.map((path) => routesOf({ path }).map((route) => route.replace(/\{\w+\}/, "{}")));
-  return some?.some((route) => others?.includes(route)) ?? false;
+/** @throws {UsageError} if the sibling cannot be copied, or the endpoint exists */
+function expectNew({ method, path, like }: NewEndpoint) {
+  if (!/^(\/[a-z-]+)+(\/\{\w+\})?$/.test(path)) throw new UsageError(`${path} is no path of an endpoint`);
+  const sibling = endpoints.find((each) => endpointPath(each) === like);
+  if (!sibling) throw new UsageError(`There is no functions/${like}.ts to copy`);
+  if (method !== sibling.method) throw new UsageError(`${like} is a ${sibling.method}, not a ${method}`);
+  const parameterOf = (text: string) => /\{\w+\}/.exec(text)?.[0] ?? "no parameter";
+  if (parameterOf(path) !== parameterOf(sibling.path))
+    throw new UsageError(`The path of ${like} has ${parameterOf(sibling.path)}`);
+  const declaration = { path: path as `/${string}`, response: sibling.response };
+  const routes = anonymousRoutesOf(declaration);
+  const existing = endpoints.find(
+    (each) => each.method === method && anonymousRoutesOf(each).some((route) => routes.includes(route)),
+  );
+  if (existing) throw new UsageError(`${method} ${path} exists already, as ${endpointPath(existing)}`);
+  const name = endpointPath(declaration);
+  if (existsSync(join(import.meta.dirname, `../../functions/${name}.ts`)))
+    throw new UsageError(`There is functions/${name}.ts already`);
+  const withoutParameter = (text: string) => text.replace(/\/\{\w+\}$/, "");
+  const renames: Record<string, string> = { [withoutParameter(sibling.path)]: withoutParameter(path), [like]: name };
+  return { name, renames };
 }
+
+/** The routes of an endpoint, whatever their parameters are called. */
+const anonymousRoutesOf = (declaration: Parameters<typeof routesOf>[0]) =>
+  routesOf(declaration).map((route) => route.replace(/\{\w+\}/, "{}"));
 
 /** `publishers/countries` like `getRandomPublisher` is `getPublishersCountries`, and `POST admin-users/ban` is `banUser`. */
 function nameOf(name: string, method: string, declared: string): string {
@@ -127,33 +117,22 @@ function nameOf(name: string, method: string, declared: string): string {
     : camel([...rest.flat(), ...resource]).replace(/s$/, "");
 }
 
-const depthOf = (name: string) => name.split("/").length;
-const dashed = (name: string) => name.replaceAll("_", "-");
 const camel = ([first = "", ...rest]: readonly string[]) =>
   first + rest.map((each) => each.charAt(0).toUpperCase() + each.slice(1)).join("");
-/** With the comment above a database function in lines of at most 120 columns. */
-const wrapped: Replace = (text) =>
-  text.replace(/^(-- .*\n)+/, (comment) =>
-    comment
-      .replaceAll(/^-- |\n(?:-- )?/g, " ")
-      .trim()
-      .replaceAll(/(.{1,117})(?:\s+|$)/g, "-- $1\n"),
+
+const fileOf = (change: string) => `lib/changes/${change.replaceAll("_", "-")}.sql`;
+
+/** A text with other names. A name is not part of a longer one. */
+const renamed = (text: string, names: Readonly<Record<string, string>>) =>
+  text.replaceAll(
+    new RegExp(`(?<![\\w-])(${Object.keys(names).join("|")})(?![\\w-])`, "g"),
+    (each) => names[each] ?? "",
   );
-/** A name as a word of its own, which dashes belong to. */
-const word = (name: string) => new RegExp(`(?<![\\w-])${name}(?![\\w-])`, "g");
 
 /** The top-level statements of a formatted file: only these are preceded by an empty line and begin in column one. */
 const chunksOf = (text: string) => text.trimEnd().split(/\n\n(?=[^\s)\]}])/);
-const exports = (name: string) => (chunk: string) => new RegExp(`^export (const|function) ${name}\\b`, "m").test(chunk);
-const chunkOf = (text: string, name: string) => chunksOf(text).find(exports(name)) ?? "";
 
-/** A file with the copy of one of its exports behind the original. */
-const withCopy = (name: string, rename: Replace) => (text: string) =>
-  `${chunksOf(text)
-    .flatMap((chunk) => (exports(name)(chunk) ? [chunk, rename(chunk)] : [chunk]))
-    .join("\n\n")}\n`;
-
-/** Sorts imports, and formats, as the check wants it. */
+/** Sorts imports, and formats, as the check requires. */
 async function tidy(root: string, files: readonly string[]): Promise<void> {
   const biome = join(root, "node_modules/@biomejs/biome/bin/biome");
   const sources = files.filter((file) => !file.endsWith(".sql"));
@@ -169,7 +148,7 @@ if (import.meta.main) {
     const files = await copyEndpoint(root, { method, path, like });
     print(`${files.map((file) => relative(process.cwd(), join(root, file))).join("\n")}
 
-It answers as ${like} does. Now change what is different: the declaration (summary, permission, parameters, response,
+It responds as ${like} does. Now change what is different: the declaration (summary, permission, parameters, response,
 errors), then query or change, and event. Write its tests in test/functions, with the title ${method} ${path}. Then run
 npm run openapi, npm run statements, npm run check, and its tests.`);
   });
