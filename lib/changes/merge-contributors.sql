@@ -18,160 +18,64 @@ create function merge_error(kept_id bigint, merged_ids bigint[]) returns text la
   limit 1
 $$;
 
--- The names and the aliases of the merged ones become aliases of the kept one, unless it has that name already.
-create function merge_aliases(kept_id bigint, everybody bigint[]) returns jsonb language sql as $$
-  with known as (
-    select identity_key(full_name(contributors)) as key from contributors where id = kept_id
-    union
-    select identity_key(name) from contributor_aliases where contributor_id = kept_id
-  ), gained as (
-    select distinct on (identity_key(name)) id, name, place
-    from (
-      select place, cast(null as bigint), full_name(contributors)
-      from unnest(everybody) with ordinality as person (id, place) join contributors using (id)
-      union all
-      select place, alias.id, alias.name
-      from
-        unnest(everybody) with ordinality as person (id, place)
-        join contributor_aliases as alias on alias.contributor_id = person.id
-    ) as candidate (place, id, name)
-    where place > 1 and identity_key(name) not in (select key from known)
-    order by identity_key(name), place, id
-  ), moved as (
-    update contributor_aliases set contributor_id = kept_id where id in (select id from gained)
-  ), added as (
-    insert into contributor_aliases (contributor_id, name)
-    select kept_id, name from gained where id is null order by place
-  )
-  select coalesce(jsonb_agg(name order by place, id), '[]') from gained
-$$;
-
--- Links that the kept one does not have come behind its own.
-create function merge_links(kept_id bigint, everybody bigint[]) returns jsonb language sql as $$
-  with first as (
-    select distinct on (url) url, contributor_id, link.position, place
-    from unnest(everybody) with ordinality as person (id, place) join contributor_links as link on contributor_id = id
-    order by url, place, link.position
-  ), gained as (
-    select *, row_number() over (order by place, position) as number from first where place > 1
-  ), moved as (
-    update contributor_links as link
-    set
-      contributor_id = kept_id,
-      position = number + (select coalesce(max(position), -1) from contributor_links where contributor_id = kept_id)
-    from gained
-    where (link.contributor_id, link.position) = (gained.contributor_id, gained.position)
-  )
-  select coalesce(jsonb_agg(url order by number), '[]') from gained
-$$;
-
--- In each language the descriptions of the first one that has any stay. Of the others the answer tells the beginning; a
--- result has room for so many.
-create function merge_descriptions(
-  kept_id bigint, everybody bigint[], out gained jsonb, out left_out jsonb
-) language sql as $$
-  with ranked as (
-    select text.*, place, min(place) over (partition by identity_key(language)) as first_place
-    from
-      unnest(everybody) with ordinality as person (id, place)
-      join contributor_descriptions as text on text.contributor_id = person.id
-  ), moved as (
-    update contributor_descriptions
-    set contributor_id = kept_id
-    where id in (select id from ranked where place > 1 and place = first_place)
-  )
-  select
-    coalesce(jsonb_agg(language order by place, id) filter (where place = first_place), '[]'),
-    jsonb_path_query_array(
-      coalesce(
-        jsonb_agg(
-          jsonb_build_object('record', contributor_id, 'language', language, 'description', left(description, 100))
-          order by place, id
-        ) filter (where place > first_place),
-        '[]'
-      ),
-      '$[0 to 299]'
-    )
-  from ranked
-  where place > 1
-$$;
-
--- Relations to others become the kept one's, and those of others lead to it, each once; those among all of them vanish.
-create function merge_relations(
-  kept_id bigint, everybody bigint[], out gained bigint, out redirected bigint
-) language plpgsql as $$
+-- Gives the first contributor what leads to the others by a column, and returns these rows in order. Of rows that are
+-- the same by an expression the first one counts, or all of the first contributor that has some if they are shared; a
+-- row without that value does not move. Links come behind those that are there.
+create function merge_rows(
+  list_table text, owner_column text, identity text, everybody bigint[], is_shared boolean default false
+) returns jsonb language plpgsql as $$
   declare
-    others bigint[];
+    keys text[] = key_columns(list_table);
+    moved jsonb;
   begin
-    with ranked as (
-      select
-        relation.id, place,
-        row_number() over (partition by relation_id, relation_type order by place, relation.id) as number
-      from
-        unnest(everybody) with ordinality as person (id, place)
-        join contributor_relations as relation on contributor_id = person.id
-      where relation_id <> all(everybody)
-    ), moved as (
-      update contributor_relations
-      set contributor_id = kept_id
-      where id in (select id from ranked where place > 1 and number = 1)
-      returning id
+    execute format(
+      $sql$
+        with ranked as (
+          select current.*, place, %1$s as identity, %2$s over (partition by %1$s order by place, %3$s) as rank
+          from unnest($1) with ordinality as person (person_id, place) join %4$I as current on %5$I = person_id
+        ), gained as (
+          select *, row_number() over (order by place, %6$s) as number
+          from ranked
+          where place > 1 and rank = 1 and identity is not null
+        ), moved as (
+          update %4$I as current set %5$I = $1[1]%7$s from gained where %8$s
+        )
+        select coalesce(jsonb_agg(to_jsonb(gained) order by number), '[]') from gained
+      $sql$,
+      identity, case when is_shared then 'rank()' else 'row_number()' end,
+      case when is_shared then 'place' else column_list(keys, 'current.') end, list_table, owner_column,
+      column_list(keys),
+      case when 'position' = any(keys) then format(
+        ', position = number + (select coalesce(max(position), -1) from %I where %I = $1[1])', list_table, owner_column
+      ) end,
+      (select string_agg(format('current.%1$I = gained.%1$I', name), ' and ') from unnest(keys) as name)
     )
-    select count(*) into gained from moved;
-    delete from contributor_relations where contributor_id = kept_id and relation_id = any(everybody);
-
-    others = array(
-      select distinct contributor_id
-      from contributor_relations
-      where relation_id = any(without(everybody, array[kept_id])) and contributor_id <> all(everybody)
-    );
-    with ranked as (
-      select
-        id, relation_id,
-        row_number() over (partition by contributor_id, relation_type order by relation_id <> kept_id, id) as number
-      from contributor_relations
-      where relation_id = any(everybody) and contributor_id = any(others)
-    )
-    update contributor_relations
-    set relation_id = kept_id
-    where id in (select id from ranked where relation_id <> kept_id and number = 1);
-    update contributors set version = version + 1 where id = any(others);
-    redirected = cardinality(others);
+    into moved
+    using everybody;
+    return moved;
   end
 $$;
 
--- The role in a series joins the roles of all merged contributors there, as they are written.
-create function merge_roles(kept_id bigint, everybody bigint[], out added bigint, out extended bigint)
-  language sql as $$
-  with ranked as (
-    select series_id, contributor_id, role, place
-    from unnest(everybody) with ordinality as person (id, place) join series_contributors on contributor_id = id
-  ), first as (
-    select
-      series_id,
-      (array_agg(contributor_id order by place))[1] as contributor_id,
-      (
-        select string_agg(role, ', ' order by place)
-        from (
-          select distinct on (identity_key(role)) role, place
-          from ranked as credit
-          where credit.series_id = ranked.series_id and role <> ''
-          order by identity_key(role), place
-        ) as written
-      ) as role
-    from ranked
+-- The kept one's role in a series becomes the roles of all of them there, as they are written. Returns in which series.
+create function merge_roles(everybody bigint[]) returns bigint[] language sql as $$
+  with joined as (
+    select series_id, string_agg(role, ', ' order by place) filter (where role <> '' and is_first) as role
+    from (
+      select *, place = min(place) over (partition by series_id, identity_key(role)) as is_first
+      from unnest(everybody) with ordinality as person (id, place) join series_contributors on contributor_id = id
+    ) as written
     group by series_id
-    having max(place) > 1
-  ), moved as (
+    having count(*) > 1
+  ), extended as (
     update series_contributors as current
-    set contributor_id = kept_id, role = coalesce(first.role, current.role)
-    from first
+    set role = joined.role
+    from joined
     where
-      (current.series_id, current.contributor_id) = (first.series_id, first.contributor_id)
-      and (current.contributor_id <> kept_id or current.role is distinct from coalesce(first.role, current.role))
-    returning old.contributor_id <> kept_id as is_added
+      (current.series_id, contributor_id) = (joined.series_id, everybody[1])
+      and current.role is distinct from coalesce(joined.role, current.role)
+    returning current.series_id
   )
-  select count(*) filter (where is_added), count(*) filter (where not is_added) from moved
+  select array(select series_id from extended)
 $$;
 
 -- The length of a text as the API counts it, in units of UTF-16.
@@ -193,21 +97,22 @@ create function length_error(kept_id bigint, aliases jsonb, length_max integer) 
   limit 1
 $$;
 
--- The fields that a merge fills where the kept one has none. An external id that says a slug stays with that.
-create function filled_fields(kept contributors, merged_ids bigint[]) returns contributors language sql stable as $$
-  select jsonb_populate_record(kept, jsonb_build_object(
-    'gender', coalesce(kept.gender, (array_agg(gender order by place) filter (where gender is not null))[1]),
-    'type', coalesce(kept.type, (array_agg(type order by place) filter (where type is not null))[1]),
-    'image', coalesce(kept.image, (array_agg(image order by place) filter (where image is not null))[1]),
-    'external_id', coalesce(
-      kept.external_id,
-      (
-        array_agg(external_id order by place)
-        filter (where external_id is not null and said_slug(external_id) is null)
-      )[1]
-    )
-  ))
-  from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
+-- What the kept one gets of fields that it has not. An external id that says a slug stays with that.
+create function filled_fields(kept contributors, merged_ids bigint[]) returns jsonb language sql stable as $$
+  select coalesce(jsonb_object_agg(name, value), '{}')
+  from (
+    select distinct on (name) name, value
+    from
+      unnest(merged_ids) with ordinality as merged (id, place)
+      join contributors using (id)
+      cross join lateral (
+        values
+          ('gender', gender), ('type', type), ('image', image),
+          ('external_id', case when said_slug(external_id) is null then external_id end)
+      ) as field (name, value)
+    where value is not null and to_jsonb(kept) ->> name is null
+    order by name, place
+  ) as first
 $$;
 
 -- ops-merge-contributors. What the merged ones have gets another owner; what is left goes with them. Their slugs and
@@ -222,9 +127,12 @@ create function merge_contributors(request request) returns outcome language plp
     );
     everybody bigint[] = kept_id || merged_ids;
     kept contributors;
-    latest contributors;
-    answer jsonb;
+    filled jsonb;
+    others bigint[];
+    gained jsonb;
+    extended bigint[];
     error text;
+    answer jsonb;
   begin
     perform from contributors where id = any(everybody) order by id for update;
     error = merge_error(kept_id, merged_ids);
@@ -232,39 +140,83 @@ create function merge_contributors(request request) returns outcome language plp
       return refused(400, error);
     end if;
     select * into kept from contributors where id = kept_id;
-    latest = filled_fields(kept, merged_ids);
+    filled = filled_fields(kept, merged_ids);
     answer = (
       select jsonb_build_object(
         'kept', kept_id,
         'merged', jsonb_agg(jsonb_build_object('id', id, 'name', full_name(contributors), 'slug', slug) order by place),
-        'filled', (
-          select coalesce(jsonb_object_agg(name, value), '{}')
-          from jsonb_each(to_jsonb(latest)) as field (name, value)
-          where value is distinct from to_jsonb(kept) -> name
-        ),
-        'added', jsonb_build_object(
-          'aliases', merge_aliases(kept_id, everybody),
-          'links', merge_links(kept_id, everybody)
-        ),
-        'leftOut', jsonb_build_object(
-          'images', coalesce(jsonb_agg(id order by place) filter (where image <> latest.image), '[]')
+        'filled', filled,
+        'images', coalesce(
+          jsonb_agg(id order by place) filter (where image <> coalesce(kept.image, filled ->> 'image')), '[]'
         )
       )
       from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
     );
-    select
-      jsonb_build_object(
-        'added', answer -> 'added' || jsonb_build_object(
-          'descriptions', texts.gained, 'relations', relations.gained, 'series', roles.added, 'roles', roles.extended
+
+    -- Their names are aliases, their slugs and external ids are former ones.
+    insert into contributor_aliases (contributor_id, name)
+    select id, full_name(contributors)
+    from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
+    where not exists (
+      select
+      from contributor_aliases as alias
+      where contributor_id = contributors.id and identity_key(alias.name) = identity_key(full_name(contributors))
+    )
+    order by place;
+    insert into former_slugs (slug, contributor_id) select slug, id from contributors where id = any(merged_ids);
+    insert into former_external_ids (external_id, contributor_id)
+    select external_id, id
+    from contributors
+    where id = any(merged_ids) and external_id is distinct from filled ->> 'external_id' and external_id is not null;
+    delete from contributor_relations where contributor_id = any(everybody) and relation_id = any(everybody);
+    others = array(select distinct contributor_id from contributor_relations where relation_id = any(merged_ids));
+    gained = jsonb_build_object(
+      'aliases', merge_rows(
+        'contributor_aliases', 'contributor_id',
+        format('nullif(identity_key(current.name), %L)', identity_key(full_name(kept))), everybody
+      ),
+      'links', merge_rows('contributor_links', 'contributor_id', 'url', everybody),
+      'descriptions', merge_rows(
+        'contributor_descriptions', 'contributor_id', 'identity_key(language)', everybody, is_shared => true
+      ),
+      'relations', merge_rows(
+        'contributor_relations', 'contributor_id', 'row(relation_id, relation_type)', everybody
+      )
+    );
+    perform
+      merge_rows('contributor_relations', 'relation_id', 'row(contributor_id, relation_type)', everybody),
+      merge_rows('former_slugs', 'contributor_id', 'slug', everybody),
+      merge_rows('former_external_ids', 'contributor_id', 'external_id', everybody);
+    update contributors set version = version + 1 where id = any(others);
+    gained = gained
+      || jsonb_build_object('series', merge_rows('series_contributors', 'contributor_id', 'series_id', everybody));
+    extended = merge_roles(everybody);
+    answer = (
+      select answer - 'images' || jsonb_build_object(
+        'added', jsonb_build_object(
+          'aliases', jsonb_path_query_array(gained, '$.aliases.name'),
+          'links', jsonb_path_query_array(gained, '$.links.url'),
+          'descriptions', jsonb_path_query_array(gained, '$.descriptions.language'),
+          'relations', jsonb_array_length(gained -> 'relations'),
+          'series', jsonb_array_length(gained -> 'series'),
+          'roles', cardinality(without(extended, array(
+            select cast(series -> 'series_id' as bigint) from jsonb_array_elements(gained -> 'series') as series
+          )))
         ),
-        'leftOut', answer -> 'leftOut' || jsonb_build_object('descriptions', texts.left_out),
-        'redirected', redirected
-      ) || answer - array['added', 'leftOut']
-    into answer
-    from
-      merge_descriptions(kept_id, everybody) as texts,
-      merge_relations(kept_id, everybody) as relations,
-      merge_roles(kept_id, everybody) as roles;
+        'redirected', cardinality(others),
+        -- The beginnings of the first 300 descriptions; a result has room for so many.
+        'leftOut', jsonb_build_object(
+          'descriptions', jsonb_path_query_array(coalesce(jsonb_agg(
+            jsonb_build_object('record', contributor_id, 'language', language, 'description', left(description, 100))
+            order by place, text.id
+          ), '[]'), '$[0 to 299]'),
+          'images', answer -> 'images'
+        )
+      )
+      from
+        unnest(merged_ids) with ordinality as merged (id, place)
+        join contributor_descriptions as text on contributor_id = merged.id
+    );
     error = coalesce(
       excess('contributor', array[kept_id]),
       length_error(kept_id, answer #> '{added,aliases}', cast(request.input ->> 'lengthMax' as integer))
@@ -273,21 +225,12 @@ create function merge_contributors(request request) returns outcome language plp
       raise sqlstate 'REFUS' using message = error;
     end if;
 
-    insert into former_slugs (slug, contributor_id)
-    select slug, kept_id from contributors where id = any(merged_ids);
-    update former_slugs set contributor_id = kept_id where contributor_id = any(merged_ids);
-    insert into former_external_ids (external_id, contributor_id)
-    select external_id, kept_id
-    from contributors
-    where id = any(merged_ids) and external_id is not null and external_id is distinct from latest.external_id;
-    update former_external_ids set contributor_id = kept_id where contributor_id = any(merged_ids);
     delete from contributors where id = any(merged_ids);
     update contributors
     set
-      gender = latest.gender,
-      type = latest.type,
-      image = latest.image,
-      external_id = latest.external_id,
+      (gender, type, image, external_id) = (
+        select gender, type, image, external_id from jsonb_populate_record(kept, filled)
+      ),
       version = version + 1
     where id = kept_id;
     return operated(request, answer);
