@@ -1,0 +1,385 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import type { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import usersEvent from "../../events/admin-users/list.json" with { type: "json" };
+import contributorsEvent from "../../events/contributors/list.json" with { type: "json" };
+import { useAdministrator } from "../support/callers.ts";
+import { aContributor, addLongContributors, aPublisher } from "../support/catalogue.ts";
+import type { Sql } from "../support/database.ts";
+import { envelope } from "../support/envelope.ts";
+import { aUser } from "../support/people.ts";
+import { aRole, give } from "../support/records.ts";
+import { type Request, type Stack, useStack } from "../support/stack.ts";
+
+/* Lists that are longer than a response of the Data API, and the readers and databases that they wait for. */
+
+let lines: string[];
+
+beforeEach(() => {
+  lines = [];
+  for (const level of ["log", "error"] as const)
+    vi.spyOn(console, level).mockImplementation((line) => void lines.push(String(line)));
+  return () => vi.restoreAllMocks();
+});
+
+/** The lines of the log that report a broken list. */
+const broken = (endpoint: string) =>
+  lines
+    .filter((line) => line.includes('"broken":true'))
+    .map((line) => JSON.parse(line))
+    .filter((line) => line.endpoint === endpoint);
+
+/** A whole list, of which nothing has been read yet: the reader reads at the function, without a network's buffers. */
+async function begin({ lambda }: Stack, name: string, headers: object, event: object = contributorsEvent) {
+  const invocation = await lambda.stream(name, { ...event, headers, queryStringParameters: { client: "1" } });
+  if ("error" in invocation) throw new Error(invocation.error.errorMessage);
+  return invocation.body;
+}
+
+/** Gives users roles whose descriptions no response of the Data API has room for. */
+async function addLongRoles(sql: Sql, count: number): Promise<void> {
+  const roles = await Promise.all(Array.from({ length: count }, () => aRole(sql)));
+  await sql`
+    update roles set description = ${"漢".repeat(20_000)} where id = any(${roles.map(({ id }) => id)})
+  `;
+  for (let users = 0; users < 4; users += 1) await give(sql, await aUser(sql), ...roles);
+}
+
+const textOf = (content: Buffer, encoding: unknown): string =>
+  (encoding === "gzip" ? gunzipSync(content) : content).toString();
+
+describe("A long list", () => {
+  /** On a machine that stands still, Lambda must not end a function before it gives up. */
+  const stack = useStack({ timeouts: { publicRecordInMilliseconds: 14_000 } });
+  const administrator = useAdministrator(stack);
+  const count = 5_000;
+
+  beforeEach(() => {
+    stack.dataApi.calls.length = 0;
+    return () => stack.dataApi.intercept(undefined);
+  });
+
+  describe("of many records", () => {
+    beforeAll(async () => {
+      await stack.sql`
+        insert into contributors (first_name, last_name, slug, public)
+        select 'Ann', lpad(n::text, 5, '0'), 'ann-' || n, true from generate_series(1, ${count}::int) as n
+      `;
+    });
+    afterAll(() => stack.sql`delete from contributors`);
+
+    const list = async (query = {}) => (await stack.call("contributors/list", { query: { client: 1, ...query } })).body;
+    const numbersIn = (body: { contributors: { last_name: string }[] }) =>
+      body.contributors.map(({ last_name }) => Number(last_name));
+
+    it("gives each once, by a first statement that finds too many and one for each page", async () => {
+      const body = await list();
+
+      expect(body).toMatchObject({ max: count, from: 0, to: count });
+      expect(numbersIn(body)).toEqual(Array.from({ length: count }, (_, n) => n + 1));
+      expect(stack.dataApi.calls.length).toBe(4);
+    });
+
+    it.each(["name-desc", "added-asc", "added-desc"])("pages by key in the order %s", async (order) => {
+      const body = await list({ order, offset: 10, limit: 4_500 });
+
+      const expected = Array.from({ length: 4_500 }, (_, n) => (order.endsWith("asc") ? n + 11 : count - 10 - n));
+      expect(numbersIn(body)).toEqual(expected);
+      expect(body).toMatchObject({ max: count, from: 10, to: 4_510 });
+    });
+
+    it("neither repeats nor drops records while others are added and removed between pages", async () => {
+      stack.dataApi.intercept(async ({ number }) => {
+        if (number === 3) {
+          await stack.sql`
+            insert into contributors (first_name, slug, public) values ('Aaron', 'aaron', true), ('Zed', 'zed', true)
+          `;
+          await stack.sql`delete from contributors where last_name = '00001'`;
+        }
+        return undefined;
+      });
+
+      const { contributors, to } = await list();
+
+      const ids = contributors.map(({ id }: { id: number }) => id);
+      expect([new Set(ids).size, to]).toEqual([count + 1, ids.length]);
+      expect(contributors.at(-1).first_name).toBe("Zed");
+    });
+
+    it("breaks the connection when a later page fails", async () => {
+      const message = "ERROR: gone; SQLState: 57014";
+      stack.dataApi.intercept(({ number }) =>
+        number >= 3 ? { kind: "error", status: 400, type: "DatabaseErrorException", message } : undefined,
+      );
+
+      const response = await fetch(`${stack.url}/contributors?client=1`);
+
+      expect(response.status).toBe(200);
+      await expect(response.text()).rejects.toThrow();
+    });
+
+    it.each([
+      ["identity", undefined],
+      ["gzip, br", "gzip"],
+      ["gzip;q=0", undefined],
+    ])("is whole where a chunk ends within a character, and compressed if accepted: %s", async (accepted, encoding) => {
+      await stack.sql`
+        insert into contributors (first_name, last_name, slug, public)
+        select repeat('😀', 100), n, 'emoji-' || n, true from generate_series(1, 400) as n
+      `;
+
+      const url = `${stack.url}/contributors?client=1&search=${encodeURIComponent("😀")}`;
+      const sent = request(url, { headers: { "Accept-Encoding": accepted } }).end();
+      const [response] = (await once(sent, "response")) as [IncomingMessage];
+
+      const content = textOf(await buffer(response), encoding);
+      expect(response.headers["content-encoding"]).toBe(encoding);
+      expect(response.headers.vary).toContain("Accept-Encoding");
+      const names = JSON.parse(content).contributors.map(({ first_name }: { first_name: string }) => first_name);
+      expect(names).toEqual(Array(400).fill("😀".repeat(100)));
+      await stack.sql`delete from contributors where slug like 'emoji-%'`;
+    });
+  });
+
+  describe("of long records", () => {
+    const long = 6_000;
+
+    beforeAll(async () => {
+      await addLongContributors(stack.sql, long);
+      await addLongRoles(stack.sql, 25);
+    });
+
+    /** The number of calls once there are no more of them. */
+    async function settled(): Promise<number> {
+      let before: number;
+      do {
+        before = stack.dataApi.calls.length;
+        await sleep(300);
+      } while (stack.dataApi.calls.length > before);
+      return before;
+    }
+
+    /** What sessions hold: a transaction that is under way, or a lock. */
+    const held = () => stack.sql`
+      select pid, state, query from pg_stat_activity
+      where
+        datname = current_database() and pid <> pg_backend_pid()
+        -- Autovacuum has no role.
+        and usename is not null
+        and (state <> 'idle' or exists (select from pg_locks where pg_locks.pid = pg_stat_activity.pid))
+    `;
+
+    it.each(["identity", "gzip"])("keeps no transaction or lock for a slow reader, as %s", async (encoding) => {
+      const body = await begin(stack, "contributors-list", { "Accept-Encoding": encoding });
+      const callsBefore = await settled();
+
+      expect(await held()).toEqual([]);
+
+      expect(JSON.parse(textOf(await buffer(body), encoding))).toMatchObject({ max: long, to: long });
+      expect(stack.dataApi.calls.length).toBeGreaterThan(callsBefore);
+    });
+
+    it("sends the first byte after the transaction has ended, where a page is read in one", async () => {
+      const headers = { Cookie: `refreshToken=${administrator.token}` };
+      const body = await begin(stack, "admin-users-list", headers, usersEvent);
+      const committed = () => stack.dataApi.calls.filter(({ operation }) => operation === "CommitTransaction");
+      await expect.poll(committed).not.toEqual([]);
+      const callsBefore = await settled();
+
+      expect(await held()).toEqual([]);
+
+      expect(JSON.parse((await buffer(body)).toString())).toMatchObject({ max: 5, to: 5 });
+      expect(stack.dataApi.calls.length).toBeGreaterThan(callsBefore);
+    });
+
+    it("breaks off for visitors when its next page does not come, and goes on waiting for the panel", async () => {
+      const { promise: answering, resolve: answer } = Promise.withResolvers<undefined>();
+      const calls = { guarded: 0, open: 0 };
+      // The first page of such a list takes two calls.
+      stack.dataApi.intercept(({ sql }) =>
+        ++calls[sql?.includes("caller") ? "guarded" : "open"] > 2 ? answering : undefined,
+      );
+      const headers = { "Accept-Encoding": "identity", Cookie: `refreshToken=${administrator.token}` };
+      const open = (path: string) => fetch(`${stack.url}${path}?client=1`, { headers });
+      const [forVisitors, forPanel] = await Promise.all([open("/contributors"), open("/admin-contributors")]);
+      const isRead = vi.fn();
+      const read = forPanel.text().finally(isRead);
+
+      await expect(forVisitors.arrayBuffer()).rejects.toThrow();
+
+      expect(isRead).not.toHaveBeenCalled();
+      answer(undefined);
+      expect(JSON.parse(await read)).toMatchObject({ max: long });
+    });
+  });
+
+  describe("or a record, while the database does not answer", () => {
+    let requests: readonly (readonly [string, Request])[];
+
+    beforeAll(async () => {
+      const [contributor, publisher] = [await aContributor(stack.sql), await aPublisher(stack.sql)];
+      const query = { client: 1 };
+      requests = [
+        ["contributor/slug", { path: { slug: contributor.slug } }],
+        ["contributor/random", { query }],
+        ["publisher/slug", { path: { slug: publisher.slug } }],
+        ["publisher/random", { query }],
+        ["contributors/list", { query }],
+        ["publishers/list", {}],
+        ["contributor/works", { path: { id: contributor.id }, query }],
+        ["publisher/publications", { path: { id: publisher.id }, query }],
+      ];
+    });
+
+    const sendAll = () => Promise.all(requests.map(([name, request]) => stack.call(name, request)));
+
+    it("is 503 for visitors, by the function itself, and goes on waiting for the panel", async () => {
+      const { promise: answering, resolve: answer } = Promise.withResolvers<undefined>();
+      stack.dataApi.intercept(() => answering);
+      const isShown = vi.fn();
+      const shown = stack.call("admin-roles/list", { as: administrator.token }).finally(isShown);
+
+      const replies = await sendAll();
+
+      expect(isShown).not.toHaveBeenCalled();
+      for (const { body, headers } of replies) {
+        expect(body).toEqual(envelope(503, "Service unavailable, try again in a few seconds"));
+        expect(headers.get("Retry-After")).toBe("5");
+      }
+      // Lambda's own time-out would get the same response from the gateway.
+      expect(lines.join()).not.toContain("Task timed out");
+      answer(undefined);
+      expect((await shown).status).toBe(200);
+    });
+
+    it("is 200 by a second attempt when the first one gets no answer", async () => {
+      stack.dataApi.intercept(({ number }) => (number <= requests.length ? new Promise(() => {}) : undefined));
+
+      expect((await sendAll()).map(({ status }) => status)).toEqual(requests.map(() => 200));
+    });
+  });
+});
+
+describe("A list that takes longer than its function may", () => {
+  const stack = useStack({ timeouts: { longInMilliseconds: 9_000 } });
+  // More than fits into the buffers on the way, compressed or not.
+  beforeAll(() => addLongContributors(stack.sql, 6_000));
+  /** The function has a second to break off before Lambda's time-out; a busy machine may stand still for so long. */
+  const again = { retry: 2 };
+  const levels = () => broken("contributors-list").map(({ level }) => level);
+
+  it("is broken off by the function itself while the database makes it wait", again, async () => {
+    stack.dataApi.calls.length = 0;
+    stack.dataApi.intercept(({ number }) => (number >= 3 ? { kind: "delay", ms: 3_000 } : undefined));
+
+    const response = await fetch(`${stack.url}/contributors?client=1`, { headers: { "Accept-Encoding": "identity" } });
+    const reading = response.text();
+
+    await expect(reading).rejects.toThrow();
+    expect(response.status).toBe(200);
+    await expect.poll(levels).toEqual(["warn"]);
+    // Until the first page was there, and not until the list was over.
+    const responded = lines.map((each) => JSON.parse(each)).find(({ streamed }) => streamed);
+    expect(responded).toMatchObject({ level: "info", endpoint: "contributors-list", status: 200 });
+    expect(responded.durationInMilliseconds).toBeLessThan(4_000);
+    expect(lines.join()).not.toContain("Task timed out");
+    stack.dataApi.intercept(undefined);
+  });
+
+  it("is broken off while the client does not read, compressed or not", again, async () => {
+    await Promise.all(
+      ["identity", "gzip"].map(async (encoding) =>
+        once(await begin(stack, "contributors-list", { "Accept-Encoding": encoding }), "error"),
+      ),
+    );
+
+    await expect.poll(levels).toEqual(["warn", "warn"]);
+    expect(lines.join()).not.toContain("Task timed out");
+  });
+});
+
+describe("The reader of a list", () => {
+  const environments = 2;
+  const stack = useStack({ limits: { environments } });
+  const administrator = useAdministrator(stack);
+  const [contributors, roles] = [14_000, 60];
+  const cookie = () => ({ Cookie: `refreshToken=${administrator.token}` });
+  const tooSlow = expect.objectContaining({
+    level: "warn",
+    error: expect.objectContaining({ message: "The reader took less than 1000000 bytes in 10 seconds" }),
+  });
+
+  beforeAll(async () => {
+    await addLongContributors(stack.sql, contributors);
+    await addLongRoles(stack.sql, roles);
+  });
+
+  /** Reads at a pace, catching up where the machine has stood still, for so long; then the rest at once. */
+  async function readAt(bytesPerSecond: number, body: Readable, seconds: number): Promise<string> {
+    const start = performance.now();
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      const due = bytes / bytesPerSecond;
+      if (due < seconds) await sleep(due * 1_000 - (performance.now() - start));
+    }
+    expect(bytes).toBeGreaterThan(bytesPerSecond * seconds);
+    return Buffer.concat(chunks).toString();
+  }
+
+  it("is cut off below 100 KB a second for ten seconds, compressed or not; slow databases and short lists are not", async () => {
+    let pages = 0;
+    stack.dataApi.intercept(({ sql = "" }) => {
+      const isLate = sql.includes("count(*) as permissions") && ++pages <= 3;
+      return isLate ? { kind: "delay", ms: 5_000 } : undefined;
+    });
+    const [short, slow] = [
+      await begin(stack, "admin-permissions-list", cookie()),
+      await begin(stack, "admin-roles-list", { ...cookie(), "Accept-Encoding": "gzip" }),
+    ];
+    const isCutOff = async (encoding: string) => {
+      const body = await begin(stack, "contributors-list", { "Accept-Encoding": encoding });
+      await expect(readAt(20_000, body, 60)).rejects.toThrow("The reader took");
+    };
+    const isAdmitted = async () => {
+      const text = await readAt(200_000, await begin(stack, "admin-contributors-list", cookie()), 14);
+      expect(JSON.parse(text)).toMatchObject({ max: contributors, to: contributors });
+    };
+    const isWaitedFor = async () => {
+      const text = gunzipSync(await buffer(slow)).toString();
+      expect(pages).toBeGreaterThan(3);
+      expect(JSON.parse(text).length).toBeGreaterThan(roles);
+    };
+
+    await Promise.all([isCutOff("identity"), isCutOff("gzip"), isAdmitted(), isWaitedFor(), freesTheFunction()]);
+
+    expect(broken("contributors-list")).toEqual([tooSlow, tooSlow]);
+    // It has been in the buffers on the way all the time.
+    expect(JSON.parse((await buffer(short)).toString())).toHaveLength(15);
+    for (const endpoint of ["admin-contributors-list", "admin-roles-list", "admin-permissions-list"])
+      expect(broken(endpoint)).toEqual([]);
+  });
+
+  /** Who reads nothing at all keeps no environment. */
+  async function freesTheFunction(): Promise<void> {
+    const responses = await Promise.all(
+      Array.from({ length: environments }, async () => {
+        const sent = request(`${stack.url}/admin-users`, { headers: cookie() }).end();
+        const [response]: IncomingMessage[] = await once(sent, "response");
+        return response;
+      }),
+    );
+
+    const another = async () => (await fetch(`${stack.url}/admin-users?limit=1`, { headers: cookie() })).status;
+    await expect.poll(another, { timeout: 60_000 }).toBe(200);
+
+    expect(broken("admin-users-list")).toContainEqual(tooSlow);
+    for (const response of responses) response?.destroy();
+  }
+});
