@@ -33,12 +33,12 @@ const delay = { min: 300, max: 3_500 };
  * a record, a sixth publishers.
  */
 const ofADay = [
-  "a name is edited",
-  "an alias is added",
-  "a description is added",
-  "publishers ~",
-  "series ~",
-  "volumes ~",
+  "first_name",
+  "added_aliases",
+  "added_descriptions",
+  "update publishers",
+  "update series set",
+  "update volumes",
 ];
 
 const next = numbers(Number(REPLAY_SEED));
@@ -215,16 +215,17 @@ describe.skipIf(!hasSharedCache)("What the edge keeps", { timeout: 240_000 }, ()
 
     await readMany(readsBetweenChanges);
     const missed: Record<string, number> = {};
-    for (const name of REPLAY_CHANGES ? Object.keys(kinds) : ofADay) {
-      const change = kinds[name];
-      if (!change) throw new Error(`No such change: ${name}`);
+    const all = Object.entries(kinds);
+    const sixths = ofADay.flatMap((part) => all.filter(([name]) => name.includes(part)).slice(0, 1));
+    expect(REPLAY_CHANGES ? [] : sixths).toHaveLength(REPLAY_CHANGES ? 0 : ofADay.length);
+    for (const [name, change] of REPLAY_CHANGES ? all : sixths) {
       await make(change, await target());
       await invalidateAll();
       missed[name] = await readMany(readsBetweenChanges);
     }
 
-    const all = Object.values(missed);
-    const share = 1 - all.reduce((sum, each) => sum + each, 0) / (all.length * readsBetweenChanges);
+    const counts = Object.values(missed);
+    const share = 1 - counts.reduce((sum, each) => sum + each, 0) / (counts.length * readsBetweenChanges);
     console.log(`${(100 * share).toFixed(2)} % from the cache; missed of ${readsBetweenChanges}:`, missed);
     expect(share).toBeGreaterThanOrEqual(0.99);
   });
@@ -367,9 +368,9 @@ describe.skipIf(!hasSharedCache)("What the edge keeps", { timeout: 240_000 }, ()
   });
 
   it.each([
-    { editsAMinute: 6, edits: 4 },
-    { editsAMinute: 30, edits: 12 },
-    { editsAMinute: 100, edits: 40 },
+    { editsAMinute: 6, edits: 3 },
+    { editsAMinute: 30, edits: 8 },
+    { editsAMinute: 100, edits: 30 },
   ])("pays for at most 3 paths an edit at $editsAMinute edits a minute, and shows 95 % within 5 s", async (rate) => {
     isDelayed = true;
     const edits = rate.edits * (REPLAY_COUNT === "200" ? 1 : Number(REPLAY_COUNT) / 200);

@@ -43,6 +43,19 @@ export async function pick(sql: Sql, next: () => number, number: number): Promis
         'publisher', (select max(id) from publishers where id <> publisher.id),
         'series', (select max(id) from series where id <> series_publishers.series_id)
       ) as others,
+      json_build_object(
+        'aliases', array(select cast(id as int) from contributor_aliases where contributor_id = contributor.id),
+        'descriptions', array(
+          select json_build_object('id', id, 'description', 'Edited ' || ${number}::int)
+          from contributor_descriptions
+          where contributor_id = contributor.id
+        ),
+        'relations', array(
+          select json_build_object('id', id, 'relation_type', cast(${number}::int as text))
+          from contributor_relations
+          where contributor_id = contributor.id
+        )
+      ) as elements,
       ${number}::int as number
     from
       contributors as contributor
