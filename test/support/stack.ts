@@ -20,12 +20,13 @@ import {
   signInVariables,
   type Timeouts,
 } from "../../infra/local/stage/functions.ts";
-import { newSignInSecrets, signInArns } from "../../infra/local/stage/secrets.ts";
+import { newSecrets, newSignInSecrets, signInArns } from "../../infra/local/stage/secrets.ts";
 import { finishSignIn } from "../../lib/contract/sign-in.ts";
 import { addClients } from "./catalogue.ts";
 import { declarationOf, expectDeclared, expectHeaders } from "./contract.ts";
 import { identifier, openDatabase, type Sql } from "./database.ts";
 import { key, panelOrigin, useBucket, useDatabase } from "./environment.ts";
+import { type OwnPostgres, startOwnPostgres } from "./own-postgres.ts";
 
 export interface Request {
   /** The refresh token to send as cookie. */
@@ -52,6 +53,8 @@ export interface Stack {
   readonly lambda: Lambda;
   /** Undefined without uploads. */
   readonly s3: S3 | undefined;
+  /** The server of its own, if it has one. */
+  readonly postgres: OwnPostgres | undefined;
   /** Calls an endpoint by its path in `functions/` (`admin-roles/edit`) and checks the answer against its declaration. */
   call(name: string, request?: Request): Promise<Reply>;
   close(): Promise<void>;
@@ -60,6 +63,8 @@ export interface Stack {
 export interface StackOptions {
   /** The template of the database: `blank` is migrated and has two clients, `demo` also has the demo data. */
   readonly from?: "blank" | "demo";
+  /** Whether it has a PostgreSQL of its own, which the test stops. */
+  readonly ownPostgres?: boolean;
   readonly dataApi?: Partial<DataApiOptions>;
   /** Origins of the admin panel. */
   readonly allowedOrigins?: readonly string[];
@@ -90,6 +95,7 @@ export const signInPanel = `${panelOrigin}/start`;
 /** Starts a stack for some of the tests of a file, which close it. */
 export async function startStack({
   from = "blank",
+  ownPostgres = false,
   dataApi: options = {},
   allowedOrigins = [panelOrigin],
   uploads = false,
@@ -99,15 +105,19 @@ export async function startStack({
   pages = [],
   variables = () => ({}),
 }: StackOptions = {}): Promise<Stack> {
-  const ownerUrl = inject("ownerUrl");
-  const database = `test_${randomUUID().replaceAll("-", "")}`;
+  const postgres = ownPostgres ? await startOwnPostgres() : undefined;
+  const databaseUrl = postgres?.url ?? inject("ownerUrl");
+  const database = postgres ? "postgres" : `test_${randomUUID().replaceAll("-", "")}`;
   const admin = openDatabase(`${inject("databaseUrl")}/postgres`, { max: 1 });
-  await admin`create database ${identifier(database)} template ${identifier(from)} owner ${identifier(owner)}`;
-  const sql = openDatabase(`${ownerUrl}/${database}`);
-  if (from === "blank") await addClients(sql);
+  if (!postgres)
+    await admin`create database ${identifier(database)} template ${identifier(from)} owner ${identifier(owner)}`;
+  const sql = openDatabase(`${databaseUrl}/${database}`);
   const texts = newSignInSecrets();
-  const dataApi = await startDataApi({ databaseUrl: ownerUrl, secrets: inject("secrets"), texts, key, ...options });
+  const secrets = postgres ? newSecrets(postgres.url) : inject("secrets");
+  const dataApi = await startDataApi({ databaseUrl, secrets, texts, key, ...options });
   useDatabase(database, dataApi.url, allowedOrigins);
+  if (postgres) await migrate();
+  if (from === "blank") await addClients(sql);
   delete process.env.IMAGE_BUCKET;
   const files = uploads ? await startFileService() : undefined;
   const port = await freePort();
@@ -150,6 +160,7 @@ export async function startStack({
     dataApi,
     lambda,
     s3: files?.s3,
+    postgres,
     call: (name, request = {}) => call(gateway.url, name, request),
     async close() {
       await gateway.close();
@@ -157,10 +168,17 @@ export async function startStack({
       await files?.close();
       await dataApi.close();
       await sql.end();
-      await admin`drop database ${identifier(database)} with (force)`;
+      await postgres?.remove();
+      if (!postgres) await admin`drop database ${identifier(database)} with (force)`;
       await admin.end();
     },
   };
+}
+
+async function migrate(): Promise<void> {
+  const lambda = await startLambda({ outdir: inject("outdir"), settingsOf });
+  await lambda.invoke("ops-migrate", {});
+  await lambda.close();
 }
 
 async function startFileService() {
