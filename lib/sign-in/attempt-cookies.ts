@@ -5,25 +5,25 @@ import { digestOf } from "../http/token.ts";
 import { isSecure } from "./addresses.ts";
 import { type Attempt, attemptSeconds } from "./attempt.ts";
 
-/** No other host can set a cookie with this prefix for the API, and no page that came without encryption. */
+/** Browsers let no other host, and no page without https, set a cookie with this prefix. */
 const attemptPrefix = (event: APIGatewayProxyEvent) => (isSecure(event) ? "__Host-signIn-" : "signIn-");
 
-/** Each window has an attempt of its own, which comes back with its state. */
+/** Each window has an attempt of its own, which the callback finds by its state. */
 const attemptName = (event: APIGatewayProxyEvent, state: string) => attemptPrefix(event) + digestOf(state).slice(0, 12);
 
 const isAttemptName = (event: APIGatewayProxyEvent, name: string) =>
   name.startsWith(attemptPrefix(event)) && /^[\da-f]{12}$/.test(name.slice(attemptPrefix(event).length));
 
-/** API Gateway takes 10,240 bytes of headers; an attempt has 200 to 2,200. */
+/** API Gateway accepts 10,240 bytes of headers; an attempt has 200 to 2,200. */
 const attemptBytesMax = 4_600;
 
 export const attemptCookieIn = (event: APIGatewayProxyEvent, state: string): string =>
   cookiesOf(event).find(([name]) => name === attemptName(event, state))?.[1] ?? "";
 
-/** More than a browser can have of them. API Gateway passes 10,240 bytes of headers back, too. */
+/** More than a browser can have. API Gateway returns at most 10,240 bytes of headers. */
 const givenUpMax = 30;
 
-/** Keeps an attempt, and those before it for which there is room; the oldest ones are given up. */
+/** Sets the cookie of an attempt, and deletes the oldest others if they do not fit into a request. */
 export function keepAttempt(event: APIGatewayProxyEvent, { state, cookie }: Attempt): string[] {
   const others = cookiesOf(event).filter(([name]) => isAttemptName(event, name));
   const excess = others.filter((_, index) => [cookie, ...others.slice(index)].flat().join("").length > attemptBytesMax);
@@ -36,7 +36,7 @@ export function keepAttempt(event: APIGatewayProxyEvent, { state, cookie }: Atte
 export const forgetAttempt = (event: APIGatewayProxyEvent, { state }: Attempt): string =>
   attemptCookie(event, attemptName(event, state), "", 0);
 
-/** Lax, since the browser comes back from another site. */
+/** Lax, because the provider is another site. */
 const attemptCookie = (event: APIGatewayProxyEvent, name: string, value: string, maxAge: number): string =>
   stringifySetCookie({
     name,

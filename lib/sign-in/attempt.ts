@@ -5,18 +5,18 @@ import { readSecret } from "./secrets.ts";
 /** The secret that signs attempts. */
 const keyArn = process.env.SIGN_IN_KEY_ARN ?? "";
 
-/** How long an attempt may take, the provider's part included. */
+/** How long an attempt may take, including the provider's part. */
 export const attemptSeconds = 600;
 
-/** An attempt to sign in, between `/sign-in` and the callback. Only the browser that began it has it, in a cookie. */
+/** An attempt to sign in, between `/sign-in` and the callback. Only a cookie of its browser has it. */
 export interface Attempt {
-  /** The cookie's value: who the attempt is, when it began, where it leads, and a signature. */
+  /** The cookie's value: id, time, `to` and a signature. */
   readonly cookie: string;
   /** By `Date.now()`. */
   readonly startedAt: number;
-  /** The page of the panel to come back to, by its normal path; empty for the panel itself. */
+  /** The path of the page to come back to; empty for the panel itself. */
   readonly to: string;
-  /** What the provider has to send back, in the address and in the ID token, and what proves that the code is ours. */
+  /** What the callback's URL and the ID token must have, and what proves that the code is ours. */
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
@@ -31,7 +31,7 @@ export async function newAttempt(to: string, deadline: number): Promise<Attempt>
   return attemptOf(text, { startedAt, to }, await signer(deadline));
 }
 
-/** The attempt in a cookie; undefined if this service has not signed it for this provider, or if it took too long. */
+/** The attempt in a cookie; undefined if this service has not signed it for this provider, or if it is too old. */
 export async function attemptIn(cookie: string, deadline: number): Promise<Attempt | undefined> {
   const [text, signature] = cookie.split(".");
   if (!text || !signature) return undefined;
@@ -43,7 +43,7 @@ export async function attemptIn(cookie: string, deadline: number): Promise<Attem
 
 type Sign = (purpose: string, text: string) => string;
 
-/** The provider's values are derived from the signed text, so that the cookie does not give them away. */
+/** State, nonce and verifier are HMACs of the signed text, so the cookie does not contain them. */
 const attemptOf = (text: string, { startedAt, to }: Content, sign: Sign): Attempt => ({
   cookie: `${text}.${sign("cookie", text)}`,
   startedAt,
@@ -53,7 +53,7 @@ const attemptOf = (text: string, { startedAt, to }: Content, sign: Sign): Attemp
   codeVerifier: sign("code verifier", text),
 });
 
-/** Signs for this provider and this client: what is signed for others is worth nothing here. */
+/** The signature includes provider and client, so attempts of another stage are not valid here. */
 async function signer(deadline: number): Promise<Sign> {
   const key = await readSecret(keyArn, deadline);
   return (purpose, text) =>

@@ -8,13 +8,13 @@ import { keepAttempt } from "./attempt-cookies.ts";
 import type { NavigationContext, Redirection } from "./navigation.ts";
 import { findProvider } from "./provider.ts";
 
-/** Begins an attempt to sign in: the browser keeps it, and goes to the provider. */
+/** Begins an attempt: sets its cookie, and redirects to the provider. */
 export async function begin({
   query,
   event,
   deadline,
 }: Input<typeof startSignIn> & NavigationContext): Promise<Redirection> {
-  // As it was sent, it may be too long for a cookie: `/a/../a/../…`.
+  // The path as sent may be too long for a cookie: `/a/../a/../…`.
   const to = normalPathOf(query.to ?? "") ?? "";
   const [provider, attempt] = await Promise.all([findProvider(), newAttempt(to, deadline)]);
   const address = openid.buildAuthorizationUrl(provider, {

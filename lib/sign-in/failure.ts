@@ -1,17 +1,17 @@
-/** How a sign-in ends that does not succeed: its page, and the log's field `signIn`, by which alarms count. */
+/** How an attempt fails: its page, and the log's field `signIn`, which alarms count. */
 export type Outcome =
-  /** the provider refused, or its account is not known here */
+  /** the provider refused, or no user has this identity */
   | "denied"
-  /** the attempt, or what came back for it, is not as it should be */
+  /** the cookie, the callback's URL or the ID token is wrong or too old */
   | "invalid"
-  /** the provider, or something of this service, gives no proper answer; later it may */
+  /** the provider, Secrets Manager or the database failed */
   | "unavailable";
 
 export class SignInFailure extends Error {
   override readonly name = "SignInFailure";
   readonly outcome: Outcome;
 
-  /** @param reason for the log: words and codes, and nothing that comes from a request, a token or a person */
+  /** @param reason for the log: constant words and codes, nothing from a request, a token or a user */
   constructor(outcome: Outcome, reason: string) {
     super(reason);
     this.outcome = outcome;

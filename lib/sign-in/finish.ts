@@ -11,15 +11,15 @@ import { type NavigationContext, type Redirection, rememberAttempt } from "./nav
 import { issuer } from "./provider.ts";
 import { sessionCookies } from "./session-cookies.ts";
 
-/** How long a session lasts; the stage's setting. */
+/** How long a session lasts, by the stage's setting. */
 const sessionDays = Number(process.env.SIGN_IN_SESSION_DAYS);
 const daySeconds = 86_400;
 
-/** Ends an attempt to sign in with a session, if the provider and the database know whose it is. */
+/** Opens a session, if the provider identifies a user of the database. */
 export async function finish({ event, deadline }: NavigationContext): Promise<Redirection> {
   const { state = "" } = event.queryStringParameters ?? {};
   const attempt = await attemptIn(attemptCookieIn(event, state), deadline);
-  if (!attempt) throw new SignInFailure("invalid", "no attempt of this browser, or one that took too long");
+  if (!attempt) throw new SignInFailure("invalid", "no attempt of this browser, or one that is too old");
   rememberAttempt(event, attempt);
   const token = newToken();
   const request = { digest: digestOf(token), key: digestOf(attempt.state), id: event.requestContext.requestId };
@@ -42,10 +42,10 @@ export async function finish({ event, deadline }: NavigationContext): Promise<Re
   };
 }
 
-/** What openid-client looks at, without the extension `response`. */
+/** The parameters that openid-client reads, except the extension `response`. */
 const parameters = ["code", "error", "id_token", "iss", "state", "token"];
 
-/** The address to which the provider has sent the browser. A parameter that comes twice stays twice, and is refused. */
+/** The callback's URL. A parameter that comes twice stays twice, so openid-client rejects it. */
 function addressOf(event: APIGatewayProxyEvent): URL {
   const address = new URL(callbackOf(event));
   for (const name of parameters)

@@ -4,10 +4,10 @@ import { SignInFailure } from "./failure.ts";
 import { clientId, failureOf, findProvider, forgetProvider } from "./provider.ts";
 import { forgetSecret, readSecret } from "./secrets.ts";
 
-/** The secret by which the provider knows that it is this service that asks. Only the callback may read it. */
+/** The client's secret. Only the callback may read it. */
 const clientSecretArn = process.env.SIGN_IN_CLIENT_SECRET_ARN ?? "";
 
-/** Who has signed in, as the provider says. */
+/** The identity that the provider has confirmed. */
 export interface Person {
   readonly subject: string;
   /** Null if the provider has not verified one. */
@@ -15,10 +15,10 @@ export interface Person {
 }
 
 /**
- * Exchanges the code in the address for an ID token, and verifies all of it: state and issuer of the address; signature,
- * issuer, audience, nonce and times of the token. Anybody can write an address, so an error in it is no failure of the
+ * Exchanges the code in the callback's URL for an ID token, and verifies both: state and issuer of the URL; signature,
+ * issuer, audience, nonce and times of the token. Anybody can write the URL, so an error in it is no failure of the
  * provider.
- * @param claim fails if this attempt has asked the provider for tokens before
+ * @param claim fails if this attempt has requested tokens before
  * @throws {SignInFailure}
  */
 export async function identify(
@@ -30,8 +30,8 @@ export async function identify(
   const error = address.searchParams.get("error");
   if (error !== null)
     throw denials.has(error)
-      ? new SignInFailure("denied", `the address says ${error}`)
-      : new SignInFailure("invalid", "the address has an error");
+      ? new SignInFailure("denied", `the callback's URL has ${error}`)
+      : new SignInFailure("invalid", "the callback's URL has an error");
   const provider = await findProvider(await readSecret(clientSecretArn, deadline));
   await claim();
   try {
@@ -42,7 +42,7 @@ export async function identify(
       idTokenExpected: true,
     });
     const claims = tokens.claims();
-    // openid-client looks at it only where the audience is several.
+    // openid-client checks it only if there are several audiences.
     if (claims?.azp !== undefined && claims.azp !== clientId)
       throw new SignInFailure("invalid", "an ID token for another client");
     if (!claims || !subjectPattern.test(claims.sub))
@@ -53,10 +53,10 @@ export async function identify(
         : claims;
     return { subject: claims.sub, email: verifiedEmailIn(withEmail) };
   } catch (error) {
-    // An invented code says nothing about the provider.
+    // An invented code is no failure of the provider.
     if (error instanceof openid.ResponseBodyError && codeRefusals.has(error.error))
       throw new SignInFailure("invalid", "the provider does not accept the code");
-    // Its keys, its algorithms or the client's secret may be others than those that are known.
+    // The provider's keys or algorithms, or the client's secret, may have changed.
     forgetProvider();
     forgetSecret(clientSecretArn);
     throw failureOf(error);
@@ -66,13 +66,13 @@ export async function identify(
 /** OpenID Connect Core, 2: at most 255 ASCII characters. */
 const subjectPattern = /^[ -~]{1,255}$/;
 
-/** PostgreSQL cannot read some invisible characters, and would quote the address in its error. */
+/** PostgreSQL rejects some invisible characters, with an error that quotes the address. */
 const verifiedEmailIn = ({ email, email_verified: isVerified }: openid.IDToken | openid.UserInfoResponse) =>
   typeof email === "string" && isVerified === true && !/\p{C}/u.test(email) ? email : null;
 
-/** What token endpoints say of a code that they do not know, or cannot read (RFC 6749, 5.2). */
+/** Errors of the token endpoint for an unknown or malformed code (RFC 6749, 5.2). */
 const codeRefusals = new Set(["invalid_grant", "invalid_request"]);
-/** The errors if the user is not signed in at the provider, or cancels (OpenID Connect Core, 3.1.2.6). */
+/** Errors in the URL if the user is not signed in at the provider, or cancels (OpenID Connect Core, 3.1.2.6). */
 const denials = new Set([
   "access_denied",
   "login_required",

@@ -23,13 +23,13 @@ export interface NavigationContext {
   readonly deadline: number;
 }
 
-/** Where the browser is sent, and the cookies that it gets. */
+/** The URL to redirect to, and cookies to set. */
 export interface Redirection {
   readonly location: string;
   readonly cookies: readonly string[];
 }
 
-/** Makes the Lambda handler of an endpoint that sends a browser on. Its errors are pages. */
+/** Makes the Lambda handler of an endpoint that redirects a browser. Its errors are pages. */
 export function serveNavigation<const D extends NavigationDeclaration>(
   declaration: D,
   handle: (input: Input<D> & NavigationContext) => Promise<Redirection>,
@@ -48,33 +48,33 @@ export function serveNavigation<const D extends NavigationDeclaration>(
   return middy<APIGatewayProxyEvent, Response>(handler, withoutTimeout).use([
     logRequests(declaration),
     pageHeaders,
-    answerByPage,
+    respondByPage,
   ]);
 }
 
-/** No page of another origin may read an answer, no cache keeps it, and no other site learns its address. */
+/** No cache stores a response, no page of another origin reads it, and no other site gets its URL. */
 const pageHeaders: Middleware = {
   after: ({ response }) => void Object.assign(response?.headers ?? {}, uncacheable),
   onError: ({ response }) =>
     void Object.assign(response?.headers ?? {}, uncacheable, { "Content-Security-Policy": pagePolicy }),
 };
 
-/** The attempts that requests have come back with. */
+/** The attempts of requests to the callback. */
 const attempts = new WeakMap<APIGatewayProxyEvent, Attempt>();
 
-/** If the request fails, its attempt has ended, and the next attempt returns to the same page of the panel. */
+/** If the request fails, its attempt ends, and the page links to a new attempt for the same page of the panel. */
 export const rememberAttempt = (event: APIGatewayProxyEvent, attempt: Attempt): unknown => attempts.set(event, attempt);
 
 const retryAfterSeconds = "10";
 
-const answerByPage: Middleware = {
+const respondByPage: Middleware = {
   onError: (request) => {
     const { event, error } = request;
     const attempt = attempts.get(event);
     const to = attempt?.to ?? normalPathOf(event.queryStringParameters?.to ?? "") ?? "";
     const outcome = outcomeOf(error);
     const { status, html } = errorPage(outcome, beginningOf(event, to));
-    // Alarms count the field `signIn`. A parameter that leads elsewhere is no attempt.
+    // Alarms count the field `signIn`. A `to` that leads elsewhere is no attempt.
     const reason = error instanceof SignInFailure ? { reason: error.message } : { error: serializeError(error) };
     if (!(error instanceof ContractError))
       log(event, status === 503 ? "error" : "warn", { status, signIn: outcome, ...reason });
@@ -84,7 +84,7 @@ const answerByPage: Middleware = {
         "Content-Type": "text/html; charset=utf-8",
         ...(status === 503 ? { "Retry-After": retryAfterSeconds } : {}),
       },
-      // After a fault the same page may be asked for again.
+      // After a failure the browser may reload the page.
       ...(attempt && status < 500 ? { multiValueHeaders: { "Set-Cookie": [forgetAttempt(event, attempt)] } } : {}),
       body: html,
     };

@@ -1,46 +1,46 @@
 import * as openid from "openid-client";
 import { SignInFailure } from "./failure.ts";
 
-/** The provider, as it names itself. */
+/** The provider's own name for itself. */
 export const issuer = process.env.SIGN_IN_ISSUER ?? "";
-/** By which it knows this stage. */
+/** This stage's id at the provider. */
 export const clientId = process.env.SIGN_IN_CLIENT_ID ?? "";
 
-/** How long an answer of the provider may take. A sign-in waits for four at most. */
+/** The timeout of a request to the provider. An attempt makes four requests at most. */
 const timeoutInSeconds = 4;
-const answerBytesMax = 1_000_000;
-/** Clocks may differ by two minutes, and a sign-in takes a while. */
+const responseBytesMax = 1_000_000;
+/** Clocks may differ by two minutes, and an attempt takes a while. */
 const clockToleranceInSeconds = 150;
 
-/** Only on one machine the provider has no https; the settings of a stage demand it. */
+/** Only the provider of one machine has no https; the settings of a stage require it. */
 const isInsecure = issuer.startsWith("http:");
 
-/** What this environment knows of the provider: its addresses, and by openid-client its keys for five minutes. */
-let found: openid.Configuration | undefined;
-let secretOfFound: string | undefined;
+/** The provider's metadata; openid-client stores its keys with them for five minutes. */
+let known: openid.Configuration | undefined;
+let knownSecret: string | undefined;
 let knownUntil = 0;
 const knownMilliseconds = 60 * 60_000;
-/** How long it is not asked again, if it does not answer then. */
+/** How long the former metadata count after a failure. */
 const pauseMilliseconds = 60_000;
 
 /**
- * The provider. It is asked for its addresses once an hour; the former ones count as long as it does not answer.
- * @throws {SignInFailure} when it has never answered, or talked nonsense
+ * The provider's metadata, read once an hour. While the provider is down, the former ones count.
+ * @throws {SignInFailure} if there are no former ones
  */
 export async function findProvider(clientSecret?: string): Promise<openid.Configuration> {
-  if (found && clientSecret === secretOfFound && Date.now() < knownUntil) return found;
+  if (known && clientSecret === knownSecret && Date.now() < knownUntil) return known;
   try {
-    found = await discover(clientSecret);
+    known = await discover(clientSecret);
     knownUntil = Date.now() + knownMilliseconds;
   } catch (error) {
-    if (!found || clientSecret !== secretOfFound) throw error;
+    if (!known || clientSecret !== knownSecret) throw error;
     knownUntil = Date.now() + pauseMilliseconds;
   }
-  secretOfFound = clientSecret;
-  return found;
+  knownSecret = clientSecret;
+  return known;
 }
 
-/** The next sign-in asks the provider again. */
+/** The next attempt reads the metadata again. */
 export function forgetProvider(): void {
   knownUntil = 0;
 }
@@ -75,8 +75,8 @@ const isAllowed = (address: string | undefined) =>
   isInsecure ? URL.canParse(address ?? "") : URL.parse(address ?? "")?.protocol === "https:";
 
 /**
- * In the header if the provider takes it there, otherwise in the body. As openid-client does it (RFC 6749, 2.3.1), but for
- * what form-encoding may leave as it is: Google does not decode the hyphens, dots and underscores of its clients.
+ * Sends the credentials in the header if the provider supports that, otherwise in the body (RFC 6749, 2.3.1).
+ * openid-client also encodes hyphens, dots and underscores, which Google does not decode.
  */
 function authenticationBy(secret: string): openid.ClientAuth {
   const post = openid.ClientSecretPost(secret);
@@ -89,8 +89,8 @@ function authenticationBy(secret: string): openid.ClientAuth {
 }
 
 /**
- * `fetch` for answers that are not endless. Each request has a connection of its own, since one that a frozen environment
- * kept would be dead, and the request for a token must not be sent twice.
+ * `fetch` with a limit for the response. Each request opens a connection, because a connection that a frozen environment
+ * kept is dead, and a code must not be sent twice.
  */
 const boundedFetch: openid.CustomFetch = async (url, { headers, ...options }) => {
   const response = await fetch(url, { ...options, headers: { ...headers, connection: "close" } } as RequestInit);
@@ -98,17 +98,17 @@ const boundedFetch: openid.CustomFetch = async (url, { headers, ...options }) =>
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > answerBytesMax) throw new SignInFailure("unavailable", "the answer is too long");
+    if (bytes > responseBytesMax) throw new SignInFailure("unavailable", "the response is too long");
     chunks.push(chunk);
   }
   const { status, statusText } = response;
-  const answered = new Headers(response.headers);
-  // It comes with `invalid_client` (RFC 6749, 5.2), and openid-client would not read the error in the body.
-  answered.delete("WWW-Authenticate");
-  return new Response(bytes > 0 ? Buffer.concat(chunks) : null, { status, statusText, headers: answered });
+  const kept = new Headers(response.headers);
+  // It comes with `invalid_client` (RFC 6749, 5.2), and would keep openid-client from reading the error in the body.
+  kept.delete("WWW-Authenticate");
+  return new Response(bytes > 0 ? Buffer.concat(chunks) : null, { status, statusText, headers: kept });
 };
 
-/** Codes of openid-client for what comes back from the browser, or is in an ID token, and is not as it should be. */
+/** Codes of openid-client for a wrong callback URL or ID token. */
 const invalidities = new Set([
   "OAUTH_INVALID_RESPONSE",
   "OAUTH_JWT_CLAIM_COMPARISON_FAILED",
@@ -118,7 +118,7 @@ const invalidities = new Set([
   "OAUTH_UNSUPPORTED_OPERATION",
 ]);
 
-/** What the provider's part of a sign-in ends with, by the code of openid-client or of a broken connection. */
+/** The failure by the code of openid-client or of a broken connection. */
 export function failureOf(error: unknown): SignInFailure {
   for (let each = error; each instanceof Error; each = each.cause) if (each instanceof SignInFailure) return each;
   const code = error instanceof Error && "code" in error ? String(error.code) : "something unexpected";
@@ -127,9 +127,9 @@ export function failureOf(error: unknown): SignInFailure {
   return new SignInFailure(isInvalid ? "invalid" : "unavailable", code + refusal);
 }
 
-/** A response of the provider that makes no sense has the same code as an ID token that does not; its cause tells. */
+/** A malformed response of the provider has the same code as a malformed ID token; only the cause differs. */
 const isAboutBody = (error: unknown): boolean =>
   error instanceof Error && error.cause instanceof Object && ("body" in error.cause || isAboutBody(error.cause));
 
-/** Errors of the token endpoint that a setting causes (RFC 6749, 5.2). Others may be anything. */
+/** Errors of the token endpoint that a setting causes (RFC 6749, 5.2), for the log. Others may contain anything. */
 const clientRefusals = new Set(["invalid_client", "unauthorized_client", "invalid_scope", "unsupported_grant_type"]);

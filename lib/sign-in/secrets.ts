@@ -6,12 +6,12 @@ const secretsManager = awsApi("secretsmanager", process.env.AWS_ENDPOINT_URL_SEC
 /** Operators may change a secret, and a busy environment lives for hours. */
 const keptMilliseconds = 5 * 60_000;
 
-/** Secrets by their ARNs, as this environment has read them, and until when it believes that. */
+/** The secrets that this environment has read, by ARN. */
 const known = new Map<string, { readonly text: string; readonly until: number }>();
 
 /**
  * The text of a secret, read every five minutes at most.
- * @throws {Unavailable} when Secrets Manager does not answer before the deadline
+ * @throws {Unavailable} if Secrets Manager does not respond before the deadline
  */
 export async function readSecret(arn: string, deadline: number): Promise<string> {
   const read = known.get(arn);
@@ -21,7 +21,7 @@ export async function readSecret(arn: string, deadline: number): Promise<string>
   return text;
 }
 
-/** Has a secret read again: it may have been changed. */
+/** The next call reads the secret again. */
 export const forgetSecret = (arn: string): unknown => known.delete(arn);
 
 async function fetchSecret(SecretId: string, deadline: number): Promise<string> {
@@ -40,5 +40,5 @@ async function fetchSecret(SecretId: string, deadline: number): Promise<string> 
 function checked(response: AwsResponse): AwsResponse {
   const { statusCode: httpStatusCode } = response;
   if (httpStatusCode === 200) return response;
-  throw Object.assign(new Error(`Secrets Manager answered ${httpStatusCode}`), { $metadata: { httpStatusCode } });
+  throw Object.assign(new Error(`Secrets Manager responded with ${httpStatusCode}`), { $metadata: { httpStatusCode } });
 }

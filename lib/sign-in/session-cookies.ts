@@ -5,12 +5,12 @@ import { apiAddressOf, isSecure } from "./addresses.ts";
 
 type SameSite = "lax" | "strict" | "none";
 
-/** When browsers send the session's cookie; the stage's setting. */
+/** When browsers send the session's cookie, by the stage's setting. */
 const sameSite: SameSite =
   (["strict", "none"] as const).find((each) => each === process.env.SIGN_IN_SAME_SITE) ?? "lax";
 const cookieDomain = process.env.SIGN_IN_COOKIE_DOMAIN;
 
-/** The session's cookie. Those that the stage has set with another `cookieDomain`, or without one, are forgotten first. */
+/** Sets the session's cookie, and first deletes those that the stage has set under another `cookieDomain`. */
 export const sessionCookies = (event: APIGatewayProxyEvent, value: string, maxAge: number): string[] => [
   ...formerDomains(event).map((former) => sessionCookie(event, "", 0, former)),
   sessionCookie(event, value, maxAge, cookieDomain),
@@ -18,7 +18,7 @@ export const sessionCookies = (event: APIGatewayProxyEvent, value: string, maxAg
 
 export const forgetSession = (event: APIGatewayProxyEvent): string[] => sessionCookies(event, "", 0);
 
-/** Every other domain that the cookie can have had. Browsers accept no cookie for a public suffix such as `co.uk`. */
+/** Every other domain that the cookie may have. Browsers ignore a cookie for a public suffix such as `co.uk`. */
 function formerDomains(event: APIGatewayProxyEvent): (string | undefined)[] {
   const { hostname } = new URL(apiAddressOf(event));
   const labels = isIP(hostname) ? [] : hostname.split(".");

@@ -12,10 +12,10 @@ import { forgetSession } from "./session-cookies.ts";
 
 type SignOutDeclaration = Declaration & { readonly response: { readonly message: string } };
 
-/** A browser has one for each domain above the API's host at most. */
+/** A browser has at most one session for each domain above the API's host. */
 const sessionsMax = 5;
 
-/** Makes the Lambda handler that ends the sessions of the request, usually one or none, and has its cookies forgotten. */
+/** Makes the Lambda handler that ends the sessions of a request, usually one or none, and deletes the cookies. */
 export function serveSignOut(declaration: SignOutDeclaration) {
   const handler = async (event: APIGatewayProxyEvent, context: Context): Promise<Response> => {
     if (isForeign(event)) throw new ContractError(403);
