@@ -17,7 +17,7 @@ export interface ApiDocumentProps {
   readonly settings: Pick<StageSettings, "allowedOrigins" | "uploads"> & {
     /** With an edge all methods but preflights need an API key. */
     readonly edge?: unknown;
-    /** Without it the stage answers sign-in 503. */
+    /** Without it, sign-in is 503 on the stage. */
     readonly signIn?: unknown;
     readonly streams: Pick<StageSettings["streams"], "secondsMax">;
   };
@@ -73,7 +73,7 @@ function operations(declarations: readonly Declaration[], props: ApiDocumentProp
 export const isServed = (declaration: Declaration, settings: ServedSettings): boolean =>
   refusalOf(declaration, settings) === undefined;
 
-/** What a stage without files or sign-in answers by itself. */
+/** The responses of API Gateway itself on a stage without files or sign-in. */
 function refusalOf(
   { needsFileService, needsSignIn }: Declaration,
   { uploads, signIn }: ServedSettings,

@@ -17,7 +17,7 @@ const tooManyRequests = { status: 429, message: "Too many requests", retryAfterS
  * A status and a message for each response type (API Gateway, "Gateway response types").
  *
  * A type that is not in the table has the response DEFAULT_4XX or DEFAULT_5XX, with its status: the template of a
- * response cannot contain the original status. So a malformed answer of a function is 500, as in the interface, and not
+ * response cannot contain the original status. So a malformed response of a function is 500, as in the interface, and not
  * 502.
  */
 export const gatewayResponses = {
@@ -35,7 +35,7 @@ export const gatewayResponses = {
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: commonErrors[415] },
   QUOTA_EXCEEDED: tooManyRequests,
   THROTTLED: tooManyRequests,
-  // The function did not answer: no concurrency is left (Lambda's 429), Lambda failed, or the function crashed. So what
+  // The function did not respond: no concurrency is left (Lambda's 429), Lambda failed, or the function crashed. So what
   // it was to change may have been changed.
   INTEGRATION_FAILURE: { status: 503, message: commonErrors[503], retryAfterSeconds: 5 },
   INTEGRATION_TIMEOUT: { status: 504, message: "Endpoint request timed out", retryAfterSeconds: 5 },

@@ -28,7 +28,7 @@ const corsHeaders = (arePublic: boolean, allowedOrigins: readonly string[], head
 
 const preflightSecondsMax = 600;
 
-/** The operation that answers the preflights of a path with these endpoints. */
+/** The operation for the preflights of a path with these endpoints. */
 export function preflightMock(declarations: readonly Declaration[], allowedOrigins: readonly string[]) {
   const arePublic = declarations.every(isPublic);
   const headers = corsHeaders(arePublic, allowedOrigins, {
@@ -46,7 +46,7 @@ const forNavigations: CorsHeaders = {
   allowedOrigins: [],
 };
 
-/** An operation that answers every request to an endpoint with the same error. */
+/** An operation with the same error for every request. */
 export function errorMock(declaration: Declaration, status: number, body: string, allowedOrigins: readonly string[]) {
   if (isNavigation(declaration)) return mock(status, body, forNavigations, contentTypes);
   const headers = corsHeaders(isPublic(declaration), allowedOrigins, {
@@ -57,7 +57,7 @@ export function errorMock(declaration: Declaration, status: number, body: string
 
 /**
  * The content types of requests. API Gateway selects the request template by content type, and a mock gets its status
- * from the template; for other types the answer is 415. A request without a body counts as JSON.
+ * from the template; for other types the response is 415. A request without a body counts as JSON.
  */
 const contentTypes = [
   "application/json",
@@ -96,7 +96,7 @@ function mock(status: number, body: string, headers: CorsHeaders, requestTypes: 
   };
 }
 
-/** Headers of an answer as API Gateway's parameter mappings write them. */
+/** Headers of a response as API Gateway's parameter mappings write them. */
 export const constants = (parameter: string, headers: Headers): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [`${parameter}.${name}`, `'${value}'`]));
 

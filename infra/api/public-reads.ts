@@ -9,11 +9,11 @@ export interface PublicRead {
   readonly pattern: string;
   /**
    * The names of its declared query parameters, which are the cache key. Other parameters, cookies and headers are not
-   * sent to the origin: the answers are the same for all visitors and, with `Access-Control-Allow-Origin: *`, for pages
+   * sent to the origin: the responses are the same for all visitors and, with `Access-Control-Allow-Origin: *`, for pages
    * of all sites.
    */
   readonly parameters: readonly string[];
-  /** Whether answers may be cached, for as long as their Cache-Control says. */
+  /** Whether responses may be cached, for as long as their Cache-Control says. */
   readonly isCached: boolean;
 }
 

@@ -64,7 +64,7 @@ const configuration = {
 const reference = Scalar.createApiReference("#reference", configuration);
 `;
 
-/** Shows who is signed in, and signs in and out. Scripts cannot read the cookie, so the API is asked. */
+/** Shows who is signed in, and signs in and out. Scripts cannot read the cookie, so the page asks the API. */
 const signing = (where: "here" | "at the panel") => `
 const name = document.querySelector("#name");
 const button = document.querySelector("button");

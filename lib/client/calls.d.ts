@@ -345,9 +345,9 @@ export interface PageQuery {
 export interface Page {
   /** All records that match, whatever the page. */
   max: number;
-  /** Index of the first record given. */
+  /** Index of the first record returned. */
   from: number;
-  /** Index after the last record given; the offset of the next page. */
+  /** Index after the last record returned; the offset of the next page. */
   to: number;
 }
 
@@ -585,7 +585,7 @@ export interface Publication {
   slug: string;
   type: string;
   origin: string;
-  /** Its name in the language that was asked for; else in English, else the name. */
+  /** Its name in the requested language; else in English, else the name. */
   alias: string;
   /** Likewise; else any, or empty. */
   description: string;
@@ -625,7 +625,7 @@ export interface PublisherAlias {
 
 export interface PublisherList extends Page {
   publishers: PublisherListItem[];
-  /** The records given. */
+  /** The records returned. */
   count: number;
 }
 
@@ -806,7 +806,7 @@ export interface Work {
   slug: string;
   type: string;
   origin: string;
-  /** Its name in the language that was asked for; else in English, else the name. */
+  /** Its name in the requested language; else in English, else the name. */
   alias: string;
   /** Likewise; else any, or empty. */
   description: string;

@@ -10,7 +10,7 @@ export interface Retry {
   seconds?: number;
 }
 
-/** What any call may be given; anything else goes to `fetch` as it is, `cache` or Next.js' `next`. */
+/** The options of any call. All others go to `fetch` as they are, such as `cache` or Next.js' `next`. */
 export interface CallOptions extends Omit<RequestInit, "body" | "headers" | "method" | "signal"> {
   headers?: Record<string, string> | undefined;
   /** Ends the call, its repetitions too. */
@@ -40,7 +40,7 @@ export interface ById {
 /** Any of these words, each once, in any order, with commas between them. */
 export type Selection<Word extends string> = Word | { [One in Word]: `${One},${Selection<Exclude<Word, One>>}` }[Word];
 
-/** A record with the fields that `include` asks for. */
+/** A record with the fields that `include` names. */
 export type With<Data, Include> = Include extends string
   ? Data & Required<Pick<Data, Words<Include> & keyof Data>>
   : Data;
@@ -59,7 +59,7 @@ type Includable<Path extends keyof Reads> =
   | (Reads[Path]["input"] extends { query?: { include?: infer Words } } ? Words : never)
   | undefined;
 
-/** What a call resolves to: `data` if the service answers 200, or else `error`, the envelope. */
+/** What a call resolves to: `data` if the status is 200, or else `error`, the envelope. */
 export type Result<Data, Failure, Known = unknown> = (Success<Data> & Known) | Refusal<Failure>;
 
 interface Success<Data> {
@@ -143,8 +143,8 @@ export interface RoleForm extends Form<Pick<Role, "name" | "description">> {
 
 export interface EditOptions<Data> extends CallOptions {
   /**
-   * What is there now, from a conflict: makes the same changes to it. What the form has not touched stays as somebody else
-   * has made it meanwhile, and elements that are gone stay gone.
+   * What is there now, from a conflict: makes the same changes to it. What the form has not touched stays as another user
+   * has made it meanwhile, and deleted elements stay deleted.
    */
   onto?: Opened<Data> | undefined;
 }
@@ -152,7 +152,7 @@ export interface EditOptions<Data> extends CallOptions {
 /** What has become of an edit. */
 export type EditResult<Data, Form, Taken, Refused> =
   | { status: "saved" }
-  /** Somebody else has changed the record meanwhile, and this edit nothing. `current` is what is there now. */
+  /** Another user has changed the record meanwhile, and this edit changed nothing. `current` is what is there now. */
   | { status: "conflict"; current: Opened<Data> }
   /** Another record has this name. */
   | { status: "taken"; message: Taken }
@@ -235,10 +235,10 @@ export interface Colophon {
   ): AsyncGenerator<ItemOf<Reads<Include>[Path]["data"]>, void, undefined>;
 
   /**
-   * Saves what a form has changed of a contributor since it was opened, and nothing else: if somebody else has changed it
+   * Saves what a form has changed of a contributor since it was opened, and nothing else: if another user has changed it
    * meanwhile, this is a conflict. It frees the caller's edit lock, also if nothing has changed.
    * @throws {TypeError} for a form with `type` or `public` if the record was opened without `include: "type,public"`, since
-   *   nobody knows then whether they have changed
+   *   the client cannot know then whether the fields have changed
    */
   editContributor<Data extends AdminContributor>(
     opened: Opened<Data>,
@@ -262,7 +262,7 @@ export interface Colophon {
 
   /**
    * Sets the avatar of a contributor whose form is open. This is a new version of the record; the form is then saved from
-   * the result's `opened`. If somebody else has changed the contributor meanwhile, saving it is the same conflict as before.
+   * the result's `opened`. If another user has changed the contributor meanwhile, saving it is the same conflict as before.
    * @throws {RangeError} if the file is larger than the service takes, 4.5 MB
    */
   updateAvatar<Data extends AdminContributor>(
@@ -290,11 +290,11 @@ export class RequestFailed extends Error {
 }
 
 /**
- * Makes a client for the service at this base URL. A call rejects only if there is no answer at all, or a path parameter
+ * Makes a client for the service at this base URL. A call rejects only if there is no response at all, or a path parameter
  * is empty, `.` or `..`: no URL can hold that. Browsers send the cookie along where it is needed, unless `credentials` is
  * given.
  *
- * Calls are sent again when the answer is 429, 503 or 504 and after `Retry-After` may be another, or when there is none.
+ * The client repeats a call after 429, 504, a 503 with `Retry-After`, and if there is no response.
  * Changes carry an `Idempotency-Key`, so they are made once.
  */
 export function createClient(baseUrl: string, options?: ClientOptions): Colophon;

@@ -1,5 +1,5 @@
 export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRetry, ...own } = {}) {
-  /** Sends a request, and again while that may help; an answer that is to stream is left unread. */
+  /** Sends a request, and again while that may help; a response to stream is left unread. */
   function request(method, path, options = {}, streams = false) {
     const { path: parameters, query, body, patch, headers, retry = ownRetry, ...others } = options;
     const head = new Headers({ ...ownHeaders, ...headers });
@@ -56,9 +56,9 @@ export function createClient(baseUrl, { fetch, headers: ownHeaders, retry: ownRe
     return call("GET", `${resource}/id/{id}`, { ...options, path: { id: data.id }, query: { lock: "none", include } });
   }
 
-  /** Sends what the form has changed since the record was opened, if nobody else has changed it since. */
+  /** Sends what the form has changed since the record was opened, if no other user has changed it since. */
   async function edit(resource, required, contentOf, opened, form, { onto = opened, ...options } = {}) {
-    if (!onto.version) throw new TypeError("The record was opened without its version, the ETag of the answer");
+    if (!onto.version) throw new TypeError("The record was opened without its version, the ETag of the response");
     // JSON leaves out what is undefined, so that it stays as it is.
     const content = contentOf(opened.data, { ...opened.data, ...JSON.parse(JSON.stringify(form)) }, onto.data);
     const headers = { ...options.headers, "If-Match": onto.version };
@@ -138,16 +138,16 @@ function pathOf(path, parameters = {}) {
 /** Random, and to be had on pages without https, where `crypto.randomUUID` is missing. */
 const newKey = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
 
-/** Sends a request until its answer is final, or the attempts or the seconds of waiting are used up. */
+/** Sends a request until its response is final, or the attempts or the seconds of waiting are used up. */
 async function send(fetch, url, init, streams, { attempts = 3, seconds = 30 } = {}) {
   for (let attempt = 1, secondsLeft = seconds; ; attempt++) {
-    const answer = await fetch(url, init)
+    const result = await fetch(url, init)
       .then(async (response) => ({ response, text: streams && response.ok ? "" : await response.text() }))
       .catch((failure) => ({ failure }));
-    const wait = secondsToWait(answer.response, attempt);
+    const wait = secondsToWait(result.response, attempt);
     if (!(wait <= secondsLeft) || attempt >= attempts || init.signal?.aborted) {
-      if (answer.response) return answer;
-      throw answer.failure;
+      if (result.response) return result;
+      throw result.failure;
     }
     secondsLeft -= wait;
     await new Promise((resolve, reject) => {
@@ -158,7 +158,7 @@ async function send(fetch, url, init, streams, { attempts = 3, seconds = 30 } = 
   }
 }
 
-/** The seconds until a request is sent again, or undefined if its answer is final. Without a response there was none. */
+/** The seconds until a request is sent again; undefined if the response is final. A lost request has no response. */
 function secondsToWait(response, attempt) {
   const retryAfter = response?.headers.get("Retry-After");
   // A 503 without the header will not change: there is no file service.
@@ -208,7 +208,8 @@ async function* recordsOf(body) {
 /** What an edit of a contributor sends: fields as they are now, and elements that are new, gone or other. */
 function contributorPatch(opened, form, current) {
   const unread = ["type", "public"].find((name) => !(name in opened) && !isEmpty(form[name]));
-  if (unread) throw new TypeError(`The contributor was opened without "${unread}", so nobody knows if it has changed`);
+  if (unread)
+    throw new TypeError(`The contributor was opened without "${unread}", so the client cannot know if it has changed`);
   const [former, latest, now] = [opened.links, form.links, current.links].map(urlsOf);
   const links = [...without(latest, without(former, now)), ...without(now, [...former, ...latest])];
   const patch = {

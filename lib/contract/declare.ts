@@ -4,15 +4,15 @@ import type * as responses from "./responses.ts";
 
 /** Names of the response schemas in responses.ts; the OpenAPI document uses the same names for its components. */
 export type ResponseName = keyof typeof responses;
-/** The TypeScript type of an answer. Functions import only the type, so no bundle contains the schemas. */
+/** The TypeScript type of a response. Functions import only the type, so no bundle contains the schemas. */
 export type ResponseBody<Name extends ResponseName> = z.infer<(typeof responses)[Name]>;
 
 type Parameters = Readonly<Record<string, z.ZodMiniType>>;
 
-/** Names what an answer shows, so that shared caches drop it when that changes; `{id}` is the path's parameter. */
+/** Names what a response shows, so that shared caches drop it when that changes; `{id}` is the path's parameter. */
 export type CacheTag = "contributors" | "contributor-{id}" | "publishers" | "publisher-{id}" | "series";
 
-/** How an endpoint answers 200. */
+/** The response with status 200. */
 export type ResponseKind =
   /** one record, or one value */
   | { readonly record: ResponseName }
@@ -63,13 +63,13 @@ export interface Declaration {
   readonly deletesImage?: true;
   /** The cache tags of a public list. Those of a record come from its statement. */
   readonly tags?: readonly CacheTag[];
-  /** Changes what the public reads: on a stage with an edge its answers are then invalidated. */
+  /** Changes what the public reads: on a stage with an edge, responses are then invalidated. */
   readonly changesPublic?: true;
-  /** The answer differs from call to call, so it must not be cached. */
+  /** The response differs from call to call, so it must not be cached. */
   readonly notCacheable?: true;
 }
 
-/** Declares an endpoint; the types of its input and answer are inferred. */
+/** Declares an endpoint; the types of its input and response are inferred. */
 export function declare<const D extends Declaration>(declaration: D): D {
   return declaration;
 }
@@ -86,7 +86,7 @@ export const isPublic = (declaration: Access): boolean => !needsCaller(declarati
 /** Whether browsers go there, and no script calls it: there are no CORS headers, and errors are pages. */
 export const isNavigation = ({ response }: Pick<Declaration, "response">): boolean => "redirect" in response;
 
-/** Whether caches may keep its answers. */
+/** Whether caches may keep its responses. */
 export const isCacheable = (declaration: Access & Pick<Declaration, "method" | "notCacheable">): boolean =>
   declaration.method === "GET" && isPublic(declaration) && !declaration.notCacheable;
 
@@ -101,7 +101,7 @@ export const queryOf = ({ query, extensionQuery }: Pick<Declaration, "query" | "
 });
 
 /**
- * The paths of an endpoint: its own, and the one without its last parameter. So the endpoint itself answers that the
+ * The paths of an endpoint: its own, and the one without its last parameter. So the endpoint itself reports that the
  * parameter is missing.
  */
 export function routesOf({ path }: Pick<Declaration, "path">): readonly string[] {
@@ -109,7 +109,7 @@ export function routesOf({ path }: Pick<Declaration, "path">): readonly string[]
   return withoutParameter === path ? [path] : [path, withoutParameter];
 }
 
-/** The methods of an endpoint: a public GET answers HEAD, too. */
+/** The methods of an endpoint: a public GET supports HEAD, too. */
 export const methodsOf = (declaration: Access & Pick<Declaration, "method">): readonly string[] =>
   declaration.method === "GET" && isPublic(declaration) ? ["GET", "HEAD"] : [declaration.method];
 

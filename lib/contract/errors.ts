@@ -1,4 +1,4 @@
-/** Errors that every endpoint can answer (README.md, "Errors", "Bad input" and "Authentication"). */
+/** Errors of every endpoint (README.md, "Errors", "Bad input" and "Authentication"). */
 export const commonErrors = {
   400: "Required parameters missing",
   401: "Unauthorized",

@@ -3,7 +3,7 @@ import type { Declaration } from "./declare.ts";
 /** The headers that pages of other origins may read, beside those that browsers always permit (README.md, "CORS"). */
 export const exposedHeaders = "Age, Content-Location, ETag, Location, Retry-After, x-amzn-RequestId";
 
-/** The header by which shared caches learn the tags of an answer. */
+/** The header by which shared caches learn the tags of a response. */
 export const cacheTagHeader = "Cache-Tag";
 
 /** Whether the endpoint shows or changes a record with a version, which is the `ETag` of its details. */

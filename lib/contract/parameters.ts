@@ -127,7 +127,7 @@ export const optionalText = z.optional(z.string().check(z.maxLength(nameLengthMa
 /** The orders of a list; the first is the default. */
 export const order = <const Orders extends readonly [string, ...string[]]>(...orders: Orders) =>
   z._default(z.enum(orders), orders[0]);
-/** Fields that an answer has only on request, separated by commas. */
+/** Fields that a response has only on request, separated by commas. */
 export const include = <const Words extends readonly [string, ...string[]]>(...words: Words) =>
   z.optional(
     z.pipe(

@@ -214,7 +214,7 @@ const work = {
   slug,
   type: z.string(),
   origin: z.string(),
-  alias: field(z.string(), "Its name in the language that was asked for; else in English, else the name."),
+  alias: field(z.string(), "Its name in the requested language; else in English, else the name."),
   description: field(z.string(), "Likewise; else any, or empty."),
   tags: z.array(Tag),
   volume: z.optional(field(Volume, "The one that stands for the work: the first with a cover.")),

@@ -21,7 +21,7 @@ export interface SignIn {
   readonly id: string;
 }
 
-/** Claims an attempt for the session that it may open, before the provider is asked. 409: another request has done so. */
+/** Claims an attempt for the session that it may open, before the callback requests tokens. 409: another request has done so. */
 export const claimAttempt = (
   { digest, key, id }: Pick<SignIn, "digest" | "key" | "id">,
   deadline: number,

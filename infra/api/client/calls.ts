@@ -85,7 +85,7 @@ function callOf(operation: string, declaration: Declaration) {
   };
 }
 
-/** The parameters of a place as an object. What `include` asks for is a selection of words. */
+/** The parameters of a place as an object. The value of `include` is a selection of words. */
 function parametersIn(place: "path" | "query", declaration: Declaration) {
   const all = parametersOf(declaration).filter((each) => each.in === place);
   const { items }: Schema = declaration.extensionQuery?.include ? outputSchema(declaration.extensionQuery.include) : {};

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Declaration, endpointPath, isNavigation } from "../../../lib/contract/declare.ts";
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 
-/** A record of the demo data for each kind of answer. */
+/** A record of the demo data for each kind of response. */
 export type Examples = Readonly<Record<string, unknown>>;
 
 /** Written by `npm run openapi`. */
@@ -15,19 +15,19 @@ const events = join(import.meta.dirname, "../../../events");
 const imageBaseUrl = "https://images.example.com";
 
 /**
- * Asks a service with demo data by the sample events, for all pages of lists. An editor has a contributor open
- * meanwhile, so that their list shows a lock.
+ * Sends the sample events to a service with demo data, and reads whole lists. An editor has a contributor open meanwhile,
+ * so that the list shows a lock.
  */
 export async function collectExamples(url: string): Promise<Examples> {
   const found: Record<string, unknown> = {};
-  const asked = endpoints.filter((each) => each.method === "GET" && !each.notCacheable && !isNavigation(each));
-  for (const declaration of asked.sort((one, other) => Number(isList(one)) - Number(isList(other)))) {
+  const requested = endpoints.filter((each) => each.method === "GET" && !each.notCacheable && !isNavigation(each));
+  for (const declaration of requested.sort((one, other) => Number(isList(one)) - Number(isList(other)))) {
     const { response } = declaration;
-    const body = await ask(url, declaration);
+    const body = await read(url, declaration);
     if ("record" in response) found[response.record] ??= body;
     if ("list" in response) found[response.list] ??= fullest(response.field ? body[response.field] : body);
   }
-  // Endpoints that answer nothing but a slug choose one at random. A session of the demo data ends a while after the start.
+  // Endpoints that return a slug choose it at random. When a session of the demo data ends depends on the start.
   const { slug } = found.Contributor as { slug: string };
   const session = { ...(found.Session as object), expires: "2027-01-31T10:15:00.000Z" };
   return Object.fromEntries(
@@ -37,7 +37,7 @@ export async function collectExamples(url: string): Promise<Examples> {
 
 const isList = ({ response }: Declaration) => "list" in response;
 
-async function ask(url: string, declaration: Declaration) {
+async function read(url: string, declaration: Declaration) {
   const { path, queryStringParameters } = JSON.parse(
     readFileSync(join(events, `${endpointPath(declaration)}.json`), "utf8"),
   );
@@ -45,7 +45,7 @@ async function ask(url: string, declaration: Declaration) {
   const target = `${path}?${new URLSearchParams(query)}`;
   const user = declaration.permission === "view-contributors" && !isList(declaration) ? "editor" : "administrator";
   const response = await fetch(`${url}${target}`, { headers: { Cookie: `refreshToken=local-${user}` } });
-  if (response.status !== 200) throw new Error(`GET ${target} answers ${response.status}: ${await response.text()}`);
+  if (response.status !== 200) throw new Error(`GET ${target} is ${response.status}: ${await response.text()}`);
   return JSON.parse((await response.text()).replaceAll(`${url}/images`, imageBaseUrl));
 }
 

@@ -35,7 +35,7 @@ export const gatewayFailures: readonly Failure[] = Object.values(ofGateway);
 /** What servers may say of an `Expect` header, before API Gateway sees the request. No browser sends one. */
 const expectationFailed: Failure = [417, "Expectation failed"];
 
-/** Errors that many endpoints can answer, by component name: the status and its messages. */
+/** Errors that many endpoints have in common, by component name: the status and its messages. */
 const commonFailures: Readonly<Record<string, readonly [status: number, ...messages: string[]]>> = {
   BadRequest: [400, commonErrors[400]],
   Unauthorized: [401, commonErrors[401]],
@@ -120,7 +120,7 @@ function common(status: number, messages: readonly string[]) {
   return found && { $ref: `#/components/responses/${found[0]}` };
 }
 
-/** Whether clients may cache the answer and revalidate it. */
+/** Whether clients may cache and revalidate the response. */
 const isRevalidated = (declaration: Declaration) => isCacheable(declaration) && "record" in declaration.response;
 
 function success(declaration: Declaration, content: Content) {
@@ -162,7 +162,7 @@ const temporary: ReadonlySet<string> = new Set([
   INTEGRATION_TIMEOUT.message,
 ]);
 
-/** The message tells whether the change was made. */
+/** The message depends on whether the change was made. */
 const ofUnavailableChange =
   `Unavailable. After \`${nothingChanged}\` the change was not made; after \`${commonErrors[503]}\` the change may have ` +
   "been made. With an `Idempotency-Key` the same request can be sent again after either: the change is made once.";
@@ -191,7 +191,7 @@ export function failuresOf(declaration: Declaration): Failure[] {
     ...(permission || isSignOut(declaration) ? [[403, commonErrors[403]] satisfies Failure] : []),
     ...own,
     ...(headers.includes("If-Match") ? [[412, commonErrors[412]] satisfies Failure] : []),
-    // When a function crashes, API Gateway answers with its own message.
+    // If a function crashes, the message is API Gateway's.
     ...(errors[500] === commonErrors[500] ? [] : [[500, commonErrors[500]] satisfies Failure]),
     [503, commonErrors[503]],
     ...(isRepeatable(declaration) ? [[503, nothingChanged] satisfies Failure] : []),

@@ -13,7 +13,7 @@ export function docs(
   origin?: string,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
   const html = referencePage({ base: "/docs/", signIn, api: "'self'" });
-  const answers: Readonly<Record<string, (response: ServerResponse, host?: string) => Promise<unknown>>> = {
+  const pages: Readonly<Record<string, (response: ServerResponse, host?: string) => Promise<unknown>>> = {
     "/docs": async (response, host) => {
       if (origin !== undefined && isOtherName(host, origin))
         return void response.writeHead(302, { Location: `${origin}/docs` }).end();
@@ -25,16 +25,16 @@ export function docs(
     "/docs/scalar.js": (response) => sendFile(response, scalarFile, "text/javascript; charset=utf-8"),
   };
   return async ({ method, url = "", headers }, response) => {
-    const answer = method === "GET" ? answers[url.replace(/\?.*$/s, "")] : undefined;
-    await answer?.(response, headers.host);
-    return answer !== undefined;
+    const respond = method === "GET" ? pages[url.replace(/\?.*$/s, "")] : undefined;
+    await respond?.(response, headers.host);
+    return respond !== undefined;
   };
 }
 
 /** Another port may be that of a tunnel, behind which the origin is not. */
 function isOtherName(host: string | undefined, origin: string): boolean {
-  const [asked, own] = [URL.parse(`http://${host}`), new URL(origin)];
-  return asked?.port === own.port && asked.hostname !== own.hostname;
+  const [requested, own] = [URL.parse(`http://${host}`), new URL(origin)];
+  return requested?.port === own.port && requested.hostname !== own.hostname;
 }
 
 async function sendFile(response: ServerResponse, file: string, type: string): Promise<void> {

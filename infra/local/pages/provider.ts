@@ -26,7 +26,7 @@ export interface ProviderOptions {
 export const providerPath = "/provider";
 
 /**
- * A provider of OpenID Connect for this machine (oidc-provider), which asks for no password: people choose who they are.
+ * A provider of OpenID Connect for this machine (oidc-provider), without passwords: people choose who they are.
  * It is loaded with the first request, so that it does not delay the start.
  */
 export function providerPages(options: ProviderOptions): PageHandler {
@@ -71,7 +71,7 @@ async function open(options: ProviderOptions): Promise<PageHandler> {
     },
   };
   const provider = new Provider(issuer, configuration);
-  const answer = provider.callback();
+  const respond = provider.callback();
   return async (request, response) => {
     const { url = "", headers } = request;
     // A developer may want to be another user next time, so the provider keeps no session.
@@ -86,7 +86,7 @@ async function open(options: ProviderOptions): Promise<PageHandler> {
       } else {
         // As express does for what is mounted, so that the provider knows its own addresses.
         Object.assign(request, { originalUrl: url, url: url.slice(providerPath.length) });
-        await answer(request, response);
+        await respond(request, response);
       }
     } catch (error) {
       if (!(error instanceof errors.SessionNotFound)) throw error;
@@ -108,7 +108,7 @@ function sendChoice(response: ServerResponse, url: string, users: readonly Provi
     ({ name, description }) =>
       `<form method="post" action="${url}/${name}"><button><b>${name}</b><br>${description}</button></form>`,
   );
-  const note = "<p>This stands for the provider of a deployed stage, and asks for no password.</p>";
+  const note = "<p>This stands for the provider of a deployed stage, without passwords.</p>";
   sendPage(response, 200, "Who are you?", [...choices, note].join("\n"));
 }
 

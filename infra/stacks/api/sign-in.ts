@@ -30,7 +30,7 @@ export class SignIn extends Construct {
     });
     acknowledge(this.#key, {
       "AwsSolutions-SMG4":
-        "Nobody knows it, and it guards attempts of ten minutes, no sessions; operators replace it by one command.",
+        "The key protects attempts of ten minutes, not sessions; only functions read it, and operators replace it by one command.",
     });
   }
 

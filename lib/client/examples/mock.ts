@@ -4,7 +4,7 @@ import document from "colophon-client/openapi.json" with { type: "json" };
 type Operation = { responses: { 200: { content?: { "application/json": { example: unknown } } } } };
 const paths = Object.entries(document.paths as Record<string, unknown>) as [string, Record<string, Operation>][];
 
-/** Answers a request with the document's example. */
+/** Responds with the document's example. */
 function example({ method, url }: Request): Response {
   const { pathname } = new URL(url);
   const found = paths.find(([path]) => new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`).test(pathname));

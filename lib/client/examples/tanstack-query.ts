@@ -9,5 +9,5 @@ const search = { client: 1, search: "urasawa" };
 const { contributors } = await queries.fetchQuery(colophon.queryOptions("/admin-contributors", { query: search }));
 console.log(contributors.map(({ last_name }) => last_name));
 
-// After a change, whatever was asked of these.
+// After a change, all queries of these.
 await queries.invalidateQueries({ queryKey: ["/admin-contributors"] });
