@@ -56,7 +56,7 @@ const request = z.strictObject({
   VersionId: z.optional(z.string()),
   ClientRequestToken: z._default(z.string().check(z.minLength(32), z.maxLength(64)), randomUUID),
   SecretString: z.optional(z.string()),
-  /** A version becomes current by UpdateSecretVersionStage alone. */
+  /** Without it, the new version is the current one. */
   VersionStages: z.optional(z.tuple([z.literal("AWSPENDING")])),
   VersionStage: z.optional(z.literal("AWSCURRENT")),
   MoveToVersionId: z.optional(z.string()),
@@ -73,10 +73,12 @@ const operations: Readonly<Record<string, (secret: Secret, request: Request) => 
     return { SecretString, VersionId };
   },
 
-  PutSecretValue({ texts }, { ClientRequestToken: VersionId, SecretString = "" }) {
+  PutSecretValue(secret, { ClientRequestToken: VersionId, SecretString = "", VersionStages }) {
+    const { texts } = secret;
     if ((texts.get(VersionId) ?? SecretString) !== SecretString)
       throw new ServiceError(400, "ResourceExistsException", "A version with this id has another value.");
     texts.set(VersionId, SecretString);
+    if (!VersionStages) secret.current = VersionId;
     return { VersionId };
   },
 
