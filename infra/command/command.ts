@@ -43,7 +43,7 @@ export async function runCommand<const Flags extends ParseArgsOptionsConfig>(
   };
   process.stdout.on("error", (error) => (codeOf(error) === "EPIPE" ? process.exit(0) : end(error)));
   try {
-    expectNoneTaken(syntax, words);
+    expectNoneForNpm(syntax, words);
     const parsed = parseWords(syntax, syntax.passesOn ? [] : words);
     await run(parsed.values, syntax.passesOn ? words : parsed.positionals);
   } catch (error) {
@@ -51,26 +51,24 @@ export async function runCommand<const Flags extends ParseArgsOptionsConfig>(
   }
 }
 
-/** npm sets this for the value of a flag that it takes itself, since it is not behind `--`. */
-const takenValue = (flag: string): string | undefined => process.env[`npm_config_${flag.replaceAll("-", "_")}`];
+/** npm sets this for the value of a flag that it keeps, since the flag is not behind `--`. */
+const valueForNpm = (flag: string): string | undefined => process.env[`npm_config_${flag.replaceAll("-", "_")}`];
 
-/** Whether npm has taken a flag. People set its own `yes` for npm, too, and without ours a command only asks. */
-const isTaken = (flag: string): boolean =>
-  flag.startsWith("no-") ? takenValue(flag.slice(3)) === "" : flag !== "yes" && Boolean(takenValue(flag));
+/** Whether npm has kept a flag. People set its own `yes` for npm, too, and without ours a command only asks. */
+const isForNpm = (flag: string): boolean =>
+  flag.startsWith("no-") ? valueForNpm(flag.slice(3)) === "" : flag !== "yes" && Boolean(valueForNpm(flag));
 
 /** @throws {UsageError} with the right form, for `npm start --port 4000`: npm passes on `4000` alone */
-function expectNoneTaken({ usage, flags = {} }: Syntax<ParseArgsOptionsConfig>, words: readonly string[]): void {
+function expectNoneForNpm({ usage, flags = {} }: Syntax<ParseArgsOptionsConfig>, words: readonly string[]): void {
   const rest = [...words];
-  const taken = Object.entries(flags).flatMap(([flag, { type }]) => {
-    if (!isTaken(flag) || words.some((word) => word.split("=")[0] === `--${flag}`)) return [];
+  const kept = Object.entries(flags).flatMap(([flag, { type }]) => {
+    if (!isForNpm(flag) || words.some((word) => word.split("=")[0] === `--${flag}`)) return [];
     if (type === "boolean") return [`--${flag}`];
-    return [`--${flag} ${takenValue(flag) === "true" ? rest.pop() : takenValue(flag)}`];
+    return [`--${flag} ${valueForNpm(flag) === "true" ? rest.pop() : valueForNpm(flag)}`];
   });
-  if (taken.length === 0) return;
+  if (kept.length === 0) return;
   const [command] = /^npm (run )?\S+/.exec(usage) ?? [];
-  throw new UsageError(
-    `npm keeps flags that are not behind --. Write: ${[command, "--", ...rest, ...taken].join(" ")}`,
-  );
+  throw new UsageError(`npm keeps flags that are not behind --. Write: ${[command, "--", ...rest, ...kept].join(" ")}`);
 }
 
 const withValue = (word: string, implied: Readonly<Record<string, string>> = {}): string => {

@@ -16,15 +16,15 @@ export const functionPaths: readonly string[] = [...endpoints.map(endpointPath),
 export const functionNameOf = (path: string): string => path.replaceAll("/", "-");
 
 /**
- * The path of a function that is given by it or by its name, `admin-roles-list`.
+ * The path of a function by this path or by its name, `admin-roles-list`.
  * @throws an error with the function that may be meant, or else with all of them
  */
-export function functionPathOf(given: string): string {
-  const path = functionPaths.find((each) => each === given || functionNameOf(each) === given);
+export function functionPathOf(written: string): string {
+  const path = functionPaths.find((each) => each === written || functionNameOf(each) === written);
   if (path !== undefined) return path;
-  const nearest = nearestOf(given, [...functionPaths, ...functionPaths.map(functionNameOf)]);
+  const nearest = nearestOf(written, [...functionPaths, ...functionPaths.map(functionNameOf)]);
   const others = nearest ? `; did you mean ${nearest}?` : `. There are:\n  ${functionPaths.join("\n  ")}`;
-  throw new Error(`There is no function ${given}${others}`);
+  throw new Error(`There is no function ${written}${others}`);
 }
 
 const textMap = z.optional(
@@ -38,14 +38,14 @@ const request = z.strictObject({
 });
 
 /**
- * The event for a function: its sample, or what is given. To an operators' function that is the event itself, to an
+ * The event for a function: its sample, or the payload. To an operators' function that is the event itself, to an
  * endpoint an event of API Gateway or what replaces parts of the sample.
- * @param given JSON, or the path of a file with it
+ * @param written JSON, or the path of a file with it
  */
-export async function eventOf(path: string, given?: string): Promise<unknown> {
+export async function eventOf(path: string, written?: string): Promise<unknown> {
   const sample = JSON.parse(await readFile(join(root, `events/${path}.json`), "utf8"));
-  if (given === undefined) return sample;
-  const payload = parsed(/^\s*\{/.test(given) ? given : await readFile(given, "utf8"));
+  if (written === undefined) return sample;
+  const payload = parsed(/^\s*\{/.test(written) ? written : await readFile(written, "utf8"));
   if (path.startsWith("ops/") || isEvent(payload)) return payload;
   const { data, error } = z.safeParse(request, payload, { error: issueInWords });
   if (data) return withRequest(sample, data);

@@ -45,10 +45,10 @@ function changesInWords(answer: z.output<typeof changes>, _: unknown, width: num
 }
 
 function undoInWords(answer: UndoResult, event: unknown, width: number): readonly string[] {
-  const [undid, left, done] = isDryRun(event)
+  const [undone, left, done] = isDryRun(event)
     ? ["Would undo", "Would leave", "would be done"]
     : ["Undid", "Left", "done"];
-  const leftCount = new Set(answer.conflicts.map(({ change }) => change)).size;
+  const conflictCount = new Set(answer.conflicts.map(({ change }) => change)).size;
   const rows = answer.undone.map((each) => [
     `${each.change}`,
     timeOf(each.at),
@@ -65,10 +65,10 @@ function undoInWords(answer: UndoResult, event: unknown, width: number): readonl
     conflictInWords(each),
   ]);
   return [
-    `${undid} ${changesOf(answer.undone.length)}${byChange(answer.change)}`,
+    `${undone} ${changesOf(answer.undone.length)}${byChange(answer.change)}`,
     ...tableOf(["id", "at", "by", done], rows, width),
-    ...(leftCount > 0
-      ? ["", `${left} ${changesOf(leftCount)}, since something is different now (or add "force": true):`]
+    ...(conflictCount > 0
+      ? ["", `${left} ${changesOf(conflictCount)}, since something is different now (or add "force": true):`]
       : []),
     ...tableOf(["id", "record", "now"], conflicts, width),
     ...(answer.refused.length > 0 ? ["", `Cannot undo ${changesOf(answer.refused.length)}:`] : []),
@@ -168,30 +168,30 @@ function tableOf(heads: readonly string[], rows: readonly (readonly string[])[],
   );
 }
 
-/** How an answer is told, if it is as this release answers. */
-type Teller = (answer: unknown, event: unknown, width: number) => readonly string[] | undefined;
+/** The lines of a result; undefined if it is not as this release returns it. */
+type Format = (answer: unknown, event: unknown, width: number) => readonly string[] | undefined;
 
 /** A stage may have another release, whose answers differ. */
-const teller =
+const formatOf =
   <Schema extends z.ZodMiniType>(
     schema: Schema,
-    tell: (answer: z.output<Schema>, event: unknown, width: number) => readonly string[],
-  ): Teller =>
+    inWords: (answer: z.output<Schema>, event: unknown, width: number) => readonly string[],
+  ): Format =>
   (answer, event, width) => {
     const parsed = z.safeParse(schema, answer);
-    return parsed.success ? tell(parsed.data, event, width) : undefined;
+    return parsed.success ? inWords(parsed.data, event, width) : undefined;
   };
 
-const tellers: Readonly<Record<string, Teller>> = {
-  "ops/import": teller(importReport, importInWords),
-  "ops/list-changes": teller(changes, changesInWords),
-  "ops/merge-contributors": teller(mergeAnswer, mergeInWords),
-  "ops/undo": teller(undoResult, undoInWords),
+const formats: Readonly<Record<string, Format>> = {
+  "ops/import": formatOf(importReport, importInWords),
+  "ops/list-changes": formatOf(changes, changesInWords),
+  "ops/merge-contributors": formatOf(mergeAnswer, mergeInWords),
+  "ops/undo": formatOf(undoResult, undoInWords),
 };
 
 /** An answer to an operator in words, for so many columns; undefined if it is to be shown as JSON. */
 export function answerInWords(path: string, answer: unknown, event: unknown, width: number): string | undefined {
-  return tellers[path]?.(escaped(answer), event, width)?.join("\n");
+  return formats[path]?.(escaped(answer), event, width)?.join("\n");
 }
 
 /** With texts as they are printed, each in one line, so that columns fit and no record looks like another row. */

@@ -65,8 +65,8 @@ export interface Outcome {
 export async function invoke({ name, payload, tokenSource, yes, ...where }: Invocation): Promise<Outcome> {
   const path = functionPathOf(name);
   if (tokenSource !== undefined && isOperatorEndpoint(path)) throw new UsageError("--token-from is for endpoints");
-  const given = await eventOf(path, payload);
-  const event = tokenSource === undefined ? given : withToken(given, await tokenFrom(tokenSource));
+  const sent = await eventOf(path, payload);
+  const event = tokenSource === undefined ? sent : withToken(sent, await tokenFrom(tokenSource));
   checkEvent(path, event);
   const target = await targetOf(path, where);
   if (target.isProtected && changesSomething(path) && !yes) await expectAgreement(target, event);

@@ -45,10 +45,10 @@ function accessText(message: string): string {
     errorType: gatewayError,
     ...fields
   } = accessSchema.parse(JSON.parse(message));
-  const given = Object.entries({ ...fields, gatewayError }).filter(([, value]) => value !== "-");
+  const present = Object.entries({ ...fields, gatewayError }).filter(([, value]) => value !== "-");
   return JSON.stringify({
     level: "info",
-    ...Object.fromEntries(given),
+    ...Object.fromEntries(present),
     path: `${method} ${path}`,
     durationInMilliseconds: milliseconds,
   });

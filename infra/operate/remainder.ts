@@ -7,7 +7,7 @@ const report = z.object({
 });
 
 /**
- * Whether an operators' function has left something that it was told to do: it was refused, something is different now,
+ * Whether an operators' function has left something of its work: it was refused, something is different now,
  * or time was over. Of a dry run: whether it would.
  */
 export function leavesSomething(answer: unknown): boolean {

@@ -23,8 +23,8 @@ export function table(columns: readonly Column[], rows: readonly (readonly strin
     return Math.min(widthMax, Math.max(...lines.map((line) => stringWidth(line))));
   });
   const others = natural.slice(0, -1);
-  const taken = others.reduce((sum, each) => sum + each + gap.length, 0);
-  const widths = [...others, Math.max(lastWidthMin, width - taken)];
+  const used = others.reduce((sum, each) => sum + each + gap.length, 0);
+  const widths = [...others, Math.max(lastWidthMin, width - used)];
   return [
     ...linesOf(heads, widths).map((line) => styleText("bold", line)),
     ...rows.flatMap((row) => linesOf(row, widths)),
