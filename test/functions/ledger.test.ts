@@ -23,7 +23,7 @@ const call = (name: string, request: Omit<Request, "as">) => stack.call(name, { 
 
 const changesSince = async (id: number) =>
   await stack.sql<{ id: number; endpoint: string; record: string | null }[]>`
-    select id, endpoint, record from changes where id > ${id} order by id
+    select id, endpoint, record, operator, reason from changes where id > ${id} order by id
   `;
 
 /** Each table with a digest of its rows. */
@@ -50,7 +50,7 @@ async function excess(change: number | undefined, body: string): Promise<number>
   return bytes - 4_096 - 3 * Buffer.byteLength(body);
 }
 
-describe("The sample of each function that changes something is one change, which says all that it did", () => {
+describe("The sample of each function that changes something is one change, which says all that it did, and who", () => {
   /** Who edits a record, what the edge still has, how far a file is, and which releases there are, is in no ledger. */
   const unrecorded = ["contributor_locks", "user_locks", "stale_tags", "invalidations", "imports", "releases"];
   /** What is deleted comes last, so that others find it: images that were set, then records. */
@@ -59,15 +59,19 @@ describe("The sample of each function that changes something is one change, whic
     ...endpoints
       .filter((each) => !isNavigation(each))
       .toSorted((one, other) => last(one) - last(other))
-      .map((each) => ({ name: endpointPath(each), lambda: functionName(each) })),
-    ...Object.keys(payloads).map((name) => ({ name, lambda: name.replace("/", "-") })),
+      .map((each) => ({ name: endpointPath(each), lambda: functionName(each), isRepair: false })),
+    ...Object.entries(payloads).map(([name, { shape }]) => ({
+      name,
+      lambda: name.replace("/", "-"),
+      isRepair: "dryRun" in shape,
+    })),
   ];
 
   beforeAll(async () => {
     for (const { id } of await stack.sql<{ id: number }[]>`select id from users`) await aSession(stack.sql, id);
   });
 
-  it.each(functions)("$name", async ({ name, lambda }) => {
+  it.each(functions)("$name", async ({ name, lambda, isRepair }) => {
     const text = await readFile(join(import.meta.dirname, `../../events/${name}.json`), "utf8");
     const { dryRun: _, ...event } = JSON.parse(text);
     const [latest, former, formerTables] = [
@@ -76,9 +80,15 @@ describe("The sample of each function that changes something is one change, whic
       await digests(),
     ];
 
-    expect(await stack.lambda.invoke(lambda, event)).toHaveProperty("result");
+    if (isRepair) {
+      expect(await stack.lambda.invoke(lambda, { ...event, dryRun: true })).toHaveProperty("result");
+      expect(await digests()).toEqual(formerTables);
+    }
+    const by = isRepair ? { by: "Grace", reason: "A mistake" } : {};
+    expect(await stack.lambda.invoke(lambda, { ...event, ...by })).toHaveProperty("result");
 
     const changes = await changesSince(latest);
+    if (isRepair) expect(changes).toMatchObject(changes.map(() => ({ operator: "Grace", reason: "A mistake" })));
     const changed = (await digests()).filter(({ digest }, at) => digest !== formerTables[at]?.digest);
     const isChange = changed.some((table) => !unrecorded.includes(table.name));
     expect(changes.map(({ endpoint }) => endpoint)).toEqual(isChange ? [name] : []);

@@ -42,13 +42,12 @@ async function expectUnchanged(invoke: () => Promise<unknown>, expected: object)
 /** All that was recorded, as texts. */
 const ledger = () =>
   stack.sql`select to_jsonb(changes)::text from changes union all select to_jsonb(history)::text from history`;
-const newest = async () => (await stack.sql`select * from changes order by id desc limit 1`)[0];
 
 describe("ops-link-identity", () => {
   it("links a user to identities and awaited addresses, and answers all that they have", async () => {
     const [subject, other, email] = [randomUUID(), randomUUID(), anEmail()];
 
-    await link({ subject });
+    await link({ subject, username: person.username.toUpperCase() });
     await link({ email: email.toUpperCase() });
 
     expect(await link({ subject: other, issuer: "https://other.example.com" })).toEqual({
@@ -62,38 +61,11 @@ describe("ops-link-identity", () => {
     });
   });
 
-  it("finds the user whatever the case of the name", async () => {
-    expect(await link({ username: person.username.toUpperCase(), subject: randomUUID() })).toHaveProperty("result");
-  });
-
-  it("is in the ledger with who did it and why, and without the address", async () => {
-    const email = anEmail();
-
-    await link({ email, by: "Grace", reason: "Begins on Monday" });
-
-    expect(await newest()).toMatchObject({
-      endpoint: "ops/link-identity",
-      caller_id: null,
-      record: `user/${person.id}`,
-      operator: "Grace",
-      reason: "Begins on Monday",
-    });
-    expect(JSON.stringify(await ledger())).not.toContain(email);
-  });
-
   it.each([["subject"], ["email"]])("changes nothing for what the user has already: the %s", async (kind) => {
     const value = kind === "email" ? anEmail() : randomUUID();
     await link({ [kind]: value });
 
     await expectUnchanged(() => link({ [kind]: value }), { result: {} });
-  });
-
-  it("says what it would do, and does not, in a dry run", async () => {
-    const subject = randomUUID();
-
-    await expectUnchanged(() => link({ subject, dryRun: true }), {
-      result: { identities: [{ issuer, subject }], emails: [] },
-    });
   });
 
   it("gives up a link, and ends the sessions that the user signed in to, but no other one", async () => {
