@@ -1,30 +1,12 @@
 import * as z from "zod/mini";
-import { recordInWords } from "../../lib/operators/changes-in-words.ts";
+import { listedChange, recordInWords } from "../../lib/operators/changes-in-words.ts";
 import { mergeAnswer } from "../../lib/operators/merge-answer.ts";
 import { plural } from "../../lib/operators/plural.ts";
 import { type conflict, type UndoResult, undoResult } from "../../lib/operators/undo-answer.ts";
 import { visible } from "../command/print.ts";
 import { table, wrapped } from "./table.ts";
 
-const changes = z.object({
-  changes: z.array(
-    z.object({
-      id: z.number(),
-      at: z.string(),
-      by: z.nullable(z.string()),
-      userId: z.nullable(z.number()),
-      endpoint: z.nullable(z.string()),
-      role: z.string(),
-      record: z.nullable(z.string()),
-      name: z.nullable(z.string()),
-      what: z.array(z.string()),
-      undoneBy: z.nullable(z.number()),
-      undoes: z.nullable(z.array(z.number())),
-      reason: z.nullable(z.string()),
-    }),
-  ),
-  next: z.nullable(z.number()),
-});
+const changes = z.object({ changes: z.array(listedChange), next: z.nullable(z.number()) });
 
 function changesInWords(answer: z.output<typeof changes>, _: unknown, width: number): readonly string[] {
   if (answer.changes.length === 0) return ["No changes"];

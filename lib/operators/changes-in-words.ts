@@ -22,20 +22,29 @@ export const changedRow = z.object({
 });
 export type ChangedRow = z.output<typeof changedRow>;
 
-/** A row of the ledger, as lib/queries/changes.ts selects it. */
-export const ledgerRow = z.object({
+const common = {
   id: z.number(),
   at: z.string(),
-  role: z.string(),
+  /** Null: another program, or a migration. */
   endpoint: z.nullable(z.string()),
+  /** As which it was logged in to PostgreSQL. */
+  role: z.string(),
   requestId: z.nullable(z.string()),
+  /** Null: no user of this service. */
   userId: z.nullable(z.number()),
-  username: z.nullable(z.string()),
-  operator: z.nullable(z.string()),
-  reason: z.nullable(z.string()),
+  /** Of the request's record; a change as operators read it has `contributor 5`. */
   record: z.nullable(z.string()),
+  /** The operator's. */
+  reason: z.nullable(z.string()),
   undoes: z.nullable(z.array(z.number())),
   undoneBy: z.nullable(z.number()),
+};
+
+/** A row of the ledger, as lib/queries/changes.ts selects it. */
+export const ledgerRow = z.object({
+  ...common,
+  username: z.nullable(z.string()),
+  operator: z.nullable(z.string()),
   described: z.object({
     records: z.number(),
     record: z.nullable(z.string()),
@@ -45,36 +54,25 @@ export const ledgerRow = z.object({
 });
 export type LedgerRow = z.output<typeof ledgerRow>;
 
+/** A change as operators read it. */
+export const listedChange = z.object({
+  ...common,
+  /** The user's name at that time, null of a deleted user; or that of the operator, if they said it. */
+  by: z.nullable(z.string()),
+  /** What the record is called. */
+  name: z.nullable(z.string()),
+  /** A line for each column and each element that was changed. */
+  what: z.array(z.string()),
+});
+export type ListedChange = z.output<typeof listedChange>;
+
 /** What a record is called, by `contributor/5`; undefined if that is not known. */
 export type NameOf = (record: string) => string | undefined;
-
-/** A change as operators read it. */
-export interface ChangeInWords {
-  readonly id: number;
-  readonly at: string;
-  /** The user's name at that time, null of a deleted user; or that of the operator, if they said it. */
-  readonly by: string | null;
-  /** Null: no user of this service. */
-  readonly userId: number | null;
-  /** Null: another program, or a migration. */
-  readonly endpoint: string | null;
-  /** As which it was logged in to PostgreSQL. */
-  readonly role: string;
-  /** `contributor 5` */
-  readonly record: string | null;
-  readonly name: string | null;
-  /** A line for each column and each element that was changed. */
-  readonly what: readonly string[];
-  readonly undoneBy: number | null;
-  readonly undoes: readonly number[] | null;
-  readonly requestId: string | null;
-  readonly reason: string | null;
-}
 
 /** Of a change with more only their number is shown, unless the whole is wanted. */
 const linesMax = 50;
 
-export function changeInWords(change: LedgerRow, nameOf: NameOf, isWhole: boolean): ChangeInWords {
+export function changeInWords(change: LedgerRow, nameOf: NameOf, isWhole: boolean): ListedChange {
   const { described, record: concerned, username, operator, ...rest } = change;
   const record = described.record ?? concerned;
   const lines = described.rows ? rowsInWords(described.rows, nameOf) : countsInWords(described.counts);
@@ -88,18 +86,18 @@ export function changeInWords(change: LedgerRow, nameOf: NameOf, isWhole: boolea
   };
 }
 
-const firstOf = (lines: readonly string[]): readonly string[] =>
+const firstOf = (lines: string[]): string[] =>
   lines.length <= linesMax ? lines : [...lines.slice(0, linesMax), `and ${lines.length - linesMax} lines more`];
 
 /** `added 1,200 contributors` */
-const countsInWords = (counts: LedgerRow["described"]["counts"]): readonly string[] =>
+const countsInWords = (counts: LedgerRow["described"]["counts"]): string[] =>
   counts.map(({ operation, kind, count }) => {
     const kinds = count === 1 || kind === "series" ? kind : `${kind}s`;
     return `${operation} ${count.toLocaleString("en")} ${kinds}`;
   });
 
 /** Each line begins with its record, unless all rows belong to one. */
-export function rowsInWords(rows: readonly ChangedRow[], nameOf: NameOf): readonly string[] {
+export function rowsInWords(rows: readonly ChangedRow[], nameOf: NameOf): string[] {
   const isOfOne = new Set(rows.map(({ record }) => record)).size === 1;
   return rows.flatMap((row) => {
     const begin = isOfOne ? "" : `${recordInWords(row.record, row.name ?? nameOf(row.record))}: `;

@@ -15,7 +15,7 @@ export const undoAnswer = (batches: readonly UndoBatch[], isDone: boolean, deadl
         batch.undone.map(({ rows, ...each }) => ({
           ...each,
           undoneBy: batch.change,
-          what: [...rowsInWords(rows, nameOf)],
+          what: rowsInWords(rows, nameOf),
         })),
       ),
       conflicts: batches.flatMap((batch) => batch.conflicts),

@@ -1,8 +1,8 @@
-import type { ChangedRow, ChangeInWords } from "../../lib/operators/changes-in-words.ts";
+import type { ChangedRow, ListedChange as Listed } from "../../lib/operators/changes-in-words.ts";
 import { identifier, type Sql } from "./database.ts";
 import type { Stack } from "./stack.ts";
 
-export interface ListedChange extends ChangeInWords {
+export interface ListedChange extends Listed {
   /** With `"raw": true`. */
   readonly rows?: readonly ChangedRow[] | null;
 }
