@@ -44,39 +44,24 @@ create function undo_rows(wanted bigint) returns undo_row[] language sql as $$
 $$;
 
 -- The newest change after this one that touched a row, or one of these columns of it; null if none is known. Changes
--- that were taken back, or only take back a later change, count if there is no other. A row that is not found by its
--- owner has had another owner, or another key, since.
+-- that were taken back, or only take back a later change, count if there is no other. The row may have got another key.
 create function later_change(undone_id bigint, wanted undo_row, columns text[]) returns bigint
   language sql stable as $$
   select coalesce(
-    (
-      select coalesce(
-        max(change_id) filter (where undone_by is null and (undoes is null or undone_id >= any(undoes))),
-        max(change_id)
-      )
-      from changed_rows as row join changes on changes.id = change_id
-      where
-        change_id > undone_id
-        and owners @> array[wanted.owner]
-        and table_name = wanted.table_name
-        and row.key = wanted.key
-        and (columns is null or before is null or after is null or after ?| columns)
-        and transaction <> pg_current_xact_id()
-    ),
-    (
-      select max(change_id)
-      from changed_rows as row join changes on changes.id = change_id
-      where
-        wanted.owner_column <> 'id'
-        and change_id > undone_id
-        and table_name = wanted.table_name
-        and wanted.key in (row.key, (
-          select jsonb_agg(coalesce(before -> name, row.key -> cast(place - 1 as integer)) order by place)
-          from unnest(key_columns(table_name)) with ordinality as key_column (name, place)
-        ))
-        and transaction <> pg_current_xact_id()
-    )
+    max(change_id) filter (where undone_by is null and (undoes is null or undone_id >= any(undoes))),
+    max(change_id)
   )
+  from changed_rows as row join changes on changes.id = change_id
+  where
+    change_id > undone_id
+    and owners @> array[wanted.owner]
+    and table_name = wanted.table_name
+    and wanted.key in (row.key, (
+      select jsonb_agg(coalesce(before -> name, row.key -> cast(place - 1 as integer)) order by place)
+      from unnest(key_columns(table_name)) with ordinality as key_column (name, place)
+    ))
+    and (columns is null or before is null or after is null or after ?| columns)
+    and transaction <> pg_current_xact_id()
 $$;
 
 -- The place of a row in its record, as `aliases/12`, or of a column of the record itself.

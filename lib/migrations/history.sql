@@ -161,7 +161,9 @@ create or replace function record_rows() returns trigger
         end if;
         insert into history (change_id, table_name, owners, keys, before, after)
         select
-          current_change(), tg_table_name, array_agg(cast(latter ->> owner_column as bigint)),
+          current_change(), tg_table_name,
+          array_agg(cast(latter ->> owner_column as bigint)) || array_agg(cast(former ->> owner_column as bigint))
+            filter (where former -> owner_column <> latter -> owner_column),
           jsonb_agg(to_jsonb(array(select latter -> name from unnest(key_columns) as name))), jsonb_agg(before),
           jsonb_agg(after)
         from
@@ -174,9 +176,6 @@ create or replace function record_rows() returns trigger
         where before is not null
         having count(*) > 0
         returning history.owners into owners;
-        if owner_column <> 'id' then
-          owners = owners || array(select cast(former ->> owner_column as bigint) from unnest(old_rows) as former);
-        end if;
       end if;
       if owners is not null then
         perform add_stale_tags(tags, owners);

@@ -84,7 +84,7 @@ create table history (
   primary key (change_id, id)
 );
 
-comment on column history.owners is 'The id of the record that each row belongs to: of an alias that of its contributor';
+comment on column history.owners is 'The id of the record that each row belongs to: of an alias that of its contributor; then the records that rows left';
 
 comment on column history.keys is 'The values of the primary key of each row';
 
@@ -103,4 +103,5 @@ from
   history
   cross join lateral rows from (
     unnest(owners), jsonb_array_elements(keys), jsonb_array_elements(before), jsonb_array_elements(after)
-  ) with ordinality as row (owner, key, before, after, place);
+  ) with ordinality as row (owner, key, before, after, place)
+where key is not null;
