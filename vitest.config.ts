@@ -56,10 +56,7 @@ export default defineConfig({
     sequence: { sequencer: LongTestsFirst },
     // Tests reach functions through their bundles, of which the test runner knows nothing.
     watchTriggerPatterns: [
-      {
-        pattern: /\/(functions|lib)\/.+\.(ts|sql)$/,
-        testsToRun: () => globSync("test/{functions,lib}/**/*.test.ts"),
-      },
+      { pattern: /\/(functions|lib)\/.+\.(ts|sql)$/, testsToRun: () => globSync("test/{functions,lib}/**/*.test.ts") },
     ],
     // Functions log a line a request, and faults that tests ask for; only failing tests show theirs.
     silent: "passed-only",
