@@ -107,6 +107,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
         tokens = valid;
         for (const token of renewed) report(`${token} works again: its session had been ended`);
       }
+      const catalogue = await readCatalogue();
       return [
         printRequests,
         reportForeignOrigins(allowedOrigins, report),
@@ -118,7 +119,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
           redirectUris: [url, url.replace("localhost", "127.0.0.1")].map((each) => each + finishSignIn.path),
           users,
         }),
-        drawingPages(options.empty ? [] : [...covers(await readCatalogue()), ...(uploads ? [] : avatars)]),
+        drawingPages(options.empty ? [] : [...covers(catalogue), ...(uploads ? [] : avatars(catalogue))]),
         ...(uploads && s3Url ? [imagePages(s3Url, key)] : []),
       ];
     },

@@ -47,18 +47,7 @@ function motif(pick: (index: number, below: number) => number, height: number): 
   const [x, y, radius] = [90 + pick(4, 120), height * 0.68, 45 + pick(5, 40)];
   const shapes = [
     () => `<circle cx="${x}" cy="${y}" r="${radius}"/>`,
-    () =>
-      [1, 0.7, 0.4]
-        .map((part) => `<circle cx="${x}" cy="${y}" r="${radius * part}" fill-opacity="${1.1 - part}"/>`)
-        .join(""),
     () => `<path d="M0 ${height}V${height * 0.8}L${x} ${height * 0.5}L${width} ${height * 0.85}V${height}z"/>`,
-    () =>
-      [28, 78, 128, 178, 228]
-        .map(
-          (left, bar) =>
-            `<rect x="${left}" y="${height * (0.55 + pick(6 + bar, 25) / 100)}" width="34" height="${height}"/>`,
-        )
-        .join(""),
     () =>
       `<path d="M0 ${height * 0.7}q75 -60 150 0t150 0V${height}H0z"/><circle cx="${x}" cy="${height * 0.52}" r="22"/>`,
   ];

@@ -3,6 +3,7 @@ import { scaledKey } from "../../../../lib/images/keys.ts";
 import { type Key, signRequest } from "../../../aws-local/http/signature.ts";
 import { withConnection } from "../../../aws-local/postgres/connection.ts";
 import { imageBucket } from "../../stage/functions.ts";
+import { readCatalogue } from "../load.ts";
 import { avatars } from "./avatars.ts";
 import { drawingHeaders } from "./drawings.ts";
 
@@ -11,6 +12,7 @@ import { drawingHeaders } from "./drawings.ts";
  * not served any more, and an undo restores it.
  */
 export async function storeAvatars(databaseUrl: string, s3Url: string, signingKey: Key): Promise<void> {
+  const drawings = new Map(avatars(await readCatalogue()));
   const send = async (method: "HEAD" | "PUT", key: string, body?: string) => {
     const url = new URL(`${s3Url}/${imageBucket}/${key}`);
     const signed = await signRequest("s3", signingKey, url, method, Buffer.from(body ?? ""));
@@ -27,5 +29,3 @@ export async function storeAvatars(databaseUrl: string, s3Url: string, signingKe
     for (const key of [scaledKey(image), image]) await send("PUT", key, drawings.get(image)?.());
   }
 }
-
-const drawings = new Map(avatars);

@@ -1,7 +1,7 @@
 import { describe, expect, inject, it } from "vitest";
 import { withConnection } from "../../../../infra/aws-local/postgres/connection.ts";
 import { avatars } from "../../../../infra/local/demo/drawings/avatars.ts";
-import { loadDemo } from "../../../../infra/local/demo/load.ts";
+import { loadDemo, readCatalogue } from "../../../../infra/local/demo/load.ts";
 import { renewTokens } from "../../../../infra/local/demo/tokens.ts";
 import { useStack } from "../../../support/stack.ts";
 
@@ -21,7 +21,7 @@ describe("The demo data", () => {
   });
 
   it("have avatars that are drawn", async () => {
-    const keys = new Set(avatars.map(([key]) => key));
+    const keys = new Set(avatars(await readCatalogue()).map(([key]) => key));
 
     const loaded = await stack.sql`select image from contributors where image is not null`;
 

@@ -32,7 +32,7 @@ beforeAll(async () => {
   gateway = await startApiGateway({
     document: restApi({}),
     lambda: lambdaOf({}),
-    pages: [drawingPages([...covers(lines), ...avatars]), imagePages(s3.url, key)],
+    pages: [drawingPages([...covers(lines), ...avatars(lines)]), imagePages(s3.url, key)],
   });
   await put("avatars/one.webp", Buffer.from("an image"));
 });
