@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ExecuteStatementCommand, RDSDataClient } from "@aws-sdk/client-rds-data";
 import { GetSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
-import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
 import { type Invocation, type Lambda, startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
 import { createOwnedDatabase } from "../../../infra/aws-local/postgres/database-owner.ts";
@@ -65,6 +65,10 @@ async function whoIs(secretArn: string): Promise<string> {
   return answer.then(({ records }) => `${records?.[0]?.[0]?.stringValue}`).catch(() => errorOf(answer));
 }
 
+/** A visitor's request. */
+const publishersList = async () =>
+  JSON.parse(await readFile(join(import.meta.dirname, "../../../events/publishers/list.json"), "utf8"));
+
 const migrate = (payload: object = {}) => lambda.invoke("ops-migrate", payload);
 const succeeded = { result: expect.anything() };
 
@@ -82,38 +86,44 @@ async function connectAsSuperuser<Result>(work: (sql: Sql) => Promise<Result>): 
 }
 
 describe("The passwords of the roles", () => {
-  it("are those of the secrets after the first ops-migrate", async () => {
+  afterEach(close);
+
+  /** Takes the place of a service with other secrets, or of another database. */
+  async function useOther(...other: Parameters<typeof useSecrets>): Promise<void> {
+    await close();
+    await useSecrets(...other);
+  }
+
+  const errorMessage = (pattern: RegExp) => ({ error: { errorMessage: expect.stringMatching(pattern) } });
+
+  it("are those of the secrets after the first ops-migrate, and in no statement", async () => {
     await useSecrets();
     expect(await whoIs(secretArns.public)).toMatch(/^InvalidSecretException 400: .*password authentication failed/);
 
     expect(await migrate()).toMatchObject(succeeded);
 
     for (const role of limitedRoles) expect(await whoIs(secretArns[role])).toBe(`colophon_${role}`);
-    await close();
+    const sent = dataApi.calls.map(({ sql }) => sql).join("\n");
+    expect(sent).toContain("alter role colophon_public login password 'SCRAM-SHA-256$4096:");
+    for (const { password } of Object.values(dataApi.secrets)) expect(sent).not.toContain(password);
   });
 
   it("are left alone when another service's ops-migrate has other secrets, and the error says what to do", async () => {
     const former = newSecrets(ownerUrl, randomUUID());
     await useSecrets(former);
     expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
-    await close();
     await connectAsSuperuser((sql) => sql`create database other owner ${identifier(owner)}`);
 
-    await useSecrets(newSecrets(ownerUrl, randomUUID()), ownerUrl, "other");
-    const refused = await migrate();
-    await close();
+    await useOther(undefined, ownerUrl, "other");
+    expect(await migrate()).toMatchObject(
+      errorMessage(
+        /^The role colophon_public has another password than its secret\..* ops-migrate with {"setPasswords": true}, .*--set-passwords$/,
+      ),
+    );
 
-    expect(refused).toMatchObject({
-      error: {
-        errorMessage: expect.stringMatching(
-          /^The role colophon_public has another password than its secret\..* ops-migrate with {"setPasswords": true}, .*--set-passwords$/,
-        ),
-      },
-    });
-    await useSecrets(former);
+    await useOther(former);
     for (const role of limitedRoles) expect(await whoIs(secretArns[role])).toBe(`colophon_${role}`);
     expect(await migrate()).toEqual({ result: { applied: [] } });
-    await close();
   });
 
   it("serve two databases of one server, if both have the same secrets", async () => {
@@ -122,11 +132,9 @@ describe("The passwords of the roles", () => {
     expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
     const verifiers = () => connectAsSuperuser((sql) => sql`select rolname, rolpassword from pg_authid order by 1`);
     const before = await verifiers();
-    await close();
 
-    await useSecrets(secrets, ownerUrl, "other");
+    await useOther(secrets, ownerUrl, "other");
     expect(await migrate()).toMatchObject(succeeded);
-    await close();
 
     expect(await verifiers()).toEqual(before);
   });
@@ -134,20 +142,21 @@ describe("The passwords of the roles", () => {
   it("are set again, with the settings, after a role has changed its own", async () => {
     await useSecrets();
     await migrate({ setPasswords: true });
-    const taken = connect({ username: "colophon_reader", password: dataApi.secrets[secretArns.reader]?.password });
-    await taken`alter role colophon_reader set statement_timeout = 0`;
-    await taken`alter role colophon_reader in database colophon set search_path = pg_catalog`;
-    await taken`alter role colophon_reader password 'taken over'`;
-    await taken.end();
-    expect(await migrate()).toMatchObject({ error: { errorMessage: expect.stringContaining("colophon_reader") } });
+    const asReader = () =>
+      connect({ username: "colophon_reader", password: dataApi.secrets[secretArns.reader]?.password });
+    const thief = asReader();
+    await thief`alter role colophon_reader set statement_timeout = 0`;
+    await thief`alter role colophon_reader in database colophon set search_path = pg_catalog`;
+    await thief`alter role colophon_reader password 'taken over'`;
+    await thief.end();
+    expect(await migrate()).toMatchObject(errorMessage(/colophon_reader/));
 
     expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
 
-    const mended = connect({ username: "colophon_reader", password: dataApi.secrets[secretArns.reader]?.password });
-    expect(await mended`show statement_timeout`).toEqual([{ statement_timeout: "12s" }]);
-    expect(await mended`show search_path`).toEqual([{ search_path: '"$user", public' }]);
-    await mended.end();
-    await close();
+    const reader = asReader();
+    expect(await reader`show statement_timeout`).toEqual([{ statement_timeout: "12s" }]);
+    expect(await reader`show search_path`).toEqual([{ search_path: '"$user", public' }]);
+    await reader.end();
   });
 
   it("open no other database of a server that is the service's own", async () => {
@@ -169,38 +178,23 @@ describe("The passwords of the roles", () => {
 
     // The owner can close neither what another owns, nor its own to itself.
     expect(entered).toEqual(limitedRoles.flatMap((role) => [`${role} colophon`, `${role} foreign_to_us`]));
-    await close();
   });
 
   it("may change during a request, which then waits for a moment", async () => {
     await useSecrets();
-    const event = JSON.parse(await readFile(join(import.meta.dirname, "../../../events/publishers/list.json"), "utf8"));
 
-    const visit = lambda.invoke("publishers-list", event);
+    const visit = lambda.invoke("publishers-list", await publishersList());
     await vi.waitUntil(() => dataApi.calls.length > 0, { timeout: 20_000 });
     expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
 
     expect(await visit).toMatchObject({ result: { statusCode: 200 } });
-    await close();
-  });
-
-  it("are in no statement", async () => {
-    await useSecrets();
-
-    expect(await migrate({ setPasswords: true })).toMatchObject(succeeded);
-
-    const sent = dataApi.calls.map(({ sql }) => sql).join("\n");
-    expect(sent).toContain("alter role colophon_public login password 'SCRAM-SHA-256$4096:");
-    for (const { password } of Object.values(dataApi.secrets)) expect(sent).not.toContain(password);
-    await close();
   });
 
   it("are set for no role but these", async () => {
-    const secrets = newSecrets(ownerUrl);
-    await useSecrets({ ...secrets, [secretArns.public]: { username: "colophon", password: "taken over" } });
+    const foreign = { [secretArns.public]: { username: "colophon", password: "taken over" } };
+    await useSecrets({ ...newSecrets(ownerUrl), ...foreign });
 
-    expect(await migrate()).toMatchObject({ error: { errorMessage: "The service has no role colophon" } });
-    await close();
+    expect(await migrate()).toMatchObject(errorMessage(/^The service has no role colophon$/));
   });
 
   it("cannot be set by a user who may not create roles, and the error says so", async () => {
@@ -211,10 +205,9 @@ describe("The passwords of the roles", () => {
     const plainUrl = Object.assign(new URL(ownerUrl), { username: "plain", password: "plain" }).href;
     await useSecrets(newSecrets(plainUrl), plainUrl);
 
-    expect(await migrate()).toMatchObject({
-      error: { errorMessage: expect.stringMatching(/^The database's user may not make the roles colophon_public, /) },
-    });
-    await close();
+    expect(await migrate()).toMatchObject(
+      errorMessage(/^The database's user may not make the roles colophon_public, /),
+    );
   });
 });
 
@@ -263,7 +256,7 @@ describe("ops-rotate-password", () => {
   });
 
   it("fails no request, however often it runs", async () => {
-    const event = JSON.parse(await readFile(join(import.meta.dirname, "../../../events/publishers/list.json"), "utf8"));
+    const event = await publishersList();
     let isOver = false;
     const visits = [1, 2].map(async () => {
       let visited = 0;
