@@ -9,7 +9,7 @@ import { endpoints, resources } from "../../lib/contract/endpoints.ts";
 import { nothingChanged } from "../../lib/contract/errors.ts";
 import { errorsOf } from "../support/contract.ts";
 
-import { type Json, operations, document as read } from "./operations.ts";
+import { type Json, type Operation, operations, document as read } from "./operations.ts";
 
 const document = openApiDocument();
 /** All schemas, and what is nested in them. */
@@ -29,8 +29,10 @@ describe("The OpenAPI document", () => {
     expect(await readFile(documentFile, "utf8")).toBe(openApiText());
   });
 
-  it("has an operation for each declaration, by its name", () => {
+  it("has an operation for each declaration, by its name, with its permission", () => {
     expect(namesOf(operations)).toEqual(declared(() => true));
+    for (const [name, { permission = "no permission" }] of declarations)
+      expect(operations.find(({ operationId }) => operationId === name)?.description).toContain(permission);
     expect(operations).toHaveLength(endpoints.length);
   });
 
@@ -55,7 +57,7 @@ describe("The OpenAPI document", () => {
     expect(nested.map(([name]) => name)).toEqual([]);
   });
 
-  it("has what API Gateway itself may say of any request", () => {
+  it("has the errors of API Gateway itself for every operation", () => {
     for (const { operationId, responses } of operations)
       expect([operationId, Object.keys(responses)]).toEqual([
         operationId,
@@ -63,105 +65,80 @@ describe("The OpenAPI document", () => {
       ]);
   });
 
-  it("has the permission of every declaration with one, and the cookie of all that are not public", () => {
-    for (const [name, declaration] of declarations) {
-      const operation = operations.find(({ operationId }) => operationId === name);
-      expect(operation?.["x-permission"]).toBe(declaration.permission);
-      if (name !== "signOut")
-        expect(operation?.security).toEqual(needsCaller(declaration) ? [{ refreshToken: [] }] : []);
-      if (declaration.permission) expect(operation?.description).toContain(`\`${declaration.permission}\``);
-    }
+  const refers = (kind: string) => (part: unknown) => JSON.stringify(part ?? "").includes(`"#/components/${kind}"`);
+  const hasHeader = (name: string) => (operation: Operation) => refers(`headers/${name}`)(operation.responses[200]);
+  const takesHeader = (name: string) => (operation: Operation) =>
+    operation.parameters.some((each) => each.in === "header" && each.name === name);
+  const mergePatch = "application/merge-patch+json";
+  const hasPages = ({ responses }: Operation) =>
+    Object.values(responses).some(({ content = {} }) => "text/html" in content);
+  const isRecord = ({ permission, parameters }: Declaration) => permission && parameters;
+  const isChange = ({ permission, method }: Declaration) => permission && method !== "GET";
+  const isSignOut = (each: Declaration) => each.needsSignIn && !isNavigation(each);
+
+  it.each<[string, (operation: Operation) => unknown, (declaration: Declaration) => unknown]>([
+    ["a redirect", ({ responses }) => responses[302], isNavigation],
+    ["pages", hasPages, isNavigation],
+    ["the cookie", ({ security }) => JSON.stringify(security) === '[{"refreshToken":[]}]', needsCaller],
+    ["a cookie that may be missing", ({ security }) => security.length === 2, isSignOut],
+    ["a permission", (operation) => operation["x-permission"], ({ permission }) => permission],
+    ["If-Match", takesHeader("If-Match"), (each) => isChange(each) && isRecord(each)],
+    [
+      "412",
+      ({ responses }) => refers("responses/PreconditionFailed")(responses[412]),
+      (each) => isChange(each) && isRecord(each),
+    ],
+    ["Idempotency-Key", takesHeader("Idempotency-Key"), isChange],
+    ["a version", hasHeader("Version"), (each) => each.method === "GET" && isRecord(each)],
+    ["a Location", hasHeader("Location"), ({ creates }) => creates],
+    ["a Content-Location", hasHeader("ContentLocation"), ({ followsSlugs }) => followsSlugs],
+    ["a merge patch", ({ requestBody }) => requestBody?.content[mergePatch], (each) => each.mergePatch],
+    [
+      "a body beyond the interface",
+      ({ requestBody }) => JSON.stringify(requestBody ?? "").includes('"x-extension":true'),
+      (each) => each.mergePatch,
+    ],
+    [
+      "a parameter beyond the interface",
+      ({ parameters }) => parameters.some((each) => each["x-extension"]),
+      ({ extensionQuery }) => extensionQuery,
+    ],
+    [
+      "no place in the interface",
+      (operation) => operation["x-extension"],
+      (each) => Object.values(resources["Beyond the interface"] ?? {}).includes(each),
+    ],
+  ])("has %s where a declaration has it", (_, isShown, isDeclared) => {
+    expect(namesOf(operations.filter(isShown))).toEqual(declared(isDeclared));
+    expect(declared(isDeclared)).not.toEqual([]);
   });
 
-  it("has redirects and pages where browsers go, and the cookie of sign-out as one that may be missing", () => {
-    const navigations = operations.filter(({ responses }) => responses[302]);
-
-    expect(namesOf(navigations)).toEqual(declared(isNavigation));
-    for (const { responses, operationId } of navigations) {
-      const pages = Object.entries(responses).filter(([, { content = {} }]) => "text/html" in content);
-      const statuses = operationId === "startSignIn" ? ["400", "500", "503"] : ["400", "403", "500", "503"];
-      expect(pages.map(([status]) => status)).toEqual(statuses);
-    }
-    const signOut = operations.find(({ operationId }) => operationId === "signOut");
-    expect(signOut?.security).toEqual([{ refreshToken: [] }, {}]);
-  });
-
-  it("marks what is beyond the interface, and nothing else, and has a section about it", () => {
-    for (const { operationId, tags, ...operation } of operations)
-      expect([operationId, operation["x-extension"] ?? false]).toEqual([
-        operationId,
-        tags[0] === "Beyond the interface",
-      ]);
-
-    for (const [name, { extensionQuery = {}, mergePatch = false }] of declarations) {
-      const { parameters = [], requestBody } = operations.find(({ operationId }) => operationId === name) ?? {};
-      const marked = parameters.filter((each) => each["x-extension"]);
-      expect([name, marked.map((each) => each.name)]).toEqual([name, Object.keys(extensionQuery)]);
-      for (const { description } of marked) expect(description).toMatch(/^Beyond the interface: ./);
-      expect([name, JSON.stringify(requestBody ?? {}).includes('"x-extension":true')]).toEqual([name, mergePatch]);
-    }
+  it("marks what is beyond the interface, in a section of its own", () => {
+    for (const { parameters } of operations)
+      for (const { description, "x-extension": isMarked } of parameters)
+        expect([description?.startsWith("Beyond the interface: "), isMarked]).toEqual(
+          isMarked ? [true, true] : [description && false, undefined],
+        );
+    for (const name of ["Location", "ContentLocation"] as const)
+      expect(document.components.headers[name]).toMatchObject({ "x-extension": true });
     expect(document.info.description).toContain("\n## Beyond the interface\n");
   });
 
-  it("has the headers of changes, and the ETag of records with a version", () => {
-    const headerOf = (name: string) =>
-      operations.filter(({ parameters }) => parameters.some((each) => each.in === "header" && each.name === name));
-    const versioned = operations.filter(({ responses }) =>
-      JSON.stringify(responses[200] ?? "").includes("#/components/headers/Version"),
-    );
-
-    const changes = ({ method, permission }: Declaration) => permission && method !== "GET";
-    expect(namesOf(headerOf("If-Match"))).toEqual(declared((each) => changes(each) && each.parameters));
-    expect(namesOf(headerOf("Idempotency-Key"))).toEqual(declared(changes));
-    expect(namesOf(versioned)).toEqual(
-      declared(({ method, permission, parameters }) => method === "GET" && permission && parameters),
-    );
-    for (const { responses } of headerOf("If-Match"))
-      expect(responses[412]).toEqual({ $ref: "#/components/responses/PreconditionFailed" });
-  });
-
-  it("has a merge patch of the edits that take one, without defaults and required fields, as an extension", () => {
-    const type = "application/merge-patch+json";
-    const patched = operations.filter(({ requestBody }) => requestBody?.content[type]);
-    expect(namesOf(patched)).toEqual(declared(({ mergePatch }) => mergePatch));
-    for (const { operationId, requestBody } of patched) {
+  it("has merge patches without defaults and required fields", () => {
+    for (const { operationId } of operations.filter(({ requestBody }) => requestBody?.content[mergePatch])) {
       const name = `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}`;
-      const patch = `${name}Patch`;
-      const { schema, ...marks } = requestBody?.content[type] ?? { schema: {} };
-      const { properties: whole = {}, required } = read.components.schemas[name] as Json;
-      const { examples: _, ...partial } = read.components.schemas[patch] as Json;
-      const withoutDefaults = Object.entries(whole as Record<string, Json>).map(([field, { default: _, ...each }]) => [
-        field,
-        each,
-      ]);
+      const { properties = {}, required } = read.components.schemas[name] as Json;
+      const { examples: _, ...patch } = read.components.schemas[`${name}Patch`] as Json;
+      const withoutDefaults = JSON.parse(JSON.stringify(properties), (key, value) =>
+        key === "default" ? undefined : value,
+      );
       expect(required).toHaveLength(1);
-      expect([schema, marks]).toEqual([{ $ref: `#/components/schemas/${patch}` }, { "x-extension": true }]);
-      expect(partial).toEqual({
+      expect(patch).toEqual({
         type: "object",
         description: expect.stringMatching(/^Beyond the interface: /),
-        properties: Object.fromEntries(withoutDefaults),
+        properties: withoutDefaults,
       });
     }
-  });
-
-  it("has a Location of every addition, an extension, which is the path of a detail", () => {
-    const header = { $ref: "#/components/headers/Location" };
-    const additions = operations.filter(({ responses }) =>
-      JSON.stringify(responses[200] ?? "").includes(JSON.stringify(header)),
-    );
-    expect(namesOf(additions)).toEqual(declared(({ creates }) => creates));
-    const details = operations.filter(({ method }) => method === "GET").map(({ path }) => path);
-    for (const { creates } of endpoints) if (creates) expect(details).toContain(creates);
-    expect(document.components.headers.Location).toMatchObject({ "x-extension": true });
-  });
-
-  it("has a Content-Location where former slugs find a record, an extension", () => {
-    const header = { $ref: "#/components/headers/ContentLocation" };
-    const found = operations.filter(({ responses }) =>
-      JSON.stringify(responses[200] ?? {}).includes(JSON.stringify(header)),
-    );
-    expect(namesOf(found)).toEqual(declared(({ followsSlugs }) => followsSlugs));
-    expect(document.components.headers.ContentLocation).toMatchObject({ "x-extension": true });
   });
 
   it("says which rules forbid a request to callers with the permission, and what the rules are", async () => {
