@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client } from "pg";
+import type { Script } from "../../lib/migrations/script.ts";
 import { serviceLimits } from "../aws-local/data-api/limits.ts";
 import { bind } from "../aws-local/data-api/parameters.ts";
 import { run } from "../aws-local/data-api/query.ts";
@@ -16,7 +17,7 @@ import { localDocument } from "../local/stage/document.ts";
 import { settingsOf, variablesOf } from "../local/stage/functions.ts";
 import { newSecrets } from "../local/stage/secrets.ts";
 import { unknownNames } from "./names.ts";
-import { placeOf, type SourceFile } from "./place.ts";
+import { placeOf } from "./place.ts";
 import { outdatedFiles, type RecordedStatements, recordStatements } from "./statements.ts";
 
 /*
@@ -26,7 +27,7 @@ import { outdatedFiles, type RecordedStatements, recordStatements } from "./stat
 
 const root = join(import.meta.dirname, "../..");
 
-const readSources = async (paths: readonly string[]): Promise<SourceFile[]> =>
+const readSources = async (paths: readonly string[]): Promise<Script[]> =>
   await Promise.all(paths.map(async (path) => ({ path, text: await readFile(join(root, path), "utf8") })));
 
 async function filesIn(...folders: readonly string[]): Promise<string[]> {

@@ -1,6 +1,7 @@
 import { loadModule, parsePlPgSQLSync } from "libpg-query";
 import type { Client } from "pg";
-import { placeOf, type SourceFile } from "./place.ts";
+import type { Script } from "../../lib/migrations/script.ts";
+import { placeOf } from "./place.ts";
 
 interface Variable {
   readonly name: string;
@@ -57,7 +58,7 @@ const variablesOf = (tree: unknown): Variable[] =>
  * @param schema of the functions of this release; `public` has those of triggers
  * @param files that create the functions
  */
-export async function unknownNames(client: Client, schema: string, files: readonly SourceFile[]): Promise<string[]> {
+export async function unknownNames(client: Client, schema: string, files: readonly Script[]): Promise<string[]> {
   await loadModule();
   await client.query(`begin; set local search_path = ${schema}, public`);
   const { rows } = await client.query<DatabaseFunction>(functionsIn, [schema]);
@@ -70,7 +71,7 @@ export async function unknownNames(client: Client, schema: string, files: readon
 async function unknownIn(
   client: Client,
   { name, text, parameters, transitions }: DatabaseFunction,
-  files: readonly SourceFile[],
+  files: readonly Script[],
 ): Promise<Iterable<string>> {
   const tree = parsePlPgSQLSync(text);
   const statements = statementsOf(tree);

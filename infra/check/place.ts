@@ -1,34 +1,26 @@
-export interface SourceFile {
-  /** In the project. */
-  readonly path: string;
-  readonly text: string;
-}
+import { atPlace, type Script } from "../../lib/migrations/script.ts";
 
 /**
  * Where a place of a statement is in the files that it was put together from, as `npm start` shows it: file, line and
  * column, and the line itself.
  * @param position as PostgreSQL counts it: characters, from 1
  */
-export function placeOf(files: readonly SourceFile[], statement: string, position: number, message: string): string {
+export function placeOf(files: readonly Script[], statement: string, position: number, message: string): string {
   const before = [...statement].slice(0, position - 1).join("");
   const rest = statement.slice(before.length);
   // Of the line behind the place another file may have a part.
   const found = bestPlace(files, before, /^.*/.exec(rest)?.[0]) ?? bestPlace(files, before, /^\w+/.exec(rest)?.[0]);
   if (!found) return `${message} in ${statement}`;
-  const { file, index } = found;
-  const lines = file.text.slice(0, index).split("\n");
-  const column = lines.at(-1)?.length ?? 0;
-  const line = file.text.split("\n")[lines.length - 1] ?? "";
-  return `${file.path}:${lines.length}:${column + 1}: ${message}\n${line}\n${" ".repeat(column)}^`;
+  return atPlace(found.file, found.index, message);
 }
 
 interface Place {
-  readonly file: SourceFile;
+  readonly file: Script;
   readonly index: number;
 }
 
 /** Where a text begins in files; of several places that before which most is the same. */
-function bestPlace(files: readonly SourceFile[], before: string, text = ""): Place | undefined {
+function bestPlace(files: readonly Script[], before: string, text = ""): Place | undefined {
   let best: (Place & { readonly same: number }) | undefined;
   for (const file of text === "" ? [] : files) {
     for (let index = file.text.indexOf(text); index >= 0; index = file.text.indexOf(text, index + 1)) {

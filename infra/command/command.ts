@@ -1,4 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import { closestMatch } from "leven";
 import * as z from "zod/mini";
 import { fieldsInWords } from "../../lib/operators/issues.ts";
 import { print } from "./print.ts";
@@ -144,22 +145,6 @@ function expectKnown(args: string[], options: ParseArgsOptionsConfig): void {
 /** The name that is written most alike, unless too much of it differs. */
 export function nearestOf(written: string, names: readonly string[]): string | undefined {
   const { length } = written;
-  const [best] = names
-    .map((name) => ({ name, edits: editsBetween(written.toLowerCase(), name) }))
-    .sort((one, other) => one.edits - other.edits);
-  return best && best.edits <= Math.min(length / 2, Math.max(2, length / 3)) ? best.name : undefined;
-}
-
-/** Levenshtein distance: how many letters must be added, removed or replaced. */
-function editsBetween(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (const letter of one) {
-    const next = [(row[0] ?? 0) + 1];
-    for (const [index, each] of [...other].entries()) {
-      const replaced = (row[index] ?? 0) + (letter === each ? 0 : 1);
-      next.push(Math.min(replaced, (row[index + 1] ?? 0) + 1, (next[index] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
+  const maxDistance = Math.floor(Math.min(length / 2, Math.max(2, length / 3)));
+  return closestMatch(written.toLowerCase(), [...names], { maxDistance });
 }

@@ -45,11 +45,16 @@ function located(error: unknown, { path, text }: Script, sql: string, start: num
   const message = error instanceof Error ? error.message : String(error);
   const [, characters] = position.exec(message) ?? [];
   const index = characters === undefined ? sql.search(/^(?!--)\S/m) : unitsOf(sql, Number(characters) - 1);
-  const before = text.slice(0, start + Math.max(index, 0)).split("\n");
+  const place = start + Math.max(index, 0);
+  return new Error(atPlace({ path, text }, place, message.replace(position, "")), { cause: error });
+}
+
+/** A message about a place in a file: with file, line and column, and the line itself. */
+export function atPlace({ path, text }: Script, index: number, message: string): string {
+  const before = text.slice(0, index).split("\n");
   const line = text.split("\n")[before.length - 1] ?? "";
   const column = before.at(-1)?.length ?? 0;
-  const place = `${path}:${before.length}:${column + 1}`;
-  return new Error(`${place}: ${message.replace(position, "")}\n${line}\n${" ".repeat(column)}^`, { cause: error });
+  return `${path}:${before.length}:${column + 1}: ${message}\n${line}\n${" ".repeat(column)}^`;
 }
 
 /** The length that JavaScript counts for so many characters. */
