@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type DataApi, startDataApi } from "../../infra/aws-local/data-api/server.ts";
 import { type Lambda, startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
+import { type DataApi, startDataApi } from "../../infra/aws-local/test/data-api.ts";
 import { build } from "../../infra/build/build.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";
 import { scale } from "../../infra/local/demo/scale.ts";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Fault } from "../../infra/aws-local/data-api/faults.ts";
+import type { Fault } from "../../infra/aws-local/test/data-api.ts";
 import { useAdministrator } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { envelope } from "../support/envelope.ts";

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { startDataApi } from "../../infra/aws-local/data-api/server.ts";
 import { startLambda } from "../../infra/aws-local/lambda/lambda.ts";
 import { createOwnedDatabase } from "../../infra/aws-local/postgres/database-owner.ts";
 import { type Postgres, startPostgres } from "../../infra/aws-local/postgres/server.ts";
 import type { Secrets } from "../../infra/aws-local/secrets-manager/secrets-manager.ts";
+import { startDataApi } from "../../infra/aws-local/test/data-api.ts";
 import { cachedFolder } from "../../infra/build/cached-folder.ts";
 import { defaultName as owner } from "../../infra/local/database.ts";
 import { loadDemo } from "../../infra/local/demo/load.ts";

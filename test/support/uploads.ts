@@ -1,6 +1,6 @@
 import { GetObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, expect } from "vitest";
-import type { S3 } from "../../infra/aws-local/s3/server.ts";
+import type { S3 } from "../../infra/aws-local/test/s3.ts";
 import { imageBucket } from "../../infra/local/stage/functions.ts";
 import { identifier } from "./database.ts";
 import { key } from "./environment.ts";

@@ -2,8 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BeginTransactionCommand, ExecuteSqlCommand, ExecuteStatementCommand } from "@aws-sdk/client-rds-data";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../http/free-port.ts";
+import { startDataApi } from "../test/data-api.ts";
 import { clientOf, type Emulator, errorOf, key, startEmulator } from "../test/emulator.ts";
-import { type DataApiOptions, startDataApi } from "./server.ts";
+import type { DataApiOptions } from "./server.ts";
 
 let data: Emulator;
 

@@ -12,10 +12,9 @@ import {
   secretsOperationOf,
 } from "../secrets-manager/secrets-manager.ts";
 import { translate } from "./errors.ts";
-import { type Call, type Intercept, idleConnectionsOf, recordCalls, runWith } from "./faults.ts";
 import { type Limits, serviceLimits } from "./limits.ts";
 import { operations, type Service } from "./operations.ts";
-import { checkLengths, type Operation, typed } from "./requests.ts";
+import { checkLengths, type Operation, type Request, typed } from "./requests.ts";
 import { openSessions } from "./sessions.ts";
 import { openTransactions } from "./transactions.ts";
 
@@ -31,18 +30,25 @@ export interface DataApiOptions {
   /** Default: a free port, on 127.0.0.1. */
   port?: number;
   limits?: Partial<Limits>;
-  intercept?: Intercept;
+  /** Runs each operation, or deals with the response itself: so tests observe and break calls. */
+  intercept?: Interceptor;
 }
+
+/** A request whose operation has not run yet. */
+export interface Operating {
+  readonly operation: Operation;
+  readonly input: Request;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** Returns the text of the response; undefined if the response needs nothing more. */
+export type Interceptor = (operating: Operating, run: () => Promise<string>) => Promise<string | undefined>;
 
 export interface DataApi {
   /** The endpoint of the Data API and of Secrets Manager. */
   url: string;
   secrets: Secrets;
-  /** The operations received since the start or since this was last emptied, in order; the latest 2,000 of them. */
-  calls: Call[];
-  /** Replaces `intercept` at run time. */
-  intercept(next: Intercept | undefined): void;
-  resetIdleConnections(): void;
   /** Closes the sessions on one database, so that it can be dropped. */
   closeDatabase(name: string): Promise<void>;
   close(): Promise<void>;
@@ -54,14 +60,6 @@ const routes = new Map<string, Operation>([
   ["/CommitTransaction", "CommitTransaction"],
   ["/RollbackTransaction", "RollbackTransaction"],
 ]);
-
-interface DataApiResponse {
-  readonly status: number;
-  readonly text: string;
-  readonly errorType?: string;
-  /** Half of the answer is sent, and then the connection is reset. */
-  readonly isCut?: boolean;
-}
 
 /**
  * Starts an RDS Data API with the service's wire protocol (restJson1), which runs each statement on PostgreSQL as the
@@ -82,8 +80,7 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
     "rds-data": verifier("rds-data", options.key),
     secretsmanager: verifier("secretsmanager", options.key),
   };
-  const { calls, record } = recordCalls();
-  let intercept = options.intercept;
+  const { intercept = (_, run) => run() } = options;
 
   const bodyOf = async (request: IncomingMessage, signedFor: keyof typeof verifiers) => {
     if (isFromPage(request)) throw new ServiceError(403, "AccessDeniedException", "No web page may ask the Data API");
@@ -95,40 +92,31 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
     return readJson(received.toString());
   };
 
-  /** Undefined where a fault breaks the connection instead. */
-  const answer = async (request: IncomingMessage): Promise<DataApiResponse | undefined> => {
+  /** Undefined if the response needs nothing more. */
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<string | undefined> => {
     const secretsOperation = secretsOperationOf(request);
-    if (secretsOperation)
-      return { status: 200, text: secretsManager.answer(secretsOperation, await bodyOf(request, "secretsmanager")) };
+    if (secretsOperation) return secretsManager.answer(secretsOperation, await bodyOf(request, "secretsmanager"));
     const operation = operationOf(request);
-    const body = await bodyOf(request, "rds-data");
-    const input = typed(body);
-    const call = record(operation, input, request);
-    const fault = await intercept?.(call);
-    const result = await runWith(fault, async () => {
+    const input = typed(await bodyOf(request, "rds-data"));
+    return await intercept({ operation, input, request, response }, async () => {
       checkLengths(operation, input, limits);
       return await operations[operation](service, input);
     });
-    return result && { status: 200, ...result };
   };
 
   const server = createServer(async (request, response) => {
-    if (connections.isReset(request.socket)) return void request.socket.resetAndDestroy();
-    const result = await answer(request).catch((error) => errorResponse(translate(error)));
-    if (!result) return response.destroy();
-    send(response, result);
+    try {
+      const text = await respond(request, response);
+      if (text !== undefined) send(response, 200, text);
+    } catch (error) {
+      sendError(response, translate(error));
+    }
   });
-  const connections = idleConnectionsOf(server);
   const { url, close } = await listenToClients(server, options.port);
 
   return {
     url,
     secrets,
-    calls,
-    intercept: (next) => {
-      intercept = next;
-    },
-    resetIdleConnections: connections.reset,
     closeDatabase: sessions.closeDatabase,
     async close() {
       await close();
@@ -154,18 +142,17 @@ function readJson(text: string): unknown {
   }
 }
 
-function errorResponse({ status, type, message, members }: ServiceError): DataApiResponse {
+function sendError(response: ServerResponse, { status, type, message, members }: ServiceError): void {
   const body = { __type: type, code: type, ...(message && { message }), ...members };
-  return { status, text: JSON.stringify(body), errorType: type };
+  send(response, status, JSON.stringify(body), { "x-amzn-errortype": type });
 }
 
-function send(response: ServerResponse, { status, text, errorType, isCut }: DataApiResponse): void {
+function send(response: ServerResponse, status: number, text: string, headers = {}): void {
   response.writeHead(status, {
     "content-type": "application/json",
     "content-length": Buffer.byteLength(text),
     "x-amzn-requestid": crypto.randomUUID(),
-    ...(errorType && { "x-amzn-errortype": errorType }),
+    ...headers,
   });
-  if (isCut) response.write(text.slice(0, text.length / 2), () => response.socket?.resetAndDestroy());
-  else response.end(text);
+  response.end(text);
 }

@@ -19,24 +19,20 @@ export interface S3Options {
   readonly key: Key;
   /** Default: a free one, on 127.0.0.1. */
   readonly port?: number;
+  readonly serve?: Serve;
 }
 
 /**
- * A fault that a test injects: a 500 (`error`), a 403 (`refuse`) or a broken connection (`drop`), before the request is
- * served or after it, which the caller cannot tell apart. Or the XML to answer instead of the store.
+ * Serves a request, named as `PUT /images/avatars/….webp`. Returns undefined where the connection breaks instead. Tests
+ * observe and break requests by another one.
  */
-export type S3Fault = `${"error" | "refuse" | "drop"}-${"before" | "after"}` | { readonly xml: string };
+export type Serve = (request: string, serve: () => Promise<Response>) => Promise<Response | undefined>;
 
 export interface S3 {
   readonly url: string;
-  /** The requests received since the start or since this was last emptied, as `PUT /images/avatars/….webp`. */
-  readonly requests: string[];
-  /** Sets the function that chooses the fault of each request. */
-  intercept(next: ((request: string) => S3Fault | undefined | Promise<S3Fault | undefined>) | undefined): void;
   close(): Promise<void>;
 }
 
-const requestsMax = 10_000;
 /** Of an object, or a part of one. */
 const bodyBytesMax = 16 * 1_048_576;
 
@@ -47,6 +43,7 @@ export async function startS3({
   account = "123456789012",
   key,
   port,
+  serve = (_, operation) => operation(),
 }: S3Options): Promise<S3> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   // An earlier start may have created it for everybody to read.
@@ -55,10 +52,7 @@ export async function startS3({
   for (const { name, versioned = false } of options)
     buckets.set(name, await openBucket(join(directory, name), versioned));
   const signatureErrorOf = verifier("s3", key);
-  const requests: string[] = [];
-  let faultOf: Parameters<S3["intercept"]>[0];
 
-  /** The response, or undefined where a fault breaks the connection instead. */
   const respond = async (request: IncomingMessage): Promise<Response | undefined> => {
     const body = await read(request, bodyBytesMax);
     if (!body) throw new S3Error(400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size");
@@ -67,13 +61,7 @@ export async function startS3({
     const { "x-amz-expected-bucket-owner": owner = account } = request.headers;
     if (owner !== account) throw new S3Error(403, "AccessDenied", "Access Denied");
     const operation = operationOf(buckets, request, body);
-    const call = `${request.method} ${request.url?.replace(/[?&]x-id=\w+/, "")}`;
-    if (requests.push(call) > requestsMax) requests.shift();
-    const fault = await faultOf?.(call);
-    if (!fault) return await operation();
-    if (typeof fault === "object") return { status: 200, body: fault.xml };
-    if (fault.endsWith("-after")) await operation();
-    return fault.startsWith("drop") ? undefined : { status: fault.startsWith("error") ? 500 : 403 };
+    return await serve(`${request.method} ${request.url?.replace(/[?&]x-id=\w+/, "")}`, operation);
   };
 
   const server = createServer(async (request, response) => {
@@ -81,13 +69,7 @@ export async function startS3({
     if (result) send(response, result);
     else response.destroy();
   });
-  return {
-    ...(await listenToClients(server, port)),
-    requests,
-    intercept: (next) => {
-      faultOf = next;
-    },
-  };
+  return await listenToClients(server, port);
 }
 
 const signatureErrors: Readonly<Record<SignatureError, ConstructorParameters<typeof S3Error>>> = {

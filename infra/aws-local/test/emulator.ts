@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ExecuteStatementCommand, type ExecuteStatementCommandInput, RDSDataClient } from "@aws-sdk/client-rds-data";
-import { type DataApiOptions, startDataApi } from "../data-api/server.ts";
+import type { DataApiOptions } from "../data-api/server.ts";
 import { newKey } from "../http/signature.ts";
 import { startPostgres } from "../postgres/server.ts";
+import { startDataApi } from "./data-api.ts";
 
 export const key = newKey();
 

@@ -5,7 +5,7 @@ import { S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll } from "vitest";
 import { type Key, newKey } from "../http/signature.ts";
 import type { BucketOptions } from "../s3/bucket.ts";
-import { type S3, startS3 } from "../s3/server.ts";
+import { type S3, startS3 } from "./s3.ts";
 
 /** An S3 for the tests of a file, and a client that has its key. */
 export interface TestS3 {

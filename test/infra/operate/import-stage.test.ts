@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { invokeApi } from "../../../infra/aws-local/lambda/invoke-api.ts";
 import { startLambda } from "../../../infra/aws-local/lambda/lambda.ts";
-import { type S3, startS3 } from "../../../infra/aws-local/s3/server.ts";
+import { type S3, startS3 } from "../../../infra/aws-local/test/s3.ts";
 import { transferBucketOf } from "../../../infra/settings/transfer-bucket.ts";
 import { settings } from "../../../infra/stages.ts";
 import { serveApis } from "../../support/aws-apis.ts";

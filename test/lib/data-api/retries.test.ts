@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { Fault } from "../../../infra/aws-local/data-api/faults.ts";
+import type { Fault } from "../../../infra/aws-local/test/data-api.ts";
 import { envelope } from "../../support/envelope.ts";
 import { anAdministrator } from "../../support/people.ts";
 import { type Stack, startStack } from "../../support/stack.ts";

@@ -10,7 +10,7 @@ import {
   S3Client,
 } from "@aws-sdk/client-s3";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type S3, startS3 } from "../../../infra/aws-local/s3/server.ts";
+import { type S3, startS3 } from "../../../infra/aws-local/test/s3.ts";
 import { imageBucket as Bucket, bucketsOf } from "../../../infra/local/stage/functions.ts";
 import { newKey } from "../../../lib/images/keys.ts";
 import { key as signingKey, useBucket, useDatabase } from "../../support/environment.ts";

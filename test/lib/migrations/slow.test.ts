@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from "vitest";
-import { type DataApi, startDataApi } from "../../../infra/aws-local/data-api/server.ts";
+import { type DataApi, startDataApi } from "../../../infra/aws-local/test/data-api.ts";
 import { defaultName as owner } from "../../../infra/local/database.ts";
 import type { migrate as Migrate } from "../../../lib/migrations/migrate.ts";
 import { migrations } from "../../../lib/migrations/tables/all.ts";
