@@ -29,7 +29,7 @@ beforeAll(async () => {
     allowedOrigins: loopbackOrigins,
   });
   await linkDemoUsers(stack, ...users.map(({ name }) => name));
-  // It is loaded when it is first asked, which a busy machine cannot do while somebody waits.
+  // The first request loads it, which takes a busy machine longer than a test waits.
   await fetch(`${stack.url}/provider/.well-known/openid-configuration`);
   if (hasBrowser) browser = await startBrowser();
 });
@@ -126,7 +126,7 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
       await page.getByRole("button", { name }).click();
       await page.locator("#name").getByText(name).waitFor();
     };
-    const answers = async (status: string, text: string) => {
+    const expectResponse = async (status: string, text: string) => {
       await page.getByRole("button", { name: "Shows a user" }).first().click();
       expect(await ofScalar.count()).toBe(0);
       await sendRequest("/admin-users/id");
@@ -144,12 +144,12 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
 
     await signInAs("administrator");
     expect(new URL(page.url()).pathname).toBe("/docs");
-    await answers("200 OK", '"Marginalia"');
+    await expectResponse("200 OK", '"Marginalia"');
 
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.locator("#name").getByText("nobody").waitFor();
     await signInAs("reader");
-    await answers("403 Forbidden", '"Forbidden"');
+    await expectResponse("403 Forbidden", '"Forbidden"');
     // Neither scripts nor the page itself know the token.
     expect(await page.evaluate("document.cookie")).not.toContain("refreshToken");
   });

@@ -73,7 +73,7 @@ const lockHolders = async (id: number) =>
   (await stack.sql`select holder_id from contributor_locks where contributor_id = ${id}`).map((each) => each.holder_id);
 
 describe.skipIf(!hasBrowser)("A panel of another origin in a browser", () => {
-  it("signs in, lists, edits beside somebody else, uploads, gives locks back, and signs out", async () => {
+  it("signs in, lists, edits beside another user, uploads, releases locks, and signs out", async () => {
     const printed: string[] = [];
     page.on("console", (message) => printed.push(message.text()));
     const place = `${panelUrl}/people?page=2#last`;

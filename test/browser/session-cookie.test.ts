@@ -19,9 +19,9 @@ beforeAll(async () => {
   if (!hasBrowser) return;
   edge = await servePages(({ url, method, headers }, response) => {
     if (url?.startsWith("/panel")) return void response.writeHead(200).end();
-    request(stack.url + url, { method, headers: { ...headers, host: new URL(stack.url).host } }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
+    request(stack.url + url, { method, headers: { ...headers, host: new URL(stack.url).host } }, (origin) => {
+      response.writeHead(origin.statusCode ?? 502, origin.headers);
+      origin.pipe(response);
     }).end();
   });
   provider = await startHostileProvider();

@@ -17,8 +17,8 @@ const checking = (name: string, status: number, headers: Readonly<Record<string,
 const checkingWhole = (headers: Readonly<Record<string, string>>) => () =>
   expectHeaders(declarationOf("publishers/list"), 200, new Headers(headers));
 
-describe("The check of every test's answers", () => {
-  it("accepts declared answers", () => {
+describe("The check of every test's responses", () => {
+  it("accepts declared responses", () => {
     expectDeclared(roles, 200, role);
     expectDeclared(roles, 404, { data: "Role not found", code: 404 });
     expectDeclared(publishers, 200, { publishers: [], max: 3, from: 3, to: 3, count: 0 });
@@ -54,16 +54,16 @@ describe("The check of every test's answers", () => {
   });
 
   it.each([
-    ["304 of an administrative answer", "admin-roles/id", 304, { ...never, ETag: '"7"' }],
-    ["304 of an answer that differs each time", "publisher/random", 304, never],
+    ["304 of an administrative response", "admin-roles/id", 304, { ...never, ETag: '"7"' }],
+    ["304 of a response that differs each time", "publisher/random", 304, never],
     ["another Content-Type than JSON", "publishers/list", 200, { "Content-Type": "text/html", ...cached }],
     ["details without an ETag", "admin-roles/id", 200, { ...json, ...never }],
     ["an error with an ETag", "admin-roles/id", 404, { ...json, ...never, ETag: '"7"' }],
-    ["an administrative answer that may be cached", "admin-roles/list", 200, { ...json, ...cached }],
+    ["an administrative response that may be cached", "admin-roles/list", 200, { ...json, ...cached }],
     ["an error that may be cached", "publisher/slug", 404, { ...json, ...cached }],
-    ["a public answer that may not be cached", "publishers/list", 200, { ...json, ...never }],
-    ["a public answer without cache tags", "publishers/list", 200, { ...json, ...publicly }],
-    ["an uncached answer with cache tags", "publisher/random", 200, { ...json, ...never, "Cache-Tag": "series" }],
+    ["a public response that may not be cached", "publishers/list", 200, { ...json, ...never }],
+    ["a public response without cache tags", "publishers/list", 200, { ...json, ...publicly }],
+    ["an uncached response with cache tags", "publisher/random", 200, { ...json, ...never, "Cache-Tag": "series" }],
     ["words of a client in a tag", "publishers/list", 200, { ...json, ...cached, "Cache-Tag": "series,ann" }],
     [
       "more than fifty tags",

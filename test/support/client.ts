@@ -38,8 +38,8 @@ export const readable = {
   "Access-Control-Expose-Headers": "Retry-After",
 };
 
-/** What happens to a request: it gets lost, its answer gets lost or breaks off, or another server responds. */
-export type Fault = "request lost" | "answer lost" | "answer broken off" | Response;
+/** What happens to a request: it gets lost, its response gets lost or breaks off, or another server responds. */
+export type Fault = "request lost" | "response lost" | "response broken off" | Response;
 
 /** A network on which the first requests meet these faults, and all others nothing. `sent` are the requests. */
 export function faultyNetwork(...faults: readonly Fault[]) {
@@ -50,8 +50,8 @@ export function faultyNetwork(...faults: readonly Fault[]) {
     if (fault instanceof Response) return fault;
     if (fault === "request lost") throw new TypeError("fetch failed");
     const response = await fetch(url, init);
-    if (fault === "answer lost") throw new TypeError("fetch failed");
-    return fault === "answer broken off" ? new Response(brokenOff(), response) : response;
+    if (fault === "response lost") throw new TypeError("fetch failed");
+    return fault === "response broken off" ? new Response(brokenOff(), response) : response;
   };
   return { sent, fetch: network };
 }
@@ -63,6 +63,6 @@ const brokenOff = () =>
     },
   });
 
-/** An error as the gateway answers it. */
+/** An error of the gateway. */
 export const refusal = (status: number, headers: Readonly<Record<string, string>> = {}): Response =>
   Response.json({ data: `Error ${status}`, code: status }, { status, headers: { ...readable, ...headers } });

@@ -21,7 +21,7 @@ export function declarationOf(name: string): Declaration {
   return declaration;
 }
 
-/** Fails unless the declaration allows the answer. */
+/** Fails unless the declaration allows the response. */
 export function expectDeclared(declaration: Declaration, status: number, body: unknown): void {
   const text = JSON.stringify(body)?.slice(0, 2000);
   if (status !== 200) {
@@ -59,7 +59,7 @@ export function expectHeaders(declaration: Declaration, status: number, headers:
   const isRecord = "record" in response;
   const isPage = isRecord || (limit !== undefined && limit <= pageLimitMax);
   const isGiven = status === 200 || status === 304;
-  // Where there is no file service, API Gateway itself answers these POSTs and DELETEs, which no cache keeps.
+  // Where there is no file service, API Gateway itself responds to these POSTs and DELETEs, which no cache keeps.
   if (!((declaration.needsFileService || declaration.needsSignIn) && status === 503))
     expect(headers.get("Cache-Control")).toBe(isCached && isGiven && isPage ? publicCaching : "no-store");
   expect(headers.get("Cache-Tag") ?? "none").toMatch(isCached && isGiven && isPage ? cacheTags : /^none$/);
@@ -79,7 +79,7 @@ export function expectHeaders(declaration: Declaration, status: number, headers:
   else expect(headers.get("Content-Type")).toBe("application/json");
 }
 
-/** Every error envelope that an endpoint may answer. */
+/** Every error envelope of an endpoint. */
 export function errorsOf(declaration: Declaration): readonly { data: string; code: number }[] {
   const isSignOut = declaration.needsSignIn && !isNavigation(declaration);
   const guardErrors = [

@@ -3,15 +3,15 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 
-/** How the provider answers a path, if not as it should. */
-type Answer = (response: ServerResponse, request: IncomingMessage) => unknown;
+/** Responds to a path in another way than it should. */
+type Responder = (response: ServerResponse, request: IncomingMessage) => unknown;
 
-/** A provider of OpenID Connect that signs whatever a test wants, and answers however it wants. */
+/** A provider of OpenID Connect that signs whatever a test wants, and responds as the test wants. */
 export interface HostileProvider {
   readonly issuer: string;
   /** By path: `/.well-known/openid-configuration`, `/keys`, `/token`, `/me`. */
-  readonly answers: Map<string, Answer>;
-  /** The paths that were asked for, and the bodies. */
+  readonly responses: Map<string, Responder>;
+  /** The requested paths, and the bodies. */
   readonly requests: { readonly path: string; readonly body: string; readonly authorization: string }[];
   /** What its discovery document says beside the usual. */
   metadata: object;
@@ -26,7 +26,7 @@ export interface HostileProvider {
 
 export async function startHostileProvider(): Promise<HostileProvider> {
   const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => response.destroy(error as Error));
+    respond(request, response).catch((error: unknown) => response.destroy(error as Error));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -35,14 +35,14 @@ export async function startHostileProvider(): Promise<HostileProvider> {
   const json = (response: ServerResponse, body: unknown) =>
     response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(body));
 
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+  const respond = async (request: IncomingMessage, response: ServerResponse) => {
     const path = request.url ?? "";
     provider.requests.push({
       path,
       body: await text(request),
       authorization: request.headers.authorization ?? "",
     });
-    const other = provider.answers.get(path);
+    const other = provider.responses.get(path);
     if (other) return other(response, request);
     if (path === "/.well-known/openid-configuration")
       return json(response, {
@@ -67,7 +67,7 @@ export async function startHostileProvider(): Promise<HostileProvider> {
 
   const provider: HostileProvider = {
     issuer,
-    answers: new Map(),
+    responses: new Map(),
     requests: [],
     metadata: {},
     claims: {},

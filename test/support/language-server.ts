@@ -26,7 +26,7 @@ export interface Editor {
   readonly problems: () => Promise<{ readonly line: number; readonly message: string }[]>;
 }
 
-/** The compiler, asked as editors do, by the Language Server Protocol. */
+/** The compiler, which editors use by the Language Server Protocol. */
 export interface LanguageServer {
   /** Opens a text as a file of this project, which need not exist. */
   readonly open: (file: string, text: string) => Editor;
@@ -63,7 +63,7 @@ export async function startLanguageServer(): Promise<LanguageServer> {
     new Promise<Result>((resolve, reject) => {
       const id = ++requests;
       waiting.set(id, (result) => resolve(result as Result));
-      exit.then(() => reject(new Error(`tsc has ended before it answered ${method}`)));
+      exit.then(() => reject(new Error(`tsc has ended before its response to ${method}`)));
       send({ id, method, params });
     });
 

@@ -23,9 +23,9 @@ function recording() {
 }
 
 async function opened<Data>(
-  answer: PromiseLike<{ data?: Data; version?: string | undefined; error?: { data: string } | undefined }>,
+  call: PromiseLike<{ data?: Data; version?: string | undefined; error?: { data: string } | undefined }>,
 ): Promise<Opened<NonNullable<Data>>> {
-  const { data, version, error } = await answer;
+  const { data, version, error } = await call;
   if (!data || version === undefined) throw new Error(error?.data);
   return { data, version };
 }
@@ -150,9 +150,9 @@ describe("An edit of a contributor", () => {
     expect(await lockHolders(id)).toEqual([]);
   });
 
-  it("is made once if its answer is lost", async () => {
+  it("is made once if its response is lost", async () => {
     const { id } = await aContributor(stack.sql);
-    const { sent, fetch } = faultyNetwork("answer lost");
+    const { sent, fetch } = faultyNetwork("response lost");
     const before = await open(clientFor(stack, administrator), id);
 
     const result = await clientFor(stack, administrator, { fetch }).editContributor(before, { aliases: ["Once"] });
@@ -296,7 +296,7 @@ describe("Edits of each kind", () => {
 describe("An avatar that is uploaded while a form is open", () => {
   const aFile = async () => new Blob([new Uint8Array(await plain().png().toBuffer())], { type: "image/png" });
 
-  it("leaves the form to be saved without a conflict, but hides none with somebody else", async () => {
+  it("leaves the form to be saved without a conflict, but hides none with another user", async () => {
     const colophon = clientFor(stack, administrator);
     const before = await open(colophon, (await aContributor(stack.sql)).id);
 

@@ -17,13 +17,13 @@ beforeAll(async () => {
   ids = (await stack.sql`select id from contributors order by name_key, id`).map(({ id }) => id);
 });
 
-async function taken<Item>(items: AsyncIterable<Item>, most = Number.POSITIVE_INFINITY): Promise<Item[]> {
+async function itemsOf<Item>(items: AsyncIterable<Item>, most = Number.POSITIVE_INFINITY): Promise<Item[]> {
   const all: Item[] = [];
   for await (const item of items) if (all.push(item) >= most) break;
   return all;
 }
 
-/** A client whose network answers with this text, in pieces of so many bytes. */
+/** A client whose network responds with this text, in pieces of so many bytes. */
 function reading(text: string, size: number) {
   let at = 0;
   let isCancelled = false;
@@ -44,7 +44,7 @@ describe("The pages of a list", () => {
   it("follow each other from the offset on, each as long as it may be, and the last one has the rest", async () => {
     const colophon = clientFor(stack);
 
-    const pages = await taken(colophon.pages("/contributors", { query: { ...query, offset: 150 }, pageSize: 1_600 }));
+    const pages = await itemsOf(colophon.pages("/contributors", { query: { ...query, offset: 150 }, pageSize: 1_600 }));
 
     expect(pages.map(({ from, to, max }) => [from, to, max])).toEqual([
       [150, 1_750, contributors],
@@ -54,9 +54,9 @@ describe("The pages of a list", () => {
     expect(pages.flatMap((page) => page.contributors.map(({ id }) => id))).toEqual(ids.slice(150));
   });
 
-  it("have a hundred records unless told otherwise, and one page if there is nothing", async () => {
-    const [first] = await taken(clientFor(stack).pages("/contributors", { query }), 1);
-    const none = await taken(clientFor(stack).pages("/contributors", { query: { ...query, search: "nobody" } }));
+  it("have a hundred records by default, and one page if there is nothing", async () => {
+    const [first] = await itemsOf(clientFor(stack).pages("/contributors", { query }), 1);
+    const none = await itemsOf(clientFor(stack).pages("/contributors", { query: { ...query, search: "missing" } }));
 
     expect(first?.contributors).toHaveLength(100);
     expect(none).toEqual([{ contributors: [], max: 0, from: 0, to: 0 }]);
@@ -64,7 +64,7 @@ describe("The pages of a list", () => {
 });
 
 describe("All records of a list", () => {
-  it("are read page by page, also for somebody signed in, and lists of every kind", async () => {
+  it("are read page by page, also for a signed-in user, and lists of every kind", async () => {
     const all = await clientFor(stack).all("/contributors", { query, pageSize: 1_000 });
     const users = await clientFor(stack, administrator).all("/admin-users");
 
@@ -94,9 +94,9 @@ describe("A stream of a list", () => {
   it("gives every record in one request, of lists of every kind", async () => {
     const { sent, fetch } = faultyNetwork();
 
-    const all = await taken(clientFor(stack, undefined, { fetch }).stream("/contributors", { query }));
-    const users = await taken(clientFor(stack, administrator).stream("/admin-users"));
-    const publishers = await taken(clientFor(stack).stream("/publishers"));
+    const all = await itemsOf(clientFor(stack, undefined, { fetch }).stream("/contributors", { query }));
+    const users = await itemsOf(clientFor(stack, administrator).stream("/admin-users"));
+    const publishers = await itemsOf(clientFor(stack).stream("/publishers"));
 
     expect(all.map(({ id }) => id)).toEqual(ids);
     expect(sent).toHaveLength(1);
@@ -104,14 +104,14 @@ describe("A stream of a list", () => {
     expect(publishers).toEqual([]);
   });
 
-  it("gives what is asked for, and is asked for again if the service is busy at first", async () => {
+  it("returns the requested page, and is requested again if the service is busy at first", async () => {
     const { sent, fetch } = faultyNetwork(refusal(503, { "Retry-After": "0" }));
 
     const few = clientFor(stack, undefined, { fetch }).stream("/contributors", {
       query: { ...query, limit: 3, offset: 5 },
     });
 
-    expect((await taken(few)).map(({ id }) => id)).toEqual(ids.slice(5, 8));
+    expect((await itemsOf(few)).map(({ id }) => id)).toEqual(ids.slice(5, 8));
     expect(sent).toHaveLength(2);
   });
 
@@ -129,7 +129,7 @@ describe("A stream of a list", () => {
 
         const { colophon } = reading(text, size);
 
-        expect(await taken(colophon.stream("/contributors", { query }))).toEqual(contributors);
+        expect(await itemsOf(colophon.stream("/contributors", { query }))).toEqual(contributors);
       }),
       { numRuns: 300 },
     );
@@ -163,7 +163,7 @@ describe("A stream of a list", () => {
         : undefined,
     );
 
-    const read = taken(clientFor(stack).stream("/contributors", { query }));
+    const read = itemsOf(clientFor(stack).stream("/contributors", { query }));
 
     await expect(read).rejects.toThrow(TypeError);
     stack.dataApi.intercept(undefined);
@@ -174,13 +174,13 @@ describe("A stream of a list", () => {
     const { colophon, isCancelled } = reading(text, 30);
     const abortion = new AbortController();
 
-    const first = await taken(colophon.stream("/contributors", { query }), 1);
+    const first = await itemsOf(colophon.stream("/contributors", { query }), 1);
     const stream = clientFor(stack).stream("/contributors", { query, signal: abortion.signal });
     await stream.next();
     abortion.abort(new Error("The page was left"));
 
     expect([first, isCancelled()]).toEqual([[{ id: 1 }], true]);
-    await expect(taken(stream)).rejects.toThrow("The page was left");
+    await expect(itemsOf(stream)).rejects.toThrow("The page was left");
   });
 });
 
@@ -203,9 +203,9 @@ describe("The options of a query", () => {
 });
 
 it.each<[string, (colophon: Colophon) => Promise<unknown>]>([
-  ["pages", (colophon) => taken(colophon.pages("/admin-users"))],
+  ["pages", (colophon) => itemsOf(colophon.pages("/admin-users"))],
   ["all", (colophon) => colophon.all("/admin-users")],
-  ["stream", (colophon) => taken(colophon.stream("/admin-users"))],
+  ["stream", (colophon) => itemsOf(colophon.stream("/admin-users"))],
   ["queryOptions", (colophon) => colophon.queryOptions("/admin-users").queryFn()],
 ])("The error of the service is thrown by %s", async (_, read) => {
   const error = await read(clientFor(stack)).catch((reason) => reason);

@@ -19,7 +19,7 @@ const run = promisify(execFile);
 const stack = useStack({ from: "demo" });
 let project: string;
 
-/** What Node.js lacks of a browser: the page's cookie. The first answer to a change is lost on the way. */
+/** What Node.js lacks of a browser: the page's cookie. The first response to a change is lost. */
 const browser = `
   const send = fetch;
   let isLost = false;
@@ -55,7 +55,7 @@ const panelDriver = `
   await example.leave(urasawa);
 `;
 
-/** Next.js's own way to answer 404. */
+/** Next.js's own 404. */
 const nextNavigation = { js: 'export const notFound = () => { throw new Error("404"); };', types: "(): never" };
 
 /** A page of Astro as a function that React renders. Its template is JSX here, its frontmatter what the function does. */

@@ -54,12 +54,12 @@ interface Attempt extends Partial<signIn.SignIn> {
   readonly token?: string;
 }
 
-/** Comes back from the provider; with an attempt and a token of its own, unless they are given. */
-async function signInWith({ token = randomUUID(), ...given }: Attempt) {
-  const startedAt = given.startedAt ?? (await databaseTime());
+/** Comes back from the provider; with an attempt and a token of its own, unless the test has others. */
+async function signInWith({ token = randomUUID(), ...input }: Attempt) {
+  const startedAt = input.startedAt ?? (await databaseTime());
   const common = { issuer, subject: randomUUID(), email: null, days: 30, key: randomUUID(), id: "request" };
   const deadline = performance.now() + 20_000;
-  const outcome = await openSession({ ...common, startedAt, digest: digestOf(token), ...given }, deadline);
+  const outcome = await openSession({ ...common, startedAt, digest: digestOf(token), ...input }, deadline);
   return { ...outcome, token };
 }
 
@@ -159,9 +159,9 @@ describe("An identity that belongs to a user", () => {
     ["days", { days: 0 }],
     ["days", { days: 366 }],
     ["startedAt", { startedAt: null }],
-  ])("opens nothing without a valid %s", async (name, given) => {
+  ])("opens nothing without a valid %s", async (name, different) => {
     const subject = await link(person);
-    const { endpoint, ...input } = { endpoint: "", issuer, subject, days: 1, startedAt: new Date(0), ...given };
+    const { endpoint, ...input } = { endpoint: "", issuer, subject, days: 1, startedAt: new Date(0), ...different };
     const request = { key: "k", id: "i", digest: digestOf("t"), input, begin_by: "infinity", wait_until: "infinity" };
     const [{ schema = "" } = {}] = await stack.sql`select schema from releases`;
 
@@ -177,13 +177,13 @@ describe("An identity that belongs to a user", () => {
 describe("An unknown identity", () => {
   it.each([
     ["without an address", {}],
-    ["with an address that nobody awaits", { email: "stranger@example.com" }],
+    ["with an unknown address", { email: "stranger@example.com" }],
     ["of another issuer", { issuer: "https://other.example.com" }],
-  ])("is refused and leaves no row: %s", async (_, given) => {
+  ])("is refused and leaves no row: %s", async (_, input) => {
     const subject = await link(person);
-    const other = "issuer" in given ? subject : subject.toUpperCase();
+    const other = "issuer" in input ? subject : subject.toUpperCase();
 
-    const { status, token } = await unchanged(stack, () => signInWith({ subject: other, ...given }));
+    const { status, token } = await unchanged(stack, () => signInWith({ subject: other, ...input }));
 
     expect(status).toBe(403);
     expect(await session(token)).toBe(401);
@@ -220,14 +220,14 @@ describe("An awaited e-mail address", () => {
     ["ross", "ro\u017Fs"],
     ["strasse", "stra\u00DFe"],
     ["\u00E9mile", "\u00C9mile"],
-  ])("of %s is not that of %s", async (awaited, given) => {
+  ])("of %s is not that of %s", async (awaited, other) => {
     const email = await awaitEmail(person, `${awaited}-`);
 
-    expect((await signInWith({ email: email.replace(awaited, given) })).status).toBe(403);
+    expect((await signInWith({ email: email.replace(awaited, other) })).status).toBe(403);
     expect((await signInWith({ email })).status).toBe(200);
   });
 
-  it("links nobody after thirty days", async () => {
+  it("links no user after thirty days", async () => {
     const email = await awaitEmail(person);
     const await_ = (days: number) => stack.sql`
       update awaited_emails set expires_at = expires_at + make_interval(days => ${days}) where email = ${email}
@@ -286,7 +286,7 @@ describe("An attempt", () => {
     expect(await changesOf(person)).toHaveLength(1);
   });
 
-  it("is claimed once, also if the answer is lost", async () => {
+  it("is claimed once, also if the response is lost", async () => {
     const key = randomUUID();
     const claim = (token: string) =>
       claimAttempt({ key, digest: digestOf(token), id: "request" }, performance.now() + 20_000);
@@ -357,7 +357,7 @@ describe.each([
     expect([after.status, await session(after.token)]).toEqual([200, 200]);
   });
 
-  it("of somebody else ends none", async () => {
+  it("of another user ends none", async () => {
     const subject = await link(person);
     const startedAt = await databaseTime();
 
@@ -391,7 +391,7 @@ describe("A deletion of the user", () => {
     const [subject, email] = [await link(person), await awaitEmail(person)];
     const tokens = [randomUUID(), randomUUID()];
     const attempts = [{ subject }, { email }].map(
-      (given, index) => async () => (await signInWith({ ...given, token: tokens[index] ?? "" })).status,
+      (input, index) => async () => (await signInWith({ ...input, token: tokens[index] ?? "" })).status,
     );
     const deletion = async () =>
       (await stack.call("admin-users/delete", { as: administrator.token, path: { id: person.id } })).status;
@@ -417,7 +417,7 @@ describe("A sign-out", () => {
     on conflict (user_id) do update set holder_id = excluded.holder_id
   `;
 
-  it("ends the session of its token alone, whoever opened it, and leaves a row in the ledger", async () => {
+  it("ends the session of its token alone, however it was opened, and leaves a row in the ledger", async () => {
     const { token } = await signInWith({ subject: await link(person) });
 
     expect(await signOut(person.token)).toMatchObject({ status: 200, caller: person.id });
@@ -452,7 +452,7 @@ describe("A sign-out", () => {
     expect(await lockOf(person)).toEqual([]);
   });
 
-  it("is answered 200 and leaves no row if the session is unknown or has ended, or the user is gone", async () => {
+  it("is 200 and leaves no row if the session is unknown or has ended, or the user is gone", async () => {
     const gone = await aUser(stack.sql);
     await stack.sql`delete from users where id = ${gone.id}`;
     await signOut(person.token);
@@ -464,7 +464,7 @@ describe("A sign-out", () => {
     expect(await stack.sql`select id from changes`).toEqual(recorded);
   });
 
-  it("whose answer is lost is done once", async () => {
+  it("whose response is lost is done once", async () => {
     let calls = 0;
     stack.dataApi.intercept(() => (calls++ === 0 ? { kind: "drop-after" } : undefined));
 
@@ -477,7 +477,7 @@ describe("A sign-out", () => {
 });
 
 describe("Other changes", () => {
-  it.each([{}, { permission: null }])("are not made without a permission: %o", async (given) => {
+  it.each([{}, { permission: null }])("are not made without a permission: %o", async (input) => {
     const [{ schema = "" } = {}] = await stack.sql`select schema from releases`;
     const request = {
       key: randomUUID(),
@@ -487,7 +487,7 @@ describe("Other changes", () => {
       input: { name: randomUUID(), description: "" },
       begin_by: "infinity",
       wait_until: "infinity",
-      ...given,
+      ...input,
     };
 
     const [outcome] = await stack.sql.query(

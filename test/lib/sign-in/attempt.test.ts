@@ -95,7 +95,7 @@ describe("The cookie of an attempt", () => {
     expect((await comeBack(browser, state, nonce)).status).toBe(302);
   });
 
-  it("belongs to one browser: nobody is signed in by somebody else's attempt", async () => {
+  it("belongs to one browser: another user's attempt signs in nobody", async () => {
     const attacker = openBrowser();
     const { searchParams } = await begin(stack, attacker);
     const victim = openBrowser();
@@ -186,7 +186,7 @@ describe("The page to come back to", () => {
     expect(JSON.parse(Buffer.from(content, "base64url").toString())).toMatchObject({ to: "/users" });
   });
 
-  it("is on the panel's origin, whatever is asked for", () => {
+  it("is on the panel's origin, whatever is requested", () => {
     const part = fc.oneof(
       fc.constantFrom(..."/ \\ // .. . : @ %2f %5c %00 \t https: evil.example ? #".split(" ")),
       fc.string({ unit: "binary", maxLength: 3 }),

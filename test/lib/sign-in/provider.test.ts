@@ -7,7 +7,7 @@ import { attemptOf, attemptsIn, begin, expectPage, locationOf, openBrowser } fro
 import { type Stack, startStack } from "../../support/stack.ts";
 import { unchanged } from "../../support/unchanged.ts";
 
-/* What the provider answers, right and wrong (RFC 9700, OpenID Connect Core 3.1.3). */
+/* Responses of the provider, right and wrong (RFC 9700, OpenID Connect Core 3.1.3). */
 
 let provider: HostileProvider;
 let stack: Stack;
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 beforeEach(() => {
-  provider.answers.clear();
+  provider.responses.clear();
   provider.requests.length = 0;
   provider.metadata = {};
   for (const each of printed) each.mockReset();
@@ -55,18 +55,18 @@ interface Lie {
   /** Parameters of the callback that differ; undefined removes one. */
   readonly parameters?: Readonly<Record<string, string | undefined>>;
   /** Responses by path. */
-  readonly answers?: Readonly<Record<string, Answer>>;
+  readonly responses?: Readonly<Record<string, Responder>>;
   /** What the discovery document says. */
   readonly metadata?: object;
 }
 
 /** A whole sign-in. Returns the last response, which is the first one if that does not lead to the provider. */
 async function round(lie: Lie = {}, browser = openBrowser()): Promise<Response> {
-  const { claims = {}, parameters = {}, signed = sign, answers = {} } = lie;
+  const { claims = {}, parameters = {}, signed = sign, responses = {} } = lie;
   const started = await browser.get(`${stack.url}/sign-in?to=/users`);
   if (started.status !== 302) return started;
   const { searchParams } = locationOf(started);
-  for (const [path, answer] of Object.entries(answers)) provider.answers.set(path, answer);
+  for (const [path, respond] of Object.entries(responses)) provider.responses.set(path, respond);
   provider.sign = signed;
   provider.claims = defined({
     iss: provider.issuer,
@@ -95,14 +95,14 @@ const logged = () =>
     .filter((line) => line.includes('"signIn"'))
     .map((line) => JSON.parse(line));
 
-type Answer = Parameters<HostileProvider["answers"]["set"]>[1];
+type Responder = Parameters<HostileProvider["responses"]["set"]>[1];
 const discovery = "/.well-known/openid-configuration";
 const html =
-  (status: number): Answer =>
+  (status: number): Responder =>
   (response) =>
     response.writeHead(status, { "Content-Type": "text/html" }).end("<html>secret</html>");
 const json =
-  (body: unknown, status = 200): Answer =>
+  (body: unknown, status = 200): Responder =>
   (response) =>
     response
       .writeHead(status, { "Content-Type": "application/json", ...(status === 401 && { "WWW-Authenticate": "Basic" }) })
@@ -116,12 +116,12 @@ const awaitEmail = (email: string, { id }: Person) => stack.sql`
 const methods = (token_endpoint_auth_methods_supported: unknown): Lie => ({
   metadata: { token_endpoint_auth_methods_supported },
 });
-const discovers = (answer: Answer): Lie => ({ answers: { [discovery]: answer } });
-const hasKeys = (answer: Answer): Lie => ({ answers: { "/keys": answer } });
-const returnsTokens = (answer: Answer): Lie => ({ answers: { "/token": answer } });
-const breaks: Answer = (response) => response.destroy();
-const hangs: Answer = () => {};
-const redirects: Answer = (response) => response.writeHead(307, { Location: `${provider.issuer}/stolen` }).end();
+const discovers = (respond: Responder): Lie => ({ responses: { [discovery]: respond } });
+const hasKeys = (respond: Responder): Lie => ({ responses: { "/keys": respond } });
+const returnsTokens = (respond: Responder): Lie => ({ responses: { "/token": respond } });
+const breaks: Responder = (response) => response.destroy();
+const hangs: Responder = () => {};
+const redirects: Responder = (response) => response.writeHead(307, { Location: `${provider.issuer}/stolen` }).end();
 const unsigned = (head: object, claims: object, signature = "") => `${part(head)}.${part(claims)}.${signature}`;
 
 const outcomes = {
@@ -164,7 +164,7 @@ const lies: [status: keyof typeof outcomes, what: string, lie: Lie][] = [
     "the claims of another ID token",
     {
       async signed(claims) {
-        const [head, , signature] = (await sign({ ...claims, sub: "somebody" })).split(".");
+        const [head, , signature] = (await sign({ ...claims, sub: "grace" })).split(".");
         return `${head}.${part(claims)}.${signature}`;
       },
     },
@@ -202,7 +202,7 @@ const lies: [status: keyof typeof outcomes, what: string, lie: Lie][] = [
 ];
 
 describe("The provider's response", () => {
-  it("signs in whom it names, and is asked with the client's secret and the proof of the attempt", async () => {
+  it("signs in whom it names, and gets the client's secret and the proof of the attempt", async () => {
     const response = await round();
 
     expect(isSignedIn(response)).toBe(true);
@@ -219,10 +219,10 @@ describe("The provider's response", () => {
   });
 
   it.each(lies)("is %i with %s", async (status, _, lie) => {
-    const { answers = {}, metadata, parameters = {} } = lie;
-    const isFirst = metadata !== undefined || discovery in answers;
+    const { responses = {}, metadata, parameters = {} } = lie;
+    const isFirst = metadata !== undefined || discovery in responses;
     provider.metadata = { ...metadata };
-    if (answers[discovery]) provider.answers.set(discovery, answers[discovery]);
+    if (responses[discovery]) provider.responses.set(discovery, responses[discovery]);
     // Environments that know nothing of the provider yet.
     if (status === 503) await stack.lambda.renew();
     const browser = openBrowser();
@@ -242,7 +242,7 @@ describe("The provider's response", () => {
     expect(requestsTo("/stolen")).toEqual([]);
     expect((await stack.call("session", { as: ada.token })).status).toBe(200);
     if (status < 503) return;
-    provider.answers.clear();
+    provider.responses.clear();
     provider.metadata = {};
     expect(isSignedIn(await round())).toBe(true);
   });
@@ -274,10 +274,10 @@ describe("The provider's response", () => {
     expect(await stack.sql`select subject from identities where user_id = ${grace.id}`).toEqual([{ subject: "grace" }]);
   });
 
-  it("is asked for the address where the ID token has none", async () => {
+  it("returns the address from its userinfo where the ID token has none", async () => {
     await awaitEmail("hedy@example.com", await aUser(stack.sql, "Hedy"));
     provider.metadata = { userinfo_endpoint: `${provider.issuer}/me` };
-    provider.answers.set("/me", json({ sub: "hedy", email: "hedy@example.com", email_verified: true }));
+    provider.responses.set("/me", json({ sub: "hedy", email: "hedy@example.com", email_verified: true }));
     await stack.lambda.renew();
 
     expect((await round({ claims: { sub: "hedy" } })).status).toBe(302);
@@ -339,7 +339,7 @@ describe("A provider", () => {
     await stack.lambda.renew();
   });
 
-  it("is asked for nothing else again after an invented code", async () => {
+  it("gets no other request again after an invented code", async () => {
     await stack.lambda.renew();
     for (let each = 0; each < 3; each++)
       expect((await round(returnsTokens(json({ error: "invalid_grant" }, 400)))).status).toBe(400);
@@ -347,7 +347,7 @@ describe("A provider", () => {
     expect(requestsTo(discovery)).toHaveLength(2);
   });
 
-  it("is asked for tokens once an attempt, whatever codes come back with it", async () => {
+  it("gets one request for tokens an attempt, whatever codes come back with it", async () => {
     const browser = openBrowser();
     const { searchParams } = await begin(stack, browser);
     const Cookie = `${attemptOf(browser)}=${browser.cookies.get(attemptOf(browser))}`;
@@ -387,26 +387,26 @@ describe("What an environment knows", () => {
   afterAll(() => vi.unstubAllEnvs());
   const pass = (milliseconds: number) => vi.setSystemTime(Date.now() + milliseconds);
 
-  it("of the provider counts for an hour, or as long as it does not answer", async () => {
+  it("of the provider counts for an hour, or as long as it does not respond", async () => {
     const { findProvider, forgetProvider } = await import("../../../lib/sign-in/provider.ts");
-    const asked = async () => {
+    const discoveries = async () => {
       await findProvider();
       return requestsTo(discovery).length;
     };
 
-    expect(await asked()).toBe(1);
+    expect(await discoveries()).toBe(1);
     pass(60 * minute - 1);
-    expect(await asked()).toBe(1);
+    expect(await discoveries()).toBe(1);
     pass(1);
-    expect(await asked()).toBe(2);
+    expect(await discoveries()).toBe(2);
     forgetProvider();
-    provider.answers.set(discovery, (response) => response.destroy());
-    for (let count = 0; count < 3; count++) expect(await asked()).toBe(3);
+    provider.responses.set(discovery, (response) => response.destroy());
+    for (let count = 0; count < 3; count++) expect(await discoveries()).toBe(3);
     pass(minute);
-    expect(await asked()).toBe(4);
-    provider.answers.clear();
+    expect(await discoveries()).toBe(4);
+    provider.responses.clear();
     pass(minute);
-    expect([await asked(), await asked()]).toEqual([5, 5]);
+    expect([await discoveries(), await discoveries()]).toEqual([5, 5]);
   });
 
   it("of a secret counts for five minutes, or until it is refused", async () => {
