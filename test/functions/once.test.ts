@@ -20,45 +20,36 @@ const keyed = (key: string) => ({ "Idempotency-Key": key });
 const addRole = (body: object, headers: Readonly<Record<string, string>>, as = administrator.token) =>
   stack.call("admin-roles/add", { as, body: { description: "d", ...body }, headers });
 const countOf = async (role: string) => (await stack.sql`select from roles where name = ${role}`).length;
-const changesOf = async (endpoint: string, record: { id: number }) =>
-  (
-    await stack.sql`
-      select distinct change_id
-      from changes join history on change_id = changes.id
-      where endpoint = ${endpoint} and owners @> array[${record.id}::bigint]
-    `
-  ).length;
+const changesOf = (endpoint: string, record: { id: number }) => stack.sql`
+  select distinct change_id
+  from changes join history on change_id = changes.id
+  where endpoint = ${endpoint} and owners @> array[${record.id}::bigint]
+`;
 const statuses = (replies: readonly Reply[]) => replies.map(({ status }) => status);
 
 describe("A request with an Idempotency-Key", () => {
-  it("is done once and gets the same answer, however often it is sent", async () => {
-    const role = name();
-
-    const replies = [await addRole({ name: role }, keyed(role)), await addRole({ name: role }, keyed(role))];
-
-    expect(replies.map(({ body }) => body)).toEqual(Array(2).fill(envelope(200, "Role added")));
-    expect(await countOf(role)).toBe(1);
-  });
-
   it.each([
     ["admin-contributors/add", "contributors", "first_name"],
     ["admin-roles/add", "roles", "name"],
     ["admin-permissions/add", "permissions", "name"],
-  ])("gets the path of what %s added, again after that has been deleted", async (endpoint, table, column) => {
-    const added = name();
-    const add = async () => {
-      const body = { [column]: added, description: "d" };
-      const reply = await stack.call(endpoint, { as: administrator.token, body, headers: keyed(added) });
-      return reply.headers.get("Location");
-    };
-    const first = await add();
-    const [{ id = 0 } = {}] = await stack.sql<{ id: number }[]>`
-      select id from ${identifier(table)} where ${identifier(column)} = ${added}
-    `;
-    await stack.sql`delete from ${identifier(table)} where id = ${id}`;
+  ])(
+    "is done once by %s, and gets the same response, with the path of what was added, also after its deletion",
+    async (endpoint, table, column) => {
+      const added = name();
+      const add = async () => {
+        const body = { [column]: added, description: "d" };
+        const reply = await stack.call(endpoint, { as: administrator.token, body, headers: keyed(added) });
+        return [reply.status, reply.headers.get("Location")];
+      };
+      const first = await add();
+      const again = await add();
+      const rows =
+        await stack.sql`delete from ${identifier(table)} where ${identifier(column)} = ${added} returning id`;
 
-    expect([first, await add()]).toEqual(Array(2).fill(`/admin-${table}/id/${id}`));
-  });
+      expect([first, again, await add()]).toEqual(Array(3).fill([200, `/admin-${table}/id/${rows[0]?.id}`]));
+      expect(rows).toHaveLength(1);
+    },
+  );
 
   it("is done once and gets the same answer when it is sent fifty times at once", async () => {
     for (let round = 0; round < rounds; round++) {
@@ -75,7 +66,7 @@ describe("A request with an Idempotency-Key", () => {
 
       expect(statuses(replies)).toEqual(Array(50).fill(200));
       expect(await stack.sql`select from contributor_aliases where contributor_id = ${contributor.id}`).toHaveLength(1);
-      expect(await changesOf("admin-contributors/edit", contributor)).toBe(1);
+      expect(await changesOf("admin-contributors/edit", contributor)).toHaveLength(1);
     }
   });
 
@@ -146,22 +137,17 @@ describe("A request with an Idempotency-Key", () => {
     expect(await logOut(later)).toEqual(unauthorized);
   });
 
-  it.each([
-    ["empty", ""],
-    ["too long", "k".repeat(256)],
-    ["with a space", "a b"],
-    ["with other letters", "Schlüssel"],
-  ])("answers 400 and changes nothing with a key that is %s", async (_, key) => {
-    const encoded = Buffer.from(key).toString("latin1");
+  it.each(["", "k".repeat(256), "a b", "Schlüssel"])(
+    "answers 400 and changes nothing with the key %j, and 200 with one of 255 characters",
+    async (key) => {
+      const encoded = Buffer.from(key).toString("latin1");
 
-    expect((await unchanged(stack, () => addRole({ name: name() }, keyed(encoded)))).body).toEqual(
-      invalidParameter("Idempotency-Key"),
-    );
-  });
+      const { body } = await unchanged(stack, () => addRole({ name: name() }, keyed(encoded)));
 
-  it("takes a key of 255 characters", async () => {
-    expect((await addRole({ name: name() }, keyed("~".repeat(255)))).status).toBe(200);
-  });
+      expect(body).toEqual(invalidParameter("Idempotency-Key"));
+      expect((await addRole({ name: name() }, keyed(name().padEnd(255, "~")))).status).toBe(200);
+    },
+  );
 
   it("gives a record one image, sent one after the other or at once, and leaves no object behind", async () => {
     const contributor = await aContributor(stack.sql);
@@ -177,7 +163,7 @@ describe("A request with an Idempotency-Key", () => {
     const replies = [await send("one"), await send("one"), ...(await Promise.all([1, 2, 3, 4].map(() => send("two"))))];
 
     expect(statuses(replies)).toEqual(Array(6).fill(200));
-    expect(await changesOf("admin-contributors/update-avatar", contributor)).toBe(2);
+    expect(await changesOf("admin-contributors/update-avatar", contributor)).toHaveLength(2);
     expect(await stack.keys()).toHaveLength(2);
     await expectAgreement(stack);
   });
@@ -199,43 +185,39 @@ describe("A change whose answer is lost", () => {
     expect(await countOf(role)).toBe(1);
   });
 
-  const ending: readonly [string, (person: Person) => Promise<[string, Omit<Request, "as">]>][] = [
-    ["session", async ({ id }) => ["admin-users/logout", { path: { id } }]],
-    ["user", async ({ id }) => ["admin-users/delete", { path: { id } }]],
+  const ownRole = async (person: Person) => (await roleIdsOf(stack.sql, person))[0] ?? 0;
+  const ending: readonly [string, string, (person: Person) => Promise<Omit<Request, "as">>][] = [
+    ["session", "admin-users/logout", async ({ id }) => ({ path: { id } })],
+    ["user", "admin-users/delete", async ({ id }) => ({ path: { id } })],
     [
       "role",
-      async (person) => [
-        "admin-users/edit",
-        {
-          path: { id: person.id },
-          body: { username: person.username, removed_roles: await roleIdsOf(stack.sql, person) },
-        },
-      ],
+      "admin-users/edit",
+      async (person) => ({
+        path: { id: person.id },
+        body: { username: person.username, removed_roles: [await ownRole(person)] },
+      }),
     ],
     [
       "permission",
-      async (person) => [
-        "admin-roles/edit",
-        {
-          path: { id: (await roleIdsOf(stack.sql, person))[0] ?? 0 },
-          body: { name: name(), removed_permissions: [await permissionId(stack.sql, "edit-roles")] },
-        },
-      ],
+      "admin-roles/edit",
+      async (person) => ({
+        path: { id: await ownRole(person) },
+        body: { name: name(), removed_permissions: [await permissionId(stack.sql, "edit-roles")] },
+      }),
     ],
   ];
-  it.each(ending)("is answered 200 even if it removed the caller's own %s", async (_, request) => {
+  it.each(ending)("is answered 200 even if it removed the caller's own %s", async (_, endpoint, requestOf) => {
     const person = await holderOf(stack.sql, "edit-users", "delete-users", "edit-roles");
-    const [endpoint, rest] = await request(person);
+    const request = await requestOf(person);
 
-    const { status } = await stack.call(endpoint, { ...rest, as: person.token });
+    const { status } = await stack.call(endpoint, { ...request, as: person.token });
 
     stack.dataApi.intercept(undefined);
     expect(status).toBe(200);
     expect(await stack.sql`select from changes where caller_id = ${person.id}`).toHaveLength(1);
     const next = await stack.call("admin-users/logout", { path: { id: person.id }, as: person.token });
     expect(next.status).not.toBe(500);
-    const gone = await stack.call("admin-roles/add", { as: person.token, body: { name: name(), description: "d" } });
-    expect([401, 403]).toContain(gone.status);
+    expect([401, 403]).toContain((await addRole({ name: name() }, {}, person.token)).status);
   });
 });
 

@@ -30,29 +30,7 @@ const isFound = ({ name, aliases }: Names, search: string) =>
     .split(" ")
     .every((word) => [name, ...aliases].some((text) => keyOf(text).includes(word)));
 
-const part = fc.constantFrom(
-  ...[
-    "a",
-    "e",
-    "b",
-    "R",
-    "é",
-    "A\u030a",
-    "œ",
-    "%",
-    "_",
-    "\\",
-    "'",
-    "-",
-    ".",
-    "ran",
-    "Zor",
-    "手塚",
-    "治虫",
-    "ﾄ",
-    "\u200d",
-  ],
-);
+const part = fc.constantFrom(..."a e b R é A\u030a œ % _ \\ ' - . ran Zor 手塚 治虫 ﾄ \u200d".split(" "));
 const word = (maxLength: number) => fc.array(part, { minLength: 1, maxLength }).map((parts) => parts.join(""));
 const text = fc.array(word(4), { minLength: 1, maxLength: 3 }).map((words) => words.join(" "));
 const names = fc.array(fc.record({ name: text, aliases: fc.array(text, { maxLength: 3 }) }), {
@@ -65,15 +43,21 @@ const search = fc
   .map((words) => words.flat().join(""))
   .filter((words) => keyOf(words) !== "");
 
+const aliasColumns = {
+  contributors: ["contributor_aliases", "contributor_id", "name", ""],
+  publishers: ["publisher_aliases", "publisher_id", "title", ", language"],
+  series: ["series_aliases", "series_id", "name", ", language"],
+} as const;
+
 /** Adds aliases and, meanwhile, others: in one statement, one by one, and as another contributor's. */
-async function alias(table: string, { id }: Entry, names: readonly string[], other: Entry): Promise<void> {
+async function alias(
+  table: keyof typeof aliasColumns,
+  { id }: Entry,
+  names: readonly string[],
+  other: Entry,
+): Promise<void> {
   const { query } = stack.sql;
-  const [aliases, owner, name, language] =
-    table === "publishers"
-      ? ["publisher_aliases", "publisher_id", "title", ", language"]
-      : table === "series"
-        ? ["series_aliases", "series_id", "name", ", language"]
-        : ["contributor_aliases", "contributor_id", "name", ""];
+  const [aliases = "", owner = "", name = "", language = ""] = aliasColumns[table];
   const [first, ...rest] = names;
   const insert = `insert into ${aliases} (${owner}, ${name}${language})`;
   const values = language ? ", 'English'" : "";
@@ -132,29 +116,19 @@ describe("A search finds each record in whose name or aliases all its words occu
         }
         for (const search of searches) {
           const matching = all.filter((each) => isFound(each, search));
-          const expectFound = async (endpoint: string, records: readonly Entry[], path?: { id: number }) =>
-            expect([endpoint, search, await found(endpoint, search, path)]).toEqual([
-              endpoint,
-              search,
-              { ids: records.map(({ id }) => id), max: records.length },
-            ]);
           const own = matching.filter(({ number }) => number % 3 !== 2);
-          await expectFound(
-            "admin-contributors/list",
-            own.map(({ contributor }) => contributor),
-          );
           const published = own.filter(({ number }) => number % 4 > 0);
-          await expectFound(
-            "contributors/list",
-            published.map(({ contributor }) => contributor),
-          );
-          await expectFound(
-            "publishers/list",
-            matching.map(({ publisher }) => publisher),
-          );
-          const series = matching.map(({ series }) => series);
-          await expectFound("contributor/works", series, { id: maker.id });
-          await expectFound("publisher/publications", series, { id: house.id });
+          const expected: readonly (readonly [string, readonly Entry[], { id: number }?])[] = [
+            ["admin-contributors/list", own.map(({ contributor }) => contributor)],
+            ["contributors/list", published.map(({ contributor }) => contributor)],
+            ["publishers/list", matching.map(({ publisher }) => publisher)],
+            ["contributor/works", matching.map(({ series }) => series), { id: maker.id }],
+            ["publisher/publications", matching.map(({ series }) => series), { id: house.id }],
+          ];
+          for (const [endpoint, records, path] of expected) {
+            const matches = { ids: records.map(({ id }) => id), max: records.length };
+            expect([endpoint, search, await found(endpoint, search, path)]).toEqual([endpoint, search, matches]);
+          }
         }
       },
     );
