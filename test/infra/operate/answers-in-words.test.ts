@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify, stripVTControlCharacters } from "node:util";
+import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
 import { answerInWords } from "../../../infra/operate/answers-in-words.ts";
@@ -97,21 +97,15 @@ describe("npm run invoke -- ops/list-changes", () => {
   });
 
   it("prints plain text where there is no terminal, and with --json the answer as it is", async () => {
-    const words = [script, "ops/list-changes", '{"limit": 1}', "--url", stack.url, "--data", data];
-    const run = async (...more: string[]) => (await promisify(execFile)(process.execPath, [...words, ...more])).stdout;
-
-    const text = await run();
+    const text = (await run("ops/list-changes", '{"limit": 1}')).output;
     expect(text).toMatch(/^id +at +by +record +what\n/);
     expect(text).toBe(stripVTControlCharacters(text));
-    const { changes } = JSON.parse(await run("--json"));
-    expect(changes).toHaveLength(1);
+    const { output } = await run("ops/list-changes", '{"limit": 1}', "--json");
+    expect(JSON.parse(output).changes).toHaveLength(1);
   });
 
-  it("says that there are none", async () => {
+  it("says that there are none, and has date and time below each other on a narrow terminal", async () => {
     expect(await printed("ops/list-changes", { user: "nobody" })).toEqual(["No changes"]);
-  });
-
-  it("has date and time below each other on a narrow terminal", async () => {
     const [head = "", ...lines] = await printed("ops/list-changes", {}, 80);
 
     expect(head).toMatch(/^id +at {10}by /);

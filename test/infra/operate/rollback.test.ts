@@ -153,34 +153,28 @@ describe("npm run rollback", () => {
     expect(live()).toBe("6,6,6,6");
   });
 
-  it.each<[string, () => void, string]>([
+  const [contributorsList = "", , , session = ""] = names;
+  it.each([
     [
-      "a function has lost its version of the release",
-      () =>
-        lambdaApi.functions.set(
-          names[0] ?? "",
-          deployed({ FunctionVersion: "7" }, [versionOf(first), versionOf(third)]),
-        ),
-      "colophon-prod-contributors-list has no version of release 222222222222 any more, so nothing was changed",
+      "has lost its version of the release",
+      contributorsList,
+      [versionOf(first), versionOf(third)],
+      `${contributorsList} has no version of release 222222222222 any more, so nothing was changed`,
     ],
     [
-      "the database was restored since",
-      () => {
-        const versions = [versionOf(second, "old"), versionOf(third)];
-        lambdaApi.functions.set(names[3] ?? "", deployed({ FunctionVersion: "7" }, versions));
-      },
+      "used another database, which was restored since",
+      session,
+      [versionOf(second, "old"), versionOf(third)],
       "Release 222222222222 uses another database cluster: the database was restored since",
     ],
     [
-      "a version that gets traffic names no release",
-      () => {
-        const versions = [{ ...versionOf(third), Description: "Does something" }];
-        lambdaApi.functions.set(names[3] ?? "", deployed({ FunctionVersion: "7" }, versions));
-      },
+      "gets traffic by a version that names no release",
+      session,
+      [{ ...versionOf(third), Description: "Does something" }],
       "Version 7 of colophon-prod-session names no release",
     ],
-  ])("changes nothing if %s", async (_, spoil, message) => {
-    spoil();
+  ])("changes nothing if a function %s", async (_, name, versions, message) => {
+    lambdaApi.functions.set(name, deployed({ FunctionVersion: "7" }, versions));
 
     expect((await run()).error).toContain(message);
     expect(lambdaApi.changes).toEqual([]);
@@ -199,7 +193,7 @@ describe("npm run rollback", () => {
 });
 
 describe("A rollback", () => {
-  const session: ReleasedFunction = {
+  const released: ReleasedFunction = {
     name: "colophon-prod-session",
     live: 7,
     versions: releases.map((release, index) => ({
@@ -210,17 +204,15 @@ describe("A rollback", () => {
       cluster: "new",
     })),
   };
-  /** Migration 22 took away what was used before migration 21. */
-  const taken = [{ migration: 22, worksSince: 21 }];
+  const target = (to: string | undefined, migration: number) =>
+    planRollback([released], { to, contractions: [{ migration, worksSince: migration - 1 }] }).to.name;
 
   it("goes back to the last release before a migration that takes something away, and no further", () => {
-    expect(planRollback([session], { to: undefined, contractions: taken }).to.name).toBe(second);
-    expect(() => planRollback([session], { to: first, contractions: taken })).toThrow(
+    expect(target(undefined, 22)).toBe(second);
+    expect(() => target(first, 22)).toThrow(
       "Release 111111111111 was made for migration 20, and 22 took away what releases before 21 use",
     );
-    expect(planRollback([session], { to: first, contractions: [{ migration: 23, worksSince: 22 }] }).to.name).toBe(
-      first,
-    );
+    expect(target(first, 23)).toBe(first);
   });
 
   it("is stopped by migrations that are there", () => {
