@@ -29,7 +29,9 @@ $$;
 
 create function without_refused(lines import_line[], outcomes import_outcome[]) returns import_line[]
   language sql immutable as $$
-  select array(select line from unnest(lines) as line where number <> all(refused_numbers(outcomes)))
+  select array(
+    select line from unnest(lines) as line where number not in (select unnest(refused_numbers(outcomes)))
+  )
 $$;
 
 -- The slug that an external id says, as an export names a record without one; null if it says none.

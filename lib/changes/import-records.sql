@@ -11,6 +11,7 @@ create function replace_list(list_table text, owner_column text, owners bigint[]
       where indrelid = cast(list_table as regclass) and indisunique and indnkeyatts > 1
     );
     is_ordered boolean = coalesce('position' = any(unique_columns), false);
+    names text[];
     changed bigint[];
     removed jsonb;
     added jsonb;
@@ -21,26 +22,28 @@ create function replace_list(list_table text, owner_column text, owners bigint[]
       return '{}';
     end if;
     columns = coalesce(columns, array[owner_column]);
+    names = case
+      when is_ordered then array_remove(columns, 'position') else coalesce(unique_columns, columns)
+    end;
     execute format(
       $sql$
         with stored as (
-          select
-            %1$I as owner, jsonb_build_array(%2$s) as key, jsonb_build_array(%3$s) as name,
-            jsonb_build_object(%4$s) as value, row_number() over (partition by %1$I, %3$s order by %2$s) as copy
-          from %5$I
-          where %1$I = any($1)
+          select *, row_number() over (partition by owner, jsonb_hash_extended(name, 0) order by key) as copy
+          from (
+            select %1$I, jsonb_build_array(%2$s), jsonb_build_array(%3$s), jsonb_build_object(%4$s)
+            from %5$I
+            where %1$I = any($1)
+          ) as current (owner, key, name, value)
         ), wanted as (
-          select
-            %1$I as owner, jsonb_build_array(%3$s) as name, jsonb_build_object(%4$s) as value, object, place,
-            row_number() over (partition by %1$I, %3$s order by place) as copy
-          from
-            jsonb_array_elements($2) with ordinality as element (object, place)
-            cross join lateral jsonb_populate_record(cast(null as %5$I), object)
+          select *, row_number() over (partition by owner, jsonb_hash_extended(name, 0) order by place) as copy
+          from (
+            select cast(object ->> %1$L as bigint), jsonb_build_array(%6$s), object, place
+            from jsonb_array_elements($2) with ordinality as element (object, place)
+          ) as said (owner, name, value, place)
         ), compared as (
           select
-            owner, key, object, place, stored.value as former, wanted.value as latter,
-            bool_or(stored.value - 'position' is distinct from wanted.value - 'position')
-              over (partition by owner) as is_changed
+            owner, key, place, stored.value as former, wanted.value as latter,
+            bool_or(stored.%7$I is distinct from wanted.%7$I) over (partition by owner) as is_changed
           from stored full join wanted using (owner, name, copy)
           where copy = 1 or not $3
         )
@@ -48,7 +51,7 @@ create function replace_list(list_table text, owner_column text, owners bigint[]
           array_agg(distinct owner),
           coalesce(jsonb_agg(key) filter (where former is not null and (latter is null or $4)), '[]'),
           coalesce(
-            jsonb_agg(object order by place) filter (where latter is not null and (former is null or $4)), '[]'
+            jsonb_agg(latter order by place) filter (where latter is not null and (former is null or $4)), '[]'
           ),
           coalesce(
             jsonb_agg(jsonb_build_object('key', key, 'values', latter))
@@ -58,11 +61,10 @@ create function replace_list(list_table text, owner_column text, owners bigint[]
         from compared
         where is_changed and former is distinct from latter
       $sql$,
-      owner_column, column_list(key_columns(list_table)),
-      column_list(
-        case when is_ordered then array_remove(columns, 'position') else coalesce(unique_columns, columns) end
-      ),
-      (select string_agg(format('%1$L, %1$I', name), ', ') from unnest(columns) as name), list_table
+      owner_column, column_list(key_columns(list_table)), column_list(names),
+      (select string_agg(format('%1$L, %1$I', name), ', ') from unnest(columns) as name), list_table,
+      (select string_agg(format('object -> %L', name), ', ') from unnest(names) as name),
+      case when is_ordered then 'name' else 'value' end
     )
     into changed, removed, added, updated
     using owners, wanted, unique_columns is not null, is_ordered;

@@ -59,6 +59,7 @@ $$;
 -- Sets what the row of this transaction's change says of the request.
 create function begin_change(request request, caller caller) returns void language plpgsql as $$
   begin
+    -- The input of an import is long, so it is read once.
     perform set_config('colophon.request', cast(json_build_object(
       'endpoint', request.endpoint,
       'key', request.key,
@@ -66,9 +67,11 @@ create function begin_change(request request, caller caller) returns void langua
       'fingerprint', request.fingerprint,
       'caller_id', caller.id,
       'username', caller.username,
-      'operator', case when caller.id is null then request.input ->> 'by' end,
-      'reason', case when caller.id is null then request.input ->> 'reason' end
-    ) as text), true);
+      'operator', by,
+      'reason', reason
+    ) as text), true)
+    from
+      json_to_record(case when caller.id is null then request.input else '{}' end) as operator (by text, reason text);
   end
 $$;
 
@@ -104,7 +107,7 @@ $$;
 -- row.
 create function operated(request request, answer jsonb) returns outcome language plpgsql as $$
   begin
-    if is_dry_run(request) or not has_changed() then
+    if not has_changed() or is_dry_run(request) then
       return answered(cast(answer as json));
     end if;
     return done(request, null, cast(answer || jsonb_build_object('change', current_change()) as json));
