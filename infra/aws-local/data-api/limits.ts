@@ -9,7 +9,6 @@ export interface Limits {
   requestBytes: number;
   statementTimeoutInMilliseconds: number;
   transactionIdleInMilliseconds: number;
-  transactionMaxInMilliseconds: number;
 }
 
 export const serviceLimits: Limits = {
@@ -19,5 +18,4 @@ export const serviceLimits: Limits = {
   requestBytes: 4 * 1024 * 1024,
   statementTimeoutInMilliseconds: 45_000,
   transactionIdleInMilliseconds: 3 * 60_000,
-  transactionMaxInMilliseconds: 24 * 60 * 60_000,
 };

@@ -1,94 +1,49 @@
+import * as z from "zod/mini";
 import { ServiceError, validation } from "../http/service-error.ts";
 import type { Limits } from "./limits.ts";
 
 export type Operation = "ExecuteStatement" | "BeginTransaction" | "CommitTransaction" | "RollbackTransaction";
 
-/** The value of a parameter: exactly one of these members, blobs in base64. */
-interface Field {
-  isNull?: boolean;
-  stringValue?: string;
-  longValue?: number;
-  doubleValue?: number | string;
-  booleanValue?: boolean;
-  blobValue?: string;
-  arrayValue?: unknown;
-}
+/** The value of a parameter, blobs in base64. */
+const field = z
+  .strictObject({
+    isNull: z.optional(z.literal(true)),
+    stringValue: z.optional(z.string()),
+    longValue: z.optional(z.int()),
+    doubleValue: z.optional(z.union([z.number(), z.literal(["NaN", "Infinity", "-Infinity"])])),
+    booleanValue: z.optional(z.boolean()),
+    blobValue: z.optional(z.string()),
+    arrayValue: z.optional(z.looseObject({})),
+  })
+  .check(z.refine((value) => Object.keys(value).length === 1));
 
-export interface SqlParameter {
-  name: string;
-  value: Field;
-}
+const parameter = z.strictObject({ name: z.string(), value: field });
+export type SqlParameter = z.infer<typeof parameter>;
 
 /** The members of all operations; each operation uses some of them. */
-export interface Request {
-  resourceArn: string;
-  secretArn: string;
-  database?: string;
-  schema?: string;
-  transactionId?: string;
-  sql?: string;
-  parameters?: SqlParameter[];
-  continueAfterTimeout?: boolean;
-}
-
-type Check = (value: unknown) => boolean;
-type Checks = ReadonlyMap<string, Check>;
-
-const isText: Check = (value) => typeof value === "string";
-const isTruth: Check = (value) => typeof value === "boolean";
-
-/** The members of a parameter's value, of which it has one. */
-const values: Checks = new Map([
-  ["isNull", (content) => content === true],
-  ["stringValue", isText],
-  ["longValue", Number.isInteger],
-  ["doubleValue", (content) => typeof content === "number" || /^(NaN|-?Infinity)$/.test(String(content))],
-  ["booleanValue", isTruth],
-  ["blobValue", isText],
-  ["arrayValue", isRecord],
-]);
-
-const isValue: Check = (value) => {
-  if (!isRecord(value)) return false;
-  const [member, ...others] = Object.entries(value).filter(([, content]) => content !== null);
-  return member !== undefined && others.length === 0 && values.get(member[0])?.(member[1]) === true;
-};
-
-const parameter: Checks = new Map([
-  ["name", isText],
-  ["value", isValue],
-]);
-
-const members: Checks = new Map([
-  ["resourceArn", isText],
-  ["secretArn", isText],
-  ["database", isText],
-  ["schema", isText],
-  ["transactionId", isText],
-  ["sql", isText],
-  ["parameters", (list) => Array.isArray(list) && list.every((each) => hasMembers(each, parameter))],
-  ["continueAfterTimeout", isTruth],
-]);
+const request = z.strictObject({
+  resourceArn: z.optional(z.string()),
+  secretArn: z.optional(z.string()),
+  database: z.optional(z.string()),
+  schema: z.optional(z.string()),
+  transactionId: z.optional(z.string()),
+  sql: z.optional(z.string()),
+  parameters: z.optional(z.array(parameter)),
+  continueAfterTimeout: z.optional(z.boolean()),
+});
+export type Request = z.infer<typeof request>;
 
 /**
  * A request's body, whose members have the types of the service's model (botocore, rds-data 2018-08-01).
  * @throws {ServiceError} also for a member that this emulator does not implement
  */
 export function typed(body: unknown): Request {
-  if (!hasMembers(body, members)) throw new ServiceError(400, "SerializationException");
-  return body as unknown as Request;
-}
-
-/** Whether all members fit; a member that is null is removed. */
-function hasMembers(value: unknown, checks: Checks): boolean {
-  if (!isRecord(value)) return false;
-  for (const [name, content] of Object.entries(value)) {
-    const check = checks.get(name);
-    if (content === null) delete value[name];
-    else if (!check) throw new ServiceError(501, "NotImplementedException", `aws-local does not implement ${name}`);
-    else if (!check(content)) throw new ServiceError(400, "SerializationException", `${name} cannot be read`);
-  }
-  return true;
+  const { data, error } = z.safeParse(request, body);
+  if (data) return data;
+  const [issue] = error.issues;
+  if (issue?.code === "unrecognized_keys")
+    throw new ServiceError(501, "NotImplementedException", `aws-local does not implement ${issue.keys}`);
+  throw new ServiceError(400, "SerializationException", `${issue?.path.join(".")} cannot be read`);
 }
 
 /** Lengths are those of the service's model, too. */
@@ -112,7 +67,3 @@ function length(text: string | undefined, name: string, min: number, max: number
 
 const violation = (what: string, constraint: string) =>
   validation(`1 validation error detected: ${what} failed to satisfy constraint: ${constraint}`);
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

@@ -74,7 +74,7 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
     sessions,
     transactions: openTransactions(sessions, limits),
     limits,
-    loginOf: ({ secretArn, database = "postgres" }) => ({ database, ...secretsManager.credentialsOf(secretArn) }),
+    loginOf: ({ secretArn = "", database = "postgres" }) => ({ database, ...secretsManager.credentialsOf(secretArn) }),
   };
   const verifiers = {
     "rds-data": verifier("rds-data", options.key),

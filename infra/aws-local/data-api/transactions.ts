@@ -7,7 +7,6 @@ import type { Sessions } from "./sessions.ts";
 interface Transaction {
   session: Session;
   busy: boolean;
-  startedAt: number;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -23,14 +22,13 @@ export interface Transactions {
 export function openTransactions(sessions: Sessions, limits: Limits): Transactions {
   const open = new Map<string, Transaction>();
 
-  /** A transaction expires when it was idle for too long or is too old: it is rolled back, and its id is not found. */
+  /** A transaction expires when it was idle for too long: it is rolled back, and its id is not found. */
   const expireLater = (id: string, transaction: Transaction) => {
-    const left = transaction.startedAt + limits.transactionMaxInMilliseconds - Date.now();
     const expire = () => {
       open.delete(id);
       void sessions.release(transaction.session);
     };
-    transaction.timer = setTimeout(expire, Math.max(0, Math.min(limits.transactionIdleInMilliseconds, left))).unref();
+    transaction.timer = setTimeout(expire, limits.transactionIdleInMilliseconds).unref();
   };
 
   const claim = (id: string) => {
@@ -54,7 +52,7 @@ export function openTransactions(sessions: Sessions, limits: Limits): Transactio
       });
       // As long as the service's ids, which are base64 of about 180 characters.
       const id = randomBytes(138).toString("base64");
-      const transaction = { session, busy: false, startedAt: Date.now(), timer: undefined };
+      const transaction = { session, busy: false, timer: undefined };
       open.set(id, transaction);
       expireLater(id, transaction);
       return id;
