@@ -41,15 +41,9 @@ export class ResponseStream extends Writable {
     if (this.#isStarted) throw runtimeError("Runtime.InvalidStreamingOperation", "Cannot set content-type, too late.");
   }
 
-  override write(chunk: unknown, second?: unknown, third?: unknown): boolean {
+  override write(chunk: unknown, ...others: unknown[]): boolean {
     this.#isStarted = true;
-    const bytes = bytesOf(chunk, second);
-    this.#bytes += bytes.length;
-    if (this.#bytes > this.#bytesMax) {
-      const message = `Response stream exceeded maximum allowed payload size (${this.#bytesMax} bytes).`;
-      throw runtimeError("Function.ResponseSizeTooLarge", message);
-    }
-    return super.write(bytes, [second, third].find(isCallback));
+    return super.write(chunk, ...(others as [BufferEncoding]));
   }
 
   override _write(chunk: Buffer, _encoding: string, callback: (error?: Error) => void): void {
@@ -63,6 +57,11 @@ export class ResponseStream extends Writable {
   async #send(bytes: Buffer): Promise<void> {
     if (!this.hasHead) this.#sendHead();
     if (bytes.length === 0) return;
+    this.#bytes += bytes.length;
+    if (this.#bytes > this.#bytesMax) {
+      const message = `Response stream exceeded maximum allowed payload size (${this.#bytesMax} bytes).`;
+      throw runtimeError("Function.ResponseSizeTooLarge", message);
+    }
     await this.#reader.wantsMore();
     this.#reader.chunk(bytes);
   }
@@ -97,14 +96,6 @@ export class ResponseStream extends Writable {
     this.destroy(new Error("Nobody reads the response any more."));
   }
 }
-
-function bytesOf(chunk: unknown, encoding: unknown): Uint8Array {
-  if (chunk instanceof Uint8Array) return chunk;
-  if (typeof chunk !== "string") return Buffer.from(JSON.stringify(chunk));
-  return Buffer.from(chunk, typeof encoding === "string" && Buffer.isEncoding(encoding) ? encoding : "utf8");
-}
-
-const isCallback = (value: unknown): value is (error: Error | null | undefined) => void => typeof value === "function";
 
 /** An error with the `errorType` that Lambda reports. */
 export const runtimeError = (name: string, message: string) => Object.assign(new Error(message), { name });
