@@ -81,15 +81,4 @@ describe("npm run check", () => {
     );
     expect(complaint).toMatch(/\n +insert into role_permissions \(role_id, permision_id\).*\n +\^\n/);
   });
-
-  it("finds what PostgreSQL does not accept, as npm start shows it", async () => {
-    const place = await edit("lib/changes/add-role.sql", "insert into", "insert onto");
-
-    const { code, complaint } = await check();
-
-    expect({ code, complaint: complaint.split("\n")[0] }).toEqual({
-      code: 1,
-      complaint: `${place.replace(/\d+$/, (column) => `${Number(column) + 7}`)}: ERROR: syntax error at or near "onto"; SQLState: 42601`,
-    });
-  });
 });

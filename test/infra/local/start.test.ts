@@ -109,6 +109,9 @@ describe("npm start", () => {
     await expect
       .poll(() => output)
       .toContain("Refused a page of the origin null: only a page with an origin of its own");
+    await call("/publishers");
+    // The output is no terminal.
+    await expect.poll(() => output).toMatch(/^\{"level":"info",.*"path":"\/publishers","status":200.*\}$/m);
     expect(output.split("\n").filter((line) => line.includes("http://"))).toEqual([
       `Refused a page of the origin ${refused}: npm start -- --origin ${refused} ` +
         '(on AWS "allowedOrigins" in infra/stages.ts) would allow it',
