@@ -15,8 +15,8 @@ export interface ApiDocumentProps {
   readonly title: string;
   readonly endpoints: readonly Declaration[];
   readonly settings: Pick<StageSettings, "allowedOrigins" | "uploads"> & {
-    /** With an edge all methods but preflights need an API key. */
     readonly edge?: unknown;
+    readonly domain?: unknown;
     /** Without it, sign-in is 503 on the stage. */
     readonly signIn?: unknown;
     readonly streams: Pick<StageSettings["streams"], "secondsMax">;
@@ -41,10 +41,17 @@ export const apiDocument = (props: ApiDocumentProps) => ({
   openapi: "3.0.3",
   info: { title: props.title, version: "1" },
   paths: Object.fromEntries([...byRoute(props.endpoints)].map(([path, each]) => [path, operations(each, props)])),
-  ...(props.settings.edge ? keyScheme : {}),
+  ...(needsKey(props.settings) ? keyScheme : {}),
   "x-amazon-apigateway-gateway-responses": gatewayResponseDefinitions(),
   "x-amazon-apigateway-minimum-compression-size": compressedBytesMin,
 });
+
+/**
+ * With an edge all methods but preflights need the key that CloudFront sends. While a domain of API Gateway moves to the
+ * edge, visitors still come by both, and by the former without a key.
+ */
+const needsKey = ({ edge, domain }: ApiDocumentProps["settings"]): boolean =>
+  edge !== undefined && domain === undefined;
 
 /** API Gateway, "x-amazon-apigateway-api-key-source property": a method with this scheme has `apiKeyRequired`. */
 const keyScheme = {
@@ -58,7 +65,7 @@ function operations(declarations: readonly Declaration[], props: ApiDocumentProp
     const refusal = refusalOf(each, props.settings);
     return {
       ...(refusal ? errorMock(each, refusal.status, envelopeOf(refusal), allowedOrigins) : proxy(each, props)),
-      ...(props.settings.edge ? { security: [{ key: [] }] } : {}),
+      ...(needsKey(props.settings) ? { security: [{ key: [] }] } : {}),
     };
   };
   return {

@@ -122,6 +122,7 @@ export class ApiStack extends Stack {
       new Firewall(this, "Firewall", {
         name: prefix,
         settings: settings.firewall,
+        allowedOrigins: settings.allowedOrigins,
         endpoints: served,
         stageArn: api.deploymentStage.stageArn,
       });
@@ -159,8 +160,10 @@ export class ApiStack extends Stack {
 
     const domain = settings.edge?.domain ?? settings.domain?.name;
     new CfnOutput(this, "Url", { value: domain ? `https://${domain}` : api.url });
-    if (settings.domain)
+    if (settings.domain) {
+      alarms.mailExpiry([settings.domain.certificate]);
       new CfnOutput(this, "DomainTarget", { value: api.domainName?.domainNameAliasDomainName ?? "" });
+    }
     if (images) {
       new CfnOutput(this, "ImageDomainTarget", { value: images.distribution.domainName });
       new CfnOutput(this, "ImageDistribution", { value: images.distribution.distributionId });

@@ -64,7 +64,7 @@ export function makeApp(settings: Settings, functions: readonly Packaged[], outd
     }
     for (const stage of settings.stages.filter((it) => it.database === each.name)) {
       const prefix = globalPrefix(`colophon-${stage.name}`, region);
-      const firewall = makeFirewall(app, prefix, stage, place);
+      const firewall = makeFirewall(app, prefix, region, stage, place);
       const copies = makeImageBackup(app, stage, place);
       const api = new ApiStack(app, `colophon-${stage.name}`, {
         ...place(region, { stage: stage.name }),
@@ -104,11 +104,18 @@ const placing =
 
 type Place = ReturnType<typeof placing>;
 
-function makeFirewall(app: App, prefix: string, settings: StageSettings, place: Place): FirewallStack | undefined {
+function makeFirewall(
+  app: App,
+  prefix: string,
+  stageRegion: string,
+  settings: StageSettings,
+  place: Place,
+): FirewallStack | undefined {
   if (!settings.firewall || distributionsOf(settings).length === 0) return undefined;
   return new FirewallStack(app, `${prefix}-firewall`, {
     ...place(cdnRegion, { stage: settings.name }),
     prefix,
+    stageRegion,
     settings,
     firewall: settings.firewall,
     endpoints,

@@ -88,6 +88,7 @@ export class CdnAlarmsStack extends Stack {
       evaluationPeriods: 1,
     });
     addFirewallAlarm(alarms, prefix, settings);
+    alarms.mailExpiry([settings.edge?.certificate, settings.imageCertificate].filter((each) => each !== undefined));
   }
 }
 

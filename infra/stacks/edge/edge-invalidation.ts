@@ -47,15 +47,9 @@ export class EdgeInvalidation extends Construct {
       filterPattern: FilterPattern.exists("$.oldestInSeconds"),
       metricValue: "$.oldestInSeconds",
     });
-    common.log.addMetricFilter("InvalidatedPaths", {
-      ...metrics.customMetricName("invalidated-paths"),
-      filterPattern: FilterPattern.exists("$.paths"),
-      metricValue: "$.paths",
-    });
     common.log.addMetricFilter("OverBudget", {
       ...metrics.customMetricName("over-budget"),
       filterPattern: FilterPattern.booleanValue("$.isOverBudget", true),
-      defaultValue: 0,
     });
     alarms.add("stale-answers", {
       metric: new MathExpression({

@@ -2,7 +2,7 @@ import { CfnWebACLAssociation } from "aws-cdk-lib/aws-wafv2";
 import { Construct } from "constructs";
 import { type ManagedRules, makeWebAcl, type WebAclProps } from "./web-acl.ts";
 
-export interface FirewallProps extends Pick<WebAclProps, "name" | "settings" | "endpoints"> {
+export interface FirewallProps extends Pick<WebAclProps, "name" | "settings" | "allowedOrigins" | "endpoints"> {
   /** The stage of the REST API to protect. */
   readonly stageArn: string;
 }

@@ -1,7 +1,8 @@
 import { CfnIPSet, CfnWebACL } from "aws-cdk-lib/aws-wafv2";
 import type { Construct } from "constructs";
-import type { Declaration } from "../../../lib/contract/declare.ts";
+import { type Declaration, methodsOf } from "../../../lib/contract/declare.ts";
 import { envelopeOf, gatewayResponses } from "../../api/gateway-responses.ts";
+import { requestHeaders } from "../../api/mock.ts";
 import type { FirewallSettings } from "../../settings/schema.ts";
 import { largeBodies, type Statement, signIns, unlimitedLists } from "./counted-requests.ts";
 
@@ -20,6 +21,8 @@ export interface WebAclProps {
   /** Its name, and the prefix of the names of its rules' metrics. */
   readonly name: string;
   readonly settings: FirewallSettings;
+  /** The origins of pages that send cookies. */
+  readonly allowedOrigins: readonly string[];
   /** Those that the stage has. */
   readonly endpoints: readonly Declaration[];
   readonly managed: ManagedRules;
@@ -38,7 +41,7 @@ const withoutCookies: CfnWebACL.DataProtectProperty = {
  * AWS's managed rules. Returns the ARN of the web ACL.
  */
 export function makeWebAcl(scope: Construct, props: WebAclProps): string {
-  const { name, settings, endpoints, managed } = props;
+  const { name, settings, allowedOrigins, endpoints, managed } = props;
   const visibility = (metricName: string) => ({
     cloudWatchMetricsEnabled: true,
     sampledRequestsEnabled: true,
@@ -61,27 +64,34 @@ export function makeWebAcl(scope: Construct, props: WebAclProps): string {
   ];
   const rates = limits.map((each) => ({
     name: each.name,
-    action: blockAction,
+    action: { count: {} },
+    ruleLabels: [{ name: limited }],
     statement: {
       rateBasedStatement: {
         aggregateKeyType: "IP",
         evaluationWindowSec: windowInSeconds,
         limit: each.limit,
-        ...allOf(each.counted),
+        ...(each.counted.length > 0 ? { scopeDownStatement: allOf(each.counted) } : {}),
       },
     },
     visibilityConfig: visibility(`${name}-${each.name}`),
   }));
-  const large = {
+  const bodies = {
     name: "large-bodies",
     action: {
       block: {
-        customResponse: { responseCode: gatewayResponses.REQUEST_TOO_LARGE.status, customResponseBodyKey: largeBody },
+        customResponse: { responseCode: gatewayResponses.REQUEST_TOO_LARGE.status, customResponseBodyKey: large },
       },
     },
     statement: largeBodies(endpoints),
     visibilityConfig: visibility(`${name}-large-bodies`),
   };
+  const blocking = refusals(allowedOrigins, endpoints).map(({ refusal, matches, response }) => ({
+    name: refusal,
+    action: { block: { customResponse: response } },
+    statement: allOf(matches),
+    visibilityConfig: visibility(`${name}-${refusal}`),
+  }));
   const managedRules = {
     name: managed.name,
     overrideAction: { none: {} },
@@ -100,11 +110,11 @@ export function makeWebAcl(scope: Construct, props: WebAclProps): string {
     defaultAction: { allow: {} },
     dataProtectionConfig: { dataProtections: [withoutCookies] },
     customResponseBodies: {
-      [blockBody]: { contentType: "APPLICATION_JSON", content: envelopeOf(gatewayResponses.THROTTLED) },
-      [largeBody]: { contentType: "APPLICATION_JSON", content: envelopeOf(gatewayResponses.REQUEST_TOO_LARGE) },
+      [limited]: { contentType: "APPLICATION_JSON", content: envelopeOf(gatewayResponses.THROTTLED) },
+      [large]: { contentType: "APPLICATION_JSON", content: envelopeOf(gatewayResponses.REQUEST_TOO_LARGE) },
     },
     visibilityConfig: visibility(name),
-    rules: [...rates, large, managedRules].map((rule, priority) => ({ ...rule, priority })),
+    rules: [...rates, bodies, ...blocking, managedRules].map((rule, priority) => ({ ...rule, priority })),
   });
   return acl.attrArn;
 }
@@ -119,29 +129,71 @@ function makeIpSets(construct: Construct, { scope, settings: { trustedAddresses 
   });
 }
 
-const blockBody = "too-many-requests";
-const largeBody = "request-too-long";
+/** The label of requests above a limit. Both are keys of the responses' bodies, too. */
+const limited = "too-many-requests";
+const large = "request-too-long";
 
-/** The firewall's own response, which replaces API Gateway's `WAF_FILTERED` (API Gateway, "Gateway response types"). */
-const blockAction = {
-  block: {
-    customResponse: {
-      responseCode: gatewayResponses.THROTTLED.status,
-      customResponseBodyKey: blockBody,
-      responseHeaders: [
-        // WAF checks the rate of the last five minutes repeatedly.
-        { name: "Retry-After", value: "60" },
-        { name: "Cache-Control", value: "no-store" },
-        { name: "Access-Control-Allow-Origin", value: "*" },
-        { name: "Access-Control-Expose-Headers", value: "Retry-After" },
-      ],
-    },
+interface Refusal {
+  readonly refusal: string;
+  /** All of them match. */
+  readonly matches: readonly Statement[];
+  readonly response: CfnWebACL.CustomResponseProperty;
+}
+
+/**
+ * How requests above a limit are refused. A response of AWS WAF is constant, and browsers show one to a page that sends
+ * cookies only if it names the page's origin. So there are rules for each of these origins, and then one for all others.
+ * The firewall also answers preflights itself, as a browser would not send what they announce.
+ *
+ * They replace API Gateway's own `WAF_FILTERED` (API Gateway, "Gateway response types"). Each rule costs $1 a month.
+ */
+function refusals(allowedOrigins: readonly string[], endpoints: readonly Declaration[]): Refusal[] {
+  const methods = [...new Set(endpoints.flatMap(methodsOf))].join(",");
+  const refuse = (cors: Headers): CfnWebACL.CustomResponseProperty => ({
+    responseCode: gatewayResponses.THROTTLED.status,
+    customResponseBodyKey: limited,
+    responseHeaders: headersOf({
+      // WAF checks the rate of the last five minutes repeatedly.
+      "Retry-After": "60",
+      "Cache-Control": "no-store",
+      "Access-Control-Expose-Headers": "Retry-After",
+      ...cors,
+    }),
+  });
+  const ofOrigins = allowedOrigins.flatMap((origin, index): Refusal[] => {
+    const matches = [hasLabel(limited), equals({ singleHeader: { Name: "origin" } }, origin)];
+    const cors = { "Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true" };
+    const preflight = { "Access-Control-Allow-Methods": methods, "Access-Control-Allow-Headers": requestHeaders };
+    return [
+      {
+        refusal: `preflight-${index}`,
+        matches: [...matches, equals({ method: {} }, "OPTIONS")],
+        response: { responseCode: 204, responseHeaders: headersOf({ ...cors, ...preflight }) },
+      },
+      { refusal: `${limited}-${index}`, matches, response: refuse(cors) },
+    ];
+  });
+  const others = { matches: [hasLabel(limited)], response: refuse({ "Access-Control-Allow-Origin": "*" }) };
+  return [...ofOrigins, { refusal: limited, ...others }];
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+const headersOf = (headers: Headers) => Object.entries(headers).map(([name, value]) => ({ name, value }));
+
+const hasLabel = (key: string): Statement => ({ labelMatchStatement: { scope: "LABEL", key } });
+
+const equals = (fieldToMatch: CfnWebACL.FieldToMatchProperty, searchString: string): Statement => ({
+  byteMatchStatement: {
+    fieldToMatch,
+    searchString,
+    positionalConstraint: "EXACTLY",
+    textTransformations: [{ priority: 0, type: "NONE" }],
   },
-};
+});
 
-/** The scope of a rule: everything, one statement, or several joined by AND. */
-function allOf(statements: readonly Statement[]): { scopeDownStatement?: Statement } {
-  const [first, ...others] = statements;
-  if (!first) return {};
-  return { scopeDownStatement: others.length > 0 ? { andStatement: { statements: [...statements] } } : first };
+/** One statement, or several joined by AND. */
+function allOf([first, ...others]: readonly Statement[]): Statement {
+  if (!first) throw new Error("There is nothing to match");
+  return others.length > 0 ? { andStatement: { statements: [first, ...others] } } : first;
 }

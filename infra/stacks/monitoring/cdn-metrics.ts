@@ -55,11 +55,11 @@ export const blockedRequests = (webAcl: string): Metric =>
     region: cdnRegion,
   });
 
-/** The same for each rule of the web ACL, and for all of them. */
+/** The same for each rule of the web ACL, and for all of them; rules that label count, and others then block by the label. */
 export const blockedByRule = (webAcl: string): MathExpression =>
   new MathExpression({
     label: "",
-    expression: `SEARCH('{AWS/WAFV2,Rule,WebACL} MetricName="BlockedRequests" WebACL="${webAcl}"', 'Sum', 300)`,
+    expression: `SEARCH('{AWS/WAFV2,Rule,WebACL} MetricName=("BlockedRequests" OR "CountedRequests") WebACL="${webAcl}"', 'Sum', 300)`,
     usingMetrics: {},
     period: Duration.minutes(5),
     searchRegion: cdnRegion,

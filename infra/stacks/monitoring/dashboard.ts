@@ -30,15 +30,16 @@ export function addDashboard(
 ): void {
   const half = (title: string, left: IMetric[], right: IMetric[] = []) =>
     new GraphWidget({ title, left, right, width: 12, height: 6 });
-  const count = (title: string, query: string) =>
+  const logged = (title: string, queryString: string, view: LogQueryVisualizationType) =>
     new LogQueryWidget({
       title,
       logGroupNames: [functionLog.logGroupName],
-      queryString: query,
-      view: LogQueryVisualizationType.BAR,
+      queryString,
+      view,
       width: 12,
       height: 6,
     });
+  const count = (title: string, query: string) => logged(title, query, LogQueryVisualizationType.BAR);
   const ofCdn = (metricName: CdnMetricName) =>
     [...distributions].map(([label, id]) => cdnMetric(id, metricName).with({ label }));
   new Dashboard(scope, "Dashboard", {
@@ -92,22 +93,16 @@ export function addDashboard(
         ...(distributions.size > 0
           ? [
               half("CloudFront: requests, bytes sent", ofCdn("Requests"), ofCdn("BytesDownloaded")),
-              half(
-                "CloudFront: answers that are 5xx, percent; age of one at the edge, seconds",
-                ofCdn("5xxErrorRate"),
-                // Logged by ops-smoke.
-                distributions.has("edge")
-                  ? [metrics.customMetric("edge-age", Stats.MAXIMUM).with({ label: "age" })]
-                  : [],
-              ),
+              half("CloudFront: answers that are 5xx, percent", ofCdn("5xxErrorRate")),
             ]
           : []),
         ...(distributions.has("edge")
           ? [
-              half(
-                "Invalidations: seconds that changes waited; paths",
-                [metrics.customMetric("stale-seconds", Stats.MAXIMUM).with({ label: "seconds" })],
-                [metrics.customMetric("invalidated-paths", Stats.SUM).with({ label: "paths" })],
+              // ops-invalidate and ops-smoke log it. A metric would cost $0.30 a month, and no alarm reads it.
+              logged(
+                "Invalidations: seconds that changes waited; paths; age of an answer at the edge",
+                "stats max(oldestInSeconds) as seconds, sum(paths) as paths, max(edgeAgeInSeconds) as age by bin(5m)",
+                LogQueryVisualizationType.LINE,
               ),
             ]
           : []),

@@ -1,8 +1,8 @@
 import { Duration } from "aws-cdk-lib";
-import { Stats, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
+import { MathExpression, Stats, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
 import { CfnQueryDefinition, FilterPattern, type LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { type Alarms, isAbsent } from "../shared/alarms.ts";
+import type { Alarms } from "../shared/alarms.ts";
 import type { ScheduledFunction } from "../shared/scheduled-function.ts";
 import { type DistributionIds, sumOf } from "./cdn-metrics.ts";
 import { addDashboard } from "./dashboard.ts";
@@ -61,8 +61,7 @@ export class Monitoring extends Construct {
   }
 
   private addAlarms(): void {
-    const { alarms, metrics, distributions, functionLog, accessLog, removal, tidying, smoke, requestsIn5Minutes } =
-      this.#props;
+    const { alarms, metrics, accessLog, smoke, requestsIn5Minutes } = this.#props;
     // One on the rate of failures, for many requests, and one on their number, for few.
     alarms.add("failing-answers", {
       metric: metrics.failureRate(Duration.minutes(1)),
@@ -98,7 +97,6 @@ export class Monitoring extends Construct {
     accessLog.addMetricFilter("Throttled", {
       ...metrics.customMetricName("throttled"),
       filterPattern: FilterPattern.stringValue("$.status", "=", "429"),
-      defaultValue: 0,
     });
     alarms.add("throttled", {
       metric: metrics.customMetric("throttled", Stats.SUM),
@@ -117,7 +115,6 @@ export class Monitoring extends Construct {
     accessLog.addMetricFilter("Full", {
       ...metrics.customMetricName("full"),
       filterPattern: FilterPattern.stringValue("$.integrationStatus", "=", "429"),
-      defaultValue: 0,
     });
     alarms.add("functions-full", {
       metric: metrics.customMetric("full", Stats.SUM),
@@ -126,13 +123,6 @@ export class Monitoring extends Construct {
       threshold: 10,
       evaluationPeriods: 1,
     });
-    if (smoke && distributions.has("edge")) {
-      functionLog.addMetricFilter("EdgeAge", {
-        ...metrics.customMetricName("edge-age"),
-        filterPattern: FilterPattern.exists("$.edgeAgeInSeconds"),
-        metricValue: "$.edgeAgeInSeconds",
-      });
-    }
     if (smoke) {
       alarms.add("smoke-failing", {
         metric: smoke.lambda.metricErrors({ period: smoke.every }),
@@ -144,28 +134,30 @@ export class Monitoring extends Construct {
         datapointsToAlarm: 2,
       });
     }
-    alarms.add("tidying-dead", {
-      metric: tidying.lambda.metricInvocations({ period: Duration.days(1) }),
-      impact: "What was changed and by whom is kept for longer than promised: ops-tidy has not run for two days.",
-      ...isAbsent,
-      evaluationPeriods: 2,
-    });
-    alarms.add("tidying-failing", {
-      metric: tidying.lambda.metricErrors({ period: Duration.days(1) }),
-      impact: "What was changed and by whom is kept for longer than promised: ops-tidy fails. Its log says why.",
-      threshold: 1,
-      evaluationPeriods: 2,
-    });
-    if (!removal) return;
-    alarms.add("removal-dead", {
-      metric: removal.lambda.metricInvocations({ period: Duration.days(1) }),
-      impact: "Images of deleted people stay: the scheduled removal has not run for a day.",
-      ...isAbsent,
-      evaluationPeriods: 1,
-    });
-    alarms.add("removal-failing", {
-      metric: removal.lambda.metricErrors({ period: Duration.hours(6) }),
-      impact: "Images of deleted people stay: the scheduled removal fails. Its log says why.",
+    this.addScheduleAlarm();
+  }
+
+  /** Both run each day at least, and after a failure again. */
+  private addScheduleAlarm(): void {
+    const { alarms, removal, tidying } = this.#props;
+    const period = Duration.days(1);
+    const scheduled = { tidying, ...(removal ? { removal } : {}) };
+    const metrics = Object.entries(scheduled).flatMap(([name, { lambda }]) => [
+      [`${name}_errors`, lambda.metricErrors({ period })],
+      [`${name}_runs`, lambda.metricInvocations({ period })],
+    ]);
+    const failing = Object.keys(scheduled).map(
+      (name) => `FILL(${name}_errors, 0) + IF(FILL(${name}_runs, 0) > 0, 0, 1)`,
+    );
+    alarms.add("schedules-failing", {
+      metric: new MathExpression({
+        label: "failed and missing runs",
+        expression: failing.join(" + "),
+        usingMetrics: Object.fromEntries(metrics),
+        period,
+      }),
+      impact:
+        "What was changed and by whom, and images of deleted people, are kept for longer than promised: for two days ops-tidy or ops-remove-images has failed or has not run. Their logs say why.",
       threshold: 1,
       evaluationPeriods: 2,
     });
@@ -191,7 +183,6 @@ export class Monitoring extends Construct {
     functionLog.addMetricFilter("BrokenLists", {
       ...metrics.customMetricName("broken-lists"),
       filterPattern: FilterPattern.all(isError, FilterPattern.booleanValue("$.broken", true)),
-      defaultValue: 0,
     });
     functionLog.addMetricFilter("Failures", {
       ...metrics.customMetricName("failures"),

@@ -78,6 +78,20 @@ export class Alarms extends Construct {
     });
   }
 
+  /** Mails that certificates, which are in the region of the stack, will end: ACM could not renew them. */
+  mailExpiry(certificates: readonly string[]): void {
+    this.mail("Expiry", {
+      description: "Mails when a certificate is about to end",
+      eventPattern: {
+        source: ["aws.acm"],
+        detailType: ["ACM Certificate Approaching Expiration"],
+        resources: [...certificates],
+      },
+      message:
+        "The certificate of {$.detail.CommonName} ends in {$.detail.DaysToExpiry} days, and then browsers refuse it. ACM renews certificates 60 days before, unless their DNS record is gone or they were imported.",
+    });
+  }
+
   add(name: string, { impact, comparison, ...props }: AlarmProps): Alarm {
     const alarm = new Alarm(this, name, {
       alarmName: `${this.#prefix}-${name}`,

@@ -108,7 +108,7 @@ describe("The alarms on CloudFront", () => {
     expect(fires(alarm, { edge: undefined })).toBe(false);
     expect(alarm.EvaluationPeriods).toBe(2);
     expect(templateText(stage.one("CloudWatch::Dashboard").Properties.DashboardBody).replaceAll("\\", "")).toContain(
-      `SEARCH('{AWS/WAFV2,Rule,WebACL} MetricName="BlockedRequests" WebACL="${Name}"', 'Sum', 300)","region":"us-east-1"`,
+      `SEARCH('{AWS/WAFV2,Rule,WebACL} MetricName=("BlockedRequests" OR "CountedRequests") WebACL="${Name}"', 'Sum', 300)","region":"us-east-1"`,
     );
   });
 
@@ -130,6 +130,18 @@ describe("The alarms on CloudFront", () => {
         Condition: { StringEquals: { "aws:SourceAccount": id } },
       }),
     );
+  });
+
+  it("come with a mail when ACM could not renew a certificate of theirs", () => {
+    const { EventPattern, Targets } = alarms.one("Events::Rule").Properties;
+    const { edge, imageCertificate } = settings.stages.find(({ name }) => name === "prod") ?? {};
+
+    expect(EventPattern).toEqual({
+      source: ["aws.acm"],
+      "detail-type": ["ACM Certificate Approaching Expiration"],
+      resources: [edge?.certificate, imageCertificate],
+    });
+    expect(alarms.find(Targets[0].Arn)).toBe(alarms.one("SNS::Topic"));
   });
 
   it("are those of a stage with CloudFront alone", () => {

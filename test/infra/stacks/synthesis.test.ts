@@ -16,8 +16,12 @@ const root = join(import.meta.dirname, "../../..");
 
 const synthesis = useSynthesis();
 
-/** All databases, and this stage alone. */
-const settingsWith = (stage: string) => ({ ...settings, stages: settings.stages.filter(({ name }) => name === stage) });
+/** A stage and its database, which have one name. */
+const settingsWith = (stage: string) => ({
+  ...settings,
+  databases: settings.databases.filter(({ name }) => name === stage),
+  stages: settings.stages.filter(({ name }) => name === stage),
+});
 
 /** Where each function's code lies, by its name. */
 const codeOf = (template: Template): Record<string, string> =>

@@ -82,7 +82,6 @@ describe.each(settings.stages)("What changes on stage $name", ({ name, database,
       filters.find(({ MetricTransformations: [each] }) => each.MetricName === `${prefix}-${metric}`)?.FilterPattern;
 
     expect(patternOf("stale-seconds")).toBe('{ $.oldestInSeconds = "*" }');
-    expect(patternOf("invalidated-paths")).toBe('{ $.paths = "*" }');
     expect(patternOf("over-budget")).toBe("{ $.isOverBudget IS TRUE }");
   });
 });

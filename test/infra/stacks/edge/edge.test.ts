@@ -236,5 +236,11 @@ describe("A stage", () => {
     for (const each of cases) expect(each.one("ApiGateway::DomainName").Properties.DomainName).toBe("api.example.com");
     expect(edgeOf(taken, "api.example.com").ViewerCertificate.AcmCertificateArn).toBe(prod.edge?.certificate);
     expect(/WebACLId|WAFv2/.test(taken.text)).toBe(false);
+    // Until the name leads to the edge, visitors come without its key, which is ready for them.
+    expect(taken.text).not.toContain('"security":');
+    expect(taken.all("ApiGateway::UsagePlanKey")).toHaveLength(2);
+    expect(direct.all("Events::Rule").flatMap(({ Properties }) => Properties.EventPattern?.resources ?? [])).toEqual([
+      certificate,
+    ]);
   });
 });

@@ -18,7 +18,7 @@ import {
   templateText,
   useSynthesis,
 } from "../synthesis.ts";
-import { countedBy, matchesRule } from "./waf.ts";
+import { countedBy, matchesRule, refusalOf } from "./waf.ts";
 
 const synthesis = useSynthesis();
 const firewall = {
@@ -173,37 +173,65 @@ describe("The firewall", () => {
         expect([length, isRefused(template, "/admin-roles/add", length)]).toEqual([length, false]);
       for (const path of ["/admin-users/update-image/7", "/v1/admin-contributors/update-avatar/7/"])
         expect([path, isRefused(template, path, 9_000_000)]).toEqual([path, template === direct]);
-      const { Rules, CustomResponseBodies } = template.one("WAFv2::WebACL").Properties;
-      const rule = (Rules as Properties[]).find(({ Name }) => Name === "large-bodies");
-      const { ResponseCode, CustomResponseBodyKey } = rule?.Action.Block.CustomResponse ?? {};
-      expect([ResponseCode, CustomResponseBodies[CustomResponseBodyKey].Content]).toEqual([
-        413,
-        '{"data":"Request too long","code":413}',
-      ]);
+      expect(
+        bodyOf(template, refusalOf(template, { address: visitor, path: "/", contentLength: 9_000_000 }, false)),
+      ).toBe('{"data":"Request too long","code":413}');
     }
   });
 
-  it("answers 429 with Retry-After, in the envelope", () => {
-    for (const template of [edge, direct]) {
-      const { Rules, CustomResponseBodies } = template.one("WAFv2::WebACL").Properties;
-      const rates = (Rules as Properties[]).filter(({ Statement }) => Statement.RateBasedStatement);
+  const bodyOf = (template: Template, response: Properties | undefined) =>
+    template.one("WAFv2::WebACL").Properties.CustomResponseBodies[response?.CustomResponseBodyKey].Content;
+  const headersOf = (response: Properties | undefined): Properties =>
+    Object.fromEntries(response?.ResponseHeaders.map(({ Name, Value }: Properties) => [Name, Value]));
+  const panel = "https://admin.example.com";
 
-      expect(rates.map(({ Name, Statement }) => [Name, Statement.RateBasedStatement.Limit])).toEqual([
+  it("answers an address above its limits 429 with Retry-After, in the envelope", () => {
+    for (const template of [edge, direct]) {
+      const rates = template
+        .one("WAFv2::WebACL")
+        .Properties.Rules.filter(({ Statement }: Properties) => Statement.RateBasedStatement);
+      expect(rates.map(({ Name, Statement }: Properties) => [Name, Statement.RateBasedStatement.Limit])).toEqual([
         ["rate", 3_000],
         ["unlimited-lists", 30],
         ["sign-ins", 50],
       ]);
-      for (const { Action } of rates) {
-        const { ResponseCode, CustomResponseBodyKey, ResponseHeaders } = Action.Block.CustomResponse;
-        expect(ResponseCode).toBe(429);
-        expect(ResponseHeaders).toContainEqual({ Name: "Retry-After", Value: "60" });
-        expect(ResponseHeaders).toContainEqual({ Name: "Cache-Control", Value: "no-store" });
-        expect(CustomResponseBodies[CustomResponseBodyKey]).toEqual({
-          ContentType: "APPLICATION_JSON",
-          Content: '{"data":"Too many requests","code":429}',
-        });
-      }
+      const visit = { address: visitor, path: "/contributors", origin: "https://fans.example.net" };
+      const response = refusalOf(template, visit, true);
+
+      expect(refusalOf(template, visit, false)).toBeUndefined();
+      expect([response?.ResponseCode, bodyOf(template, response)]).toEqual([
+        429,
+        '{"data":"Too many requests","code":429}',
+      ]);
+      expect(headersOf(response)).toEqual({
+        "Access-Control-Allow-Origin": "*",
+        "Access-Control-Expose-Headers": "Retry-After",
+        "Cache-Control": "no-store",
+        "Retry-After": "60",
+      });
     }
+  });
+
+  it("answers so that browsers show it to the panel, whose requests have cookies, and answers their preflights", () => {
+    const visit = { address: visitor, path: "/admin-roles/edit/7", origin: panel };
+    const readable = { "Access-Control-Allow-Origin": panel, "Access-Control-Allow-Credentials": "true" };
+    const limited = refusalOf(edge, visit, true);
+    const preflight = refusalOf(edge, { ...visit, method: "OPTIONS" }, true);
+
+    expect([limited?.ResponseCode, preflight?.ResponseCode]).toEqual([429, 204]);
+    expect(bodyOf(edge, limited)).toBe('{"data":"Too many requests","code":429}');
+    expect(headersOf(limited)).toMatchObject({ ...readable, "Retry-After": "60" });
+    expect(headersOf(preflight)).toEqual({
+      ...readable,
+      "Access-Control-Allow-Headers": "Content-Type, If-Match, Idempotency-Key",
+      "Access-Control-Allow-Methods": "GET,POST,DELETE,HEAD",
+    });
+    expect(refusalOf(edge, { ...visit, method: "OPTIONS" }, false)).toBeUndefined();
+    expect(refusalOf(edge, { ...visit, method: "OPTIONS", origin: "https://evil.example" }, true)?.ResponseCode).toBe(
+      429,
+    );
+    // "maximum number of custom headers" of a response
+    for (const each of [limited, preflight]) expect(each?.ResponseHeaders.length).toBeLessThanOrEqual(10);
   });
 
   it("blocks by AWS's own rules, but not by what editors write, or how much a provider of OpenID Connect does", () => {
@@ -240,24 +268,23 @@ describe("The firewall before CloudFront", () => {
   const aclsOf = (template: Template) =>
     template
       .all("CloudFront::Distribution")
-      .map(({ Properties: { DistributionConfig } }) => [
-        DistributionConfig.Aliases[0],
-        DistributionConfig.WebACLId?.["Fn::GetStackOutput"],
-      ]);
-  const outputOf = (OutputName: string) => ({
-    StackName: "colophon-prod-eu-central-1-firewall",
-    OutputName,
-    Region: "us-east-1",
-  });
+      .map(({ Properties: { DistributionConfig } }) => [DistributionConfig.Aliases[0], DistributionConfig.WebACLId]);
+  /** A secret that us-east-1 has copied to the stage's region. */
+  const publishedAs = (before: string) =>
+    `{{resolve:secretsmanager:/colophon/colophon-prod-eu-central-1-${before}-web-acl:SecretString:::}}`;
 
   it("stands before each distribution of its stage", () => {
     const acl = edge.one("WAFv2::WebACL");
 
     expect(acl.Properties.Scope).toBe("CLOUDFRONT");
-    expect(edge.find(edge.Outputs.Acl?.Value)).toBe(acl);
+    expect(edge.one("SecretsManager::Secret").Properties).toMatchObject({
+      Name: "/colophon/colophon-prod-eu-central-1-edge-web-acl",
+      SecretString: { "Fn::GetAtt": [acl.id, "Arn"] },
+      ReplicaRegions: [{ Region: "eu-central-1" }],
+    });
     expect(Object.fromEntries(aclsOf(changed.template("colophon-prod")))).toEqual({
-      "api.example.com": outputOf("Acl"),
-      "images.example.com": outputOf("Acl"),
+      "api.example.com": publishedAs("edge"),
+      "images.example.com": publishedAs("edge"),
     });
     for (const { Properties } of edge.all("WAFv2::IPSet")) expect(Properties.Scope).toBe("CLOUDFRONT");
     expect(changed.template("colophon-prod").all("WAFv2::WebACL")).toEqual([]);
@@ -289,13 +316,13 @@ describe("The firewall before CloudFront", () => {
     const images = await make({ ...without, firewall });
 
     expect(Object.fromEntries(aclsOf(flat.template("colophon-prod")))).toEqual({
-      "api.example.com": outputOf("Acl"),
-      "images.example.com": outputOf("ImagesAcl"),
+      "api.example.com": publishedAs("edge"),
+      "images.example.com": publishedAs("images"),
     });
     const flatAcls = flat.template("colophon-prod-eu-central-1-firewall");
     expect(flatAcls.all("WAFv2::WebACL")).toHaveLength(2);
     expect(flatAcls.all("WAFv2::LoggingConfiguration")).toHaveLength(2);
-    expect(Object.keys(flatAcls.Outputs).sort()).toEqual(["Acl", "ImagesAcl"]);
+    expect(flatAcls.all("SecretsManager::Secret")).toHaveLength(2);
     const { Metrics } =
       flat
         .template("colophon-prod-eu-central-1-cdn-alarms")
@@ -310,12 +337,16 @@ describe("The firewall before CloudFront", () => {
       "FILL(edge, 0) + FILL(images, 0)",
       ...flatAcls.all("WAFv2::WebACL").map(({ Properties }) => Properties.Name),
     ]);
-    expect(aclsOf(images.template("colophon-prod"))).toEqual([["images.example.com", outputOf("Acl")]]);
+    expect(aclsOf(images.template("colophon-prod"))).toEqual([["images.example.com", publishedAs("images")]]);
     const { Scope, Rules } = images.template("colophon-prod").one("WAFv2::WebACL").Properties;
     expect([Scope, Rules.map(({ Name }: Properties) => Name)]).toEqual([
       "REGIONAL",
       // No stage signs in there.
-      ["rate", "unlimited-lists", "large-bodies", "common"],
+      [
+        ...["rate", "unlimited-lists", "large-bodies"],
+        ...["preflight-0", "too-many-requests-0", "too-many-requests"],
+        "common",
+      ],
     ]);
     await flat.remove();
     await images.remove();

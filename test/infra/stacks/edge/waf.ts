@@ -1,5 +1,6 @@
 import { BlockList } from "node:net";
 import { posix } from "node:path";
+import { expect } from "vitest";
 import type { Properties, Template } from "../synthesis.ts";
 
 export interface Visit {
@@ -9,20 +10,23 @@ export interface Visit {
   readonly query?: string;
   /** As the client states it. */
   readonly contentLength?: number;
+  readonly method?: string;
+  /** Of the page that sends it. */
+  readonly origin?: string;
 }
+
+const rulesOf = (template: Template): Properties[] => template.one("WAFv2::WebACL").Properties.Rules;
 
 /** Whether the rule of this name matches a request. */
 export function matchesRule(template: Template, name: string, visit: Visit): boolean {
-  const rules: Properties[] = template.one("WAFv2::WebACL").Properties.Rules;
-  const rule = rules.find(({ Name }) => Name === name);
+  const rule = rulesOf(template).find(({ Name }) => Name === name);
   if (!rule) throw new Error(`There is no rule ${name}`);
   return holds(template, rule.Statement, visit);
 }
 
 /** The rate-based rules of a web ACL that count a request for its address (AWS WAF, "Rule statements"). */
 export function countedBy(template: Template, visit: Visit): string[] {
-  const rules: Properties[] = template.one("WAFv2::WebACL").Properties.Rules;
-  return rules.flatMap(({ Name, Statement }) => {
+  return rulesOf(template).flatMap(({ Name, Statement }) => {
     const rate = Statement.RateBasedStatement;
     if (!rate || (rate.ScopeDownStatement && !holds(template, rate.ScopeDownStatement, visit))) return [];
     if (rate.AggregateKeyType !== "IP") throw new Error("Nobody says whose request it is but the connection");
@@ -30,18 +34,45 @@ export function countedBy(template: Template, visit: Visit): string[] {
   });
 }
 
-function holds(template: Template, statement: Properties, visit: Visit): boolean {
+/**
+ * How our rules refuse a request, of an address that is above all limits or above none; undefined if they do not. A rule
+ * that counts may label the request, and later ones match the label (AWS WAF, "Labels on web requests").
+ */
+export function refusalOf(template: Template, visit: Visit, isLimited: boolean): Properties | undefined {
+  const counted = isLimited ? countedBy(template, visit) : [];
+  const labels = new Set<string>();
+  for (const { Name, Action, RuleLabels = [], Statement } of rulesOf(template)) {
+    if (!Action) continue;
+    const matches = Statement.RateBasedStatement ? counted.includes(Name) : holds(template, Statement, visit, labels);
+    if (!matches) continue;
+    for (const each of RuleLabels) labels.add(each.Name);
+    if (Action.Block) return Action.Block.CustomResponse;
+  }
+  return undefined;
+}
+
+function holds(
+  template: Template,
+  statement: Properties,
+  visit: Visit,
+  labels: ReadonlySet<string> = new Set(),
+): boolean {
   const [[type, it] = ["", {}], ...others] = Object.entries<Properties>(statement);
   if (others.length > 0) throw new Error("A statement is of one type");
   switch (type) {
     case "AndStatement":
-      return several(it).every((each) => holds(template, each, visit));
+      return several(it).every((each) => holds(template, each, visit, labels));
     case "OrStatement":
-      return several(it).some((each) => holds(template, each, visit));
+      return several(it).some((each) => holds(template, each, visit, labels));
     case "NotStatement":
-      return !holds(template, it.Statement, visit);
+      return !holds(template, it.Statement, visit, labels);
     case "RegexMatchStatement":
       return new RegExp(it.RegexString).test(fieldOf(it, visit));
+    case "ByteMatchStatement":
+      expect(it.PositionalConstraint).toBe("EXACTLY");
+      return fieldOf(it, visit) === it.SearchString;
+    case "LabelMatchStatement":
+      return labels.has(it.Key);
     case "IPSetReferenceStatement":
       return isInSet(template, it, visit);
     default:
@@ -63,10 +94,11 @@ const transformations: Readonly<Record<string, (text: string) => string>> = {
 
 function fieldOf(
   { FieldToMatch, TextTransformations }: Properties,
-  { path, query = "", contentLength }: Visit,
+  { path, query = "", contentLength, method = "GET", origin = "" }: Visit,
 ): string {
-  const length = FieldToMatch.SingleHeader?.Name === "content-length" ? `${contentLength ?? ""}` : undefined;
-  const text = { UriPath: path, QueryString: query, SingleHeader: length }[Object.keys(FieldToMatch).join()];
+  const header = { "content-length": `${contentLength ?? ""}`, origin }[String(FieldToMatch.SingleHeader?.Name)];
+  const fields = { UriPath: path, QueryString: query, SingleHeader: header, Method: method };
+  const text = fields[Object.keys(FieldToMatch).join() as keyof typeof fields];
   if (text === undefined) throw new Error(`Unknown: ${JSON.stringify(FieldToMatch)}`);
   return (TextTransformations as Properties[]).reduce((before, { Type }) => {
     const transform = transformations[Type];

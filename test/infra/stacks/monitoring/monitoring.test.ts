@@ -31,7 +31,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
   });
 
   it("alarms on failing and slow answers, throttling, the ledger's growth, and schedules that fail or are dead", () => {
-    const removal = uploads ? ["removal-dead", "removal-failing", "removed-images-served"] : [];
+    const removal = uploads ? ["removed-images-served"] : [];
     const answers = [
       "failing-answers",
       "three-failures",
@@ -49,8 +49,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
         ...(edge ? ["invalidations-over-budget", "stale-answers"] : []),
         ...(signIn ? ["sign-in-unavailable", "sign-ins-failing"] : []),
         "ledger-growing",
-        "tidying-dead",
-        "tidying-failing",
+        "schedules-failing",
       ].sort(),
     );
   });
@@ -106,6 +105,23 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
     expect(fires(120, 0, 120_000)).toBe(true);
     for (const { MetricStat } of (Metrics as Properties[]).filter((each) => each.MetricStat))
       expect(MetricStat).toMatchObject({ Period: 300, Stat: "Sum" });
+  });
+
+  it("alarms when what runs by schedule failed or did not run on two days", () => {
+    const { Metrics, Threshold, EvaluationPeriods } = alarmsOf(template, prefix)["schedules-failing"]?.Properties ?? {};
+    const [{ Expression }, ...metrics] = Metrics as [Properties, ...Properties[]];
+    const names = metrics.map(({ Id }) => Id);
+    const fires = (runs: number | undefined, errors: number | undefined) =>
+      new Function(...names, `${formula} return ${Expression}`)(
+        ...names.map((each) => (each.endsWith("_runs") ? runs : errors)),
+      ) >= Threshold;
+
+    expect(names).toHaveLength(uploads ? 4 : 2);
+    expect(fires(1, undefined)).toBe(false);
+    expect(fires(1, 1)).toBe(true);
+    expect(fires(undefined, undefined)).toBe(true);
+    expect(EvaluationPeriods).toBe(2);
+    for (const { MetricStat } of metrics) expect(MetricStat).toMatchObject({ Period: 86_400, Stat: "Sum" });
   });
 
   it("counts what functions log as failed, for each endpoint", () => {
@@ -179,23 +195,13 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
     expect(asynchronously?.Properties.MaximumRetryAttempts).toBe(0);
   });
 
-  it.runIf(smoke && edge)("has ops-smoke ask the edge, too, and shows the age of its answer", () => {
+  it.runIf(smoke && edge)("has ops-smoke ask the edge, too", () => {
     const { Properties: lambda } =
       template.all("Lambda::Function").find((each) => each.Properties.FunctionName === `${prefix}-ops-smoke`) ??
       expect.fail("no ops-smoke");
-    const filters = template.all("Logs::MetricFilter").map(({ Properties }) => Properties);
-    const filter = filters.find(({ FilterPattern }) => FilterPattern === '{ $.edgeAgeInSeconds = "*" }');
-
     expect(lambda.Environment.Variables.EDGE_URL).toBe(`https://${edge?.domain}`);
     expect(template.find(lambda.Environment.Variables.API_DOOR_ARN).Properties.Name).toBe(
       `/colophon/${name}/edge-key-1`,
-    );
-    expect(filter?.MetricTransformations).toEqual([
-      expect.objectContaining({ MetricName: `${prefix}-edge-age`, MetricValue: "$.edgeAgeInSeconds" }),
-    ]);
-    expect(template.find(filter?.LogGroupName).Properties.LogGroupName).toBe(`/colophon/${name}/functions`);
-    expect(templateText(template.one("CloudWatch::Dashboard").Properties.DashboardBody)).toContain(
-      `"Colophon","${prefix}-edge-age"`,
     );
   });
 
@@ -235,6 +241,12 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
       MetricName: metric.MetricName,
       ...statistic,
     });
+  });
+
+  it("pays for no metric while nothing happens", () => {
+    const filters = template.all("Logs::MetricFilter").flatMap(({ Properties }) => Properties.MetricTransformations);
+
+    expect(filters.map(({ DefaultValue }) => DefaultValue)).toEqual(filters.map(() => undefined));
   });
 
   it("has a dashboard of traffic, errors, latency, the Data API, resumes, cold starts and costs", () => {
