@@ -33,7 +33,7 @@ export interface ReleasedFunction {
 export const aliasName = "live";
 
 /** Those of an account and region. */
-export async function allFunctions(client: LambdaClient): Promise<FunctionConfiguration[]> {
+async function allFunctions(client: LambdaClient): Promise<FunctionConfiguration[]> {
   const functions: FunctionConfiguration[] = [];
   for await (const { Functions = [] } of paginateListFunctions({ client }, {})) functions.push(...Functions);
   return functions;

@@ -24,6 +24,8 @@ export interface FakeFunction {
 
 /** The part of Lambda that knows functions, versions and aliases, as an HTTP handler for the real SDK. */
 export interface LambdaApi {
+  /** That of the credentials. */
+  readonly account: { id: string };
   /** By their names. */
   readonly functions: Map<string, FakeFunction>;
   /** What was changed, oldest first: `UpdateAlias colophon-prod-session 7`. */
@@ -33,11 +35,11 @@ export interface LambdaApi {
   readonly answer: Api;
 }
 
-const account = "123456789012";
 const pageLength = 3;
 
 /** Lists come in pages, and a version of an alias cannot be deleted (Lambda API Reference). */
 export function makeLambdaApi(): LambdaApi {
+  const account = { id: "123456789012" };
   const functions = new Map<string, FakeFunction>();
   const changes: string[] = [];
   const failures: LambdaApi["failures"] = new Map();
@@ -88,9 +90,9 @@ export function makeLambdaApi(): LambdaApi {
     const { pathname, searchParams } = new URL(request.url ?? "", "http://localhost");
     const marker = searchParams.get("Marker");
     const [, target = "", rest = ""] = /^\/2015-03-31\/functions\/([^/]*)(\/.*)?$/.exec(pathname) ?? [];
-    const name = decodeURIComponent(target).replace(`${account}:function:`, "");
+    const name = decodeURIComponent(target).replace(`${account.id}:function:`, "");
     const call = `${request.method} ${rest}`;
-    const arnOf = (each: string) => `arn:aws:lambda:eu-central-1:${account}:function:${each}`;
+    const arnOf = (each: string) => `arn:aws:lambda:eu-central-1:${account.id}:function:${each}`;
     if (name === "" && call === "GET ") {
       const all = [...functions.keys()].map((each) => ({ FunctionName: each, FunctionArn: arnOf(each) }));
       return page("Functions", all, marker);
@@ -114,6 +116,7 @@ export function makeLambdaApi(): LambdaApi {
   };
 
   return {
+    account,
     functions,
     changes,
     failures,

@@ -190,6 +190,17 @@ describe("npm run rollback", () => {
 
     expect((await run({ stage })).error).toContain(message);
   });
+
+  it("changes nothing with credentials of another account", async () => {
+    const { id } = lambdaApi.account;
+    lambdaApi.account.id = "999999999999";
+
+    const { error } = await run();
+    lambdaApi.account.id = id;
+
+    expect(error).toBe(`These credentials are for account 999999999999, and the settings for ${id}`);
+    expect(lambdaApi.changes).toEqual([]);
+  });
 });
 
 describe("A rollback", () => {
