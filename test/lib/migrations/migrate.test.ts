@@ -229,12 +229,8 @@ describe("ops-migrate", () => {
 
 describe("A migration of the next release", () => {
   const next = {
-    name: "12-born",
+    name: "90-since",
     text: `
-alter table contributors
-  add born text,
-  add born_key text generated always as (name_key(born)) stored;
-
 drop table publisher_relations;
 
 create table publisher_relations (
@@ -246,39 +242,31 @@ create table publisher_relations (
 `,
   };
 
-  it("finds its columns and tables recorded and tagged, by triggers that it does not name", async () => {
+  it("finds its table recorded and tagged, by triggers that it does not name", async () => {
     await empty();
     await migrate();
     vi.resetModules();
     const runner = await import("../../../lib/migrations/migrate.ts");
     const triggers = () => sql`
       select tgname, tgrelid::regclass::text as table_name, xmin::text from pg_trigger
-      where not tgisinternal and tgrelid::regclass::text not in ('contributors', 'publisher_relations')
+      where not tgisinternal and tgrelid::regclass::text <> 'publisher_relations'
       order by 1, 2
     `;
     const before = await triggers();
 
-    expect(await runner.migrate([...migrations, next])).toEqual(["12-born"]);
+    expect(await runner.migrate([...migrations, next])).toEqual([next.name]);
 
     expect(await triggers()).toEqual(before);
     await sql`insert into publishers (name, slug) values ('A', 'a'), ('B', 'b')`;
-    await sql`insert into contributors (first_name, slug) values ('Ann', 'ann')`;
-    await sql`update contributors set born = '1900'`;
     await sql`insert into publisher_relations values (2, 1, '1999-12-31')`;
     await sql`update publisher_relations set since = null`;
     const recorded = await sql`
-      select table_name, owner::int, key, before, after from changed_rows order by change_id
+      select owner::int, key, before, after from changed_rows where table_name = 'publisher_relations' order by change_id
     `;
-    expect(recorded.slice(-3)).toEqual([
-      { table_name: "contributors", owner: 1, key: [1], before: { born: null }, after: { born: "1900" } },
-      { table_name: "publisher_relations", owner: 2, key: [2, 1], before: null, after: { since: "1999-12-31" } },
-      {
-        table_name: "publisher_relations",
-        owner: 2,
-        key: [2, 1],
-        before: { since: "1999-12-31" },
-        after: { since: null },
-      },
+    const since = { since: "1999-12-31" };
+    expect(recorded).toEqual([
+      { owner: 2, key: [2, 1], before: null, after: since },
+      { owner: 2, key: [2, 1], before: since, after: { since: null } },
     ]);
     const tags = await sql`select tag from stale_tags group by transaction, tag order by transaction desc limit 2`;
     expect(tags).toEqual([{ tag: "publisher-2" }, { tag: "publisher-2" }]);
