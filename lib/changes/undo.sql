@@ -44,7 +44,8 @@ create function undo_rows(wanted bigint) returns undo_row[] language sql as $$
 $$;
 
 -- The newest change after this one that touched a row, or one of these columns of it; null if none is known. Changes
--- that were taken back, or only take back a later change, count if there is no other. The row may have got another key.
+-- that were taken back, or only take back a later change, count if there is no other. The row may have got another key,
+-- or come from another record.
 create function later_change(undone_id bigint, wanted undo_row, columns text[]) returns bigint
   language sql stable as $$
   select coalesce(
@@ -60,7 +61,7 @@ create function later_change(undone_id bigint, wanted undo_row, columns text[]) 
       select jsonb_agg(coalesce(before -> name, row.key -> cast(place - 1 as integer)) order by place)
       from unnest(key_columns(table_name)) with ordinality as key_column (name, place)
     ))
-    and (columns is null or before is null or after is null or after ?| columns)
+    and (columns is null or before is null or after is null or after ?| (columns || wanted.owner_column))
     and transaction <> pg_current_xact_id()
 $$;
 
