@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { comparison } from "./load.ts";
+import { comparison, rowsOf } from "./load.ts";
 import type { Row } from "./measure.ts";
 import { residentMegabytes } from "./processes.ts";
 import { type Server, startService } from "./service.ts";
@@ -32,10 +32,8 @@ export async function compareCheckouts(checkout: string): Promise<Row[]> {
     if (!ours || !theirs) return rows;
     for (const connections of [16, 1]) {
       for (const [name, path] of Object.entries(requests)) {
-        const { ratio, text, nodeRatio, nodeText, failed } = await comparison(ours, theirs, { path, connections });
-        rows.push({ what: `${name}, ${connections} connections (${text})`, value: ratio, unit: "x" });
-        rows.push({ what: `  Node's CPU a request (${nodeText})`, value: nodeRatio, unit: "x" });
-        if (failed > 0) rows.push({ what: "  answers other than 2xx", value: failed, unit: "", bound: 0 });
+        const compared = await comparison(ours, theirs, { path, connections });
+        rows.push(...rowsOf(`${name}, ${connections} connections`, compared));
       }
       const [own, other = 0] = await Promise.all(servers.map(({ processId }) => residentMegabytes(processId)));
       rows.push({ what: `memory (theirs ${other.toFixed(0)} MB)`, value: own ?? 0, unit: "MB", bound: megabytesMax });

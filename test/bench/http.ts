@@ -3,7 +3,7 @@ import type { APIGatewayProxyEvent } from "aws-lambda";
 import { eventOf } from "../../infra/command/event.ts";
 import type { Statement } from "../../infra/local/sql/query-plan.ts";
 import { startRecorder } from "../../infra/local/sql/sql.ts";
-import { type Comparison, comparison } from "./load.ts";
+import { comparison, rowsOf } from "./load.ts";
 import type { Row } from "./measure.ts";
 import { type Server, startChild, startService } from "./service.ts";
 import type { Stage } from "./stage.ts";
@@ -59,29 +59,15 @@ export async function http(stage: Stage): Promise<Row[]> {
     );
     for (const { name, target: path, headers } of captured) {
       for (const connections of [16, 1]) {
-        const load = { path, headers, connections };
-        const what = `${name}, ${connections} connections`;
-        rows.push(...rowsOf(what, await comparison(ours, floor, load)));
+        const compared = await comparison(ours, floor, { path, headers, connections });
+        rows.push(...rowsOf(`${name}, ${connections} connections`, compared));
+        if (name !== slug || connections === 1) continue;
+        const value = compared.node.ours / 1_000;
+        rows.push({ what: "  Node's CPU a request", value, unit: "ms", bound: slugProcessorMax });
       }
     }
   } finally {
     await Promise.all(servers.map((server) => server.close()));
   }
   return rows;
-}
-
-function rowsOf(what: string, { ratio, text, node, processor, processorText, threadsText, failed }: Comparison) {
-  const isBound = what.startsWith(`${slug}, 16`);
-  const failures: Row = { what: "  answers other than 2xx", value: failed, unit: "", bound: 0 };
-  return [
-    { what: `${what} (${text})`, value: ratio, unit: "x" },
-    { what: `  CPU a request (${processorText})`, value: processor, unit: "x" },
-    {
-      what: `  Node's CPU a request (${threadsText})`,
-      value: node,
-      unit: "ms",
-      ...(isBound && { bound: slugProcessorMax }),
-    },
-    ...(failed > 0 ? [failures] : []),
-  ] satisfies [Row, ...Row[]];
 }

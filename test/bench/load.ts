@@ -1,5 +1,5 @@
 import { Agent, get, type IncomingMessage, type RequestOptions } from "node:http";
-import { median } from "./measure.ts";
+import { median, type Row } from "./measure.ts";
 import { postgresSeconds, processorSeconds, threadSeconds } from "./processes.ts";
 import type { Server } from "./service.ts";
 
@@ -12,20 +12,21 @@ export interface Load {
   readonly connections: number;
 }
 
-export interface Comparison {
-  /** The ratio of requests a second. */
+/** Medians of what two servers need, and of its ratio. */
+interface Pair {
+  readonly ours: number;
+  readonly theirs: number;
   readonly ratio: number;
-  readonly text: string;
-  /** Milliseconds of Node's CPU that a request of ours takes. */
-  readonly node: number;
-  /** The ratio of Node's CPU per request. */
-  readonly nodeRatio: number;
-  readonly nodeText: string;
-  /** The ratio of CPU time per request, PostgreSQL's with it. */
-  readonly processor: number;
-  readonly processorText: string;
-  /** The threads of ours that take more than a hundredth of it. */
-  readonly threadsText: string;
+}
+
+export interface Comparison {
+  /** Requests a second. */
+  readonly rate: Pair;
+  /** Microseconds of Node's CPU per request, and of PostgreSQL's. */
+  readonly node: Pair;
+  readonly postgres: Pair;
+  /** The threads of ours that take more than a hundredth of Node's CPU. */
+  readonly threads: string;
   readonly failed: number;
 }
 
@@ -36,102 +37,85 @@ const roundSeconds = 1.5;
 const warmUpSeconds = 6;
 
 /** Measures two servers under the same load, in turns. */
-export async function comparison(ours: Measurable, floor: Measurable, load: Load): Promise<Comparison> {
-  for (const server of [ours, floor]) await measure(server, load, warmUpSeconds);
-  const found: { ours: Measured; floor: Measured }[] = [];
+export async function comparison(ours: Measurable, theirs: Measurable, load: Load): Promise<Comparison> {
+  for (const server of [ours, theirs]) await measure(server, load, warmUpSeconds);
+  const measured: { ours: Measured; theirs: Measured }[] = [];
   for (let round = 0; round < rounds; round++) {
-    found.push({
+    measured.push({
       ours: await measure(ours, load, roundSeconds),
-      floor: await measure(floor, load, roundSeconds),
+      theirs: await measure(theirs, load, roundSeconds),
     });
   }
-  const of = (pick: (measured: Measured) => number) => ({
-    ours: median(found.map(({ ours }) => pick(ours))),
-    floor: median(found.map(({ floor }) => pick(floor))),
+  const pairOf = (field: "rate" | "node" | "postgres"): Pair => ({
+    ours: median(measured.map(({ ours }) => ours[field])),
+    theirs: median(measured.map(({ theirs }) => theirs[field])),
+    ratio: median(measured.map(({ ours, theirs }) => ours[field] / theirs[field])),
   });
-  const rate = of((each) => each.rate);
-  const node = of((each) => each.node);
-  const postgres = of((each) => each.postgres);
-  const generator = of((each) => each.generator);
-  const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
-  const micro = ({ ours, floor }: { ours: number; floor: number }) =>
-    `${(1e6 * ours).toFixed(0)} to ${(1e6 * floor).toFixed(0)} µs`;
   return {
-    ratio: median(found.map(({ ours, floor }) => ours.rate / floor.rate)),
-    text: `${rate.ours.toFixed(0)} to ${rate.floor.toFixed(0)} a second`,
-    node: 1e3 * node.ours,
-    nodeRatio: median(found.map(({ ours, floor }) => ours.node / floor.node)),
-    nodeText: micro(node),
-    processor: (node.ours + postgres.ours) / (node.floor + postgres.floor),
-    processorText:
-      `Node ${micro(node)}, PostgreSQL ${micro(postgres)}; ` +
-      `load ${percent(generator.ours)} and ${percent(generator.floor)} of a core`,
-    threadsText: threadsOf(found.map(({ ours }) => ours)),
-    failed: found.reduce((sum, { ours, floor }) => sum + ours.failed + floor.failed, 0),
+    rate: pairOf("rate"),
+    node: pairOf("node"),
+    postgres: pairOf("postgres"),
+    threads: threadsOf(measured.map(({ ours }) => ours.threads)),
+    failed: measured.reduce((sum, { ours, theirs }) => sum + ours.failed + theirs.failed, 0),
   };
 }
 
-function threadsOf(measured: readonly Measured[]): string {
-  const names = new Set(measured.flatMap(({ threads }) => [...threads.keys()]));
-  const all = Array.from(
-    names,
-    (name) => [name, median(measured.map(({ threads }) => threads.get(name) ?? 0))] as const,
-  );
-  const total = all.reduce((sum, [, seconds]) => sum + seconds, 0);
+export function rowsOf(what: string, { rate, node, postgres, threads, failed }: Comparison): Row[] {
+  const text = ({ ours, theirs }: Pair) => `${ours.toFixed(0)} to ${theirs.toFixed(0)}`;
+  return [
+    { what: `${what} (${text(rate)} a second)`, value: rate.ratio, unit: "x" },
+    { what: `  Node's CPU a request (${text(node)} µs; ${threads})`, value: node.ratio, unit: "x" },
+    { what: `  PostgreSQL's CPU a request (${text(postgres)} µs)`, value: postgres.ratio, unit: "x" },
+    ...(failed > 0 ? [{ what: "  responses other than 2xx", value: failed, unit: "", bound: 0 }] : []),
+  ];
+}
+
+function threadsOf(measured: readonly ReadonlyMap<string, number>[]): string {
+  const names = [...new Set(measured.flatMap((threads) => [...threads.keys()]))];
+  const all = names.map((name) => ({ name, time: median(measured.map((threads) => threads.get(name) ?? 0)) }));
+  const total = all.reduce((sum, { time }) => sum + time, 0);
   return all
-    .filter(([, seconds]) => seconds > total / 100)
-    .map(([name, seconds]) => `${name} ${(1e6 * seconds).toFixed(0)} µs`)
+    .filter(({ time }) => time > total / 100)
+    .map(({ name, time }) => `${name} ${time.toFixed(0)}`)
     .join(", ");
 }
 
-interface Measured {
-  /** Requests a second. */
-  readonly rate: number;
-  /** CPU seconds per request. */
-  readonly node: number;
+interface Measured extends Record<"rate" | "node" | "postgres", number> {
   readonly threads: ReadonlyMap<string, number>;
-  readonly postgres: number;
-  /** The share of a core that the load generator uses. */
-  readonly generator: number;
   readonly failed: number;
 }
 
-async function measure(server: Measurable, load: Load, duration: number): Promise<Measured> {
-  const { path, headers = {}, connections } = load;
+async function measure(server: Measurable, load: Load, seconds: number): Promise<Measured> {
   const spent = async () => ({
     node: await processorSeconds(server.processId),
     threads: await threadSeconds(server.processId),
     postgres: await postgresSeconds(server.postmaster),
-    own: process.cpuUsage(),
     at: performance.now(),
   });
   const before = await spent();
-  const responses = await sendFor(duration, `${server.url}${path}`, headers, connections);
+  const { succeeded, failed } = await sendFor(seconds, server, load);
   const after = await spent();
-  const seconds = (after.at - before.at) / 1_000;
-  const own = process.cpuUsage(before.own);
-  const requests = responses.succeeded;
+  const microseconds = (former: number, latter: number) => (1e6 * (latter - former)) / succeeded;
   return {
-    rate: requests / seconds,
-    node: (after.node - before.node) / requests,
+    rate: (1_000 * succeeded) / (after.at - before.at),
+    node: microseconds(before.node, after.node),
+    postgres: microseconds(before.postgres, after.postgres),
     threads: new Map(
-      Array.from(after.threads, ([name, seconds]) => [name, (seconds - (before.threads.get(name) ?? 0)) / requests]),
+      Array.from(after.threads, ([name, time]) => [name, microseconds(before.threads.get(name) ?? 0, time)]),
     ),
-    postgres: (after.postgres - before.postgres) / requests,
-    generator: (own.user + own.system) / 1e6 / seconds,
-    failed: responses.failed,
+    failed,
   };
 }
 
 /** Sends requests over so many connections for some seconds: on each the next one when the last is answered. */
-async function sendFor(seconds: number, url: string, headers: Load["headers"], connections: number) {
+async function sendFor(seconds: number, { url }: Measurable, { path, headers = {}, connections }: Load) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const end = performance.now() + 1_000 * seconds;
   let succeeded = 0;
   let failed = 0;
   const send = async () => {
     while (performance.now() < end) {
-      const status = await statusOf(url, { agent, headers: { ...headers } }).catch(() => undefined);
+      const status = await statusOf(url + path, { agent, headers: { ...headers } }).catch(() => undefined);
       if (status !== undefined && status >= 200 && status < 300) succeeded++;
       else failed++;
     }

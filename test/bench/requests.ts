@@ -2,23 +2,18 @@ import type { Lambda } from "../../infra/aws-local/lambda/lambda.ts";
 
 export interface Call {
   readonly name: string;
-  readonly method?: string;
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
 }
 
-/** The token of the demo data's administrator. */
-export const token = "local-administrator";
-
-/** A REST proxy event with only the fields that handlers read. */
-export const eventOf = ({ name, method = "GET", path, query, body }: Call) => ({
-  httpMethod: method,
+/** A REST proxy event with only the fields that handlers read, as the demo data's administrator sends it. */
+const eventOf = ({ name, path, query }: Call) => ({
+  httpMethod: "GET",
   path: `/${name}`,
-  headers: { Cookie: `refreshToken=${token}` },
+  headers: { Cookie: "refreshToken=local-administrator" },
   pathParameters: path ?? null,
   queryStringParameters: query ?? null,
-  body: body === undefined ? null : JSON.stringify(body),
+  body: null,
   isBase64Encoded: false,
   requestContext: { requestId: "00000000-0000-0000-0000-000000000000" },
 });

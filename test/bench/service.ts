@@ -2,7 +2,6 @@ import { type ChildProcess, fork, spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../infra/aws-local/http/free-port.ts";
-import { messageOf } from "./child.ts";
 
 export interface Server {
   readonly url: string;
@@ -37,7 +36,11 @@ export async function startService(
 /** A server that sends its port when it answers. */
 export async function startChild(file: string, ...args: string[]): Promise<Server> {
   const child = fork(file, args, { stdio: ["ignore", "ignore", "inherit", "ipc"] });
-  const url = `http://127.0.0.1:${await messageOf<number>(child)}`;
+  const port = await new Promise<unknown>((resolve, reject) => {
+    child.once("message", resolve);
+    child.once("exit", (code) => reject(new Error(`The measured process ended with ${code}`)));
+  });
+  const url = `http://127.0.0.1:${port}`;
   return { url, processId: child.pid ?? 0, close: () => ended(child) };
 }
 
