@@ -19,11 +19,14 @@ const sentBytesMax = 4_000_000;
 const surelySentBytes = sentBytesMax / 4;
 const newline = 0x0a;
 
+/** The byte at which a line begins, and how many lines there are before. */
+export interface Start {
+  readonly position: number;
+  readonly lines: number;
+}
+
 /** A line break ends a line; the last line may do without. */
-export async function* linesIn(
-  pieces: AsyncIterable<Buffer>,
-  start: { readonly position: number; readonly lines: number },
-): AsyncGenerator<FileLine> {
+export async function* linesIn(pieces: AsyncIterable<Buffer>, start: Start): AsyncGenerator<FileLine> {
   let number = start.lines;
   let { position } = start;
   let rest: Buffer = Buffer.alloc(0);
@@ -125,25 +128,4 @@ function recordOf(content: CatalogueLine | Refusal): string | undefined {
   if (isRefusal(content)) return undefined;
   if (content.kind === "client") return `client ${content.id}`;
   return "externalId" in content ? `${content.kind} ${content.externalId}` : undefined;
-}
-
-/** Has the next one made while one is used. */
-export async function* readAhead<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item> {
-  const iterator = items[Symbol.asyncIterator]();
-  const next = () => {
-    const result = iterator.next();
-    // An error is thrown when the item would be used.
-    result.catch(() => {});
-    return result;
-  };
-  try {
-    for (let result = next(); ; ) {
-      const { value, done } = await result;
-      if (done) return;
-      result = next();
-      yield value;
-    }
-  } finally {
-    await iterator.return?.();
-  }
 }

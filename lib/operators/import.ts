@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
 import * as z from "zod/mini";
 import { changeWithin } from "../data-api/change.ts";
 import { execute, type Row } from "../data-api/client.ts";
@@ -6,7 +7,7 @@ import { integer, text } from "../data-api/read.ts";
 import { rolledBack } from "../data-api/transaction.ts";
 import * as imports from "../queries/imports.ts";
 import { storedLine } from "./catalogue-lines.ts";
-import { type Batch, batchesOf, isRefusal, linesIn, readAhead } from "./import-lines.ts";
+import { type Batch, batchesOf, isRefusal, linesIn, type Start } from "./import-lines.ts";
 import { openSource, type Source } from "./import-source.ts";
 import type { OperatorContext } from "./operator-function.ts";
 import { plural } from "./plural.ts";
@@ -52,7 +53,7 @@ export async function importFile(input: ImportInput, context: OperatorContext): 
   let { position, report } = await progressOf(source);
   if (report.isDone) position = 0;
   for (;;) {
-    const { lines } = position === 0 ? { lines: 0 } : report;
+    const lines = position === 0 ? 0 : report.lines;
     for await (const batch of batchesFrom(source, { position, lines })) {
       if (isLate(context)) return (await progressMade(source)).report;
       if (!(await importBatch(batch, { ...input, source: source.name }, context))) break;
@@ -63,8 +64,9 @@ export async function importFile(input: ImportInput, context: OperatorContext): 
   }
 }
 
-const batchesFrom = (source: Source, start: { readonly position: number; readonly lines: number }) =>
-  readAhead(batchesOf(linesIn(source.read(start.position), start)));
+/** The batches from there on; the next one is made while one is imported. */
+const batchesFrom = (source: Source, start: Start): AsyncIterable<Batch> =>
+  Readable.from(batchesOf(linesIn(source.read(start.position), start)), { highWaterMark: 1 });
 
 const isLate = ({ deadline }: OperatorContext): boolean => performance.now() > deadline;
 
