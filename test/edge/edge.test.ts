@@ -25,7 +25,7 @@ beforeAll(async () => {
   gateway = await startApiGateway({
     lambda: stack.lambda,
     document: localDocument({ allowedOrigins: [panelOrigin], edge: true }),
-    usagePlan: { keys: [key, nextKey], throttle: { rate: 1_000, burst: 2_000 } },
+    apiKeys: [key, nextKey],
     pages: [
       ({ url = "", rawHeaders }) => {
         forwarded.push({ url, headers: rawHeaders.join(" ") });

@@ -13,7 +13,6 @@ const defaults = {
   INTEGRATION_FAILURE: [504, "Internal server error"],
   INTEGRATION_TIMEOUT: [504, "Endpoint request timed out"],
   MISSING_AUTHENTICATION_TOKEN: [403, "Missing Authentication Token"],
-  THROTTLED: [429, "Too Many Requests"],
   REQUEST_TOO_LARGE: [413, "Request Too Long"],
   UNSUPPORTED_MEDIA_TYPE: [415, "Unsupported Media Type"],
 } as const satisfies Record<string, readonly [status: number, message: string]>;

@@ -11,7 +11,6 @@ import { MalformedRequest, proxyEvent } from "./proxy-event.ts";
 import { type ProxyResult, type StreamedResult, sendResult, sendStream } from "./proxy-result.ts";
 import { receiveBody } from "./request-body.ts";
 import { router } from "./routes.ts";
-import { admission, type UsagePlan } from "./usage-plan.ts";
 
 export interface ApiGatewayOptions {
   readonly port?: number;
@@ -21,8 +20,8 @@ export interface ApiGatewayOptions {
   readonly lambda: IntegrationOptions["lambda"];
   /** Other pages of this server, asked one after another before all routes. */
   readonly pages?: readonly PageHandler[];
-  /** Without one no key is valid. */
-  readonly usagePlan?: UsagePlan;
+  /** The API keys of the usage plan, by which methods that need a key are called. */
+  readonly apiKeys?: readonly string[];
   /** Of integrations that do not say how long they may take; default: 29 s. */
   readonly timeoutInMilliseconds?: number;
 }
@@ -46,18 +45,11 @@ export interface ApiGateway {
  * @throws {Error} when it cannot run all of it
  */
 export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGateway> {
-  const {
-    port = 0,
-    lambda,
-    pages = [],
-    usagePlan = { keys: [] },
-    timeoutInMilliseconds = defaultTimeoutInMilliseconds,
-  } = options;
+  const { port = 0, lambda, pages = [], apiKeys = [], timeoutInMilliseconds = defaultTimeoutInMilliseconds } = options;
   const document = readDocument(options.document);
   const binaryTypes = document["x-amazon-apigateway-binary-media-types"];
   const compressedBytesMin = document["x-amazon-apigateway-minimum-compression-size"];
   const definitions = document["x-amazon-apigateway-gateway-responses"];
-  const admit = admission(usagePlan);
   const find = router(
     Object.entries(document.paths).map(([path, operations]) => {
       const integrations = Object.entries(operations).map(
@@ -79,7 +71,7 @@ export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGa
     const method = match?.resource.get(request.method ?? "");
     if (!match || !method) throw new GatewayError("MISSING_AUTHENTICATION_TOKEN");
     const { integration, needsKey } = method;
-    if (needsKey) admit(request.headers["x-api-key"]?.toString());
+    if (needsKey && !apiKeys.includes(`${request.headers["x-api-key"]}`)) throw new GatewayError("INVALID_API_KEY");
     const body = await receiveBody(request, bodyBytesMax);
     const { path: resource, pathParameters } = match;
     const event = proxyEvent({ request, requestId, path, search, body, binaryTypes, resource, pathParameters });

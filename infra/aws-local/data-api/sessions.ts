@@ -1,24 +1,13 @@
 import { type ClientBase, Pool, type PoolClient } from "pg";
 import { isAsNew, type Login, newSession, type Session, sessionOptions } from "./session.ts";
 
-export interface Sessions {
-  /** A session for one call; waits while `sharedMax` sessions are in use. */
-  acquire(login: Login): Promise<Session>;
-  /** A session for a transaction. It does not count against `sharedMax`, because transactions hold it for long. */
-  dedicate(login: Login): Promise<Session>;
-  /** Returns a session, which others get once it is as new. */
-  release(session: Session): Promise<void>;
-  /** Stops the statement that runs on a session. */
-  cancel(session: Session): Promise<void>;
-  closeDatabase(database: string): Promise<void>;
-  close(): Promise<void>;
-}
+export type Sessions = ReturnType<typeof openSessions>;
 
 const sharedMax = 20;
 const idleInMilliseconds = 30_000;
 
 /** Sessions on the server at `databaseUrl`, kept open for a while between calls of the same login. */
-export function openSessions(databaseUrl: string): Sessions {
+export function openSessions(databaseUrl: string) {
   const pools = new Map<string, Pool>();
   const all = new Map<ClientBase, Session>();
 
@@ -62,24 +51,29 @@ export function openSessions(databaseUrl: string): Sessions {
     await client.end();
   };
 
-  const sessions: Sessions = {
-    acquire: (login) => connect(login, sharedMax),
-    dedicate: (login) => connect(login, Number.POSITIVE_INFINITY),
+  /** A session for a transaction. It does not count against `sharedMax`, because transactions hold it for long. */
+  const dedicate = (login: Login) => connect(login, Number.POSITIVE_INFINITY);
 
-    async release(session) {
-      session.client.release(!(await isAsNew(session)));
-    },
+  /** Returns a session, which others get once it is as new. */
+  const release = async (session: Session) => session.client.release(!(await isAsNew(session)));
 
-    async cancel({ login, processId }) {
-      const other = await sessions.dedicate(login);
+  return {
+    /** A session for one call; waits while `sharedMax` sessions are in use. */
+    acquire: (login: Login) => connect(login, sharedMax),
+    dedicate,
+    release,
+
+    /** Stops the statement that runs on a session. */
+    async cancel({ login, processId }: Session) {
+      const other = await dedicate(login);
       try {
         await other.client.query("select pg_catalog.pg_cancel_backend($1)", [processId]);
       } finally {
-        void sessions.release(other);
+        void release(other);
       }
     },
 
-    async closeDatabase(database) {
+    async closeDatabase(database: string) {
       for (const key of pools.keys()) if (JSON.parse(key)[0] === database) pools.delete(key);
       await Promise.all([...all.values()].filter(({ login }) => login.database === database).map(end));
     },
@@ -88,5 +82,4 @@ export function openSessions(databaseUrl: string): Sessions {
       await Promise.all([...all.values()].map(end));
     },
   };
-  return sessions;
 }

@@ -10,16 +10,10 @@ interface Transaction {
   timer: NodeJS.Timeout | undefined;
 }
 
-export interface Transactions {
-  begin(login: Login): Promise<string>;
-  /** Runs one statement in the transaction; a second one at the same time fails. */
-  within<T>(id: string, work: (session: Session) => Promise<T>): Promise<T>;
-  /** A commit after a failed statement rolls back, and is no error. */
-  end(id: string, command: "commit" | "rollback"): Promise<void>;
-}
+export type Transactions = ReturnType<typeof openTransactions>;
 
 /** Transactions, each with a session of its own until it ends or expires. */
-export function openTransactions(sessions: Sessions, limits: Limits): Transactions {
+export function openTransactions(sessions: Sessions, limits: Limits) {
   const open = new Map<string, Transaction>();
 
   /** A transaction expires when it was idle for too long: it is rolled back, and its id is not found. */
@@ -44,7 +38,7 @@ export function openTransactions(sessions: Sessions, limits: Limits): Transactio
   };
 
   return {
-    async begin(login) {
+    async begin(login: Login): Promise<string> {
       const session = await sessions.dedicate(login);
       await session.client.query("begin").catch((error) => {
         void sessions.release(session);
@@ -58,7 +52,8 @@ export function openTransactions(sessions: Sessions, limits: Limits): Transactio
       return id;
     },
 
-    async within(id, work) {
+    /** Runs one statement in the transaction; a second one at the same time fails. */
+    async within<T>(id: string, work: (session: Session) => Promise<T>): Promise<T> {
       const transaction = claim(id);
       try {
         return await work(transaction.session);
@@ -68,7 +63,8 @@ export function openTransactions(sessions: Sessions, limits: Limits): Transactio
       }
     },
 
-    async end(id, command) {
+    /** A commit after a failed statement rolls back, and is no error. */
+    async end(id: string, command: "commit" | "rollback"): Promise<void> {
       const { session } = claim(id);
       open.delete(id);
       try {

@@ -51,46 +51,31 @@ function withFraction(text: string): string {
 /** In UTC and without an offset, whatever the session's time zone. */
 function timestamptz(text: string): string {
   if (text.endsWith("+00")) return timestamp(text.slice(0, -3));
-  const parts = /^(\d+)-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(\.\d+)?([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?$/.exec(text);
-  if (!parts) return date(text);
-  const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = parts.slice(1, 7).map(Number);
-  const [offsetHours = 0, offsetMinutes = 0, offsetSeconds = 0] = parts.slice(9).map((part) => Number(part ?? 0));
-  const offset = (offsetHours * 3600 + offsetMinutes * 60 + offsetSeconds) * (parts[8] === "-" ? -1 : 1);
-  const utc = new Date(0);
-  utc.setUTCFullYear(year, month - 1, day);
-  utc.setUTCHours(hour, minute, second - offset);
-  return time(utc.toISOString().slice(0, 19).replace("T", " ") + (parts[7] ?? ""));
+  const [, clock, fraction = "", offset = ""] = /^([\d-]+ [\d:]+)(\.\d+)?([+-]\d\d(?::\d\d)?)$/.exec(text) ?? [];
+  if (clock === undefined) return date(text);
+  const utc = new Date(`${clock.replace(" ", "T")}${offset.padEnd(6, ":00")}`).toISOString();
+  return time(utc.slice(0, 19).replace("T", " ") + fraction);
 }
 
 /** The types every PostgreSQL has under the same numbers (AWS, RDS Data API operations: supported data types). */
-const builtin: [oid: number, member: Member, json: ResultType["json"]][] = [
-  [16, "booleanValue", truth], // bool
-  [17, "blobValue", base64], // bytea
-  [19, "stringValue", quote], // name
-  [20, "longValue", asIs], // int8
-  [21, "longValue", asIs], // int2
-  [23, "longValue", asIs], // int4
-  [25, "stringValue", quote], // text
-  [26, "longValue", asIs], // oid
-  [114, "stringValue", quote], // json
-  [650, "stringValue", quote], // cidr
-  [700, "doubleValue", widened], // float4
-  [701, "doubleValue", double], // float8
-  [869, "stringValue", quote], // inet
-  [1042, "stringValue", quote], // bpchar
-  [1043, "stringValue", quote], // varchar
-  [1082, "stringValue", date], // date
-  [1083, "stringValue", time], // time
-  [1114, "stringValue", timestamp], // timestamp
-  [1184, "stringValue", timestamptz], // timestamptz
-  [1700, "stringValue", quote], // numeric
-  [2950, "stringValue", quote], // uuid
-  [2278, "stringValue", quote], // void
-  [3802, "stringValue", compact], // jsonb
-  [3904, "stringValue", quote], // int4range
-  [3906, "stringValue", quote], // numrange
+const builtin: [member: Member, json: ResultType["json"], oids: number[]][] = [
+  ["booleanValue", truth, [16]],
+  ["blobValue", base64, [17]],
+  // int8, int2, int4, oid
+  ["longValue", asIs, [20, 21, 23, 26]],
+  ["doubleValue", widened, [700]],
+  ["doubleValue", double, [701]],
+  // name, text, json, cidr, inet, char, varchar, numeric, void, uuid, int4range, numrange
+  ["stringValue", quote, [19, 25, 114, 650, 869, 1042, 1043, 1700, 2278, 2950, 3904, 3906]],
+  ["stringValue", compact, [3802]],
+  ["stringValue", date, [1082]],
+  ["stringValue", time, [1083]],
+  ["stringValue", timestamp, [1114]],
+  ["stringValue", timestamptz, [1184]],
 ];
-const builtinTypes = new Map(builtin.map(([oid, member, json]): [number, ResultType] => [oid, { member, json }]));
+const builtinTypes = new Map(
+  builtin.flatMap(([member, json, oids]) => oids.map((oid): [number, ResultType] => [oid, { member, json }])),
+);
 
 /**
  * The types of a result's columns.

@@ -4,20 +4,7 @@ import type { LambdaLimits } from "./lambda.ts";
 import { TooManyRequests } from "./refusals.ts";
 
 /** The environments of one function. */
-export interface Environments {
-  /**
-   * An environment that has loaded the function; of several idle ones the one used last.
-   * @throws {Failure} when the function cannot be loaded
-   * @throws {TooManyRequests} when none has been free for too long
-   */
-  acquire(): Promise<Environment>;
-  release(environment: Environment): void;
-  /** Opens environments until so many are ready, and ends idle ones until no more are. */
-  provision(count: number): Promise<void>;
-  /** The function has changed: no invocation begins any more in an environment that was opened before. */
-  renew(): Promise<void>;
-  close(): Promise<void>;
-}
+export type Environments = ReturnType<typeof openEnvironments>;
 
 export interface EnvironmentsOptions {
   readonly limits: Pick<LambdaLimits, "environments" | "longInMilliseconds" | "gatewayInMilliseconds">;
@@ -38,7 +25,7 @@ const idleInMilliseconds = 5 * 60_000;
  * or one whose invocation has ended. As many run as there are processors, since more would be slower, and each of them
  * starts cold. An invocation that takes long does not count: it probably waits, for a lock or for its reader.
  */
-export function openEnvironments(options: EnvironmentsOptions): Environments {
+export function openEnvironments(options: EnvironmentsOptions) {
   const { limits, prepare, whenProcessorFree } = options;
   /** With the number of changes of the function before each was opened. */
   const loaded = new Map<Environment, number>();
@@ -125,6 +112,11 @@ export function openEnvironments(options: EnvironmentsOptions): Environments {
     runWaiting();
   };
 
+  /**
+   * Returns an environment that has loaded the function; of several idle ones the one used last.
+   * @throws {Failure} when the function cannot be loaded
+   * @throws {TooManyRequests} when none has been free for too long
+   */
   const acquire = async () => {
     const next = Promise.withResolvers<Environment>();
     waiting.add(next);
@@ -143,13 +135,15 @@ export function openEnvironments(options: EnvironmentsOptions): Environments {
     acquire,
     release,
 
-    async provision(count) {
+    /** Opens environments until so many are ready, and ends idle ones until no more are. */
+    async provision(count: number) {
       runningMax = Math.max(count, availableParallelism());
       await Promise.all([...idle.keys()].slice(count).map(end));
       const ready = await Promise.all(Array.from({ length: count }, acquire));
       for (const environment of ready) release(environment);
     },
 
+    /** The function has changed: no invocation begins any more in an environment that was opened before. */
     async renew() {
       changes += 1;
       await Promise.all([...idle.keys()].map(end));

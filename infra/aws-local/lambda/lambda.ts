@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Failure, type InvocationResult, openEnvironment } from "./environment.ts";
 import { type Environments, openEnvironments } from "./environments.ts";
 import { openLimiter } from "./limiter.ts";
-import type { FunctionError, LogLevel } from "./messages.ts";
+import { type FunctionError, type LogLevel, responseTooLarge } from "./messages.ts";
 import { RequestTooLarge, TooManyRequests } from "./refusals.ts";
 import type { FunctionSettings, Variables } from "./settings.ts";
 import type { Prelude } from "./stream.ts";
@@ -216,7 +216,7 @@ async function collect({ head, body }: { head: Prelude; body: Readable }, bytesM
   const result = Buffer.from(text).equals(bytes)
     ? { ...head, body: text, isBase64Encoded: false }
     : { ...head, body: bytes.toString("base64"), isBase64Encoded: true };
-  if (Buffer.byteLength(JSON.stringify(result)) > bytesMax) throw new Failure(tooLarge(bytesMax));
+  if (Buffer.byteLength(JSON.stringify(result)) > bytesMax) throw new Failure(responseTooLarge(bytesMax));
   return result;
 }
 
@@ -230,8 +230,3 @@ const noStream: FunctionError = {
   errorType: "Runtime.MalformedStreamingHandler",
   errorMessage: "The handler is not wrapped by awslambda.streamifyResponse.",
 };
-
-const tooLarge = (bytesMax: number): FunctionError => ({
-  errorType: "Function.ResponseSizeTooLarge",
-  errorMessage: `Response payload size exceeded maximum allowed payload size (${bytesMax} bytes).`,
-});

@@ -81,3 +81,8 @@ export function functionErrorOf(error: unknown): FunctionError {
   if (!(error instanceof Error)) return { errorType: typeof error, errorMessage: String(error), trace: [] };
   return { errorType: error.name, errorMessage: error.message, trace: error.stack?.split("\n") ?? [] };
 }
+
+export const responseTooLarge = (bytesMax: number): FunctionError => ({
+  errorType: "Function.ResponseSizeTooLarge",
+  errorMessage: `Response payload size exceeded maximum allowed payload size (${bytesMax} bytes).`,
+});

@@ -10,6 +10,7 @@ import {
   type Invoke,
   logLevels,
   type Message,
+  responseTooLarge,
   type Start,
   type ToRuntime,
 } from "./messages.ts";
@@ -98,19 +99,13 @@ function contextFor({ remainingInMilliseconds, requestId }: Invoke): Omit<Contex
 async function answer(handler: Handler, invoke: Invoke): Promise<void> {
   try {
     const text = JSON.stringify(await handler(JSON.parse(invoke.event), contextFor(invoke))) ?? "null";
-    if (Buffer.byteLength(text) > invoke.responseBytes) throw tooLarge(invoke.responseBytes);
-    send("result", text);
+    if (Buffer.byteLength(text) <= invoke.responseBytes) return send("result", text);
+    send("failed", responseTooLarge(invoke.responseBytes));
   } catch (error) {
     send("failed", functionErrorOf(error));
-    send("done", undefined);
   }
+  send("done", undefined);
 }
-
-const tooLarge = (bytesMax: number) =>
-  runtimeError(
-    "Function.ResponseSizeTooLarge",
-    `Response payload size exceeded maximum allowed payload size (${bytesMax} bytes).`,
-  );
 
 /** Resolves when both the stream and the handler have ended. */
 async function stream(handler: Handler, invoke: Invoke): Promise<void> {

@@ -28,13 +28,6 @@ export function masterSecret(serverUrl: string): Secrets {
   return { [masterSecretArn]: credentials };
 }
 
-export interface SecretsManager {
-  /** The current version of a secret, with which the Data API logs in. */
-  credentialsOf(secretArn: string): Credentials;
-  /** Runs an operation and gives the JSON text of its response. */
-  answer(operation: string, body: unknown): string;
-}
-
 /** The operation of a request to Secrets Manager; undefined for requests to the Data API. */
 export const secretsOperationOf = ({ headers }: IncomingMessage): string | undefined =>
   /^secretsmanager\.(\w+)$/.exec(`${headers["x-amz-target"]}`)?.[1];
@@ -94,20 +87,22 @@ const operations: Readonly<Record<string, (secret: Secret, request: Request) => 
 const notFound = (what: string) =>
   new ServiceError(400, "ResourceNotFoundException", `Secrets Manager can't find the specified ${what}.`);
 
-export function openSecrets(logins: Secrets, texts: SecretTexts = {}): SecretsManager {
+export function openSecrets(logins: Secrets, texts: SecretTexts = {}) {
   const secrets = new Map([
     ...Object.entries(logins).map(([arn, credentials]) => [arn, secretOf(JSON.stringify(credentials))] as const),
     ...Object.entries(texts).map(([arn, text]) => [arn, secretOf(text)] as const),
   ]);
 
   return {
-    credentialsOf(arn) {
+    /** The current version of a secret, with which the Data API logs in. */
+    credentialsOf(arn: string): Credentials {
       const secret = secrets.get(arn);
       if (!secret) throw new ServiceError(400, "SecretsErrorException", "The secret provided wasn't found.");
       return JSON.parse(secret.texts.get(secret.current) ?? "");
     },
 
-    answer(name, body) {
+    /** Runs an operation and returns the JSON text of its response. */
+    answer(name: string, body: unknown): string {
       const operation = operations[name];
       if (!operation) throw new ServiceError(400, "UnknownOperationException");
       const { data, error } = z.safeParse(request, body);

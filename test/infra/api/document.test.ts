@@ -59,7 +59,7 @@ describe.each(settings.stages)("The API document of stage $name", (stage) => {
         invokerArn: "arn:aws:iam::123456789012:role/invoker",
       }),
       lambda: lambdaOf(functions),
-      usagePlan: { keys: [apiKey] },
+      apiKeys: [apiKey],
       timeoutInMilliseconds: 500,
     });
   });

@@ -47,7 +47,7 @@ describe("npm run smoke -- --stage prod", () => {
   it("asks the API behind the edge by the key of its secret, and prints neither key nor address", async () => {
     const apiKey = "the-key-that-the-edge-sends";
     const document = localDocument({ edge: true });
-    const gateway = await startApiGateway({ document, lambda: stack.lambda, usagePlan: { keys: [apiKey] } });
+    const gateway = await startApiGateway({ document, lambda: stack.lambda, apiKeys: [apiKey] });
     let secret = { url: gateway.url, key: apiKey };
     const secrets = await serveApis(
       ["SECRETS_MANAGER"],
