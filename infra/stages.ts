@@ -1,4 +1,4 @@
-import { settingsOf } from "./settings/schema.ts";
+import { settingsOf } from "./settings/settings.ts";
 
 /*
  * All settings in which deployments differ; settings/schema.ts says what each means. The account, domains and

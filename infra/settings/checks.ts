@@ -4,44 +4,14 @@ import { endpoints } from "../../lib/contract/endpoints.ts";
 import type { Settings, StageSettings } from "./schema.ts";
 
 /** What is wrong with settings that are each fine alone, and where. */
-export interface Issue {
+interface Issue {
   readonly path?: readonly (string | number)[];
   readonly message: string;
 }
 
-/** Functions and distributions use certificates of their own account only. */
-export const checkCertificates = (settings: Settings): Issue[] =>
-  certificatesIn(settings).flatMap(({ path, arn }) => {
-    const owner = arn.split(":")[4];
-    return owner === settings.account.id
-      ? []
-      : [{ path, message: `a certificate of account ${owner}, not of account.id` }];
-  });
-
-/** All certificates in the settings, each with its path. */
-function certificatesIn(value: unknown, path: readonly string[] = []): { path: readonly string[]; arn: string }[] {
-  if (typeof value === "string") return value.startsWith("arn:aws:acm:") ? [{ path, arn: value }] : [];
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([name, each]) => certificatesIn(each, [...path, name]));
-}
-
-export const checkRegions = ({ account, databases, stages }: Settings): Issue[] => [
-  ...databases.flatMap(({ zones = [] }, index) =>
-    zones.every((each) => each.slice(0, -1) === account.region)
-      ? []
-      : [{ path: ["databases", index, "zones"], message: "a zone of another region than account.region" }],
-  ),
-  ...databases.flatMap(({ backupRegion }, index) =>
-    backupRegion === account.region
-      ? [
-          {
-            path: ["databases", index, "backupRegion"],
-            message: "copies of backups in the region of the database itself",
-          },
-        ]
-      : [],
-  ),
-  ...stages.flatMap(({ imageBackupRegion }, index) =>
+/** A copy of an image survives its region. AWS itself refuses copies of backups in the region of the database. */
+const checkCopies = ({ account, stages }: Settings): Issue[] =>
+  stages.flatMap(({ imageBackupRegion }, index) =>
     imageBackupRegion === account.region
       ? [
           {
@@ -50,19 +20,7 @@ export const checkRegions = ({ account, databases, stages }: Settings): Issue[] 
           },
         ]
       : [],
-  ),
-  ...stages.flatMap(({ domain }, index) => {
-    const region = domain?.certificate.split(":")[3];
-    return region === undefined || region === account.region
-      ? []
-      : [
-          {
-            path: ["stages", index, "domain", "certificate"],
-            message: `a certificate in ${region}, not in account.region`,
-          },
-        ];
-  }),
-];
+  );
 
 const lists = endpoints.filter(({ response }) => "list" in response).length;
 const publicRecords = endpoints.filter(isPublicRecord).length;
@@ -90,7 +48,7 @@ export const reservedConcurrency = (stages: readonly StageSettings[]): number =>
   stages.reduce((sum, each) => sum + reservedBy(each), 0);
 
 /** The account has room for what all stages reserve, and for all other functions. */
-export function checkConcurrency({ account: { concurrency = 0 }, stages }: Settings): Issue[] {
+function checkConcurrency({ account: { concurrency = 0 }, stages }: Settings): Issue[] {
   const reserved = reservedConcurrency(stages);
   if (reserved === 0 || reserved + unreservedMin <= concurrency) return [];
   const message = `stages reserve ${reserved}, and ${unreservedMin} are for the rest: raise it, or set concurrent to null`;
@@ -98,13 +56,13 @@ export function checkConcurrency({ account: { concurrency = 0 }, stages }: Setti
 }
 
 /** What is to be invalidated is in the database, once. */
-export const checkEdges = ({ stages }: Settings): Issue[] =>
+const checkEdges = ({ stages }: Settings): Issue[] =>
   areUnique(stages.filter(({ edge }) => edge).map(({ database }) => database))
     ? []
     : [{ message: "two stages with an edge share a database" }];
 
 /** The smoke test and the sweep of an edge's stale tags ask the database every few minutes. */
-export const checkPauses = ({ databases, stages }: Settings): Issue[] =>
+const checkPauses = ({ databases, stages }: Settings): Issue[] =>
   stages.flatMap((stage, index) =>
     databases.some(({ name, capacityMin }) => name === stage.database && capacityMin === 0)
       ? (["smoke", "edge"] as const)
@@ -116,16 +74,14 @@ export const checkPauses = ({ databases, stages }: Settings): Issue[] =>
       : [],
   );
 
-export const checkNames = ({ databases, stages }: Settings): Issue[] => [
-  ...(areUnique(databases.map(({ name }) => name)) ? [] : [{ message: "two databases have one name" }]),
-  ...(areUnique(stages.map(({ name }) => name)) ? [] : [{ message: "two stages have one name" }]),
-  ...(stages.every(({ database }) => databases.some(({ name }) => name === database))
+/** No stack would be made for such a stage. */
+const checkNames = ({ databases, stages }: Settings): Issue[] =>
+  stages.every(({ database }) => databases.some(({ name }) => name === database))
     ? []
-    : [{ message: "a stage names a database that is not there" }]),
-];
+    : [{ message: "a stage names a database that is not there" }];
 
 /** The role that deploys a stage must not deploy another one by the roles of the CDK; those on one database share it. */
-export const checkQualifiers = ({ account, databases }: Settings): Issue[] => {
+const checkQualifiers = ({ account, databases }: Settings): Issue[] => {
   const qualifiers = databases.map(({ qualifier }) => qualifier ?? cdkQualifier);
   if (!account.pipeline || (areUnique(qualifiers) && !qualifiers.includes(cdkQualifier))) return [];
   return [{ path: ["databases"], message: "with account.pipeline each database has a qualifier of its own" }];
@@ -134,20 +90,11 @@ export const checkQualifiers = ({ account, databases }: Settings): Issue[] => {
 /** By which the CDK deploys what has no qualifier. */
 const cdkQualifier = "hnb659fds";
 
-/** A domain can belong to one distribution of CloudFront only. */
-export const checkDomains = ({ stages }: Settings): Issue[] =>
-  areUnique(stages.flatMap(servedByCloudFront)) ? [] : [{ message: "two of edge.domain and imageDomain are the same" }];
-
-const servedByCloudFront = ({ edge, uploads, imageDomain }: StageSettings): string[] => [
-  ...(edge ? [edge.domain] : []),
-  ...(uploads ? [imageDomain] : []),
-];
-
 /**
  * Stages that share a database agree on what it contains: the image keys and the list of images to remove belong to one
  * bucket and one domain, and the `ops-tidy` of each stage deletes old changes.
  */
-export const checkSharedDatabases = ({ stages }: Settings): Issue[] => [
+const checkSharedDatabases = ({ stages }: Settings): Issue[] => [
   ...(areUnique(stages.filter(({ uploads }) => uploads).map(({ database }) => database))
     ? []
     : [{ message: "two stages with uploads share a database" }]),
@@ -161,7 +108,7 @@ export const checkSharedDatabases = ({ stages }: Settings): Issue[] => [
 ];
 
 /** What concerns the panel, the session's cookie, and the secret of the client that signs people in. */
-export const checkSignIn = ({ account, stages }: Settings): Issue[] =>
+const checkSignIn = ({ account, stages }: Settings): Issue[] =>
   stages.flatMap((stage, index) => {
     if (!stage.signIn) return [];
     const { panel, clientSecretArn, sameSite, cookieDomain } = stage.signIn;
@@ -195,3 +142,15 @@ export const checkSignIn = ({ account, stages }: Settings): Issue[] =>
 const siteOf = (host: string) => getDomain(host, { allowPrivateDomains: true }) ?? host;
 
 const areUnique = (names: readonly string[]) => new Set(names).size === names.length;
+
+/** What CloudFormation cannot see, or would see only when half of a deployment is done: money, data and access. */
+export const checks: readonly ((settings: Settings) => Issue[])[] = [
+  checkCopies,
+  checkConcurrency,
+  checkPauses,
+  checkNames,
+  checkQualifiers,
+  checkEdges,
+  checkSharedDatabases,
+  checkSignIn,
+];

@@ -1,19 +1,5 @@
 import * as z from "zod";
 import { isOrigin } from "../../lib/http/origins.ts";
-import { fieldsInWords, issueInWords } from "../../lib/operators/issues.ts";
-import {
-  checkCertificates,
-  checkConcurrency,
-  checkDomains,
-  checkEdges,
-  checkNames,
-  checkPauses,
-  checkQualifiers,
-  checkRegions,
-  checkSharedDatabases,
-  checkSignIn,
-} from "./checks.ts";
-import { copyCollides, copyHour, windowsCollide } from "./windows.ts";
 
 const name = z.string().regex(/^[a-z][a-z0-9]{1,15}$/, "two to sixteen lower-case letters and digits");
 const domain = z.string().regex(/^([a-z0-9-]+\.)+[a-z]{2,}$/, "a domain without scheme or path");
@@ -62,27 +48,21 @@ const accountSettings = z
   })
   .refine((it) => (it.concurrency === undefined) === (it.alarmRecipient === undefined), {
     error: "concurrency and alarmRecipient go together",
-  })
-  .refine(({ id, pipeline }) => !pipeline?.provider || pipeline.provider.split(":")[4] === id, {
-    path: ["pipeline", "provider"],
-    error: "a provider of another account",
   });
 
-const backupLock = z
-  .strictObject({
-    /**
-     * In `governance` mode, who may change the vault may take the lock away. In `compliance` mode no one can, AWS and
-     * root included, `changeableForDays` after its deployment: neither shorten nor delete, until each copy's time is up.
-     */
-    mode: z.enum(["governance", "compliance"]),
-    /** The vault refuses copies that are kept for less, and deletes none before. */
-    daysMin: z.int().min(1).max(36_500),
-    /** The vault refuses copies that are kept for longer. */
-    daysMax: z.int().min(1).max(36_500).optional(),
-    /** How long a lock in `compliance` mode can still be taken away; AWS allows no less than three days. */
-    changeableForDays: z.int().min(3).max(36_500).default(7),
-  })
-  .refine((it) => it.daysMax === undefined || it.daysMin <= it.daysMax, "daysMin is above daysMax");
+const backupLock = z.strictObject({
+  /**
+   * In `governance` mode, who may change the vault may take the lock away. In `compliance` mode no one can, AWS and
+   * root included, `changeableForDays` after its deployment: neither shorten nor delete, until each copy's time is up.
+   */
+  mode: z.enum(["governance", "compliance"]),
+  /** The vault refuses copies that are kept for less, and deletes none before. */
+  daysMin: z.int().min(1).max(36_500),
+  /** The vault refuses copies that are kept for longer. */
+  daysMax: z.int().min(1).max(36_500).optional(),
+  /** How long a lock in `compliance` mode can still be taken away; AWS allows no less than three days. */
+  changeableForDays: z.int().min(3).max(36_500).default(7),
+});
 
 const isWithin = (days: number, { daysMin, daysMax = days }: z.infer<typeof backupLock>) =>
   daysMin <= days && days <= daysMax;
@@ -109,12 +89,15 @@ const databaseSettings = z
     standby: z.boolean(),
     /** The database can be restored to any second of so many days. */
     backupRetentionDays: z.int().min(1).max(35),
-    /** When Aurora makes its own backup each day, in UTC; AWS asks for half an hour at least. */
+    /**
+     * When Aurora makes its own backup each day, in UTC; AWS asks for half an hour at least. At 2 o'clock, when the backup
+     * begins that is copied, and in the hour after, that one would fail, which a mail tells.
+     */
     backupWindow: z
       .string()
       .regex(/^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$/, "hh:mm-hh:mm")
       .default("00:00-00:30"),
-    /** When AWS may restart instances for maintenance, in UTC, each week; AWS asks for half an hour at least. */
+    /** When AWS may restart instances for maintenance, in UTC, each week; not between 2 and 3 o'clock either. */
     maintenanceWindow: z
       .string()
       .regex(
@@ -163,17 +146,7 @@ const databaseSettings = z
     trailRetentionDays: z.int().min(1).max(3_650).optional(),
     alarmRecipient: z.email(),
   })
-  .refine((it) => it.capacityMin <= it.capacityMax, "capacityMin is above capacityMax")
   .refine((it) => !it.snapshot || !it.restore, "restored both from a snapshot and from a cluster")
-  .refine((it) => it.zones?.[0] !== it.zones?.[1] || !it.zones, { path: ["zones"], error: "one zone twice" })
-  .refine((it) => !windowsCollide(it.backupWindow, it.maintenanceWindow), {
-    path: ["maintenanceWindow"],
-    error: "overlaps with backupWindow",
-  })
-  .refine((it) => !it.backupRegion || !copyCollides(it.backupWindow, it.maintenanceWindow), {
-    path: ["backupWindow"],
-    error: `a window between ${copyHour}:00 and ${copyHour + 1}:00, when the backup is made that is copied`,
-  })
   .refine((it) => (it.capacityMin === 0) === (it.pausesAfterMinutes !== undefined), {
     error: "a database pauses exactly when its capacityMin is 0",
   })
@@ -196,23 +169,19 @@ const throttle = z.strictObject({ rate: z.number().min(0), burst: z.int().min(0)
 /** A limit of AWS WAF, which counts the requests of the last five minutes. */
 const requestsIn5Minutes = z.int().min(10).max(2_000_000_000);
 
-const firewallSettings = z
-  .strictObject({
-    requestsPerAddressIn5Minutes: requestsIn5Minutes,
-    /** For requests for lists without a `limit`, or with one above 999: such a list can take minutes. */
-    unlimitedListsPerAddressIn5Minutes: requestsIn5Minutes,
-    /** For requests to sign in; each sign-in makes two. Only on a stage with `signIn`. */
-    signInsPerAddressIn5Minutes: requestsIn5Minutes.default(100),
-    /** Addresses whose requests are not counted, for example of a website's server or of an office. */
-    trustedAddresses: z.array(addresses).min(1).max(10_000).optional(),
-    /** How many requests CloudFront's firewall may block in five minutes before an alarm fires, twice in a row. */
-    blockedRequestsIn5Minutes: z.int().positive().default(100),
-    /** Gives each distribution a web ACL of its own, as CloudFront's flat-rate plans need it (infra/costs.md). */
-    flatRatePlan: z.boolean().optional(),
-  })
-  .refine((it) => it.unlimitedListsPerAddressIn5Minutes <= it.requestsPerAddressIn5Minutes, {
-    error: "unlimitedListsPerAddressIn5Minutes is above requestsPerAddressIn5Minutes",
-  });
+const firewallSettings = z.strictObject({
+  requestsPerAddressIn5Minutes: requestsIn5Minutes,
+  /** For requests for lists without a `limit`, or with one above 999: such a list can take minutes. */
+  unlimitedListsPerAddressIn5Minutes: requestsIn5Minutes,
+  /** For requests to sign in; each sign-in makes two. Only on a stage with `signIn`. */
+  signInsPerAddressIn5Minutes: requestsIn5Minutes.default(100),
+  /** Addresses whose requests are not counted, for example of a website's server or of an office. */
+  trustedAddresses: z.array(addresses).min(1).max(10_000).optional(),
+  /** How many requests CloudFront's firewall may block in five minutes before an alarm fires, twice in a row. */
+  blockedRequestsIn5Minutes: z.int().positive().default(100),
+  /** Gives each distribution a web ACL of its own, as CloudFront's flat-rate plans need it (infra/costs.md). */
+  flatRatePlan: z.boolean().optional(),
+});
 
 /** The reserved concurrency of each function of a kind; null for none, in an account that has too little. */
 const reserved = z.int().positive().nullable();
@@ -337,34 +306,15 @@ const stageSettings = z
     error: "a stage without uploads has no images",
   });
 
-export const settingsSchema = z
-  .strictObject({
-    account: accountSettings,
-    databases: z.array(databaseSettings),
-    stages: z.array(stageSettings),
-  })
-  .superRefine((settings, { addIssue }) => {
-    const checks = [
-      checkCertificates,
-      checkRegions,
-      checkConcurrency,
-      checkPauses,
-      checkNames,
-      checkQualifiers,
-      checkDomains,
-      checkEdges,
-      checkSharedDatabases,
-      checkSignIn,
-    ];
-    for (const { path = [], message } of checks.flatMap((check) => check(settings))) {
-      addIssue({ code: "custom", path: [...path], message });
-    }
-  });
+/** What each setting may be by itself; checks.ts looks at several together. */
+export const shape = z.strictObject({
+  account: accountSettings,
+  databases: z.array(databaseSettings),
+  stages: z.array(stageSettings),
+});
 
-/** Settings as they are written in `stages.ts`. */
-export type SettingsInput = z.input<typeof settingsSchema>;
 /** Settings that have been checked. */
-export type Settings = z.infer<typeof settingsSchema>;
+export type Settings = z.infer<typeof shape>;
 export type AccountSettings = z.infer<typeof accountSettings>;
 export type PipelineSettings = z.infer<typeof pipelineSettings>;
 export type DatabaseSettings = z.infer<typeof databaseSettings>;
@@ -373,11 +323,3 @@ export type StageSettings = z.infer<typeof stageSettings>;
 export type FirewallSettings = z.infer<typeof firewallSettings>;
 export type SignInSettings = z.infer<typeof signInSettings>;
 export type Throttle = z.infer<typeof throttle>;
-
-/** Ends the process if settings are invalid: commands load them before they can catch an error. */
-export function settingsOf(input: SettingsInput): Settings {
-  const { data, error } = settingsSchema.safeParse(input, { error: issueInWords });
-  if (data) return data;
-  process.stderr.write(`infra/stages.ts is invalid:\n  ${fieldsInWords(error.issues, "settings").join("\n  ")}\n`);
-  process.exit(1);
-}

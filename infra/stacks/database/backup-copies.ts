@@ -5,7 +5,7 @@ import { Schedule } from "aws-cdk-lib/aws-events";
 import { ManagedPolicy, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Construct } from "constructs";
 import type { DatabaseSettings } from "../../settings/schema.ts";
-import { copyHour } from "../../settings/windows.ts";
+
 import { vaultName, vaultRemovalPolicy } from "../backup-stack.ts";
 import { acknowledge } from "../shared/acknowledge.ts";
 import { type Alarms, isAbsent } from "../shared/alarms.ts";
@@ -20,6 +20,9 @@ export interface BackupCopiesProps {
 
 /** Copying a large database takes hours, and needs the original for as long. */
 const originalRetentionDays = 2;
+
+/** At this hour (UTC) the nightly backup begins that is copied to another region. */
+const copyHour = 2;
 
 /** One night's copy may take two hours longer than that of the night before. */
 const hoursBetweenCopies = 26;

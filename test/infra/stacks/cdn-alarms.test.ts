@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { settingsSchema } from "../../../infra/settings/schema.ts";
+import { settingsSchema } from "../../../infra/settings/settings.ts";
 import { settings } from "../../../infra/stages.ts";
 import { type Properties, stacks, synthesize, type Template, templateText, useSynthesis } from "./synthesis.ts";
 

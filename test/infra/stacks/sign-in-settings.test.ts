@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { settingsSchema } from "../../../infra/settings/schema.ts";
+import { settingsSchema } from "../../../infra/settings/settings.ts";
 import { settings } from "../../../infra/stages.ts";
 
 /* The setting `signIn` of a stage. */
