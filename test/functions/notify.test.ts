@@ -5,16 +5,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { listenToClients } from "../../infra/aws-local/http/listen.ts";
 import { endpointPath } from "../../lib/contract/declare.ts";
 import { endpoints } from "../../lib/contract/endpoints.ts";
+import { useAdministrator } from "../support/callers.ts";
 import { aContributor } from "../support/catalogue.ts";
 import { type CloudFront, startCloudFront } from "../support/cloudfront.ts";
-import { anAdministrator, aUser, holderOf, type Person } from "../support/people.ts";
-import { dataUrl, plain } from "../support/pictures.ts";
+import { aUser, holderOf } from "../support/people.ts";
+import { tinyImage } from "../support/pictures.ts";
 import { latestChange } from "../support/undo.ts";
-import { startUploads, type UploadStack } from "../support/uploads.ts";
+import { useUploads } from "../support/uploads.ts";
 
 let cloudFront: CloudFront;
-let stack: UploadStack;
-let administrator: Person;
 /** Stands in for Lambda; what it was asked, and how it answers. */
 let standIn: Awaited<ReturnType<typeof listenToClients>>;
 let invocations: string[];
@@ -25,6 +24,16 @@ let warnings: Record<string, unknown>[];
 
 const accept = (response: ServerResponse) => response.writeHead(202).end();
 
+const stack = useUploads({
+  variables: () => ({
+    INVALIDATE_FUNCTION: "ops-invalidate",
+    AWS_ENDPOINT_URL_LAMBDA: lambdaUrl,
+    API_DISTRIBUTION: "E2QWRUHAPOMQZL",
+    AWS_ENDPOINT_URL_CLOUDFRONT: cloudFront.url,
+  }),
+});
+const administrator = useAdministrator(stack);
+
 beforeAll(async () => {
   cloudFront = await startCloudFront();
   const server = createServer(async (request, response) => {
@@ -34,15 +43,6 @@ beforeAll(async () => {
     answer(response);
   });
   standIn = await listenToClients(server);
-  stack = await startUploads({
-    variables: () => ({
-      INVALIDATE_FUNCTION: "ops-invalidate",
-      AWS_ENDPOINT_URL_LAMBDA: lambdaUrl,
-      API_DISTRIBUTION: "E2QWRUHAPOMQZL",
-      AWS_ENDPOINT_URL_CLOUDFRONT: cloudFront.url,
-    }),
-  });
-  administrator = await anAdministrator(stack.sql);
 });
 
 beforeEach(() => {
@@ -59,14 +59,12 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks());
 
 afterAll(async () => {
-  await stack?.close();
   await standIn?.close();
   await cloudFront?.close();
 });
 
 const notification = "POST /2015-03-31/functions/ops-invalidate/invocations Event {}";
 
-const image = async () => ({ image: dataUrl(await plain().png().toBuffer()) });
 const add = (name: string, options: object = {}) =>
   stack.call("admin-contributors/add", { as: administrator.token, body: { first_name: name }, ...options });
 const edit = (id: number | string, as = administrator.token) =>
@@ -79,7 +77,7 @@ describe("A change of what the public reads", () => {
     const changes = [
       await add("Notifying"),
       await edit(id),
-      await stack.call("admin-contributors/update-avatar", { as, path: { id }, body: await image() }),
+      await stack.call("admin-contributors/update-avatar", { as, path: { id }, body: { image: tinyImage } }),
       await stack.call("admin-contributors/delete-avatar", { as, path: { id } }),
       await stack.call("admin-contributors/delete", { as, path: { id } }),
     ];

@@ -1,28 +1,13 @@
 import { identifier, type Sql } from "./database.ts";
 
 /** The tables of the catalogue, and what a change of it leaves elsewhere. */
-const tables = [
-  "clients",
-  "contributors",
-  "contributor_aliases",
-  "contributor_descriptions",
-  "contributor_links",
-  "contributor_relations",
-  "images_to_remove",
-  "publishers",
-  "publisher_aliases",
-  "publisher_descriptions",
-  "publisher_relations",
-  "series",
-  "series_aliases",
-  "series_contributors",
-  "series_descriptions",
-  "series_publishers",
-  "series_tags",
-  "tags",
-  "counters",
-  "volumes",
-];
+const tables = `
+  clients contributors contributor_aliases contributor_descriptions contributor_links contributor_relations
+  publishers publisher_aliases publisher_descriptions publisher_relations images_to_remove counters tags volumes
+  series series_aliases series_contributors series_descriptions series_publishers series_tags
+`
+  .trim()
+  .split(/\s+/);
 
 /** All rows of the catalogue, as text, without the columns that are left out. */
 export async function catalogueContents(sql: Sql, ...without: readonly string[]): Promise<Record<string, string[]>> {

@@ -1,16 +1,20 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { Fault } from "../../../infra/aws-local/test/data-api.ts";
+import { useAdministrator } from "../../support/callers.ts";
 import { envelope } from "../../support/envelope.ts";
-import { anAdministrator } from "../../support/people.ts";
-import { type Stack, startStack } from "../../support/stack.ts";
+import { useStack } from "../../support/stack.ts";
 import { broken } from "../../support/unchanged.ts";
 
-let stack: Stack;
-let token: string;
+const timeoutInMilliseconds = 5_000;
+// A function keeps 5 s of its time for itself.
+const limit = timeoutInMilliseconds + 5_000;
+const stack = useStack({ timeouts: { bufferedInMilliseconds: limit, longInMilliseconds: limit } });
+const administrator = useAdministrator(stack);
 
 const refused = (type: string, message = "", status = 400): Fault => ({ kind: "error", status, type, message });
 const failed = (state: string): Fault => refused("DatabaseErrorException", `ERROR: sorry; SQLState: ${state}`);
 
+const late = "Signature expired: 20261122T185948Z is now earlier than 20261122T190448Z";
 const transient: [string, Fault][] = [
   ["500", refused("InternalServerErrorException", "", 500)],
   ["503", { kind: "503" }],
@@ -24,14 +28,7 @@ const transient: [string, Fault][] = [
   ["a cluster that resumes", refused("DatabaseResumingException", "The Aurora DB instance db-X is resuming")],
   ["a cluster that is being changed", refused("InvalidResourceStateException")],
   ["a password that changes", refused("InvalidSecretException")],
-  [
-    "a signature of a clock that is late",
-    refused(
-      "InvalidSignatureException",
-      "Signature expired: 20261122T185948Z is now earlier than 20261122T190448Z",
-      403,
-    ),
-  ],
+  ["a signature of a clock that is late", refused("InvalidSignatureException", late, 403)],
   ["a connection lost behind the Data API", refused("BadRequestException", "Communications link failure")],
   ["a connection closed behind the Data API", refused("BadRequestException", "This connection has been closed.")],
   ["a login that fails behind the Data API", refused("BadRequestException", "FATAL: sorry; SQLState: 28P01")],
@@ -59,21 +56,13 @@ function failing(fault: Fault, times: number): void {
 const read = () => stack.call("contributors/list", { query: { client: 1 } });
 let additions = 0;
 const write = () =>
-  stack.call("admin-roles/add", { as: token, body: { name: `Added ${++additions}`, description: "By a test" } });
+  stack.call("admin-roles/add", {
+    as: administrator.token,
+    body: { name: `Added ${++additions}`, description: "By a test" },
+  });
 const written = async () => (await stack.sql`select from roles where name = ${`Added ${additions}`}`).length;
 
-const timeoutInMilliseconds = 5_000;
-
-beforeAll(async () => {
-  // A function keeps 5 s of its time for itself.
-  const limit = timeoutInMilliseconds + 5_000;
-  stack = await startStack({ timeouts: { bufferedInMilliseconds: limit, longInMilliseconds: limit } });
-  token = (await anAdministrator(stack.sql)).token;
-});
-
 afterEach(() => stack.dataApi.intercept(undefined));
-
-afterAll(() => stack.close());
 
 describe("A statement", () => {
   it.each(transient)("is sent until it is answered, and done once, after %s", async (_, fault) => {
