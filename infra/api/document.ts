@@ -50,8 +50,7 @@ export const apiDocument = (props: ApiDocumentProps) => ({
  * With an edge all methods but preflights need the key that CloudFront sends. While a domain of API Gateway moves to the
  * edge, visitors still come by both, and by the former without a key.
  */
-const needsKey = ({ edge, domain }: ApiDocumentProps["settings"]): boolean =>
-  edge !== undefined && domain === undefined;
+const needsKey = ({ edge, domain }: ApiDocumentProps["settings"]): boolean => Boolean(edge) && domain === undefined;
 
 /** API Gateway, "x-amazon-apigateway-api-key-source property": a method with this scheme has `apiKeyRequired`. */
 const keyScheme = {
