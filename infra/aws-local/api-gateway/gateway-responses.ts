@@ -5,7 +5,6 @@ import type { ProxyResult } from "./proxy-result.ts";
 /** What API Gateway answers by itself where the document says nothing else ("Gateway response types"). */
 const defaults = {
   ACCESS_DENIED: [403, "Forbidden"],
-  BAD_REQUEST_BODY: [400, "Invalid request body"],
   BAD_REQUEST_PARAMETERS: [400, "Bad Request Exception"],
   DEFAULT_4XX: [400, "Bad Request"],
   DEFAULT_5XX: [502, "Internal server error"],

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { deflateSync, gzipSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { echo, lambdaOf, restApi, served } from "../test/rest-api.ts";
 import { send } from "../test/send.ts";
@@ -214,8 +214,6 @@ describe("The event of a request", () => {
     ["replacement characters", Buffer.from([0x61, 0xff, 0x62]), { "Content-Type": "image/gif" }, "a\u{FFFD}b", false],
     ["Base64 of a binary type", Buffer.from([0xff]), { "Content-Type": "Image/PNG; a=b" }, "/w==", true],
     ["null if empty", "", { "Content-Type": "image/png" }, null, false],
-    ["unpacked gzip", gzipSync('{"a":1}'), { "Content-Encoding": "gzip" }, '{"a":1}', false],
-    ["unpacked deflate", deflateSync('{"a":1}'), { "Content-Encoding": "deflate" }, '{"a":1}', false],
   ])("has as body: %s", async (_, sent, headers, body, isBase64Encoded) => {
     const event = await eventOf("/echo", { method: "POST", body: sent, headers });
 
@@ -238,22 +236,18 @@ describe("A request is refused", () => {
     },
   );
 
-  it("with 413 if its body has more than 10 MB, also without Content-Length and when it is unpacked", async () => {
+  it("with 413 if its body has more than 10 MB, also without Content-Length", async () => {
     const [allowed, larger] = [Buffer.alloc(10 * megabyte, "x"), Buffer.alloc(10 * megabyte + 1, "x")];
-    const zipped = { "Content-Encoding": "gzip" };
 
     expect((await post(allowed)).text).toBe(`${10 * megabyte}`);
-    expect((await post(gzipSync(allowed), zipped)).text).toBe(`${10 * megabyte}`);
     const tooLarge = { status: 413, json: { message: "Request Too Long" } };
     expect(await post(larger)).toMatchObject(tooLarge);
-    expect(await post(gzipSync(larger), zipped)).toMatchObject(tooLarge);
     const body = new Response(larger).body;
     expect((await fetch(`${gateway.url}/things`, { method: "POST", body, duplex: "half" })).status).toBe(413);
   });
 
-  it("with 400 or 415 if its body is not what Content-Encoding says", async () => {
-    expect(await post("no gzip", { "Content-Encoding": "gzip" })).toMatchObject({ status: 400 });
-    expect(await post("{}", { "Content-Encoding": "br" })).toMatchObject({
+  it("with 415 if its body is compressed", async () => {
+    expect(await post(gzipSync("{}"), { "Content-Encoding": "gzip" })).toMatchObject({
       status: 415,
       json: { message: "Unsupported Media Type" },
     });

@@ -3,13 +3,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { listen } from "../http/listen.ts";
 import { isForThisMachine } from "../http/loopback.ts";
+import { read } from "../http/request-body.ts";
 import { RequestTooLarge, TooManyRequests } from "../lambda/refusals.ts";
 import { readDocument } from "./document.ts";
 import { GatewayError, type GatewayResponseType, gatewayResponse } from "./gateway-responses.ts";
 import { BuildError, type IntegrationOptions, integrate } from "./integration.ts";
 import { MalformedRequest, proxyEvent } from "./proxy-event.ts";
 import { type ProxyResult, type StreamedResult, sendResult, sendStream } from "./proxy-result.ts";
-import { receiveBody } from "./request-body.ts";
 import { router } from "./routes.ts";
 
 export interface ApiGatewayOptions {
@@ -35,16 +35,13 @@ const defaultTimeoutInMilliseconds = 29_000;
 /** Of the request line and all headers together. */
 const headerBytesMax = 10_240;
 
-export interface ApiGateway {
-  readonly url: string;
-  close(): Promise<void>;
-}
+export type ApiGateway = Awaited<ReturnType<typeof startApiGateway>>;
 
 /**
  * Starts a server that runs a REST API's document as API Gateway does.
  * @throws {Error} when it cannot run all of it
  */
-export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGateway> {
+export async function startApiGateway(options: ApiGatewayOptions) {
   const { port = 0, lambda, pages = [], apiKeys = [], timeoutInMilliseconds = defaultTimeoutInMilliseconds } = options;
   const document = readDocument(options.document);
   const binaryTypes = document["x-amazon-apigateway-binary-media-types"];
@@ -72,7 +69,10 @@ export async function startApiGateway(options: ApiGatewayOptions): Promise<ApiGa
     if (!match || !method) throw new GatewayError("MISSING_AUTHENTICATION_TOKEN");
     const { integration, needsKey } = method;
     if (needsKey && !apiKeys.includes(`${request.headers["x-api-key"]}`)) throw new GatewayError("INVALID_API_KEY");
-    const body = await receiveBody(request, bodyBytesMax);
+    // API Gateway would unpack a compressed body, which no client of these services sends.
+    if (request.headers["content-encoding"] !== undefined) throw new GatewayError("UNSUPPORTED_MEDIA_TYPE");
+    const body = await read(request, bodyBytesMax);
+    if (!body) throw new GatewayError("REQUEST_TOO_LARGE");
     const { path: resource, pathParameters } = match;
     const event = proxyEvent({ request, requestId, path, search, body, binaryTypes, resource, pathParameters });
     return await integrate(integration, event, { lambda, binaryTypes, timeoutInMilliseconds });

@@ -45,15 +45,6 @@ export interface Operating {
 /** Returns the text of the response; undefined if the response needs nothing more. */
 export type Interceptor = (operating: Operating, run: () => Promise<string>) => Promise<string | undefined>;
 
-export interface DataApi {
-  /** The endpoint of the Data API and of Secrets Manager. */
-  url: string;
-  secrets: Secrets;
-  /** Closes the sessions on one database, so that it can be dropped. */
-  closeDatabase(name: string): Promise<void>;
-  close(): Promise<void>;
-}
-
 const routes = new Map<string, Operation>([
   ["/Execute", "ExecuteStatement"],
   ["/BeginTransaction", "BeginTransaction"],
@@ -65,7 +56,7 @@ const routes = new Map<string, Operation>([
  * Starts an RDS Data API with the service's wire protocol (restJson1), which runs each statement on PostgreSQL as the
  * user of its secret, and the Secrets Manager that has these secrets.
  */
-export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
+export async function startDataApi(options: DataApiOptions) {
   const limits = { ...serviceLimits, ...options.limits };
   const sessions = openSessions(options.databaseUrl);
   const secrets = options.secrets ?? masterSecret(options.databaseUrl);
@@ -115,8 +106,10 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   const { url, close } = await listenToClients(server, options.port);
 
   return {
+    /** The endpoint of the Data API and of Secrets Manager. */
     url,
     secrets,
+    /** Closes the sessions on one database, so that it can be dropped. */
     closeDatabase: sessions.closeDatabase,
     async close() {
       await close();

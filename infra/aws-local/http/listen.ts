@@ -36,11 +36,14 @@ async function open({ headerBytesMax, answer, clientError }: Listener, port: num
   // Node's own 417 has no body. A server may as well ignore what it does not know (RFC 9110, 10.1.1).
   server.on("checkExpectation", answer);
   server.keepAliveTimeout = idleInMilliseconds;
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(port, host, resolve);
-  });
+  await bind(server, port, host);
   return server;
 }
+
+const bind = (server: Server, port: number, host: string) =>
+  new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, host, resolve);
+  });
 
 /**
  * Lets a server that only the SDK's clients call listen on 127.0.0.1. Closing it breaks all connections: nobody waits for
@@ -49,9 +52,7 @@ async function open({ headerBytesMax, answer, clientError }: Listener, port: num
 export async function listenToClients(server: Server, port = 0): Promise<{ url: string; close(): Promise<void> }> {
   // Longer than any client keeps an idle connection: otherwise it could be closed while a request is on its way.
   server.keepAliveTimeout = 600_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(port, "127.0.0.1", resolve);
-  });
+  await bind(server, port, "127.0.0.1");
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async close() {

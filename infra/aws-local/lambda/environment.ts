@@ -17,13 +17,7 @@ import { type FunctionSettings, memoryInMegabytesDefault, type Variables } from 
 import type { Prelude } from "./stream.ts";
 
 /** An execution environment: a thread that loads one function and runs one invocation of it at a time. */
-export interface Environment {
-  /** Rejects with a `Failure` when the function cannot be loaded. */
-  readonly loaded: Promise<void>;
-  run(invoke: Invoke): Run;
-  readonly hasEnded: boolean;
-  end(): Promise<void>;
-}
+export type Environment = ReturnType<typeof openEnvironment>;
 
 export interface Run {
   /** Resolves when the function has given its result, or the head of its stream. @throws {Failure} */
@@ -69,7 +63,7 @@ export function openEnvironment(
   variables: Variables,
   { memoryInMegabytes = memoryInMegabytesDefault, imports = [], ...settings }: FunctionSettings,
   print: (level: LogLevel, text: string) => void,
-): Environment {
+) {
   const { NODE_COMPILE_CACHE: compileCache } = process.env;
   const { port1: port, port2 } = new MessageChannel();
   const sent = new Int32Array(new SharedArrayBuffer(4));
@@ -141,9 +135,10 @@ export function openEnvironment(
   };
 
   return {
+    /** Rejects with a `Failure` when the function cannot be loaded. */
     loaded: load(),
 
-    run(invoke) {
+    run(invoke: Invoke): Run {
       const answer = Promise.withResolvers<InvocationResult>();
       const over = Promise.withResolvers<void>();
       let body: Readable | undefined;

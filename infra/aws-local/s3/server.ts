@@ -28,11 +28,6 @@ export interface S3Options {
  */
 export type Serve = (request: string, serve: () => Promise<Response>) => Promise<Response | undefined>;
 
-export interface S3 {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 /** Of an object, or a part of one. */
 const bodyBytesMax = 16 * 1_048_576;
 
@@ -44,7 +39,7 @@ export async function startS3({
   key,
   port,
   serve = (_, operation) => operation(),
-}: S3Options): Promise<S3> {
+}: S3Options) {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   // An earlier start may have created it for everybody to read.
   await chmod(directory, 0o700);

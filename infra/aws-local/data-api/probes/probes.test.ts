@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { clientOf, type Emulator, key, startEmulator } from "../../test/emulator.ts";
 import { serviceLimits } from "../limits.ts";
-import { type DataApi, startDataApi } from "../server.ts";
+import { startDataApi } from "../server.ts";
 import { themesOf } from "./all.ts";
 import { fixture } from "./fixture.ts";
 import { runProbe } from "./run.ts";
@@ -9,7 +9,7 @@ import { runProbe } from "./run.ts";
 /** The service's 45 s and 3 minutes, shortened. */
 const limits = { ...serviceLimits, statementTimeoutInMilliseconds: 1000, transactionIdleInMilliseconds: 1000 };
 let emulator: Emulator;
-let impatient: DataApi;
+let impatient: Awaited<ReturnType<typeof startDataApi>>;
 
 beforeAll(async () => {
   emulator = await startEmulator();
