@@ -1,16 +1,9 @@
 import { expect } from "vitest";
 import * as z from "zod/mini";
-import {
-  type Declaration,
-  isCacheable,
-  isNavigation,
-  isPublic,
-  needsCaller,
-  queryOf,
-} from "../../lib/contract/declare.ts";
+import { failuresOf } from "../../infra/api/openapi/responses.ts";
+import { type Declaration, isCacheable, isPublic } from "../../lib/contract/declare.ts";
 import { endpointAt } from "../../lib/contract/endpoints.ts";
-import { commonErrors, invalidParameter, nothingChanged } from "../../lib/contract/errors.ts";
-import { headersOf, isRepeatable, isVersioned } from "../../lib/contract/headers.ts";
+import { isVersioned } from "../../lib/contract/headers.ts";
 import { pageLimitMax } from "../../lib/contract/parameters.ts";
 import { responseSchema } from "../../lib/contract/response-schema.ts";
 
@@ -79,27 +72,8 @@ export function expectHeaders(declaration: Declaration, status: number, headers:
   else expect(headers.get("Content-Type")).toBe("application/json");
 }
 
-/** Every error envelope of an endpoint. */
-export function errorsOf(declaration: Declaration): readonly { data: string; code: number }[] {
-  const isSignOut = declaration.needsSignIn && !isNavigation(declaration);
-  const guardErrors = [
-    ...(needsCaller(declaration) ? [401] : []),
-    ...(declaration.permission || isSignOut ? [403] : []),
-  ];
-  const bodyErrors = declaration.body ? [...(declaration.needsFileService ? [] : [413]), 415] : [];
-  const messages: Readonly<Record<number, string>> = { ...commonErrors, ...declaration.errors };
-  const headers = headersOf(declaration);
-  const headerErrors = headers.includes("If-Match") ? [412] : [];
-  const parameters = [...Object.keys({ ...queryOf(declaration), ...declaration.body }), ...headers];
-  return [
-    ...[400, 500, ...guardErrors, ...headerErrors, ...bodyErrors, ...Object.keys(declaration.errors).map(Number)].map(
-      (code) => ({
-        code,
-        data: messages[code] ?? "",
-      }),
-    ),
-    { code: 503, data: commonErrors[503] },
-    ...(isRepeatable(declaration) ? [{ code: 503, data: nothingChanged }] : []),
-    ...parameters.map((name) => ({ code: 400, data: invalidParameter(name) })),
-  ];
-}
+/** Every error envelope of an endpoint's function, and what a body can cause at API Gateway. */
+export const errorsOf = (declaration: Declaration): readonly { data: string; code: number }[] =>
+  failuresOf(declaration)
+    .filter(([code]) => !(declaration.body ? [429, 504] : [413, 415, 429, 504]).includes(code))
+    .map(([code, data]) => ({ code, data }));
