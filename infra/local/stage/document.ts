@@ -26,7 +26,13 @@ export const localDocument = ({
     title: "colophon-local",
     endpoints,
     // As long as the functions that stream (functions.ts).
-    settings: { allowedOrigins: [...allowedOrigins], uploads, signIn, edge, streams: { secondsMax: 900 } },
+    settings: {
+      allowedOrigins: [...allowedOrigins],
+      uploads,
+      signIn,
+      edge: edge || undefined,
+      streams: { secondsMax: 900 },
+    },
     partition: "aws",
     region: "eu-central-1",
     functionArnOf: (name) => `arn:aws:lambda:eu-central-1:123456789012:function:${name}`,
