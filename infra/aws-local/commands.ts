@@ -50,7 +50,7 @@ const watch = {
   onExit: (reason: string) => void end(1, reason),
 };
 
-/** Runs the command with the words behind its name; what goes wrong is told in one line, with the exit code 1. */
+/** Runs the command with the words behind its name; an error is printed in one line, with the exit code 1. */
 export async function main(): Promise<void> {
   const stop = () => void end(0);
   process.once("SIGINT", stop).once("SIGTERM", stop);

@@ -28,8 +28,8 @@ export interface AwsLocalOptions extends Partial<Watch> {
   /** The key that requests to all services but the API must be signed with. Default: a new one. */
   readonly key?: Key;
   /**
-   * Runs before the API answers, for example to migrate.
-   * @returns other pages of the API's server, asked one after another before its routes
+   * Runs before the API opens, for example to migrate.
+   * @returns other pages of the API's server, called one after another before its routes
    */
   readonly beforeOpen?: (services: Services) => Promise<readonly PageHandler[]>;
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { GatewayResponses } from "./document.ts";
 import type { ProxyResult } from "./proxy-result.ts";
 
-/** What API Gateway answers by itself where the document says nothing else ("Gateway response types"). */
+/** What API Gateway returns by itself where the document defines nothing else ("Gateway response types"). */
 const defaults = {
   ACCESS_DENIED: [403, "Forbidden"],
   BAD_REQUEST_PARAMETERS: [400, "Bad Request Exception"],
@@ -18,7 +18,7 @@ const defaults = {
 
 export type GatewayResponseType = keyof typeof defaults;
 
-/** The gateway itself answers the request, with one of its response types. */
+/** The gateway itself responds, with one of its response types. */
 export class GatewayError extends Error {
   override readonly name = "GatewayError";
   readonly type: GatewayResponseType;

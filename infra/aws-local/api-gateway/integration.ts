@@ -11,7 +11,7 @@ export interface IntegrationOptions {
   readonly lambda: Pick<Lambda, "names" | "invoke" | "stream">;
   /** Of integrations that do not say how long they may take. */
   readonly timeoutInMilliseconds: number;
-  /** Their bodies are sent to functions, and taken from them, as Base64. */
+  /** Functions get and return their bodies as Base64. */
   readonly binaryTypes: readonly string[];
 }
 

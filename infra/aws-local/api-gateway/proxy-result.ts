@@ -42,8 +42,8 @@ const resultSchema = z.strictObject({
  * undefined means a "malformed Lambda proxy response".
  * @param acceptsBinary whether a Base64 body is decoded: only for a client that accepts a binary media type of the API
  */
-export function resultOf(given: unknown, acceptsBinary: boolean): ProxyResult | undefined {
-  const { data } = resultSchema.safeParse(given);
+export function resultOf(output: unknown, acceptsBinary: boolean): ProxyResult | undefined {
+  const { data } = resultSchema.safeParse(output);
   const head = data && sendable(data);
   return (
     head && { ...head, body: Buffer.from(data.body ?? "", data.isBase64Encoded && acceptsBinary ? "base64" : "utf8") }
@@ -51,8 +51,8 @@ export function resultOf(given: unknown, acceptsBinary: boolean): ProxyResult | 
 }
 
 /** Reads the prelude of a stream as strictly. */
-export function headOf(given: unknown): ResultHead | undefined {
-  const { data } = headSchema.safeParse(given);
+export function headOf(prelude: unknown): ResultHead | undefined {
+  const { data } = headSchema.safeParse(prelude);
   return data && sendable(data);
 }
 

@@ -18,7 +18,7 @@ export interface ApiGatewayOptions {
   readonly document: unknown;
   /** Functions are found by the names in the integrations' URIs. */
   readonly lambda: IntegrationOptions["lambda"];
-  /** Other pages of this server, asked one after another before all routes. */
+  /** Other pages of this server, called one after another before all routes. */
   readonly pages?: readonly PageHandler[];
   /** The API keys of the usage plan, by which methods that need a key are called. */
   readonly apiKeys?: readonly string[];
@@ -101,7 +101,7 @@ export async function startApiGateway(options: ApiGatewayOptions) {
   return await listen({
     port,
     headerBytesMax,
-    answer: (request, response) => {
+    handle: (request, response) => {
       handle(request, response).catch((error: unknown) => {
         console.error(error);
         response.destroy();
@@ -114,7 +114,7 @@ export async function startApiGateway(options: ApiGatewayOptions) {
 function responseTypeOf(error: unknown): GatewayResponseType {
   if (error instanceof GatewayError) return error.type;
   if (error instanceof RequestTooLarge) return "REQUEST_TOO_LARGE";
-  // API Gateway answers Lambda's 429 with the response type INTEGRATION_FAILURE.
+  // API Gateway turns Lambda's 429 into the response type INTEGRATION_FAILURE.
   if (error instanceof TooManyRequests) return "INTEGRATION_FAILURE";
   if (error instanceof MalformedRequest) return "BAD_REQUEST_PARAMETERS";
   console.error(error);

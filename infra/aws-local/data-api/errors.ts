@@ -13,7 +13,7 @@ export const unsupportedResult = (message: string) => new ServiceError(400, "Uns
 
 export const databaseError = (message: string) => new ServiceError(400, "DatabaseErrorException", message);
 
-/** A 500 without a message, which the service answers when its own conversion fails. It is not in the API model. */
+/** A 500 without a message, which the service returns when its own conversion fails. It is not in the API model. */
 export const internalFailure = () => new ServiceError(500, "InternalFailure");
 
 /** The 500, 503 and 504 shapes have no message member (AWS, RDS Data API model). */

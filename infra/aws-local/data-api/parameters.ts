@@ -36,7 +36,7 @@ let templatesMade = 0;
  * gets another `$n`. So PostgreSQL does not see that `date_trunc(:unit, at)` in `group by` is the same as in the select
  * list.
  *
- * A name without a value is replaced, too. PostgreSQL then answers 08P01: the bind message supplies too few parameters.
+ * A name without a value is replaced, too. PostgreSQL then returns 08P01: the bind message supplies too few parameters.
  */
 export function bind(sql: string, parameters: readonly SqlParameter[]): BoundStatement {
   const { number, text, names } = templateOf(sql);

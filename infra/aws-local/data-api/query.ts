@@ -36,7 +36,7 @@ export interface Framing {
   readonly behind?: Buffer;
 }
 
-/** What node-postgres calls while PostgreSQL answers; its types do not declare it. */
+/** What node-postgres calls while PostgreSQL responds; its types do not declare it. */
 interface Exchange extends Submittable {
   handleRowDescription(message: { fields: Column[] }): void;
   handleDataRow(message: { length: number; fields: (string | null)[] }): void;

@@ -16,7 +16,7 @@ const asIs = (text: string) => text;
 const truth = (text: string) => (text === "t" ? "true" : "false");
 const base64 = (text: string) => quote(Buffer.from(text.slice(2), "hex").toString("base64"));
 
-/** JSON has no numbers for NaN and the infinities: the service answers 500. */
+/** JSON has no numbers for NaN and the infinities: the service returns 500. */
 function double(text: string): string {
   const number = Number(text);
   if (!Number.isFinite(number)) throw internalFailure();
@@ -29,7 +29,7 @@ const compact = (text: string) => quote(text.replace(/("(?:[^"\\]|\\.)*")|([,:])
 /** A float4 arrives as the double nearest to it: 0.1 as 0.10000000149011612. */
 const widened = (text: string) => double(String(Math.fround(Number(text))));
 
-/** For `infinity` and `-infinity` the service answers 500. */
+/** For `infinity` and `-infinity` the service returns 500. */
 function date(text: string): string {
   if (text.endsWith("infinity")) throw internalFailure();
   return quote(text);

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 interface Listener {
   readonly port: number;
   readonly headerBytesMax: number;
-  readonly answer: RequestListener;
+  readonly handle: RequestListener;
   readonly clientError: (error: NodeJS.ErrnoException, socket: Socket) => void;
 }
 
@@ -31,10 +31,10 @@ export async function listen(listener: Listener): Promise<{ url: string; close()
   };
 }
 
-async function open({ headerBytesMax, answer, clientError }: Listener, port: number, host: string): Promise<Server> {
-  const server = createServer({ maxHeaderSize: headerBytesMax }, answer).on("clientError", clientError);
+async function open({ headerBytesMax, handle, clientError }: Listener, port: number, host: string): Promise<Server> {
+  const server = createServer({ maxHeaderSize: headerBytesMax }, handle).on("clientError", clientError);
   // Node's own 417 has no body. A server may as well ignore what it does not know (RFC 9110, 10.1.1).
-  server.on("checkExpectation", answer);
+  server.on("checkExpectation", handle);
   server.keepAliveTimeout = idleInMilliseconds;
   await bind(server, port, host);
   return server;
@@ -46,8 +46,8 @@ const bind = (server: Server, port: number, host: string) =>
   });
 
 /**
- * Lets a server that only the SDK's clients call listen on 127.0.0.1. Closing it breaks all connections: nobody waits for
- * the responses any more.
+ * Lets a server that only the SDK's clients call listen on 127.0.0.1. Closing it breaks all connections: clients do not wait
+ * for the responses any more.
  */
 export async function listenToClients(server: Server, port = 0): Promise<{ url: string; close(): Promise<void> }> {
   // Longer than any client keeps an idle connection: otherwise it could be closed while a request is on its way.

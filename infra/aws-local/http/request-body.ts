@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** Reads a body; undefined when it is too large. It is read to its end nevertheless, because clients read no answer before. */
+/** Reads a body; undefined when it is too large. It is read to its end nevertheless, because clients read no response before. */
 export async function read(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
   const { headers } = request;
   if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return Buffer.alloc(0);

@@ -14,7 +14,7 @@ export const newKey = (): Key => ({
 
 type Service = "rds-data" | "s3" | "lambda" | "secretsmanager";
 
-/** What is wrong with a signature; each service answers it with an error of its own. */
+/** What is wrong with a signature; each service has an error of its own. */
 export type SignatureError = "missing" | "scope" | "key" | "time" | "signature" | "body";
 
 const mismatch: [string, string] = [
@@ -23,7 +23,7 @@ const mismatch: [string, string] = [
     "and signing method. Consult the service documentation for details.",
 ];
 
-/** Name and message of the error that AWS answers with 403; S3 has other errors. */
+/** Name and message of the error that AWS returns with 403; S3 has other errors. */
 export const signatureErrors = (service: Service): Readonly<Record<SignatureError, [string, string]>> => ({
   missing: ["MissingAuthenticationTokenException", "Missing Authentication Token"],
   scope: ["InvalidSignatureException", `Credential should be scoped to correct service: '${service}'.`],
@@ -45,7 +45,7 @@ export function verifier(
   const sign = signer(service, key);
   return ({ method = "", url = "", headers }, body) => {
     if (headers.authorization === undefined) return "missing";
-    const [, id, scope = "", scoped, names = "", given = ""] = form.exec(headers.authorization) ?? [];
+    const [, id, scope = "", scoped, names = "", signature = ""] = form.exec(headers.authorization) ?? [];
     if (scoped !== service) return "scope";
     if (id !== key.accessKeyId) return "key";
     const time = `${headers["x-amz-date"]}`;
@@ -59,7 +59,7 @@ export function verifier(
     const signed = names.split(";").map((name): Header => [name, `${headers[name] ?? ""}`]);
     const expected = sign({ method, url, headers: signed, bodyHash: `${named}`, time, scope });
     const isHostSigned = signed.some(([name]) => name === "host");
-    if (!isHostSigned || !timingSafeEqual(Buffer.from(expected), Buffer.from(given))) return "signature";
+    if (!isHostSigned || !timingSafeEqual(Buffer.from(expected), Buffer.from(signature))) return "signature";
     return named === bodyHash ? undefined : "body";
   };
 }

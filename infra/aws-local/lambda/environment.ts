@@ -20,7 +20,7 @@ import type { Prelude } from "./stream.ts";
 export type Environment = ReturnType<typeof openEnvironment>;
 
 export interface Run {
-  /** Resolves when the function has given its result, or the head of its stream. @throws {Failure} */
+  /** Resolves when the function has returned its result, or the head of its stream. @throws {Failure} */
   readonly result: Promise<InvocationResult>;
   /** Resolves when the environment can run another invocation, or has ended. */
   readonly over: Promise<void>;
@@ -139,7 +139,7 @@ export function openEnvironment(
     loaded: load(),
 
     run(invoke: Invoke): Run {
-      const answer = Promise.withResolvers<InvocationResult>();
+      const response = Promise.withResolvers<InvocationResult>();
       const over = Promise.withResolvers<void>();
       let body: Readable | undefined;
       // The runtime does not wait with the first chunk.
@@ -156,8 +156,8 @@ export function openEnvironment(
         });
       const fail = (reason: FunctionError) => {
         const failure = new Failure(reason);
-        answer.reject(failure);
-        // Without a listener the error would be uncaught; a caller that has no body yet gets it from `answer`.
+        response.reject(failure);
+        // Without a listener the error would be uncaught; a caller that has no body yet gets it from `response`.
         body?.on("error", () => {}).destroy(failure);
       };
       const finish = () => {
@@ -168,12 +168,12 @@ export function openEnvironment(
         requestId: invoke.requestId,
         handlers: {
           result(text) {
-            answer.resolve({ text });
+            response.resolve({ text });
             finish();
           },
           head(head) {
             body = openBody();
-            answer.resolve({ head, body });
+            response.resolve({ head, body });
           },
           chunk(bytes) {
             isFirstDue = false;
@@ -192,7 +192,7 @@ export function openEnvironment(
       send("invoke", invoke);
       Atomics.add(sent, 0, 1);
       Atomics.notify(sent, 0);
-      return { result: answer.promise, over: over.promise };
+      return { result: response.promise, over: over.promise };
     },
 
     get hasEnded() {

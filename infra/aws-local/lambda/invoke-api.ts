@@ -7,7 +7,7 @@ import { RequestTooLarge, TooManyRequests } from "./refusals.ts";
 
 const invocations = /^\/2015-03-31\/functions\/([^/?]+)\/invocations(?:\?(.*))?$/;
 const latest = "$LATEST";
-/** Higher than Lambda's own limits, which answer 413 with Lambda's message. */
+/** Higher than Lambda's own limits, which reject with 413 and Lambda's message. */
 const bodyBytesMax = 64 * 1_048_576;
 
 interface InvokeResponse {

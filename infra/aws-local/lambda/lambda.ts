@@ -46,7 +46,7 @@ export interface LambdaLimits {
 }
 
 /**
- * AWS, "Lambda quotas": 6 MB each way, 200 MB streamed. API Gateway waits 29 s for a buffered answer. A machine has room
+ * AWS, "Lambda quotas": 6 MB each way, 200 MB streamed. API Gateway waits 29 s for a buffered response. A machine has room
  * for fewer environments than AWS.
  */
 export const lambdaLimits: LambdaLimits = {
@@ -116,8 +116,8 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   const all = [...environments.values()];
 
   /**
-   * On AWS an invocation does not wait for others, so a function that answers API Gateway in one piece knows when it gives
-   * up. Here it is told what remains, and changes nothing after its request has been answered.
+   * On AWS an invocation does not wait for others, so a function that responds in one piece knows when API Gateway
+   * gives up. Here the function gets the remaining time, and changes nothing after the response.
    */
   const timesOf = (name: string, waitedInMilliseconds: number) => {
     const { gatewayInMilliseconds } = limits;
@@ -134,11 +134,11 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     return pool;
   };
 
-  /** Runs a function. When it fails, gives Lambda's answer. */
+  /** Runs a function. When it fails, returns Lambda's error. */
   const invoke = async <Result>(
     name: string,
     event: unknown,
-    read: (answer: InvocationResult) => Result | Promise<Result>,
+    read: (result: InvocationResult) => Result | Promise<Result>,
   ): Promise<Result | { readonly error: FunctionError }> => {
     const text = textOf(event, limits.requestBytes);
     const sentAt = performance.now();
@@ -164,8 +164,8 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
   };
 
   const invokeBuffered = (name: string, event: unknown): Promise<Invocation> =>
-    invoke(name, event, async (answer) => {
-      return { result: "text" in answer ? JSON.parse(answer.text) : await collect(answer, limits.responseBytes) };
+    invoke(name, event, async (result) => {
+      return { result: "text" in result ? JSON.parse(result.text) : await collect(result, limits.responseBytes) };
     });
 
   const send = async (name: string, event: unknown): Promise<void> => {
@@ -183,8 +183,8 @@ export async function startLambda(options: LambdaOptions): Promise<Lambda> {
     invoke: invokeBuffered,
     send,
     stream: (name, event) =>
-      invoke(name, event, (answer) => {
-        if ("head" in answer) return answer;
+      invoke(name, event, (result) => {
+        if ("head" in result) return result;
         throw new Failure(noStream);
       }),
     provision: (name, count) => poolOf(name).provision(count),

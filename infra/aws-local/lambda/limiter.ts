@@ -3,7 +3,7 @@ export function openLimiter(max: number): <Result>(work: () => Promise<Result>) 
   const queue: (() => void)[] = [];
   let running = 0;
   return async (work) => {
-    // Whoever ends passes its turn on, so nobody who comes later can be faster.
+    // A work that ends passes its turn on, so a later work cannot be faster.
     if (running < max) running += 1;
     else await new Promise<void>((resolve) => queue.push(resolve));
     try {

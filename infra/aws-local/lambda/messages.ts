@@ -1,7 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { Prelude } from "./stream.ts";
 
-/** Lambda's answer when a function fails. */
+/** Lambda's response when a function fails. */
 export interface FunctionError {
   readonly errorType: string;
   readonly errorMessage: string;
@@ -11,7 +11,7 @@ export interface FunctionError {
 /** What a runtime thread is started with. */
 export interface Start {
   readonly port: MessagePort;
-  /** Counts the invocations that were sent. The runtime waits until the count is higher than that of those it has taken. */
+  /** Counts the invocations that were sent. The runtime waits until the count is higher than that of the invocations it has begun. */
   readonly sent: Int32Array;
   /** A debugger sets its breakpoints between invocations, so the runtime must not block its thread then. */
   readonly isDebugged: boolean;
@@ -28,7 +28,7 @@ export interface Invoke {
   /** As JSON, like the result. */
   readonly event: string;
   readonly timeoutInMilliseconds: number;
-  /** What the function is told: less than its timeout if the invocation has waited. */
+  /** Less than the timeout if the invocation has waited. */
   readonly remainingInMilliseconds: number;
   readonly responseBytes: number;
   readonly streamedBytes: number;

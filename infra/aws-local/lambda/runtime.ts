@@ -19,7 +19,7 @@ import { isStreamingHandler, provideAwsLambda, ResponseStream, runtimeError } fr
 type Handler = (event: unknown, ...rest: unknown[]) => unknown;
 
 const { port, sent, isDebugged, name, file, imports, memoryInMegabytes }: Start = workerData;
-let taken = 0;
+let begun = 0;
 const invocations: Invoke[] = [];
 const takeInvocation = (invoke: Invoke) => void invocations.push(invoke);
 /** A message for a stream that has ended is ignored. */
@@ -44,21 +44,21 @@ const receive = (message: Message<ToRuntime>) => handleMessage(handlers, message
  */
 async function nextInvocation(): Promise<Invoke> {
   if (isDebugged) await isSent();
-  else Atomics.wait(sent, 0, taken);
+  else Atomics.wait(sent, 0, begun);
   for (;;) {
     const invoke = invocations.shift();
     if (!invoke) {
       receive(receiveMessageOnPort(port)?.message);
       continue;
     }
-    taken += 1;
+    begun += 1;
     return invoke;
   }
 }
 
 async function isSent(): Promise<void> {
   port.ref();
-  await Atomics.waitAsync(sent, 0, taken).value;
+  await Atomics.waitAsync(sent, 0, begun).value;
   port.unref();
 }
 
@@ -75,7 +75,7 @@ async function load(): Promise<(invoke: Invoke) => Promise<void>> {
   if (typeof handler !== "function")
     throw runtimeError("Runtime.HandlerNotFound", "index.handler is undefined or not exported");
   send("loaded", undefined);
-  const run = isStreamingHandler(handler) ? stream : answer;
+  const run = isStreamingHandler(handler) ? stream : respond;
   return (invoke) => run(handler, invoke);
 }
 
@@ -96,7 +96,7 @@ function contextFor({ remainingInMilliseconds, requestId }: Invoke): Omit<Contex
   };
 }
 
-async function answer(handler: Handler, invoke: Invoke): Promise<void> {
+async function respond(handler: Handler, invoke: Invoke): Promise<void> {
   try {
     const text = JSON.stringify(await handler(JSON.parse(invoke.event), contextFor(invoke))) ?? "null";
     if (Buffer.byteLength(text) <= invoke.responseBytes) return send("result", text);

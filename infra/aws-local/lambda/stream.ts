@@ -89,11 +89,11 @@ export class ResponseStream extends Writable {
     this.end();
   }
 
-  /** Ends the stream because its reader is gone. Lambda would let the function write on; here its next write fails. */
+  /** Ends the stream because its reader has disconnected. Lambda would let the function write on; here its next write fails. */
   abandon(): void {
     if (this.writableFinished) return;
     this.isAbandoned = true;
-    this.destroy(new Error("Nobody reads the response any more."));
+    this.destroy(new Error("The reader of the response has disconnected."));
   }
 }
 
