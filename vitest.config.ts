@@ -20,7 +20,7 @@ const longTests = [
   "functions/long-lists",
   "functions/faults",
   "infra/local/databases",
-  "infra/local/log",
+  "infra/local/start",
   "lib/data-api/outages",
 ].map((name) => join(import.meta.dirname, "test", `${name}.test.ts`));
 
