@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { settingsSchema } from "../../../infra/settings/settings.ts";
 import { settings } from "../../../infra/stages.ts";
-import { type Properties, stacks, synthesize, type Template, templateText, useSynthesis } from "./synthesis.ts";
+import { type Properties, synthesize, type Template, templateText, useSynthesis } from "./synthesis.ts";
 
 const synthesis = useSynthesis();
-const { id, region } = settings.account;
+const { region } = settings.account;
 
 const alarmOf = (template: Template, name: string): Properties =>
   template.all("CloudWatch::Alarm").find(({ Properties }) => Properties.AlarmName === name)?.Properties ??
@@ -112,26 +112,6 @@ describe("The alarms on CloudFront", () => {
     );
   });
 
-  it("mail who gets the stage's other alarms, when they start and when they end", () => {
-    expect(alarms.one("SNS::Subscription").Properties).toMatchObject({
-      Protocol: "email",
-      Endpoint: "colophon-alarms@example.com",
-    });
-    for (const { Properties } of alarms.all("CloudWatch::Alarm")) {
-      const { AlarmActions, OKActions, AlarmDescription, TreatMissingData } = Properties;
-      for (const [action] of [AlarmActions, OKActions]) expect(alarms.find(action).Type).toBe("AWS::SNS::Topic");
-      expect(AlarmDescription.length).toBeGreaterThan(40);
-      expect(TreatMissingData).toBe("notBreaching");
-    }
-    expect(alarms.one("SNS::TopicPolicy").Properties.PolicyDocument.Statement).toContainEqual(
-      expect.objectContaining({
-        Effect: "Allow",
-        Principal: { Service: "cloudwatch.amazonaws.com" },
-        Condition: { StringEquals: { "aws:SourceAccount": id } },
-      }),
-    );
-  });
-
   it("come with a mail when ACM could not renew a certificate of theirs", () => {
     const { EventPattern, Targets } = alarms.one("Events::Rule").Properties;
     const { edge, imageCertificate } = settings.stages.find(({ name }) => name === "prod") ?? {};
@@ -142,11 +122,6 @@ describe("The alarms on CloudFront", () => {
       resources: [edge?.certificate, imageCertificate],
     });
     expect(alarms.find(Targets[0].Arn)).toBe(alarms.one("SNS::Topic"));
-  });
-
-  it("are those of a stage with CloudFront alone", () => {
-    expect(stacks).toContain("colophon-dev");
-    expect(stacks).not.toContain("colophon-dev-eu-central-1-cdn-alarms");
   });
 
   it("watch the images alone where the API has no edge, by the stage's own settings", { timeout: 90_000 }, async () => {

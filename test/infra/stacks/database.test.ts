@@ -84,53 +84,6 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
     expect(new Set(zones).size).toBe(zones.length);
   });
 
-  it("alarms when the standby is gone, where there is one", () => {
-    const alarm = template.all("CloudWatch::Alarm").find(({ Properties }) => /-standby-/.test(Properties.AlarmName));
-
-    expect(alarm !== undefined).toBe(given.standby);
-    if (!alarm) return;
-    const [cluster, role] = alarm.Properties.Dimensions;
-    expect(alarm.Properties).toMatchObject({
-      AlarmName: `colophon-${given.name}-database-standby-gone`,
-      Namespace: "AWS/RDS",
-      Statistic: "SampleCount",
-      Period: 300,
-      EvaluationPeriods: 3,
-      Threshold: 0,
-      ComparisonOperator: "LessThanOrEqualToThreshold",
-      TreatMissingData: "breaching",
-    });
-    expect(template.find(cluster.Value)).toBe(template.one("RDS::DBCluster"));
-    expect(role).toEqual({ Name: "Role", Value: "READER" });
-  });
-
-  it("is maintained and backed up when its settings say so, each instance as well", () => {
-    expect(template.one("RDS::DBCluster").Properties).toMatchObject({
-      PreferredBackupWindow: given.backupWindow,
-      PreferredMaintenanceWindow: given.maintenanceWindow,
-    });
-    for (const { Properties } of template.all("RDS::DBInstance"))
-      expect(Properties.PreferredMaintenanceWindow).toBe(given.maintenanceWindow);
-  });
-
-  it("ends statements that nobody waits for, and logs slow ones without what they are about", () => {
-    const cluster = template.one("RDS::DBCluster").Properties;
-
-    expect(template.find(cluster.DBClusterParameterGroupName).Properties).toMatchObject({
-      Family: "aurora-postgresql18",
-      Parameters: {
-        statement_timeout: "0",
-        log_min_duration_statement: "500",
-        log_lock_waits: "1",
-        log_error_verbosity: "terse",
-      },
-    });
-    expect(cluster.EnableCloudwatchLogsExports).toEqual(["postgresql"]);
-    // Databases that rest are not watched.
-    expect(cluster.DatabaseInsightsMode).toBe(given.pausesAfterMinutes ? undefined : "standard");
-    expect(cluster.PerformanceInsightsEnabled).toBe(given.pausesAfterMinutes ? undefined : true);
-  });
-
   it("writes to a log that is there before it, and is not kept for ever", () => {
     const { DependsOn, Properties } = template.one("RDS::DBCluster");
     const name = `/aws/rds/cluster/${Properties.DBClusterIdentifier}/postgresql`;
@@ -231,23 +184,6 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
       expect(there.one("SNS::Subscription").Properties.Endpoint).toBe(given.alarmRecipient);
     },
   );
-
-  it.runIf(given.backupRegion)("alarms when no copy was made in 26 hours", () => {
-    const alarm = template.all("CloudWatch::Alarm").find(({ Properties }) => /-copied$/.test(Properties.AlarmName));
-
-    expect(alarm?.Properties).toMatchObject({
-      AlarmName: `colophon-${given.name}-database-backup-not-copied`,
-      Namespace: "AWS/Backup",
-      MetricName: "NumberOfCopyJobsCompleted",
-      Dimensions: [{ Name: "BackupVaultName", Value: `colophon-${given.name}-eu-central-1-database` }],
-      Statistic: "Sum",
-      Period: 3_600,
-      EvaluationPeriods: 26,
-      Threshold: 0,
-      ComparisonOperator: "LessThanOrEqualToThreshold",
-      TreatMissingData: "breaching",
-    });
-  });
 
   it("has its operators' invocations in CloudTrail where its settings say so, and nothing else", () => {
     const trails = template.all("CloudTrail::Trail");
@@ -369,24 +305,6 @@ describe.each(settings.databases)("The database $name", (given: DatabaseSettings
       operated.map((name) => `colophon-${given.name}-${name}`),
     );
   });
-
-  it("gives more memory only to imports, which remember what a dry run adds", () => {
-    const large = template.all("Lambda::Function").filter(({ Properties }) => Number(Properties.MemorySize) > 512);
-
-    expect(large.map(({ Properties }) => Properties.FunctionName)).toEqual([`colophon-${given.name}-ops-import`]);
-  });
-
-  it("tells API stacks where it is by parameters, which they read", () => {
-    const names = template.all("SSM::Parameter").map(({ Properties }) => Properties.Name as string);
-    expect(names).toHaveLength(2 + limitedRoles.length);
-    for (const { name } of settings.stages.filter(({ database }) => database === given.name)) {
-      const { Parameters } = synthesis.template(`colophon-${name}`);
-      const read = Object.values(Parameters).filter(({ Type }) => Type === "AWS::SSM::Parameter::Value<String>");
-      expect(read.map(({ Default }) => Default)).toEqual(
-        expect.arrayContaining(names.filter((each) => !each.endsWith("/signer-secret-arn"))),
-      );
-    }
-  });
 });
 
 describe("An API stack", () => {
@@ -457,30 +375,6 @@ describe("A restored database", () => {
       expect(cluster).not.toHaveProperty(each);
     expect(old.DBClusterIdentifier).toBe(`colophon-${name}-database`);
     expect(cluster.DBClusterIdentifier).toMatch(new RegExp(`^colophon-${name}-database-[0-9a-f]{8}$`));
-  });
-
-  it("is backed up beside the old one, which is so until the new one is", () => {
-    const [before, after] = [synthesis, restored].map(({ template }) => {
-      const database = template("colophon-prod-database");
-      return {
-        selection: database.one("Backup::BackupSelection").Properties.BackupSelection.SelectionName,
-        plan: database.one("Backup::BackupPlan").Properties.BackupPlan.BackupPlanName,
-      };
-    });
-
-    expect(after?.plan).toBe(before?.plan);
-    expect(before?.selection).toBe("colophon-prod-database");
-    expect(after?.selection).toMatch(/^colophon-prod-database-[0-9a-f]{8}$/);
-  });
-
-  it("is in the zones of its settings", () => {
-    const database = restored.template("colophon-dev-database");
-
-    expect(database.all("EC2::Subnet").map(({ Properties }) => Properties.AvailabilityZone)).toEqual([
-      "eu-central-1a",
-      "eu-central-1c",
-    ]);
-    expect(database.one("RDS::DBInstance").Properties.AvailabilityZone).toBe("eu-central-1a");
   });
 
   it("may be empty only where its settings say so", () => {

@@ -105,12 +105,6 @@ describe("The pipeline", () => {
     expect(all("IAM::Role")).toHaveLength(3);
   });
 
-  it("knows a repository with its numbers", async () => {
-    const role = (await synthesizePipeline({ repository: "example@12/colophon@345" })).roleOf("DiffRole");
-
-    expect(subjectsOf(role)).toBe("repo:example@12/colophon@345:pull_request");
-  });
-
   it("makes GitHub's provider, or takes the one that is there", async () => {
     const made = await synthesizePipeline();
     const taken = await synthesizePipeline({ repository, provider });
@@ -226,14 +220,6 @@ describe("The workflows", async () => {
     await run(pack, { GITHUB_OUTPUT: join(folder, "other") });
     await expect(run(unpack, { DIGEST })).rejects.toThrow("cdk.tar.gz");
     await rm(folder, { recursive: true });
-  });
-
-  it("wait for nothing but what they replace", () => {
-    expect(pipeline).not.toMatch(/^concurrency:/m);
-    expect(jobOf(pipeline, "test")).toMatch(
-      /concurrency:\n {6}group: test-\$\{\{ github\.event\.pull_request\.number \|\| github\.run_id \}\}\n {6}cancel-in-progress: true/,
-    );
-    expect(deploy).toMatch(/^ {4}concurrency: deploy-\$\{\{ inputs\.stage \}\}$/m);
   });
 
   it("give credentials to no fork, and deploy in an environment alone", () => {

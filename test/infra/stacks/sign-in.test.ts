@@ -34,32 +34,6 @@ describe("A stage with sign-in", () => {
     expect(secret?.DeletionPolicy).toBe("Delete");
   });
 
-  it("tells each function what it needs, and the address that browsers know", () => {
-    const { issuer, clientId, clientSecretArn, panel } = prod.signIn ?? {};
-    const variablesOf = (name: string) =>
-      Object.fromEntries(
-        Object.entries(variablesIn(template, name) ?? {}).filter(([variable]) => variable.startsWith("SIGN_IN_")),
-      );
-    const cookies = { SIGN_IN_SAME_SITE: "lax" };
-    const addresses = { SIGN_IN_PANEL: panel, SIGN_IN_API_ADDRESS: `https://${prod.edge?.domain}` };
-    const provider = { SIGN_IN_ISSUER: issuer, SIGN_IN_CLIENT_ID: clientId, SIGN_IN_KEY_ARN: { Ref: key } };
-
-    expect(names.map((each) => [each, variablesOf(each)])).toEqual([
-      ["sign-in-begin", { ...addresses, ...provider }],
-      [
-        "sign-in-callback",
-        {
-          ...cookies,
-          ...addresses,
-          ...provider,
-          SIGN_IN_CLIENT_SECRET_ARN: clientSecretArn,
-          SIGN_IN_SESSION_DAYS: `${prod.signIn?.sessionDays}`,
-        },
-      ],
-      ["sign-out", { ...cookies, ...addresses }],
-    ]);
-  });
-
   it("lets the callback alone read the client's secret, and only what signs read the key", () => {
     const readers = (secret: string) =>
       template
@@ -80,11 +54,6 @@ describe("A stage with sign-in", () => {
     expect(readers(templateText({ Ref: "SignerSecretArn" }))).toEqual(["sign-in-callback"]);
     expect(template.text.split(prod.signIn?.clientSecretArn ?? "")).toHaveLength(3);
   });
-
-  it("asks no database to begin", () => {
-    expect(Object.keys(variablesIn(template, "sign-in-begin") ?? {}).join()).not.toContain("DATABASE");
-    expect(variablesIn(template, "sign-out")?.DATABASE_SECRET_ARN).toEqual({ Ref: "EditorSecretArn" });
-  });
 });
 
 describe("A stage without sign-in", () => {
@@ -96,18 +65,6 @@ describe("A stage without sign-in", () => {
     for (const each of names) expect(variablesIn(template, each)).toBeUndefined();
     expect(template.all("SecretsManager::Secret")).toEqual([]);
     expect(template.text).not.toMatch(/SIGN_IN|SignerSecret|\$\.signIn/);
-  });
-
-  it.each(without)("answers 503 itself: $name", ({ name }) => {
-    const { paths } = synthesis.template(`colophon-${name}`).one("ApiGateway::RestApi").Properties.Body;
-    const integrations = [paths["/sign-in"].get, paths["/sign-in/callback"].get, paths["/sign-out"].post].map(
-      (each) => each["x-amazon-apigateway-integration"],
-    );
-
-    for (const { type, responses } of integrations) {
-      expect([type, responses.default.statusCode]).toEqual(["mock", "503"]);
-      expect(responses.default.responseTemplates["application/json"]).toContain("not handling sign-in");
-    }
   });
 });
 

@@ -75,13 +75,4 @@ describe.each(settings.stages)("What changes on stage $name", ({ name, database,
     expect(fires(undefined, 1, 5)).toBe(true);
     expect(fires(undefined, undefined, 0)).toBe(true);
   });
-
-  it.runIf(edge)("is measured by what ops-invalidate logs", () => {
-    const filters = template.all("Logs::MetricFilter").map(({ Properties }) => Properties);
-    const patternOf = (metric: string) =>
-      filters.find(({ MetricTransformations: [each] }) => each.MetricName === `${prefix}-${metric}`)?.FilterPattern;
-
-    expect(patternOf("stale-seconds")).toBe('{ $.oldestInSeconds = "*" }');
-    expect(patternOf("over-budget")).toBe("{ $.isOverBudget IS TRUE }");
-  });
 });

@@ -118,13 +118,6 @@ describe("The edge", () => {
     expect(distribution.HttpVersion).toBe("http2and3");
   });
 
-  it("waits shortly for a read, of which it may have an old answer, and as long as the API for anything else", () => {
-    const read = originOf(behaviourOf("/contributors"));
-
-    expect([read.ConnectionAttempts, read.CustomOriginConfig.OriginReadTimeout]).toEqual([1, 8]);
-    expect(originOf(distribution.DefaultCacheBehavior).CustomOriginConfig.OriginReadTimeout).toBe(60);
-  });
-
   it("does not cache errors of the API", () => {
     const times = Object.fromEntries(
       (distribution.CustomErrorResponses as Properties[]).map((each) => [each.ErrorCode, each.ErrorCachingMinTTL]),

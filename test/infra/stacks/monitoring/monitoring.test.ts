@@ -3,7 +3,7 @@ import type { Settings } from "../../../../infra/settings/schema.ts";
 import { settings } from "../../../../infra/stages.ts";
 import { endpointPath, isPublic } from "../../../../lib/contract/declare.ts";
 import { endpoints } from "../../../../lib/contract/endpoints.ts";
-import { type Properties, type Template, templateText, useSynthesis } from "../synthesis.ts";
+import { type Properties, type Template, useSynthesis } from "../synthesis.ts";
 
 const synthesis = useSynthesis();
 
@@ -21,6 +21,8 @@ const formula = `
   const FILL = (value, other) => value ?? other;
   const IF = (condition, value, other) => condition ? value : other;
 `;
+
+type LogAlarm = [alarm: string, log: string, pattern: string, value: object, statistic: object];
 
 describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alarmRecipient }) => {
   const prefix = `colophon-${name}`;
@@ -80,14 +82,6 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
     );
   });
 
-  it("counts as failing what is more than one answer in a hundred", () => {
-    const { Metrics, Threshold, TreatMissingData } = alarmsOf(template, prefix)["failing-answers"]?.Properties ?? {};
-    const named = (Metrics as Properties[]).flatMap(({ MetricStat }) => MetricStat?.Metric.MetricName ?? []);
-
-    expect(named.sort()).toEqual(["5XXError", "Count"]);
-    expect({ Threshold, TreatMissingData }).toEqual({ Threshold: 1, TreatMissingData: "notBreaching" });
-  });
-
   it("counts as failing also three answers in five minutes, or lists that break off, once they are one in a thousand", () => {
     const { Metrics, Threshold, EvaluationPeriods } = alarmsOf(template, prefix)["three-failures"]?.Properties ?? {};
     const expression: string = (Metrics as Properties[]).find((each) => each.Expression)?.Expression;
@@ -122,52 +116,6 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
     expect(fires(undefined, undefined)).toBe(true);
     expect(EvaluationPeriods).toBe(2);
     for (const { MetricStat } of metrics) expect(MetricStat).toMatchObject({ Period: 86_400, Stat: "Sum" });
-  });
-
-  it("counts what functions log as failed, for each endpoint", () => {
-    const filters = template.all("Logs::MetricFilter").map(({ Properties }) => Properties);
-    const filter = filters.find(({ MetricTransformations: [{ MetricName }] }) => MetricName === `${prefix}-failures`);
-
-    expect(filter?.FilterPattern).toBe('{ $.level = "error" }');
-    expect(filter?.MetricTransformations[0].Dimensions).toEqual([{ Key: "endpoint", Value: "$.endpoint" }]);
-    expect(template.find(filter?.LogGroupName).Properties.LogGroupName).toBe(`/colophon/${name}/functions`);
-    expect(templateText(template.one("CloudWatch::Dashboard").Properties.DashboardBody).replaceAll("\\", "")).toContain(
-      `SEARCH('{Colophon,endpoint} MetricName="${prefix}-failures"', 'Sum', 300)`,
-    );
-  });
-
-  it.runIf(signIn)("counts sign-ins by how they end: soon when none is possible, by number when they fail", () => {
-    const filters = template.all("Logs::MetricFilter").map(({ Properties }) => Properties);
-    const filter = filters.find(({ FilterPattern }) => FilterPattern === '{ $.signIn = "*" }');
-    const metric = { MetricName: `${prefix}-sign-ins`, Namespace: "Colophon" };
-    const of = (Value: string) => ({ ...metric, Dimensions: [{ Name: "ending", Value }] });
-    const { "sign-in-unavailable": unavailable, "sign-ins-failing": failing } = alarmsOf(template, prefix);
-    const { Metrics, ...several } = failing?.Properties ?? {};
-
-    expect(filter?.MetricTransformations).toEqual([
-      {
-        MetricName: metric.MetricName,
-        MetricNamespace: metric.Namespace,
-        MetricValue: "1",
-        Dimensions: [{ Key: "ending", Value: "$.signIn" }],
-      },
-    ]);
-    expect(template.find(filter?.LogGroupName).Properties.LogGroupName).toBe(`/colophon/${name}/functions`);
-    expect(unavailable?.Properties).toMatchObject({
-      ...of("unavailable"),
-      Statistic: "Sum",
-      Period: 300,
-      Threshold: 2,
-    });
-    expect(several).toMatchObject({ Threshold: 20, EvaluationPeriods: 1, TreatMissingData: "notBreaching" });
-    expect((Metrics as Properties[]).map(({ Expression, MetricStat }) => Expression ?? MetricStat)).toEqual([
-      "FILL(invalid, 0) + FILL(denied, 0)",
-      { Metric: of("invalid"), Period: 300, Stat: "Sum" },
-      { Metric: of("denied"), Period: 300, Stat: "Sum" },
-    ]);
-    const dashboard = templateText(template.one("CloudWatch::Dashboard").Properties.DashboardBody);
-    for (const ending of ["invalid", "denied", "unavailable"])
-      expect(dashboard).toContain(`"Colophon","${prefix}-sign-ins","ending","${ending}"`);
   });
 
   it.runIf(smoke)("alarms when ops-smoke fails and when it does not run", () => {
@@ -205,7 +153,13 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
     );
   });
 
-  it.each([
+  const value = { Dimensions: [{ Key: "ending", Value: "$.signIn" }] };
+  const statistic = { Dimensions: [{ Name: "ending", Value: "unavailable" }], Statistic: "Sum", Threshold: 2 };
+  const ofSignIn: LogAlarm[] = signIn
+    ? [["sign-in-unavailable", "functions", '{ $.signIn = "*" }', value, statistic]]
+    : [];
+
+  it.each<LogAlarm>([
     ["throttled", "access", '{ $.status = "429" }', { MetricValue: "1" }, { Statistic: "Sum" }],
     ["functions-full", "access", '{ $.integrationStatus = "429" }', { MetricValue: "1" }, { Statistic: "Sum" }],
     [
@@ -229,6 +183,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
       { MetricValue: "$.ledgerBytesOfLastDay" },
       { Statistic: "Maximum", Period: 86_400, Threshold: 1_000_000_000, EvaluationPeriods: 1 },
     ],
+    ...ofSignIn,
   ])("reads from a log what is %s", (alarm, log, pattern, value, statistic) => {
     const filters = template.all("Logs::MetricFilter").map(({ Properties }) => Properties);
     const filter = filters.find(({ FilterPattern }) => FilterPattern === pattern);
@@ -247,75 +202,6 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
     const filters = template.all("Logs::MetricFilter").flatMap(({ Properties }) => Properties.MetricTransformations);
 
     expect(filters.map(({ DefaultValue }) => DefaultValue)).toEqual(filters.map(() => undefined));
-  });
-
-  it("has a dashboard of traffic, errors, latency, the Data API, resumes, cold starts and costs", () => {
-    const dashboard = template.one("CloudWatch::Dashboard").Properties;
-    const { widgets } = JSON.parse(templateText(dashboard.DashboardBody));
-    const titles = widgets.map(({ properties }: Properties) => properties.title).join("\n");
-
-    expect(dashboard.DashboardName).toBe(`${prefix}-eu-central-1`);
-    for (const word of ["Traffic", "Errors", "Latency", "by endpoint", "Data API", "resumes", "Cold starts", "costs"]) {
-      expect(titles).toContain(word);
-    }
-  });
-
-  it("shows what CloudFront answers, from its own region", () => {
-    const body = templateText(template.one("CloudWatch::Dashboard").Properties.DashboardBody);
-    const shown = [
-      ...body.matchAll(/\["AWS\/CloudFront","(\w+)","DistributionId","\$\{(\w+)\}","Region","Global",\{.*?\}\]/g),
-    ];
-
-    expect(shown.map(([, metric, id]) => [metric, template.find({ Ref: id }).Type]).sort()).toEqual(
-      ["5xxErrorRate", "BytesDownloaded", "Requests"].flatMap((metric) =>
-        template.all("CloudFront::Distribution").map(() => [metric, "AWS::CloudFront::Distribution"]),
-      ),
-    );
-    for (const [text] of shown) expect(text).toContain('"region":"us-east-1"');
-  });
-
-  it("searches for the metrics of all functions and logs with its prefix", () => {
-    const searches =
-      templateText(template.one("CloudWatch::Dashboard").Properties.DashboardBody).match(/SEARCH\('.*?'/g) ?? [];
-
-    expect(searches.length).toBeGreaterThan(3);
-    // In quotes stands what must be the whole of a name (CloudWatch, "Search expression syntax").
-    for (const each of searches.filter((it) => !/\{(Colophon|AWS\/WAFV2),/.test(it))) {
-      expect(each.replaceAll("\\", "")).toMatch(
-        new RegExp(
-          `\\{[\\w/]+,(\\w+)\\} MetricName="(ConcurrentExecutions|Duration|Errors|Throttles|IncomingBytes)" \\1=${prefix}'$`,
-        ),
-      );
-    }
-  });
-
-  it("finds all lines of a request in two logs, of the gateway and of the functions", () => {
-    const { LogGroupNames } = template
-      .all("Logs::QueryDefinition")
-      .map(({ Properties }) => Properties)
-      .find(({ Name }) => Name === `${prefix}/one-request`) as Properties;
-    const names = (LogGroupNames as unknown[]).map((each) => template.find(each).Properties.LogGroupName);
-
-    expect(names).toEqual([`/colophon/${name}/access`, `/colophon/${name}/functions`]);
-  });
-
-  it("saves queries over logs that exist", () => {
-    const saved = template.all("Logs::QueryDefinition");
-    expect(saved.map(({ Properties }) => Properties.Name).sort()).toEqual(
-      [
-        "cold-starts",
-        "errors",
-        "lists",
-        "one-request",
-        "refused-by-the-gateway",
-        ...(signIn ? ["sign-ins"] : []),
-        "slow",
-      ].map((each) => `${prefix}/${each}`),
-    );
-    for (const { Properties } of saved) {
-      expect(Properties.LogGroupNames.length).toBeGreaterThan(0);
-      for (const each of Properties.LogGroupNames) expect(template.find(each).Type).toBe("AWS::Logs::LogGroup");
-    }
   });
 });
 

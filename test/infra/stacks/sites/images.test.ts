@@ -173,16 +173,4 @@ describe.each(settings.stages)("What is scheduled on stage $name", (stage) => {
       [`colophon-${stage.name}-ops-tidy`, "rate(1 day)", { days: stage.changesRetentionDays }],
     ]);
   });
-
-  it("runs as long as Lambda lets it, by a schedule that may call its function alone", () => {
-    for (const { template, rule, lambda } of scheduled()) {
-      const permissions = template.all("Lambda::Permission").filter(({ Properties }) => {
-        return Properties.Principal === "events.amazonaws.com" && template.find(Properties.SourceArn).id === rule.id;
-      });
-
-      expect(rule.Properties.State).toBe("ENABLED");
-      expect(lambda.Properties.Timeout).toBe(900);
-      expect(permissions.map(({ Properties }) => template.find(Properties.FunctionName).id)).toEqual([lambda.id]);
-    }
-  });
 });
