@@ -60,19 +60,19 @@ create function replayed(request request, caller caller) returns outcome languag
   begin
     select * into recorded
     from changes
-    where
-      caller_id = caller.id
-      and endpoint = request.endpoint
-      and key = request.key
+    where caller_id = caller.id and endpoint = request.endpoint and key = request.key;
+    if not found then
+      return refused(caller.status);
+    end if;
+    if caller.status is not null
       and (
-        caller.status is null
-        or caller_status = caller.status
+        recorded.caller_status = caller.status
         and (
           caller.status <> 401
-          or at = (select revoked_at from refresh_tokens where digest = decode(request.digest, 'hex'))
+          or recorded.at = (select revoked_at from refresh_tokens where digest = decode(request.digest, 'hex'))
         )
-      );
-    if not found then
+      ) is not true
+    then
       return refused(caller.status);
     end if;
     if recorded.fingerprint is distinct from request.fingerprint then

@@ -130,23 +130,20 @@ create or replace function record_rows() returns trigger
         return null;
       end if;
 
-      -- Most cascades of a deletion find no row.
-      if tg_op = 'DELETE' then
-        perform from removed limit 1;
-      elsif tg_op = 'INSERT' then
-        perform from added limit 1;
-      end if;
-      if tg_op <> 'UPDATE' and not found then
-        return null;
-      end if;
       if tg_op = 'INSERT' then
         insert into history (change_id, table_name, owners, keys, after)
         select
           current_change(), tg_table_name, array_agg(cast(row ->> owner_column as bigint)),
           jsonb_agg(to_jsonb(array(select row -> name from unnest(key_columns) as name))), jsonb_agg(row - known)
         from (select to_jsonb(added) - ignored as row from added offset 0) as inserted
+        having count(*) > 0
         returning history.owners into owners;
       elsif tg_op = 'DELETE' then
+        -- Most cascades of a deletion find no row.
+        perform from removed limit 1;
+        if not found then
+          return null;
+        end if;
         insert into history (change_id, table_name, owners, keys, before)
         select
           current_change(), tg_table_name, array_agg(cast(row ->> owner_column as bigint)),
