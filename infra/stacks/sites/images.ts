@@ -1,15 +1,38 @@
-import { Stack } from "aws-cdk-lib";
-import type { Distribution } from "aws-cdk-lib/aws-cloudfront";
+import { Duration, Stack } from "aws-cdk-lib";
+import { Certificate } from "aws-cdk-lib/aws-certificatemanager";
+import {
+  Distribution,
+  HeadersFrameOption,
+  HeadersReferrerPolicy,
+  HttpVersion,
+  ResponseHeadersPolicy,
+  S3OriginAccessControl,
+  SecurityPolicyProtocol,
+  ViewerProtocolPolicy,
+} from "aws-cdk-lib/aws-cloudfront";
+import { S3BucketOrigin } from "aws-cdk-lib/aws-cloudfront-origins";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
-import type { CfnBucket, IBucket } from "aws-cdk-lib/aws-s3";
+import { Bucket, type CfnBucket, type IBucket } from "aws-cdk-lib/aws-s3";
 import { Construct } from "constructs";
 import { folders, type Owner } from "../../../lib/images/keys.ts";
 import type { Packaged } from "../../build/package.ts";
-import { CdnBucket, type CdnBucketProps } from "../shared/cdn-bucket.ts";
+import { commentOf } from "../../operate/distribution-comment.ts";
+import { acknowledge } from "../shared/acknowledge.ts";
+import type { LogSettings } from "../shared/log.ts";
+import { imageBucketProps, logBucket } from "../shared/log-bucket.ts";
 import type { Resource } from "../shared/service-function.ts";
 import { replicate } from "./replication.ts";
 
-export interface ImagesProps extends Omit<CdnBucketProps, "content" | "contentSecurityPolicy"> {
+export interface ImagesProps extends LogSettings {
+  /** The prefix of global names. */
+  readonly prefix: string;
+  readonly domain: string;
+  /** Whether the distribution has the domain as its alias. */
+  readonly hasAlias: boolean;
+  /** In us-east-1, where CloudFront looks for it. */
+  readonly certificateArn: string;
+  /** The ARN of the web ACL of a stage with a firewall. */
+  readonly webAcl: string | undefined;
   /** The ARN of the bucket in another region to which images are replicated, if there is one. */
   readonly copies: string | undefined;
 }
@@ -19,17 +42,58 @@ export class Images extends Construct {
   readonly bucket: IBucket;
   readonly distribution: Distribution;
 
-  constructor(scope: Construct, id: string, { copies, ...props }: ImagesProps) {
+  constructor(scope: Construct, id: string, props: ImagesProps) {
     super(scope, id);
-    const { bucket, distribution } = new CdnBucket(this, "Served", {
-      ...props,
-      content: "Images",
-      // The local gateway has the same policy (infra/local/pages/images.ts).
-      contentSecurityPolicy: "default-src 'none'; sandbox",
+    const served = new Construct(this, "Served");
+    const logs = logBucket(served, "Logs", props);
+    this.bucket = new Bucket(served, "Bucket", {
+      ...imageBucketProps(props.isProtected),
+      serverAccessLogsBucket: logs,
+      serverAccessLogsPrefix: "bucket/",
+    }) as IBucket;
+    this.distribution = new Distribution(served, "Distribution", {
+      comment: commentOf("Images", props.domain, Stack.of(this).region),
+      ...(props.hasAlias ? { domainNames: [props.domain] } : {}),
+      certificate: Certificate.fromCertificateArn(served, "Certificate", props.certificateArn),
+      minimumProtocolVersion: SecurityPolicyProtocol.TLS_V1_2_2021,
+      httpVersion: HttpVersion.HTTP2_AND_3,
+      defaultBehavior: {
+        origin: S3BucketOrigin.withOriginAccessControl(this.bucket, {
+          originAccessControl: new S3OriginAccessControl(served, "Access", {
+            originAccessControlName: `${props.prefix}-images-access`,
+          }),
+        }),
+        viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
+        responseHeadersPolicy: this.headers(served, props),
+      },
+      ...(props.webAcl ? { webAclId: props.webAcl } : {}),
+      enableLogging: true,
+      logBucket: logs,
+      logFilePrefix: "cdn/",
     });
-    this.bucket = bucket;
-    this.distribution = distribution;
-    if (copies) replicate(bucket, copies);
+    acknowledge(this.distribution, {
+      "AwsSolutions-CFR1": "The catalogue is for readers everywhere, and so is what it shows.",
+      ...(props.webAcl ? {} : { "AwsSolutions-CFR2": "This stage has no firewall by its settings." }),
+    });
+    if (props.copies) replicate(this.bucket, props.copies);
+  }
+
+  private headers(served: Construct, { prefix }: ImagesProps): ResponseHeadersPolicy {
+    return new ResponseHeadersPolicy(served, "Headers", {
+      responseHeadersPolicyName: `${prefix}-images-headers`,
+      securityHeadersBehavior: {
+        contentTypeOptions: { override: true },
+        // The local gateway has the same policy (infra/local/pages/images.ts).
+        contentSecurityPolicy: { contentSecurityPolicy: "default-src 'none'; sandbox", override: true },
+        frameOptions: { frameOption: HeadersFrameOption.DENY, override: true },
+        referrerPolicy: { referrerPolicy: HeadersReferrerPolicy.NO_REFERRER, override: true },
+        strictTransportSecurity: { accessControlMaxAge: Duration.days(730), includeSubdomains: true, override: true },
+      },
+      customHeadersBehavior: {
+        // Pages of other sites may embed its files.
+        customHeaders: [{ header: "Cross-Origin-Resource-Policy", value: "cross-origin", override: true }],
+      },
+    });
   }
 
   /** The images of these owners. A function may delete them, and write them if it processes images. */
