@@ -95,7 +95,7 @@ export async function build(options: { readonly outdir: string }): Promise<Built
   });
 }
 
-/** What esbuild says about a bundle. */
+/** What esbuild reports about a bundle. */
 function contentOf(
   output: Metafile["outputs"][string] | undefined,
 ): Pick<BuiltFunction, "bytes" | "sources" | "externals"> {

@@ -5,7 +5,7 @@ import { type BuiltFunction, build, buildOne } from "./build.ts";
 import { cachedFolder } from "./cached-folder.ts";
 
 const list = "functions.json";
-/** No function loads the client, parts of which are made from the answers of the functions. */
+/** No function loads the client, parts of which are made from responses of the functions. */
 const libraries = readdirSync(join(import.meta.dirname, "../../lib")).filter((name) => name !== "client");
 const inputs = [
   "functions",

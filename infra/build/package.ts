@@ -11,7 +11,7 @@ export interface Packaged extends BuiltFunction {
   readonly processesImages: boolean;
   /** False when it needs sharp and sharp is not installed: it can be synthesised, but not deployed. */
   readonly isComplete: boolean;
-  /** Whether it opens transactions: to migrate, or to read an answer that exceeds a result of the Data API. */
+  /** Whether it opens transactions: to migrate, or to read a response that exceeds a result of the Data API. */
   readonly usesTransactions: boolean;
   /** The environment variables that it reads. */
   readonly variables: ReadonlySet<string>;

@@ -45,7 +45,7 @@ const parts: Readonly<Record<string, Part>> = {
   "package-lock.json": { command: ["infra/check/lock-file.ts"], inputs: [] },
 };
 
-/** Runs a part. Returns what it says if it fails. */
+/** Runs a part. Returns its output if it fails. */
 function failureOf({ command: [file, ...args] }: Part): Promise<string | undefined> {
   const script = join(root, file.endsWith(".ts") ? "" : "node_modules", file);
   return new Promise((resolve) => {

@@ -79,7 +79,7 @@ async function unknownNamesIn(client: Client): Promise<string[]> {
   return await unknownNames(client, rows[0]?.schema ?? "", await readSources(files));
 }
 
-/** What is wrong with the statements of an endpoint, and with the JSON that they answer. */
+/** What is wrong with the statements of an endpoint, and with the JSON that they return. */
 async function problemsOf(
   client: Client,
   { path, statements }: RecordedStatements,
@@ -95,7 +95,7 @@ async function problemsOf(
       const [place] = texts.flatMap((text) => blankIn(text ?? "") ?? []);
       if (place)
         problems.push(
-          `functions/${path}.ts answers JSON with blanks, which lib/queries/fragments/json.ts avoids: ${place}`,
+          `functions/${path}.ts returns JSON with blanks, which lib/queries/fragments/json.ts avoids: ${place}`,
         );
     } catch (error) {
       const { message, position } = error as Error & { position?: string };

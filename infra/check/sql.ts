@@ -32,7 +32,7 @@ export function problemsOf(path: string, text: string): string[] {
   ];
 }
 
-/** What a slow migration may be: a run that has ended unheard is repeated (lib/migrations/slow.ts). */
+/** What a slow migration may be: a run whose response got lost is repeated (lib/migrations/slow.ts). */
 const repeatable: Readonly<Record<string, (statement: Node) => unknown>> = {
   "create index concurrently if not exists name": ({ IndexStmt: index }) =>
     index?.concurrent && index.if_not_exists && /^\w+$/.test(index.idxname),

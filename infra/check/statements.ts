@@ -33,7 +33,7 @@ const longList: readonly (readonly Field[])[] = [
 
 /**
  * Records the statements of all endpoints; of a list also that for a search and for a later page. To sign in asks the
- * database only when the provider has answered.
+ * database only after the response of the provider.
  * @param outdir the built functions
  */
 export async function recordStatements(outdir: string): Promise<RecordedStatements[]> {

@@ -13,7 +13,7 @@ export interface Syntax<Flags extends ParseArgsOptionsConfig> {
   readonly implied?: Readonly<Record<string, string>>;
   /** How many arguments there may be beside the flags. Default: none. */
   readonly count?: { readonly min: number; readonly max: number };
-  /** Whether another program gets all words, as arguments; of the flags only `usage` tells then. */
+  /** Whether another program gets all words, as arguments; then only `usage` describes the flags. */
   readonly passesOn?: boolean;
 }
 
@@ -82,7 +82,7 @@ export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof AggregateError) return messageOf(error.errors[0]);
   if (error instanceof z.core.$ZodError)
-    return `Unexpected answer: ${fieldsInWords(error.issues, "answer").join("; ")}`;
+    return `Unexpected response: ${fieldsInWords(error.issues, "response").join("; ")}`;
   if (error.name === "CredentialsProviderError") return `${withoutCredentials}: ${error.message}`;
   return sentences[codeOf(error) ?? ""]?.(error) ?? error.message;
 }

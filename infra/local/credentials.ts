@@ -5,8 +5,8 @@ import type { Key } from "../aws-local/http/signature.ts";
 const fileIn = (directory: string) => join(directory, "credentials");
 
 /**
- * Leaves the key for whoever started this, and for nobody else, in the form that the AWS CLI and every SDK read. They
- * pass over the address of S3, which is for commands of this service.
+ * Writes the key to a file that only the current user can read, in the format of the AWS CLI and every SDK. These
+ * ignore the address of S3, which is for commands of this service.
  */
 export async function writeCredentials(directory: string, key: Key, s3Url?: string): Promise<void> {
   const lines = [

@@ -12,7 +12,7 @@ export const printLog: Print = (level, text) => {
   if (fields?.level !== "info" || fields.status === undefined) console[level](visible(readable(text)));
 };
 
-/** Prints a line for each request in a terminal, whether a function, the gateway or another page answers. It never does. */
+/** Prints a line for each request in a terminal, whether a function, the gateway or a page responds. It never does. */
 export const printRequests: PageHandler = ({ method, url = "" }, response) => {
   if (!process.stdout.isTTY) return false;
   const startedAt = performance.now();
@@ -33,7 +33,7 @@ interface LoggedError {
   readonly cause?: unknown;
 }
 
-/** Fields that say nothing to those who have just sent the request. */
+/** Fields that a developer who has just sent the request does not need. */
 const hidden = new Set(["level", "time", "requestId", "invocationId", "callerId", "cold", "streamed"]);
 const messageLengthMax = 160;
 

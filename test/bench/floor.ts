@@ -6,7 +6,7 @@ import type { Captured } from "./http.ts";
 
 /*
  * The least that a service needs to send the same statements: node:http, a connection pool, and a prepared statement for
- * each request. PostgreSQL makes the JSON; nothing checks the request, and the pieces of an answer are only joined.
+ * each request. PostgreSQL makes the JSON; nothing checks the request, and the pieces of a response are only joined.
  */
 
 const [databaseUrl = "", text = "[]"] = process.argv.slice(2);

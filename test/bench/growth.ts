@@ -64,12 +64,12 @@ export async function growth(stage: Stage): Promise<Row[]> {
   return [...rows, ...(await slowest(large)), await loading(stage)];
 }
 
-/** Requests that no index answers alone, at a million records. */
+/** Requests for which no index is enough, at a million records. */
 async function slowest(large: Lambda): Promise<Row[]> {
   const repeated = async (request: Call) => median(await timesOf(large, Array(7).fill(request)));
   const role = await idOf(large, lateRole);
   const late = async (how: string, query: Record<string, string>): Promise<Row> => ({
-    what: `users of a role whose holders come last by name${how}`,
+    what: `users of a role whose users come last by name${how}`,
     value: await repeated({ name: "admin-users/list", query: { limit: "50", role, ...query } }),
     unit: "ms",
     bound: 25,
@@ -94,8 +94,8 @@ async function slowest(large: Lambda): Promise<Row[]> {
 async function timesOf(lambda: Lambda, requests: readonly Call[]): Promise<number[]> {
   const times: number[] = [];
   for (const request of requests) {
-    const answered = timed(() => call(lambda, request));
-    times.push(await answered.catch(() => Number.POSITIVE_INFINITY));
+    const time = timed(() => call(lambda, request));
+    times.push(await time.catch(() => Number.POSITIVE_INFINITY));
   }
   return times;
 }

@@ -107,7 +107,7 @@ async function measure(server: Measurable, load: Load, seconds: number): Promise
   };
 }
 
-/** Sends requests over so many connections for some seconds: on each the next one when the last is answered. */
+/** Sends requests over so many connections for some seconds: on each the next one when it has the response. */
 async function sendFor(seconds: number, { url }: Measurable, { path, headers = {}, connections }: Load) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const end = performance.now() + 1_000 * seconds;

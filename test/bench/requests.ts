@@ -18,13 +18,14 @@ const eventOf = ({ name, path, query }: Call) => ({
   requestContext: { requestId: "00000000-0000-0000-0000-000000000000" },
 });
 
-/** Calls a function and checks that it answered 200, because errors would be faster. */
+/** Calls a function and checks that it returns 200, because errors would be faster. */
 export async function call(lambda: Lambda, request: Call): Promise<string> {
   const invocation = await lambda.invoke(request.name.replaceAll("/", "-"), eventOf(request));
   const result = "result" in invocation ? invocation.result : undefined;
-  if (!isAnswer(result) || result.statusCode !== 200) throw new Error(`${request.name}: ${JSON.stringify(invocation)}`);
+  if (!isResponse(result) || result.statusCode !== 200)
+    throw new Error(`${request.name}: ${JSON.stringify(invocation)}`);
   return result.body;
 }
 
-const isAnswer = (result: unknown): result is { statusCode: number; body: string } =>
+const isResponse = (result: unknown): result is { statusCode: number; body: string } =>
   typeof result === "object" && result !== null && "statusCode" in result && "body" in result;

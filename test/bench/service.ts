@@ -26,14 +26,14 @@ export async function startService(
   });
   const url = `http://127.0.0.1:${port}`;
   const close = () => ended(child);
-  await answering(`${url}/contributors?client=1&limit=1`, child).catch(async (error) => {
+  await untilUp(`${url}/contributors?client=1&limit=1`, child).catch(async (error) => {
     await close();
     throw error;
   });
   return { url, processId: child.pid ?? 0, close };
 }
 
-/** A server that sends its port when it answers. */
+/** A server that sends its port when it is ready. */
 export async function startChild(file: string, ...args: string[]): Promise<Server> {
   const child = fork(file, args, { stdio: ["ignore", "ignore", "inherit", "ipc"] });
   const port = await new Promise<unknown>((resolve, reject) => {
@@ -44,15 +44,15 @@ export async function startChild(file: string, ...args: string[]): Promise<Serve
   return { url, processId: child.pid ?? 0, close: () => ended(child) };
 }
 
-async function answering(url: string, child: ChildProcess): Promise<void> {
+async function untilUp(url: string, child: ChildProcess): Promise<void> {
   for (let tenths = 0; tenths < 10 * startingSecondsMax; tenths++) {
-    const answer = await fetch(url).catch(() => undefined);
-    await answer?.body?.cancel();
-    if (answer?.ok) return;
+    const response = await fetch(url).catch(() => undefined);
+    await response?.body?.cancel();
+    if (response?.ok) return;
     if (child.exitCode !== null) break;
     await sleep(100);
   }
-  throw new Error(`${url} does not answer`);
+  throw new Error(`${url} does not respond`);
 }
 
 async function ended(child: ChildProcess): Promise<void> {

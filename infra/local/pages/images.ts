@@ -10,7 +10,7 @@ const path = /^\/images\/([a-z]+\/[\w-]+\.(?:webp|svg))(?:\?.*)?$/;
 /**
  * Serves `/images/{key}` from S3 with the headers of the CDN, as `pages` of the gateway; like the CDN, it signs what it
  * asks for. Anybody may see an image who knows its URL, on any site.
- * @returns whether it has answered
+ * @returns whether it has responded
  */
 export const imagePages =
   (s3Url: string, signingKey: Key) =>

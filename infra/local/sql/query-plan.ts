@@ -22,7 +22,7 @@ export async function planOf({ sql, parameters }: Statement, databaseUrl: string
   client.on("notice", ({ message = "" }) => notices.push(message));
   await client.connect();
   try {
-    // Only superusers may load it. For others only the plan of the statement itself is given.
+    // Only superusers may load it. Other users get only the plan of the statement itself.
     await client.query("load 'auto_explain'").catch(() => undefined);
     // The first run fills the new session's caches of tables and functions, as they are in a session of the Data API.
     await client.query("begin");

@@ -31,7 +31,10 @@ const usage =
 
 const root = join(import.meta.dirname, "../../..");
 
-/** Runs functions with a Data API that records statements and answers an error, or what is given; secrets can be read. */
+/**
+ * Runs functions with a Data API that records statements, and returns an error or the rows that the caller chose.
+ * Secrets can be read.
+ */
 export async function startRecorder(outdir: string) {
   let sent: Statement[] = [];
   let rows: readonly (readonly Field[])[] = [];
@@ -42,12 +45,12 @@ export async function startRecorder(outdir: string) {
     if (secretsOperation) return response.end(secrets.answer(secretsOperation, body));
     const row = incoming.url === "/Execute" ? rows[sent.push(body as Statement) - 1] : undefined;
     // No function retries after this error. BeginTransaction succeeds, so that the first statement is sent.
-    const [status, answer] = row
+    const [status, result] = row
       ? [200, { records: [row] }]
       : incoming.url === "/BeginTransaction"
         ? [200, { transactionId: "none" }]
         : [400, { code: "BadRequestException" }];
-    response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(answer));
+    response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(result));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const dataApiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -56,21 +59,21 @@ export async function startRecorder(outdir: string) {
   const variables = { ...clientVariables(newKey(), { dataApiUrl }), ...variablesOf(stage) };
   const lambda = await startLambda({ outdir, settingsOf, variables, print: () => {} });
   return {
-    /** The statements that the function sends until one is answered by an error. Others are answered by these rows. */
-    async statementsOf(name: string, event: unknown, answers: typeof rows = []): Promise<[Statement, ...Statement[]]> {
+    /** The statements that the function sends until one fails. The first ones return these rows, the next one fails. */
+    async statementsOf(name: string, event: unknown, results: typeof rows = []): Promise<[Statement, ...Statement[]]> {
       sent = [];
-      rows = answers;
+      rows = results;
       const invocation = await lambda.invoke(functionNameOf(name), event);
       const [first, ...others] = sent;
       if (first) return [first, ...others];
-      const answer = "error" in invocation ? invocation.error.errorMessage : textOf(invocation.result);
-      throw new Error(`No statement is sent: ${answer}`);
+      const result = "error" in invocation ? invocation.error.errorMessage : textOf(invocation.result);
+      throw new Error(`No statement is sent: ${result}`);
     },
     close: () => new Promise((resolve) => server.close(resolve)),
   };
 }
 
-/** The body of an endpoint's answer, or the result of an operator's function. */
+/** The body of an endpoint's response, or the result of an operator's function. */
 const textOf = (result: unknown): string =>
   (result as Partial<APIGatewayProxyResult> | null)?.body ?? JSON.stringify(result);
 
@@ -91,8 +94,8 @@ interface Request {
   readonly database: string | undefined;
 }
 
-async function run({ name: given, payload, explain, data, database }: Request): Promise<string> {
-  const name = functionPathOf(given);
+async function run({ name: input, payload, explain, data, database }: Request): Promise<string> {
+  const name = functionPathOf(input);
   const event = await eventOf(name, payload);
   const { outdir } = await cachedBuild();
   const recorder = await startRecorder(outdir);

@@ -5,11 +5,11 @@ import { apiDocument } from "../../api/document.ts";
 interface LocalStage {
   /** Origins of pages that may call administrative endpoints. */
   readonly allowedOrigins?: readonly string[];
-  /** Without uploads the routes of the file service answer 503. */
+  /** Without uploads the routes of the file service return 503. */
   readonly uploads?: boolean;
   /** With an edge every method but preflights needs an API key. */
   readonly edge?: boolean;
-  /** Without sign-in its routes answer 503. */
+  /** Without sign-in its routes return 503. */
   readonly signIn?: boolean;
   readonly endpoints?: readonly Declaration[];
 }

@@ -15,7 +15,7 @@ const publicRecords = named(isPublicRecord);
 const imaging = named(({ needsFileService, method }) => needsFileService && method === "POST");
 
 export interface Timeouts {
-  /** Of functions that answer API Gateway in one piece. */
+  /** Of functions that respond to API Gateway in one piece. */
   readonly bufferedInMilliseconds: number;
   /** Of those that show everybody one record. */
   readonly publicRecordInMilliseconds: number;
@@ -31,8 +31,8 @@ const timeouts: Timeouts = {
 };
 
 /** The settings of a function, as a deployed stage has them. */
-export function settingsOf(name: string, given: Partial<Timeouts> = {}): FunctionSettings {
-  const { bufferedInMilliseconds, publicRecordInMilliseconds, longInMilliseconds } = { ...timeouts, ...given };
+export function settingsOf(name: string, changed: Partial<Timeouts> = {}): FunctionSettings {
+  const { bufferedInMilliseconds, publicRecordInMilliseconds, longInMilliseconds } = { ...timeouts, ...changed };
   const isLong = streaming.has(name) || !all.has(name);
   const answeringInMilliseconds = publicRecords.has(name)
     ? Math.min(publicRecordInMilliseconds, bufferedInMilliseconds)

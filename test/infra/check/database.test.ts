@@ -72,7 +72,7 @@ describe("npm run check", () => {
         `${inDeclaration}: missing FROM-clause entry for table "request"`,
         `${inQuery}: column "webside" does not exist`,
         `${inFragment}: column "scop" does not exist`,
-        expect.stringMatching(/^functions\/admin-roles\/id\.ts answers JSON with blanks.*\{"id" : \d+\}/),
+        expect.stringMatching(/^functions\/admin-roles\/id\.ts returns JSON with blanks.*\{"id" : \d+\}/),
         "lib/queries/statements/admin-roles/id.sql is out of date: npm run statements",
         ...["admin-contributors", "admin-users", "contributors", "publishers"].map(
           (name) => `lib/queries/statements/${name}/list.sql is out of date: npm run statements`,

@@ -122,7 +122,7 @@ describe("An error", () => {
     ["EEXIST", () => failure(mkdir(root)), `${root} exists already`],
     ["EISDIR", () => failure(readFile(root)), "The path is a directory, not a file"],
     ["ENOTDIR", () => failure(readFile(join(root, "package.json/x"))), `${root}/package.json/x is not in a directory`],
-    ["zod", async () => z.safeParse(z.object({ a: z.number() }), { a: "b" }).error, "Unexpected answer: a: "],
+    ["zod", async () => z.safeParse(z.object({ a: z.number() }), { a: "b" }).error, "Unexpected response: a: "],
   ])("of the system is a sentence: %s", async (_, fail, sentence) => {
     expect(messageOf(await fail())).toContain(sentence);
   });

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { imageHeaders } from "../../pages/images.ts";
 
-/** An image of the demo data, by its key: an SVG, drawn as it is asked for, since that takes no time. */
+/** An image of the demo data, by its key: an SVG, drawn for each request, since that takes no time. */
 export type Drawing = readonly [key: string, draw: () => string];
 
 export const drawingHeaders = { "Content-Type": "image/svg+xml", "Cache-Control": "public, max-age=86400" };
 
 /**
  * Serves drawings as `pages` of the gateway.
- * @returns whether it has answered
+ * @returns whether it has responded
  */
 export function drawingPages(drawings: readonly Drawing[]) {
   const drawers = new Map(drawings.map(([key, draw]) => [`/images/${key}`, draw]));

@@ -17,7 +17,7 @@ export async function storeAvatars(databaseUrl: string, s3Url: string, signingKe
     const url = new URL(`${s3Url}/${imageBucket}/${key}`);
     const signed = await signRequest("s3", signingKey, url, method, Buffer.from(body ?? ""));
     const { ok, status } = await fetch(url, { method, headers: { ...drawingHeaders, ...signed }, body: body ?? null });
-    if (!ok && status !== 404) throw new Error(`S3 answers ${status} to ${method} ${key}`);
+    if (!ok && status !== 404) throw new Error(`S3 returned ${status} to ${method} ${key}`);
     return ok;
   };
   const { rows } = await withConnection(databaseUrl, (client) =>
