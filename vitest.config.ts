@@ -14,6 +14,7 @@ const longTests = [
   "infra/endpoint/new",
   "infra/local/lambda/edits",
   "functions/every-endpoint",
+  "functions/races",
   "edge/outage",
   "edge/replay",
   "functions/arbitrary",

@@ -75,18 +75,15 @@ export function testAuthority(stack: UploadStack): void {
       const expired = await aSession(sql, administrator.id, -1);
       const request = await requestFor(declaration);
 
-      for (const as of [
-        "junk",
-        revoked,
-        expired,
-        `${administrator.token}x`,
-        administrator.token.toUpperCase().replace(/^/, "A"),
-        "x".repeat(600),
-      ]) {
-        const { status, body } = await unchanged(stack, () => stack.call(name, { ...request, as }));
+      const similar = [`${administrator.token}x`, `A${administrator.token.toUpperCase()}`];
 
-        expect([status, body]).toEqual([401, unauthorized]);
-      }
+      await unchanged(stack, async () => {
+        for (const as of ["junk", revoked, expired, ...similar, "x".repeat(600)]) {
+          const { status, body } = await stack.call(name, { ...request, as });
+          expect([as, status, body]).toEqual([as, 401, unauthorized]);
+        }
+        return { status: 401 };
+      });
     });
 
     it("answers a deleted user with 404 or 401, as documented, and changes nothing", async () => {
@@ -109,12 +106,13 @@ export function testAuthority(stack: UploadStack): void {
 
       await unchanged(stack, async () => {
         const others = keys.filter((each) => each !== declaration.permission);
-        const replies = others.map(async (key) => {
-          const reply = await stack.call(name, { ...request, as: holders.get(key) });
-          expect([key, reply.status, reply.body]).toEqual([key, 403, forbidden]);
-          return reply;
-        });
-        return (await Promise.all(replies))[0] ?? expect.fail("There is no other permission");
+        await Promise.all(
+          others.map(async (key) => {
+            const { status, body } = await stack.call(name, { ...request, as: holders.get(key) });
+            expect([key, status, body]).toEqual([key, 403, forbidden]);
+          }),
+        );
+        return { status: 403 };
       });
 
       const reply = await stack.call(name, { ...request, as: holders.get(declaration.permission ?? "view-users") });
@@ -177,17 +175,14 @@ export function testAuthority(stack: UploadStack): void {
         "https://panel.example.com:8443",
       ];
 
-      for (const Origin of forged) {
-        const { status, body, headers } = await unchanged(stack, () =>
-          stack.call(name, { ...request, as, headers: { Origin } }),
-        );
-        expect([Origin, status, body]).toEqual([Origin, 403, forbidden]);
-        expect(headers.get("access-control-allow-origin")).toBeNull();
-      }
-      const crossSite = await unchanged(stack, () =>
-        stack.call(name, { ...request, as, headers: { "Sec-Fetch-Site": "cross-site" } }),
-      );
-      expect(crossSite.status).toBe(403);
+      await unchanged(stack, async () => {
+        for (const headers of [...forged.map((Origin) => ({ Origin })), { "Sec-Fetch-Site": "cross-site" }]) {
+          const reply = await stack.call(name, { ...request, as, headers });
+          expect([headers, reply.status, reply.body]).toEqual([headers, 403, forbidden]);
+          expect(reply.headers.get("access-control-allow-origin")).toBeNull();
+        }
+        return { status: 403 };
+      });
 
       const panel = await stack.call(name, { ...request, as, headers: { Origin: "https://panel.example.com" } });
       expect(isOpened(declaration, panel), JSON.stringify(panel.body)).toBe(true);
