@@ -44,19 +44,13 @@ export interface Services {
   readonly s3Url: string | undefined;
 }
 
-export interface AwsLocal extends Services {
-  /** Of API Gateway, and of Lambda's Invoke API. */
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 const hour = 60 * 60_000;
 
 /**
  * Starts the services of AWS that run one API: PostgreSQL, Data API, Secrets Manager, S3, Lambda and API Gateway. When
  * one of them does not start, the others are closed again.
  */
-export async function startAwsLocal(options: AwsLocalOptions): Promise<AwsLocal> {
+export async function startAwsLocal(options: AwsLocalOptions) {
   const { port = await freePort(), key = newKey(), report = () => {} } = options;
   const { onExit = (reason) => report(reason), secrets = ({ serverUrl }) => masterSecret(serverUrl) } = options;
   if (!(await isFree(port))) throw new Error(`Port ${port} is taken`);
@@ -93,7 +87,12 @@ export async function startAwsLocal(options: AwsLocalOptions): Promise<AwsLocal>
       ...(isDebugged && { timeoutInMilliseconds: hour }),
     });
     closers.push(gateway.close);
-    return { ...services, url: gateway.url, close };
+    return {
+      ...services,
+      /** Of API Gateway, and of Lambda's Invoke API. */
+      url: gateway.url,
+      close,
+    };
   } catch (error) {
     await close();
     throw error;

@@ -8,7 +8,8 @@ import { type Server, startService } from "./service.ts";
 
 const requests = {
   list: "/contributors?client=1&limit=50",
-  search: "/contributors?client=1&limit=50&search=taka",
+  // Names of as many made-up contributors as in checkouts that make up other names.
+  search: "/contributors?client=1&limit=50&search=oda",
   slug: "/contributor/slug/made-up-777",
 };
 const contributors = 25_000;
