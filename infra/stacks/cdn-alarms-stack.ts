@@ -71,21 +71,17 @@ export class CdnAlarmsStack extends Stack {
           period: Duration.minutes(5),
         }),
         impact: failing[name],
-        threshold: 1,
-        evaluationPeriods: 1,
       });
     }
     alarms.add("cdn-bytes", {
       metric: hourlySum(ids, "BytesDownloaded"),
       impact: `CloudFront sent ${settings.cdnGigabytesAnHour} GB or more within an hour, for which this account pays: the website has many more visitors, or somebody downloads on purpose. The logs of CloudFront say which addresses and URLs.`,
       threshold: settings.cdnGigabytesAnHour * bytesPerGigabyte,
-      evaluationPeriods: 1,
     });
     alarms.add("cdn-requests", {
       metric: hourlySum(ids, "Requests"),
       impact: `CloudFront got ${settings.cdnRequestsAnHour} requests or more within an hour, for which this account pays: the website has many more visitors, or somebody floods it. The logs of CloudFront say which addresses and URLs.`,
       threshold: settings.cdnRequestsAnHour,
-      evaluationPeriods: 1,
     });
     addFirewallAlarm(alarms, prefix, settings);
     alarms.mailExpiry([settings.edge?.certificate, settings.imageCertificate].filter((each) => each !== undefined));

@@ -176,15 +176,11 @@ export class DatabaseStack extends Stack {
       metric: deployment.serviceFunction.lambda.metricErrors({ period: Duration.minutes(1) }),
       impact:
         "A migration failed, so the deployment did; the service runs on as before. The stack's events name the file.",
-      threshold: 1,
-      evaluationPeriods: 1,
     });
     alarms.add("rotation-failed", {
       metric: rotation.lambda.metricErrors({ period: Duration.hours(1) }),
       impact:
         "A rotation of a password failed. Functions go on with their open connections, and Secrets Manager tries again. If new connections are refused, invoke ops-migrate with setPasswords. See the log of ops-rotate-password.",
-      threshold: 1,
-      evaluationPeriods: 1,
     });
     alarms.add("at-capacity", {
       metric: database.metricACUUtilization({ period: Duration.minutes(5) }),
@@ -197,7 +193,6 @@ export class DatabaseStack extends Stack {
       impact:
         "Requests are about to fail with 503, because PostgreSQL accepts no more connections: the Data API opens one for each statement that runs at once. Look for statements that wait for a lock.",
       threshold: Math.floor(0.8 * connectionsMax(settings)),
-      evaluationPeriods: 1,
     });
     if (settings.standby) {
       alarms.add("standby-gone", {

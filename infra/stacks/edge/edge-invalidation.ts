@@ -70,8 +70,6 @@ export class EdgeInvalidation extends Construct {
     alarms.add("invalidations-over-budget", {
       metric: metrics.customMetric("over-budget", Stats.SUM),
       impact: `${invalidationsADay} paths were invalidated today (edge.invalidationsADay). From now on changes are visible after up to ten minutes, and then the whole cache is emptied: somebody imports a lot, or another program changes the catalogue all the time.`,
-      threshold: 1,
-      evaluationPeriods: 1,
     });
   }
 }

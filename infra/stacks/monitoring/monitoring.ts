@@ -67,7 +67,6 @@ export class Monitoring extends Construct {
       metric: metrics.failureRate(Duration.minutes(1)),
       impact:
         "Website and admin panel get 5xx answers, more than one in a hundred. Roll a new release back. See the saved query `errors`.",
-      threshold: 1,
       evaluationPeriods: 3,
       datapointsToAlarm: 2,
     });
@@ -75,7 +74,6 @@ export class Monitoring extends Construct {
       metric: metrics.severalFailures(),
       impact: `At least ${failuresMin} answers were 5xx, or lists that broke off, within five minutes, and one in a thousand: few visitors see it, or few there are. Roll a new release back. See the saved query \`errors\`.`,
       threshold: 0.1,
-      evaluationPeriods: 1,
     });
     accessLog.addMetricFilter("Latency", {
       ...metrics.customMetricName("latency"),
@@ -109,7 +107,6 @@ export class Monitoring extends Construct {
       metric: metrics.api("Count", Stats.SUM),
       impact: `API Gateway got ${requestsIn5Minutes} requests or more in five minutes, for which this account pays: somebody floods the API, or the edge caches no more. See \`ip\` and \`route\` in the access log.`,
       threshold: requestsIn5Minutes,
-      evaluationPeriods: 1,
     });
     // Lambda answers API Gateway 429 when it has no concurrency left; the visitor gets 503.
     accessLog.addMetricFilter("Full", {
@@ -121,14 +118,12 @@ export class Monitoring extends Construct {
       impact:
         "Visitors are turned away because as many functions run as may run at once: those of lists (streams.concurrent), of public records (publicRecords.concurrent) or of images (images.concurrent), or all of the account. The dashboard shows which; see the saved query `refused-by-the-gateway`.",
       threshold: 10,
-      evaluationPeriods: 1,
     });
     if (smoke) {
       alarms.add("smoke-failing", {
         metric: smoke.lambda.metricErrors({ period: smoke.every }),
         impact:
           "An answer that visitors get is wrong, missing or too old, or nobody looks any more: ops-smoke fails, or does not run. Its log says which answer.",
-        threshold: 1,
         treatMissingData: TreatMissingData.BREACHING,
         evaluationPeriods: 3,
         datapointsToAlarm: 2,
@@ -158,7 +153,6 @@ export class Monitoring extends Construct {
       }),
       impact:
         "What was changed and by whom, and images of deleted people, are kept for longer than promised: for two days ops-tidy or ops-remove-images has failed or has not run. Their logs say why.",
-      threshold: 1,
       evaluationPeriods: 2,
     });
   }
@@ -203,7 +197,6 @@ export class Monitoring extends Construct {
       metric: metrics.customMetric("ledger-bytes", Stats.MAXIMUM).with({ period: Duration.days(1) }),
       impact: `Within a day the ledger grew by ${ledgerGigabytesADay} GB or more, which the database and each backup keep for as long as changes are kept: somebody imports a lot, or fills it on purpose. The README says how to find out who.`,
       threshold: ledgerGigabytesADay * bytesPerGigabyte,
-      evaluationPeriods: 1,
     });
   }
 
@@ -219,7 +212,6 @@ export class Monitoring extends Construct {
       impact:
         "People cannot sign in: the provider does not answer, or accepts this service no more. Whoever is signed in stays so. The saved query `sign-ins` says why.",
       threshold: signInsUnavailableMin,
-      evaluationPeriods: 1,
     });
     alarms.add("sign-ins-failing", {
       metric: sumOf(
@@ -229,7 +221,6 @@ export class Monitoring extends Construct {
       ),
       impact: `In five minutes ${signInsFailedMin} sign-ins or more were invalid or denied: somebody tries what they can, or nobody gets in, by a setting that is wrong here or at the provider. The saved query \`sign-ins\` says why.`,
       threshold: signInsFailedMin,
-      evaluationPeriods: 1,
     });
   }
 

@@ -12,12 +12,14 @@ export interface AlarmProps {
   readonly metric: IMetric;
   /** The text of the mail: what the failure means for users, and what to look at first. */
   readonly impact: string;
-  readonly threshold: number;
+  /** @default 1, for a metric of failures */
+  readonly threshold?: number;
   /** @default the alarm fires at the threshold and above it */
   readonly comparison?: ComparisonOperator;
   /** @default missing data are good: a metric of errors has none while nothing fails */
   readonly treatMissingData?: TreatMissingData;
-  readonly evaluationPeriods: number;
+  /** @default 1 */
+  readonly evaluationPeriods?: number;
   /** @default all of the evaluated periods */
   readonly datapointsToAlarm?: number;
 }
@@ -92,12 +94,14 @@ export class Alarms extends Construct {
     });
   }
 
-  add(name: string, { impact, comparison, ...props }: AlarmProps): Alarm {
+  add(name: string, { impact, comparison, threshold = 1, evaluationPeriods = 1, ...props }: AlarmProps): Alarm {
     const alarm = new Alarm(this, name, {
       alarmName: `${this.#prefix}-${name}`,
       alarmDescription: impact,
       comparisonOperator: comparison ?? ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       treatMissingData: TreatMissingData.NOT_BREACHING,
+      threshold,
+      evaluationPeriods,
       ...props,
     });
     const notify = new SnsAction(this.topic);

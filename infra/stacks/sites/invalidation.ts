@@ -69,8 +69,6 @@ export class Invalidation extends Construct {
         period: Duration.minutes(5),
       }),
       impact: `Images that were removed are still served by the CDN, for ${lateMinutes} minutes or for good: \`ops-invalidate-images\` fails. Its log says why.`,
-      threshold: 1,
-      evaluationPeriods: 1,
     });
   }
 }
