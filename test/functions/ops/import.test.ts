@@ -4,9 +4,9 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { transferBucket } from "../../../infra/local/stage/functions.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor, aPublisher, aSeries } from "../../support/catalogue.ts";
-import { catalogueContents } from "../../support/catalogue-contents.ts";
 import { identifier } from "../../support/database.ts";
 import { startStack, useStack } from "../../support/stack.ts";
+import { contents, rowsOf } from "../../support/undo.ts";
 
 const stack = useStack({ uploads: true });
 
@@ -96,9 +96,6 @@ const catalogue = [
   },
 ];
 
-/** What `npm run sql` would show of it. */
-const contents = (...without: string[]) => catalogueContents(stack.sql, ...without);
-
 const put = (Key: string, Body: string | Buffer) =>
   new S3Client({}).send(new PutObjectCommand({ Bucket: transferBucket, Key, Body }));
 
@@ -128,11 +125,11 @@ describe("ops-import", () => {
       refused: [],
       isDone: true,
     });
-    const before = await contents();
+    const before = await rowsOf(stack.sql);
 
     expect(await importing(...catalogue)).toMatchObject({ lines: 9, added: 0, changed: 0, unchanged: 9 });
 
-    expect(await contents()).toEqual(before);
+    expect(await rowsOf(stack.sql)).toEqual(before);
     const { body } = await stack.call("publisher/slug", { path: { slug: "kodansha" } });
     expect(body).toMatchObject({ name: "Kodansha", domain: "kodansha.co.jp" });
     const contributor = await stack.call("contributor/slug", { path: { slug: "tezuka" } });
@@ -147,7 +144,7 @@ describe("ops-import", () => {
   });
 
   it("keeps what a line leaves out, and the rows of what stays", async () => {
-    const before = await contents("version");
+    const before = await contents(stack.sql);
 
     expect(
       await importing(
@@ -158,7 +155,7 @@ describe("ops-import", () => {
       ),
     ).toMatchObject({ unchanged: 3, refused: [{ line: 3, field: "externalId", reason: "is that of line 2, too" }] });
 
-    expect(await contents("version")).toEqual(before);
+    expect(await contents(stack.sql)).toEqual(before);
   });
 
   it("replaces fields and lists, element by element", async () => {
@@ -363,14 +360,14 @@ describe("A line is refused, and the others are done:", () => {
       insert into users (username, slug, image) values ('One', 'one', 'profiles/one.webp') on conflict do nothing
     `;
     await stack.sql`insert into images_to_remove (key) values ('avatars/gone.webp')`;
-    const before = await contents();
+    const before = await rowsOf(stack.sql);
     const other = { kind: "client", id: 7, name: "Quiet Pages" };
 
     const report = await importing({ kind: "client", id: 1, name: "First" }, line, other);
 
     expect(report).toMatchObject({ lines: 3, added: 0, changed: 0, unchanged: 2, refusedCount: 1 });
     expect(report.refused).toEqual([{ line: 2, field, reason: expect.stringContaining(reason) }]);
-    expect(await contents()).toEqual(before);
+    expect(await rowsOf(stack.sql)).toEqual(before);
   });
 
   it("that is no UTF-8, or begins with a byte order mark", async () => {
@@ -642,14 +639,14 @@ describe("A dry run", () => {
       },
       { kind: "series", externalId: "s1", contributors: [{ contributor: "many-590" }] },
     ];
-    const before = await contents();
+    const before = await rowsOf(stack.sql);
     const sizes = async () =>
       await stack.sql`select (select count(*) from imports) as imports, (select count(*) from changes) as changes`;
     const recorded = await sizes();
 
     const tried = await run({ source: textOf(lines), dryRun: true });
 
-    expect(await contents()).toEqual(before);
+    expect(await rowsOf(stack.sql)).toEqual(before);
     expect(await sizes()).toEqual(recorded);
     expect(tried).toEqual(await run({ source: textOf(lines) }));
     expect(tried).toMatchObject({ isDone: true, added: 554, changed: 3, refusedCount: 51 });
