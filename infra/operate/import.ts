@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { HeadObjectCommand, type S3Client } from "@aws-sdk/client-s3";
+import { HeadObjectCommand } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
 import * as z from "zod/mini";
 import { plural } from "../../lib/operators/plural.ts";
@@ -99,38 +99,23 @@ async function sourceOf(file: string, { bytes, digest }: Measured, { stage, data
     if (isUtf8(content) && content[0] === openingBrace) return content.toString();
   }
   const s3 = await transferClient(stage, data);
-  const owner = stage === undefined ? undefined : settings.account.id;
-  const object = { Bucket: bucketOf(stage), Key: `imports/${digest}.jsonl`, ExpectedBucketOwner: owner };
-  if (!(await isThere(s3, object, bytes))) await upload(s3, object, file);
+  const object = {
+    Bucket:
+      stage === undefined ? transferBucket : transferBucketOf({ name: stageNamed(stage).database }, settings.account),
+    Key: `imports/${digest}.jsonl`,
+    // Files do not go to another account.
+    ExpectedBucketOwner: stage === undefined ? undefined : settings.account.id,
+  };
+  const stored = await s3.send(new HeadObjectCommand(object)).catch(undefinedIfMissing);
+  if (stored?.ContentLength !== bytes)
+    await new Upload({ client: s3, params: { ...object, Body: createReadStream(file) } }).done();
   return `s3://${object.Bucket}/${object.Key}`;
 }
 
 const openingBrace = 0x7b;
 
-interface StoredObject {
-  readonly Bucket: string;
-  readonly Key: string;
-  /** Files do not go to another account. */
-  readonly ExpectedBucketOwner: string | undefined;
-}
-
-async function upload(client: S3Client, object: StoredObject, file: string): Promise<void> {
-  await new Upload({ client, params: { ...object, Body: createReadStream(file) } }).done();
-}
-
-function bucketOf(stage: string | undefined): string {
-  if (stage === undefined) return transferBucket;
-  return transferBucketOf({ name: stageNamed(stage).database }, settings.account);
-}
-
-async function isThere(client: S3Client, object: StoredObject, bytes: number): Promise<boolean> {
-  try {
-    const { ContentLength } = await client.send(new HeadObjectCommand(object));
-    return ContentLength === bytes;
-  } catch (error) {
-    if (error instanceof Error && error.name === "NotFound") return false;
-    throw error;
-  }
+function undefinedIfMissing(error: unknown): undefined {
+  if (!(error instanceof Error && error.name === "NotFound")) throw error;
 }
 
 const barLength = 30;
