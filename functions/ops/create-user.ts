@@ -8,8 +8,8 @@ export const handler = operatorFunction("ops/create-user", async (input, { chang
   const { username, roles, identity, email, by } = input;
   const slug = slugOf(username, "user");
   const link = email ? { issuer: email.issuer, email: email.address } : identity;
-  const { status, answer } = await change("create_user", { username, roles, slug, link, by });
+  const { status, result } = await change("create_user", { username, roles, slug, link, by });
   if (status === 404) throw refusal("A role in `roles` does not exist");
-  if (status === 409) throw refusal(answer === "username" ? "The username is taken" : takenLink(answer));
-  return answer;
+  if (status === 409) throw refusal(result === "username" ? "The username is taken" : takenLink(result));
+  return result;
 });

@@ -6,7 +6,7 @@ import { refusal } from "../../lib/operators/refusal.ts";
  * token that another person may have.
  */
 export const handler = operatorFunction("ops/end-sessions", async (input, { change }) => {
-  const { status, answer } = await change("end_sessions", input);
+  const { status, result } = await change("end_sessions", input);
   if (status === 404) throw refusal("There is no such user");
-  return answer;
+  return result;
 });

@@ -8,7 +8,7 @@ import { refusal } from "../../lib/operators/refusal.ts";
  */
 export const handler = operatorFunction("ops/issue-refresh-token", async ({ username, days, by }, { change }) => {
   const refreshToken = newToken();
-  const { status, answer } = await change("open_session", { username, days, by }, digestOf(refreshToken));
+  const { status, result } = await change("open_session", { username, days, by }, digestOf(refreshToken));
   if (status === 404) throw refusal("There is no such user");
-  return { refreshToken, expires: new Date(String(answer)).toISOString() };
+  return { refreshToken, expires: new Date(String(result)).toISOString() };
 });

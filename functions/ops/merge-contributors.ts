@@ -1,5 +1,5 @@
 import { nameLengthMax } from "../../lib/contract/parameters.ts";
-import { mergeAnswer } from "../../lib/operators/merge-answer.ts";
+import { mergeResult } from "../../lib/operators/merge-result.ts";
 import { refusal } from "../../lib/operators/refusal.ts";
 import { repairFunction } from "../../lib/operators/repair-function.ts";
 
@@ -8,7 +8,7 @@ import { repairFunction } from "../../lib/operators/repair-function.ts";
  * (lib/operators/README.md, "Merge").
  */
 export const handler = repairFunction("ops/merge-contributors", async (input, { change }) => {
-  const { status, answer } = await change("merge_contributors", { ...input, lengthMax: nameLengthMax });
-  if (status !== 200) throw refusal(String(answer));
-  return mergeAnswer.parse(answer);
+  const { status, result } = await change("merge_contributors", { ...input, lengthMax: nameLengthMax });
+  if (status !== 200) throw refusal(String(result));
+  return mergeResult.parse(result);
 });

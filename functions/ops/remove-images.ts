@@ -14,8 +14,8 @@ export const handler = operatorFunction("ops/remove-images", async (_, tools) =>
   let removed = 0;
   let last = "";
   for (;;) {
-    const { answer } = await tools.change("claim_images", { after: last, limit: imagesPerCall });
-    const keys = z.parse(z.array(z.string()), answer);
+    const { result } = await tools.change("claim_images", { after: last, limit: imagesPerCall });
+    const keys = z.parse(z.array(z.string()), result);
     if (keys.length > 0) removed += await remove(keys, tools);
     if (keys.length < imagesPerCall) break;
     last = keys.at(-1) ?? "";
@@ -26,6 +26,6 @@ export const handler = operatorFunction("ops/remove-images", async (_, tools) =>
 
 async function remove(keys: readonly string[], { change }: OperatorContext): Promise<number> {
   const failed = new Set(await deleteObjects(keys));
-  const { answer } = await change("unlist_images", { keys: keys.filter((key) => !failed.has(key)) });
-  return Number(answer);
+  const { result } = await change("unlist_images", { keys: keys.filter((key) => !failed.has(key)) });
+  return Number(result);
 }

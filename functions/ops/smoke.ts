@@ -16,13 +16,13 @@ const edgeUrl = process.env.EDGE_URL;
 interface Summary {
   readonly asked: number;
   readonly slowestInMilliseconds: number;
-  /** How old an answer of the edge was, on a stage that has one. */
+  /** How old a response of the edge was, on a stage that has one. */
   readonly edgeAgeInSeconds?: number;
 }
 
 /**
- * Sends public requests to the API of its own stage, and fails when an answer is not as declared. Of an edge it asks
- * one URL, by its cache and past it; it logs how old the cached answer is, and fails when that is older than it may be.
+ * Sends public requests to the API of its own stage, and fails when a response is not as declared. Of an edge it asks
+ * one URL, by its cache and past it; it logs how old the cached response is, and fails when that is older than it may be.
  * It changes nothing and has no session.
  */
 export async function handler(event: unknown): Promise<Summary> {

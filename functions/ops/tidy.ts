@@ -12,8 +12,8 @@ import * as changes from "../../lib/queries/changes.ts";
 export const handler = operatorFunction("ops/tidy", async ({ days }, { change, log }) => {
   const deleted = { changes: 0, sessions: 0, tags: 0, releases: 0 };
   for (let isDone = false; !isDone; ) {
-    const { answer } = await change("tidy", { days });
-    const batch = batchSchema.parse(answer);
+    const { result } = await change("tidy", { days });
+    const batch = batchSchema.parse(result);
     deleted.changes += batch.changes;
     deleted.sessions += batch.sessions;
     deleted.tags += batch.tags;

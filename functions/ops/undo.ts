@@ -6,8 +6,8 @@ import type { OperatorPayload } from "../../lib/operators/payloads.ts";
 import { refusal } from "../../lib/operators/refusal.ts";
 import { repairFunction } from "../../lib/operators/repair-function.ts";
 import { restoreFormerImages } from "../../lib/operators/restore-former-images.ts";
-import { undoAnswer, userIdOf } from "../../lib/operators/undo.ts";
-import { type UndoBatch, type UndoResult, undoBatch } from "../../lib/operators/undo-answer.ts";
+import { undoResult, userIdOf } from "../../lib/operators/undo.ts";
+import { type UndoBatch, type UndoResult, undoBatch } from "../../lib/operators/undo-result.ts";
 import * as changes from "../../lib/queries/changes.ts";
 
 /**
@@ -15,9 +15,9 @@ import * as changes from "../../lib/queries/changes.ts";
  * user takes some 10 ms; one of an import may have 500 records, each of which takes some 2 ms. A dry run is one call.
  */
 const changesPerCall = { ofUser: 100, ofImport: 1 };
-/** A run begins no call that might not end in time, and none whose answer might exceed the 6 MB of Lambda. */
+/** A run begins no call that might not end in time, and none whose result might exceed the 6 MB of Lambda. */
 const reserveInMilliseconds = 30_000;
-const answerLengthMax = 2_000_000;
+const resultLengthMax = 2_000_000;
 
 /**
  * Takes back a change, or those of an import, or those of a user in a time, the newest first. What has been changed
@@ -31,11 +31,11 @@ export const handler = repairFunction(
       const images = options.dryRun
         ? { hasImages: Bucket !== undefined }
         : { images: await restoreFormerImages(ids, { change }) };
-      const { status, answer } = await change("undo_changes", { changes: ids, ...images, ...request, ...options });
-      if (status !== 200) throw refusal(String(answer));
-      return undoBatch.parse(answer);
+      const { status, result } = await change("undo_changes", { changes: ids, ...images, ...request, ...options });
+      if (status !== 200) throw refusal(String(result));
+      return undoBatch.parse(result);
     };
-    if (only !== undefined) return await undoAnswer([await undo([only], { change: only })], true, deadline);
+    if (only !== undefined) return await undoResult([await undo([only], { change: only })], true, deadline);
 
     const kind = imported === undefined ? "ofUser" : "ofImport";
     const { request, toUndo } = await rangeOf({ import: imported, user, from, to });
@@ -44,26 +44,26 @@ export const handler = repairFunction(
     let before = Number.MAX_SAFE_INTEGER;
     if (options.dryRun) {
       const ids = await next(before, changesPerCall[kind] + 1);
-      const answer = ids.length > changesPerCall[kind] ? undefined : await undo(ids, request);
-      if (answer?.handled === ids.length) return await undoAnswer([answer], true, deadline);
+      const result = ids.length > changesPerCall[kind] ? undefined : await undo(ids, request);
+      if (result?.handled === ids.length) return await undoResult([result], true, deadline);
       throw refusal(tooMany[kind](ids[0]));
     }
     // An import that goes on would add changes behind those that are found now, so it ends first.
     if (imported !== undefined) await undo([], request);
-    const answers: UndoBatch[] = [];
+    const results: UndoBatch[] = [];
     let length = 0;
     for (;;) {
       const ids = await next(before, changesPerCall[kind]);
-      if (ids.length === 0) return await undoAnswer(answers, true, deadline);
-      if (length > answerLengthMax || performance.now() > deadline - reserveInMilliseconds) {
-        return await undoAnswer(answers, false, deadline);
+      if (ids.length === 0) return await undoResult(results, true, deadline);
+      if (length > resultLengthMax || performance.now() > deadline - reserveInMilliseconds) {
+        return await undoResult(results, false, deadline);
       }
-      const answer = await undo(ids, request);
-      before = ids[answer.handled - 1] ?? before;
+      const result = await undo(ids, request);
+      before = ids[result.handled - 1] ?? before;
       // An import has thousands of changes, with hundreds of rows each.
       const shown =
-        imported === undefined ? answer : { ...answer, undone: answer.undone.map((each) => ({ ...each, rows: [] })) };
-      answers.push(shown);
+        imported === undefined ? result : { ...result, undone: result.undone.map((each) => ({ ...each, rows: [] })) };
+      results.push(shown);
       length += JSON.stringify(shown).length;
     }
   },

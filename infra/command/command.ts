@@ -101,7 +101,7 @@ type SystemError = NodeJS.ErrnoException & {
 /** Errors of the operating system, by their codes. */
 const sentences: Readonly<Record<string, (error: SystemError) => string>> = {
   EACCES: ({ path }) => `You may not read or write ${path}`,
-  ECONNREFUSED: ({ address, port }) => `Nothing answers on ${address}:${port}`,
+  ECONNREFUSED: ({ address, port }) => `Nothing listens on ${address}:${port}`,
   EEXIST: ({ path }) => `${path} exists already`,
   EISDIR: ({ dest, path = "The path" }) => `${dest ?? path} is a directory, not a file`,
   ENOENT: ({ path, syscall = "" }) =>

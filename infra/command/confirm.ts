@@ -6,7 +6,7 @@ interface Terminal {
   readonly output: NodeJS.WritableStream;
 }
 
-/** Asks the person at the terminal. Without a terminal or an answer, the result is false. */
+/** Asks the person at the terminal. Without a terminal or a response, the result is false. */
 export async function confirm(
   question: string,
   { input, output }: Terminal = { input: process.stdin, output: process.stdout },

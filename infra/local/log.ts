@@ -4,7 +4,7 @@ import { print, visible } from "../command/print.ts";
 
 /**
  * Prints a line that a function has logged, or Lambda about it: in a terminal so that people can read it, and not that
- * a request was answered, which `printRequests` tells there.
+ * a request had a response, which `printRequests` tells there.
  */
 export const printLog: Print = (level, text) => {
   if (!process.stdout.isTTY) return console[level](text);

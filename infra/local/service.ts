@@ -141,7 +141,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
 
 /**
  * Says once of each origin that its pages are refused on administrative paths, and what would allow them. It never
- * answers.
+ * responses.
  */
 function reportForeignOrigins(allowedOrigins: readonly string[], report: (line: string) => void): PageHandler {
   const reported = new Set<string>();

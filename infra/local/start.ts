@@ -80,7 +80,7 @@ function welcome({ url, tokens }: LocalService, directory: string): string {
       : []),
   ];
   return `
-Colophon answers on ${url}
+Colophon listens on ${url}
 and shows its interface on ${url}/docs
 
   Sign in: ${url}/sign-in

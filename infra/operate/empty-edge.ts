@@ -1,6 +1,6 @@
 import { runCommand, UsageError } from "../command/command.ts";
 import { print } from "../command/print.ts";
-import { answerOf } from "./invoke.ts";
+import { resultOf } from "./invoke.ts";
 import { stageNamed } from "./stage.ts";
 
 const usage =
@@ -10,7 +10,7 @@ const usage =
 /** Invalidates what the edge of a stage has of another release. */
 export async function emptyEdge(stage: string, print: (line: string) => void): Promise<void> {
   if (!stageNamed(stage).edge) return;
-  await answerOf({ name: "ops/invalidate", payload: '{"everything": true}', stage, yes: true });
+  await resultOf({ name: "ops/invalidate", payload: '{"everything": true}', stage, yes: true });
   print(`The edge of stage ${stage} is empty`);
 }
 

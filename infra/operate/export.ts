@@ -9,7 +9,7 @@ import { plural } from "../../lib/operators/plural.ts";
 import { runCommand, UsageError } from "../command/command.ts";
 import { print } from "../command/print.ts";
 import { settings } from "../stages.ts";
-import { answerOf } from "./invoke.ts";
+import { resultOf } from "./invoke.ts";
 import { transferClient } from "./transfer-client.ts";
 
 const usage =
@@ -34,8 +34,8 @@ interface Export {
 async function exportCatalogue({ client, out, report, ...where }: Export): Promise<void> {
   if (out !== undefined) await access(dirname(out));
   report("ops-export reads the catalogue");
-  const answer = await answerOf({ name: "ops/export", payload: JSON.stringify({ client }), ...where });
-  const { target, bytes, lines, leftOut } = z.parse(answerSchema, answer);
+  const result = await resultOf({ name: "ops/export", payload: JSON.stringify({ client }), ...where });
+  const { target, bytes, lines, leftOut } = z.parse(resultSchema, result);
   const count = Object.values(lines).reduce((sum, each) => sum + each, 0);
   report(`${target} has ${plural(count, "line")}, ${plural(bytes, "byte")}`);
   if (leftOut > 0) report(leftOutOf(leftOut));
@@ -53,7 +53,7 @@ const leftOutOf = (count: number) =>
     ? "1 reference to another client's records is left out"
     : `${count} references to other clients' records are left out`;
 
-const answerSchema = z.object({
+const resultSchema = z.object({
   target: z.string(),
   bytes: z.number(),
   lines: z.record(z.string(), z.number()),

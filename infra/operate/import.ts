@@ -11,9 +11,9 @@ import { print } from "../command/print.ts";
 import { transferBucket } from "../local/stage/functions.ts";
 import { transferBucketOf } from "../settings/transfer-bucket.ts";
 import { settings } from "../stages.ts";
-import { answerInWords } from "./answers-in-words.ts";
-import { answerOf, expectAgreement, targetOf } from "./invoke.ts";
+import { expectAgreement, resultOf, targetOf } from "./invoke.ts";
 import { leavesSomething } from "./remainder.ts";
+import { resultInWords } from "./results-in-words.ts";
 import { stageNamed } from "./stage.ts";
 import { transferClient } from "./transfer-client.ts";
 
@@ -67,7 +67,7 @@ async function importFile({ file, isDryRun, reason, by, yes, ...where }: Import)
   const payload = JSON.stringify({ source, reason, by, ...(isDryRun ? { dryRun: true } : { seconds }) });
   const progress = progressOf(measured.lines);
   for (;;) {
-    const report = z.parse(reportSchema, await answerOf({ name: path, payload, yes: true, ...where }));
+    const report = z.parse(reportSchema, await resultOf({ name: path, payload, yes: true, ...where }));
     progress.show(report.lines);
     if (!report.isDone && !isDryRun) continue;
     progress.end();
@@ -154,7 +154,7 @@ if (import.meta.main) {
   await runCommand(syntax, async ({ "dry-run": isDryRun, ...values }, [file = ""]) => {
     const { reason, by, ...where } = values;
     const report = await importFile({ file, isDryRun, reason, by, ...where });
-    const text = answerInWords(path, report, { dryRun: isDryRun }, process.stdout.columns ?? 120);
+    const text = resultInWords(path, report, { dryRun: isDryRun }, process.stdout.columns ?? 120);
     print(text ?? JSON.stringify(report, null, 2));
     if (leavesSomething(report)) process.exitCode = 1;
     if (report.refusedCount > 100 && values.stage !== undefined)

@@ -12,9 +12,9 @@ import { print } from "../command/print.ts";
 import { tokenFrom } from "../command/token.ts";
 import { readCredentials } from "../local/credentials.ts";
 import { settings } from "../stages.ts";
-import { answerInWords } from "./answers-in-words.ts";
 import { aliasName } from "./released-functions.ts";
 import { leavesSomething } from "./remainder.ts";
+import { resultInWords } from "./results-in-words.ts";
 import { deployedFunction, stageNamed } from "./stage.ts";
 
 const usage =
@@ -27,7 +27,7 @@ const usage =
   "  --stage       a deployed stage; default: the service that npm start runs\n" +
   "  --yes         changes a protected stage without asking\n" +
   "  --token-from  an environment variable, or else a file, that has the refresh token to send to an endpoint\n" +
-  "  --json        prints answers as they are, also those that would be a table\n" +
+  "  --json        prints results as they are, also those that would be a table\n" +
   "  --url         where the local service runs; default http://localhost:3000\n" +
   "  --data        the directory of its data; default .local\n" +
   "It ends with 1 if the function failed, or if it refused or left something of an undo or an import.";
@@ -56,7 +56,7 @@ export interface Invocation {
 }
 
 export interface Outcome {
-  readonly answer: unknown;
+  readonly result: unknown;
   /** Whether the function has thrown an error. */
   readonly hasFailed: boolean;
 }
@@ -72,23 +72,23 @@ export async function invoke({ name, payload, tokenSource, yes, ...where }: Invo
   if (target.isProtected && changesSomething(path) && !yes) await expectAgreement(target, event);
   return await send(target, path, event).catch((cause) => {
     if (where.stage !== undefined || cause.code !== "ECONNREFUSED") throw cause;
-    throw new Error(`Nothing answers on ${where.url ?? localUrl}: is npm start running?`, { cause });
+    throw new Error(`Nothing listens on ${where.url ?? localUrl}: is npm start running?`, { cause });
   });
 }
 
 /**
- * The answer of an operators' function.
+ * The result of an operators' function.
  * @throws with the message of an error that it has thrown
  */
-export async function answerOf(invocation: Invocation): Promise<unknown> {
-  const { answer, hasFailed } = await invoke(invocation);
-  if (hasFailed) throw functionErrorOf(answer);
-  return answer;
+export async function resultOf(invocation: Invocation): Promise<unknown> {
+  const { result, hasFailed } = await invoke(invocation);
+  if (hasFailed) throw functionErrorOf(result);
+  return result;
 }
 
 /** The error that a function has thrown, of which its log has the stack trace. */
-function functionErrorOf(answer: unknown): Error {
-  const { errorType, errorMessage } = z.parse(failure, answer);
+function functionErrorOf(result: unknown): Error {
+  const { errorType, errorMessage } = z.parse(failure, result);
   return new Error(/^(Refusal|Error)$/.test(errorType) ? errorMessage : `${errorType}: ${errorMessage}`);
 }
 
@@ -163,10 +163,10 @@ async function send({ client, name, qualifier }: Target, path: string, event: un
     new InvokeCommand({ FunctionName: name, Qualifier: qualifier, Payload: JSON.stringify(event) }),
   );
   const hasFailed = FunctionError !== undefined;
-  if (!Payload || Payload.length === 0) return { answer: null, hasFailed };
-  if (hasFailed || isOperatorEndpoint(path)) return { answer: JSON.parse(Payload.transformToString()), hasFailed };
+  if (!Payload || Payload.length === 0) return { result: null, hasFailed };
+  if (hasFailed || isOperatorEndpoint(path)) return { result: JSON.parse(Payload.transformToString()), hasFailed };
   const { status: statusCode, headers, text } = lambdaResponse(Payload);
-  return { answer: { statusCode, headers, body: unfolded(text) }, hasFailed };
+  return { result: { statusCode, headers, body: unfolded(text) }, hasFailed };
 }
 
 /** Bodies are JSON inside of JSON; people want to read them. */
@@ -199,11 +199,11 @@ export const syntax = { usage, flags, count: { min: 1, max: 2 } };
 
 if (import.meta.main) {
   await runCommand(syntax, async ({ "token-from": tokenSource, json, ...values }, [name = "", payload]) => {
-    const { answer, hasFailed } = await invoke({ ...values, name, payload, tokenSource });
-    if (hasFailed && !json) throw functionErrorOf(answer);
+    const { result, hasFailed } = await invoke({ ...values, name, payload, tokenSource });
+    if (hasFailed && !json) throw functionErrorOf(result);
     const path = functionPathOf(name);
-    const text = json ? undefined : answerInWords(path, answer, await eventOf(path, payload), columns());
-    print(text ?? JSON.stringify(answer, null, 2));
-    process.exitCode = hasFailed || leavesSomething(answer) ? 1 : 0;
+    const text = json ? undefined : resultInWords(path, result, await eventOf(path, payload), columns());
+    print(text ?? JSON.stringify(result, null, 2));
+    process.exitCode = hasFailed || leavesSomething(result) ? 1 : 0;
   });
 }

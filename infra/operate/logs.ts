@@ -11,9 +11,9 @@ import { databaseOwner, deployedFunction, functionLog, stageNamed } from "./stag
 const usage =
   "npm run logs -- --stage NAME --request ID [--since 1d]\n" +
   "npm run logs -- --stage NAME [--function NAME] [--level warn|error] [--since 1h] [--follow]\n" +
-  "  --request   one request, by the header x-amzn-RequestId of its answer: all that gateway and functions logged\n" +
+  "  --request   one request, by the header x-amzn-RequestId of its response: all that gateway and functions logged\n" +
   "  --function  one function, such as admin-roles/list or ops/tidy\n" +
-  "  --level     warnings and errors, or errors alone; of the gateway answers from 500\n" +
+  "  --level     warnings and errors, or errors alone; of the gateway returns from 500\n" +
   "  --since     how far back: 30m, 1h, 7d\n" +
   "  --follow    goes on printing what is logged, until Ctrl-C";
 

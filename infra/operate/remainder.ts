@@ -10,7 +10,7 @@ const report = z.object({
  * Whether an operators' function has left something of its work: it was refused, something is different now,
  * or time was over. Of a dry run: whether it would.
  */
-export function leavesSomething(answer: unknown): boolean {
-  const { success, data } = report.safeParse(answer);
+export function leavesSomething(result: unknown): boolean {
+  const { success, data } = report.safeParse(result);
   return success && (data.refused.length > 0 || data.conflicts.length > 0 || !data.isDone);
 }

@@ -163,7 +163,7 @@ const databaseSettings = z
     error: "the vault would refuse copies that are kept for backupRetentionDays",
   });
 
-/** A token bucket: requests per second, and its size. With 0 for both, all requests are answered 429. */
+/** A token bucket: requests per second, and its size. With 0 for both, all requests get a response 429. */
 const throttle = z.strictObject({ rate: z.number().min(0), burst: z.int().min(0) });
 
 /** A limit of AWS WAF, which counts the requests of the last five minutes. */
@@ -280,9 +280,9 @@ const stageSettings = z
     publicRecords: z.strictObject({ concurrent: reserved.default(20) }).prefault({}),
     /** How many updates and removals of images may run at once, for each of the four functions; only with `uploads`. */
     images: z.strictObject({ concurrent: reserved.default(5) }).prefault({}),
-    /** How people sign in. Without it the stage answers `/sign-in` and `/sign-out` 503, and has no such functions. */
+    /** How people sign in. Without it the stage responds to `/sign-in` and `/sign-out` 503, and has no such functions. */
     signIn: signInSettings.optional(),
-    /** Sends public requests to the stage's API regularly; an alarm fires when an answer is wrong. */
+    /** Sends public requests to the stage's API regularly; an alarm fires when a response is wrong. */
     smoke: z.strictObject({ everyMinutes: z.int().min(1).max(60) }).optional(),
     /** AWS WAF in front of CloudFront, or else of the API. Without it only the throttles protect the API. */
     firewall: firewallSettings.optional(),

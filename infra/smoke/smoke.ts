@@ -16,7 +16,7 @@ const usage =
   "                with which administrative requests are sent; without it they must be 401";
 
 /**
- * Sends all sample events that change nothing to a running stage, and compares the answers with their
+ * Sends all sample events that change nothing to a running stage, and compares the responses with their
  * declarations.
  * @param stage expects the contributor whom its database must have
  * @param tokenSource an environment variable, or else a file, that has a refresh token

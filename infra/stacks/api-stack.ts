@@ -135,7 +135,7 @@ export class ApiStack extends Stack {
     }
     const tidying = functions.tidying();
     functions.undoing();
-    // Past the edge, which would still answer from its cache when the API fails.
+    // Past the edge, which would still respond from its cache when the API fails.
     const smokeUrl = settings.domain && !settings.edge ? `https://${settings.domain.name}` : api.url;
     const edgeUrl = settings.edge && `https://${settings.edge.domain}`;
     const smoke =

@@ -34,13 +34,13 @@ const requestsMin = 100;
 
 /** What visitors lose when a distribution fails, and what to look at first. */
 const failing: Readonly<Record<DistributionName, string>> = {
-  edge: "Visitors get 5xx answers from the edge, more than one in a hundred: the API fails, and the edge has no old answer. See the alarms of the API, and the saved query `errors`.",
-  images: "Visitors get no images, but 5xx answers, more than one in a hundred: the bucket fails or is throttled.",
+  edge: "Visitors get 5xx responses from the edge, more than one in a hundred: the API fails, and the edge has no old response. See the alarms of the API, and the saved query `errors`.",
+  images: "Visitors get no images, but 5xx responses, more than one in a hundred: the bucket fails or is throttled.",
 };
 
 /**
- * The alarms on what CloudFront answers to visitors, and on what they cost. CloudFront alone sees the visitors whom it
- * answers from its cache.
+ * The alarms on what CloudFront returns to visitors, and on what they cost. CloudFront alone sees the visitors whom it
+ * serves from its cache.
  */
 export class CdnAlarmsStack extends Stack {
   constructor(scope: Construct, id: string, { prefix, settings, stage, ...stackProps }: CdnAlarmsStackProps) {

@@ -9,5 +9,5 @@ export const connectToLambda = (): void => lambda.connect();
 export async function invokeLater(name: string, event: object): Promise<void> {
   const headers = { "content-type": "application/json", "x-amz-invocation-type": "Event" };
   const { statusCode, body } = await lambda.post(`/2015-03-31/functions/${name}/invocations`, headers, event);
-  if (statusCode !== 202) throw new Error(`Lambda answered ${statusCode}: ${body}`);
+  if (statusCode !== 202) throw new Error(`Lambda returned ${statusCode}: ${body}`);
 }

@@ -10,7 +10,7 @@ export class Unavailable extends Error {
   constructor(cause: unknown, mayBeDone = false) {
     const [reason] = String(cause).split("\n");
     super(
-      `No answer in time${mayBeDone ? ", so the change may have been made, as ops/list-changes tells" : ""}: ${reason}`,
+      `No response in time${mayBeDone ? ", so the change may have been made, as ops/list-changes tells" : ""}: ${reason}`,
       { cause },
     );
     this.mayBeDone = mayBeDone;

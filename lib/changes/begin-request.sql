@@ -48,7 +48,7 @@ create function caller_of(request request) returns caller language plpgsql as $$
   end
 $$;
 
--- The outcome of a request that was answered before: the same answer. A caller who may not make it any more does not
+-- The outcome of a request that had a response before: the same result. A caller who may not make it any more does not
 -- get that, unless the change itself ended the session or took the permission. The plan is kept, and goes by an index
 -- even if the ledger was empty when it was made.
 create function replayed(request request, caller caller) returns outcome language plpgsql
@@ -78,6 +78,6 @@ create function replayed(request request, caller caller) returns outcome languag
     if recorded.fingerprint is distinct from request.fingerprint then
       return refused(400, 'Idempotency-Key');
     end if;
-    return answered(recorded.answer);
+    return succeeded(recorded.result);
   end
 $$;

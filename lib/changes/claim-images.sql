@@ -11,6 +11,6 @@ create function claim_images(request request) returns outcome language plpgsql a
     );
   begin
     update images_to_remove set remove_after = now() where key = any(keys);
-    return answered(array_to_json(keys));
+    return succeeded(array_to_json(keys));
   end
 $$;

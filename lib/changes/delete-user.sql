@@ -1,9 +1,9 @@
 -- Leaves only ids of a user in the ledger: their record leaves the history, their name the changes that they made, and
--- the answers of changes that name them are dropped.
+-- the results of changes that name them are dropped.
 create function forget_user(target bigint) returns void language plpgsql as $$
   begin
     update changes
-    set answer = null
+    set result = null
     where
       id in (
         select change_id
@@ -12,7 +12,7 @@ create function forget_user(target bigint) returns void language plpgsql as $$
       )
       or caller_id is null
         and endpoint = 'ops/undo'
-        and cast(answer as text) ~ format('"(user/|userId"\W+)%s\M', target)
+        and cast(result as text) ~ format('"(user/|userId"\W+)%s\M', target)
       or record = 'user/' || target;
     perform forget_record('user', target);
     update changes set username = null where caller_id = target;

@@ -100,7 +100,7 @@ create function edit_contributor(request request, caller caller) returns outcome
         version = version + 1
       where id = target;
     end if;
-    delete from contributor_locks where contributor_id = target and holder_id = caller.id;
+    delete from contributor_locks where contributor_id = target and editor_id = caller.id;
     return done(request, caller, takes_authority => false);
   end
 $$;

@@ -52,7 +52,7 @@ create function edit_user(request request, caller caller) returns outcome langua
     exception when unique_violation then
       return refused(409);
     end;
-    delete from user_locks where user_id = target and holder_id = caller.id;
+    delete from user_locks where user_id = target and editor_id = caller.id;
     return done(request, caller);
   end
 $$;

@@ -1,5 +1,5 @@
 -- An operator ends all sessions of a user, given by id or name; attempts to sign in end with them (sign_in). 404 means
--- that the user does not exist. The answer has the number of sessions that ended.
+-- that the user does not exist. The result has the number of sessions that ended.
 create function end_sessions(request request) returns outcome language plpgsql as $$
   declare
     requested json = request.input -> 'user';
@@ -15,7 +15,7 @@ create function end_sessions(request request) returns outcome language plpgsql a
     if not found then
       return refused(404);
     end if;
-    return done(request, null, record => 'user/' || person.id, answer => json_build_object(
+    return done(request, null, record => 'user/' || person.id, result => json_build_object(
       'user', person.id, 'username', person.username, 'sessions', end_sessions_of(person.id)
     ));
   end

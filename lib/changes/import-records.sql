@@ -419,7 +419,7 @@ create function import_records(request request) returns outcome
     perform lock_name('import');
     select * into import from imports where source = file;
     if import.key = request.key then
-      return answered(import.answer);
+      return succeeded(import.result);
     end if;
     if import.is_done and input ->> 'position' = '0' then
       delete from imports where source = file;
@@ -476,10 +476,10 @@ create function import_records(request request) returns outcome
       is_done = cast(input ->> 'isDone' as boolean),
       moved_at = now(),
       key = request.key,
-      answer = outcome.answer
+      result = outcome.result
     where source = file
     returning id into import.id;
-    update changes set import_id = import.id where id = cast(outcome.answer ->> 'change' as bigint);
+    update changes set import_id = import.id where id = cast(outcome.result ->> 'change' as bigint);
     return outcome;
   end
 $$;

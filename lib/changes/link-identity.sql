@@ -1,5 +1,5 @@
 -- An operator gives a user a link, or takes it away (`remove`). 404 means that there is no such user, or no such link
--- to remove, and 409 that another user has it. The answer has all links of the user.
+-- to remove, and 409 that another user has it. The result has all links of the user.
 create function link_identity(request request) returns outcome language plpgsql as $$
   declare
     link json = request.input -> 'link';
@@ -24,14 +24,14 @@ create function link_identity(request request) returns outcome language plpgsql 
         return error;
       end if;
       if not add_link(link, person.id) then
-        return answered(cast(links_of(person.id) as json));
+        return succeeded(cast(links_of(person.id) as json));
       end if;
     end if;
 
     links = links_of(person.id);
     -- An address is erased when it has linked, so the ledger never has it.
     outcome = done(request, null, cast(links - 'emails' as json), record => 'user/' || person.id);
-    outcome.answer = links;
+    outcome.result = links;
     return outcome;
   end
 $$;

@@ -11,7 +11,7 @@ create function list_former_images(request request) returns outcome language plp
     );
   begin
     perform postpone_removal(keys);
-    return answered(json_build_object(
+    return succeeded(json_build_object(
       'keys', keys,
       'seconds', coalesce(greatest(0, ceil(60 - extract(epoch from now() - latest))), 0)
     ));

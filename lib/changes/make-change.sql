@@ -36,11 +36,11 @@ create function make_change(
     end if;
     -- Who has no session is signed out already.
     if change = 'sign_out' and outcome.status = 401 then
-      outcome = answered();
+      outcome = succeeded();
     end if;
     status = outcome.status;
     caller_id = caller.id;
-    body = outcome.answer;
+    body = outcome.result;
     clock = floor(1000 * extract(epoch from clock_timestamp()));
   end
 $$;
@@ -54,7 +54,7 @@ create function operator_change(change text, request request) returns outcome la
   end
 $$;
 
--- What the change would answer: it is made, and taken back at once by leaving the block with an error.
+-- What the change would respond: it is made, and taken back at once by leaving the block with an error.
 create function tried_operator_change(change text, request request) returns outcome language plpgsql as $$
   declare
     outcome outcome;
@@ -80,7 +80,7 @@ create function make_operator_change(
     outcome outcome = take_locks(request, is_shared);
   begin
     if outcome.status is null then
-      select 200, answer into outcome
+      select 200, result into outcome
       from changes
       where changes.caller_id is null and endpoint = request.endpoint and key = request.key;
     end if;
@@ -90,7 +90,7 @@ create function make_operator_change(
       outcome = operator_change(change, request);
     end if;
     status = outcome.status;
-    body = outcome.answer;
+    body = outcome.result;
     clock = floor(1000 * extract(epoch from clock_timestamp()));
   end
 $$;

@@ -9,7 +9,7 @@ create function claim_attempt(request request) returns outcome language plpgsql 
   begin
     insert into used_attempts (key, digest) values (request.key, request.digest) on conflict do nothing;
     return case
-      when exists (select from used_attempts where key = request.key and digest = request.digest) then answered()
+      when exists (select from used_attempts where key = request.key and digest = request.digest) then succeeded()
       else refused(409)
     end;
   end
@@ -25,7 +25,7 @@ create function signing_in(request request) returns caller language plpgsql stab
   end
 $$;
 
--- The outcome of an attempt that was made before. It is given again to the request that has the token: its answer was
+-- The outcome of an attempt that was made before. It is given again to the request that has the token: its result was
 -- lost. A replay of the attempt has another one, and gets nothing.
 create function repeated_sign_in(request request, caller caller) returns outcome language plpgsql as $$
   declare
@@ -38,7 +38,7 @@ create function repeated_sign_in(request request, caller caller) returns outcome
       when recorded.id is null then null
       when exists (
         select from refresh_tokens where digest = decode(request.digest, 'hex') and user_id = caller.id
-      ) then answered(recorded.answer)
+      ) then succeeded(recorded.result)
       else refused(409)
     end;
   end
@@ -74,7 +74,7 @@ create function make_sign_in(
     end if;
     status = outcome.status;
     caller_id = caller.id;
-    body = outcome.answer;
+    body = outcome.result;
     clock = floor(1000 * extract(epoch from clock_timestamp()));
   end
 $$;

@@ -132,7 +132,7 @@ create function merge_contributors(request request) returns outcome language plp
     gained jsonb;
     extended bigint[];
     error text;
-    answer jsonb;
+    result jsonb;
   begin
     perform from contributors where id = any(everybody) order by id for update;
     error = merge_error(kept_id, merged_ids);
@@ -141,7 +141,7 @@ create function merge_contributors(request request) returns outcome language plp
     end if;
     select * into kept from contributors where id = kept_id;
     filled = filled_fields(kept, merged_ids);
-    answer = (
+    result = (
       select jsonb_build_object(
         'kept', kept_id,
         'merged', jsonb_agg(jsonb_build_object('id', id, 'name', full_name(contributors), 'slug', slug) order by place),
@@ -191,8 +191,8 @@ create function merge_contributors(request request) returns outcome language plp
     gained = gained
       || jsonb_build_object('series', merge_rows('series_contributors', 'contributor_id', 'series_id', everybody));
     extended = merge_roles(everybody);
-    answer = (
-      select answer - 'images' || jsonb_build_object(
+    result = (
+      select result - 'images' || jsonb_build_object(
         'added', jsonb_build_object(
           'aliases', jsonb_path_query_array(gained, '$.aliases.name'),
           'links', jsonb_path_query_array(gained, '$.links.url'),
@@ -210,7 +210,7 @@ create function merge_contributors(request request) returns outcome language plp
             jsonb_build_object('record', contributor_id, 'language', language, 'description', left(description, 100))
             order by place, text.id
           ), '[]'), '$[0 to 299]'),
-          'images', answer -> 'images'
+          'images', result -> 'images'
         )
       )
       from
@@ -219,7 +219,7 @@ create function merge_contributors(request request) returns outcome language plp
     );
     error = coalesce(
       excess('contributor', array[kept_id]),
-      length_error(kept_id, answer #> '{added,aliases}', cast(request.input ->> 'lengthMax' as integer))
+      length_error(kept_id, result #> '{added,aliases}', cast(request.input ->> 'lengthMax' as integer))
     );
     if error is not null then
       raise sqlstate 'REFUS' using message = error;
@@ -233,7 +233,7 @@ create function merge_contributors(request request) returns outcome language plp
       ),
       version = version + 1
     where id = kept_id;
-    return operated(request, answer);
+    return operated(request, result);
   exception when sqlstate 'REFUS' then
     return refused(400, sqlerrm);
   end

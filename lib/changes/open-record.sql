@@ -12,17 +12,17 @@ create function open_record(
   begin
     still_exists = true;
     if kind = 'contributor' and editor is not null then
-      insert into contributor_locks as current (contributor_id, holder_id, expires_at)
+      insert into contributor_locks as current (contributor_id, editor_id, expires_at)
       values (target, editor, end_at)
       on conflict (contributor_id) do update
-      set holder_id = excluded.holder_id, expires_at = excluded.expires_at
-      where current.holder_id = excluded.holder_id or current.expires_at <= now();
+      set editor_id = excluded.editor_id, expires_at = excluded.expires_at
+      where current.editor_id = excluded.editor_id or current.expires_at <= now();
     elsif kind = 'user' and editor is not null and not outranks(target, editor) then
-      insert into user_locks as current (user_id, holder_id, expires_at)
+      insert into user_locks as current (user_id, editor_id, expires_at)
       values (target, editor, end_at)
       on conflict (user_id) do update
-      set holder_id = excluded.holder_id, expires_at = excluded.expires_at
-      where current.holder_id = excluded.holder_id or current.expires_at <= now();
+      set editor_id = excluded.editor_id, expires_at = excluded.expires_at
+      where current.editor_id = excluded.editor_id or current.expires_at <= now();
     end if;
   exception
     when foreign_key_violation then

@@ -1,5 +1,5 @@
 -- An operator opens a session for a user, for a day or more. The database gets only the hash of its token. 404 means
--- that the user does not exist. The answer is the time when the session ends.
+-- that the user does not exist. The result is the time when the session ends.
 create function open_session(request request) returns outcome language plpgsql as $$
   declare
     user_id bigint = (

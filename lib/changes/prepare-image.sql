@@ -11,6 +11,6 @@ create function prepare_image(request request, caller caller) returns outcome la
     insert into images_to_remove (key, remove_after)
     values (request.input ->> 'key', now() + interval '1 hour')
     on conflict (key) do nothing;
-    return answered();
+    return succeeded();
   end
 $$;

@@ -6,7 +6,7 @@ create function release_contributor_lock(request request, caller caller) returns
     if error.status is not null then
       return error;
     end if;
-    delete from contributor_locks where contributor_id = request.target and holder_id = caller.id;
-    return answered();
+    delete from contributor_locks where contributor_id = request.target and editor_id = caller.id;
+    return succeeded();
   end
 $$;

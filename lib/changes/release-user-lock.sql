@@ -6,7 +6,7 @@ create function release_user_lock(request request, caller caller) returns outcom
     if error.status is not null then
       return error;
     end if;
-    delete from user_locks where user_id = request.target and holder_id = caller.id;
-    return answered();
+    delete from user_locks where user_id = request.target and editor_id = caller.id;
+    return succeeded();
   end
 $$;

@@ -17,9 +17,9 @@ create type request as (
 -- Who requests it, from the session. Its status is null if they may; operators have no caller.
 create type caller as (id bigint, username text, status integer);
 
--- A status of the contract, and its answer: with 400 the name of the invalid parameter. Where a change may still go on,
+-- A status of the contract, and its result: with 400 the name of the invalid parameter. Where a change may still go on,
 -- the status is null.
-create type outcome as (status integer, answer json);
+create type outcome as (status integer, result json);
 
 -- The outcome of a change that must not be made.
 create function refused(status integer, parameter text default null) returns outcome language sql immutable as $$
@@ -27,8 +27,8 @@ create function refused(status integer, parameter text default null) returns out
 $$;
 
 -- The outcome of a change that leaves no row in the ledger.
-create function answered(answer json default null) returns outcome language sql immutable as $$
-  select cast(row(200, answer) as outcome)
+create function succeeded(result json default null) returns outcome language sql immutable as $$
+  select cast(row(200, result) as outcome)
 $$;
 
 -- Refuses a change of a record that does not exist (whose version is null), or has another version.
@@ -80,7 +80,7 @@ $$;
 -- that this one gets the same response when it is sent again. A change that runs beside others takes no authority, and
 -- need not look.
 create function done(
-  request request, caller caller, answer json default null, record text default null,
+  request request, caller caller, result json default null, record text default null,
   takes_authority boolean default true
 ) returns outcome language plpgsql as $$
   declare
@@ -89,12 +89,12 @@ create function done(
     if caller.id is not null and takes_authority then
       caller.status = (caller_of(request)).status;
     end if;
-    if caller.status is not null or record is not null or answer is not null then
+    if caller.status is not null or record is not null or result is not null then
       update changes
-      set caller_status = caller.status, record = done.record, answer = done.answer
+      set caller_status = caller.status, record = done.record, result = done.result
       where id = change_id;
     end if;
-    return answered(answer);
+    return succeeded(result);
   end
 $$;
 
@@ -103,14 +103,14 @@ create function is_dry_run(request request) returns boolean language sql immutab
   select coalesce(cast(request.input ->> 'dryRun' as boolean), false)
 $$;
 
--- The outcome of an operator's change of records, whose answer gets the change's id. Without any the ledger gets no
+-- The outcome of an operator's change of records, whose result gets the change's id. Without any the ledger gets no
 -- row.
-create function operated(request request, answer jsonb) returns outcome language plpgsql as $$
+create function operated(request request, result jsonb) returns outcome language plpgsql as $$
   begin
     if not has_changed() or is_dry_run(request) then
-      return answered(cast(answer as json));
+      return succeeded(cast(result as json));
     end if;
-    return done(request, null, cast(answer || jsonb_build_object('change', current_change()) as json));
+    return done(request, null, cast(result || jsonb_build_object('change', current_change()) as json));
   end
 $$;
 

@@ -38,6 +38,6 @@ create function restore_permissions(request request) returns outcome language pl
     if restored + granted > 0 then
       return done(request, null, to_json(restored));
     end if;
-    return answered();
+    return succeeded();
   end
 $$;

@@ -8,8 +8,8 @@ $$;
 
 create function release_locks_of(holder bigint) returns void language plpgsql as $$
   begin
-    delete from user_locks where holder_id = holder;
-    delete from contributor_locks where holder_id = holder;
+    delete from user_locks where editor_id = holder;
+    delete from contributor_locks where editor_id = holder;
   end
 $$;
 

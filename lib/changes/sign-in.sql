@@ -1,6 +1,6 @@
 -- GET /sign-in/callback. Opens a session for the caller, whom an identity belongs to or is linked to now; an e-mail
 -- address is erased when it has linked. Of the sessions that a user signed in to, the newest twenty last; those that an
--- operator has opened are not among them. The answer is the time when the session ends.
+-- operator has opened are not among them. The result is the time when the session ends.
 --
 -- Whoever ends all sessions of a user, an administrator or an operator, ends attempts to sign in, too, or else one that
 -- waits at the provider would outlive that: 401 means that this attempt began before, and that the user has to begin

@@ -1,6 +1,6 @@
 -- Deletes a batch of old data: changes that are older than so many days (at least 1), after their rows of the history;
 -- sessions that ended 30 days ago, cache tags of three days ago, and releases that are not among the last ten and were
--- not in use for 90 days. The answer is the number of each. Of three others there are few: imports that are as old as
+-- not in use for 90 days. The result is the number of each. Of three others there are few: imports that are as old as
 -- those changes, e-mail addresses that are not awaited any more, and attempts to sign in, which end after ten minutes.
 create function tidy(request request) returns outcome language plpgsql as $$
   declare
@@ -13,7 +13,7 @@ create function tidy(request request) returns outcome language plpgsql as $$
     deleted_releases bigint = 0;
     old_changes bigint[];
     old text;
-    answer json;
+    result json;
   begin
     if coalesce(days, 0) < 1 then
       return refused(400, 'days');
@@ -38,7 +38,7 @@ create function tidy(request request) returns outcome language plpgsql as $$
     );
     get diagnostics deleted_sessions = row_count;
 
-    -- No edge empties the table, or it has failed to for longer than answers stay there.
+    -- No edge empties the table, or it has failed to for longer than results stay there.
     delete from stale_tags
     where
       (transaction, tag) in (
@@ -66,7 +66,7 @@ create function tidy(request request) returns outcome language plpgsql as $$
       deleted_releases = deleted_releases + 1;
     end loop;
 
-    answer = json_build_object(
+    result = json_build_object(
       'changes', deleted_changes,
       'sessions', deleted_sessions,
       'tags', deleted_tags,
@@ -74,8 +74,8 @@ create function tidy(request request) returns outcome language plpgsql as $$
       'isDone', greatest(cardinality(old_changes), deleted_rows, deleted_sessions, deleted_tags) < batch
     );
     if deleted_changes + deleted_sessions + deleted_releases = 0 then
-      return answered(answer);
+      return succeeded(result);
     end if;
-    return done(request, null, answer);
+    return done(request, null, result);
   end
 $$;

@@ -1,5 +1,5 @@
 -- A change that is undone has no effect any more, and of an undo that means that what it took back is done again. The
--- recorded answer names no former image any more: the same request, sent again, would delete the objects once more.
+-- recorded result names no former image any more: the same request, sent again, would delete the objects once more.
 create function mark_undone(change_id bigint, by_id bigint) returns void language plpgsql as $$
   declare
     taken_back bigint[];
@@ -7,9 +7,9 @@ create function mark_undone(change_id bigint, by_id bigint) returns void languag
     update changes
     set
       undone_by = by_id,
-      answer = case
-        when json_typeof(answer) = 'object' then cast(cast(answer as jsonb) - 'former' as json)
-        else answer
+      result = case
+        when json_typeof(result) = 'object' then cast(cast(result as jsonb) - 'former' as json)
+        else result
       end
     where id = change_id
     returning undoes into taken_back;
@@ -20,7 +20,7 @@ create function mark_undone(change_id bigint, by_id bigint) returns void languag
 $$;
 
 -- Takes changes back, the newest first. Records get only such `images` back whose objects have been restored; a dry run
--- supposes that all can be, if there is a file service (`hasImages`). A call ends when its answer has grown to half of
+-- supposes that all can be, if there is a file service (`hasImages`). A call ends when its result has grown to half of
 -- what a result of the Data API may have; `handled` says how many changes it has looked at.
 create function undo_changes(request request) returns outcome language plpgsql as $$
   declare

@@ -427,7 +427,7 @@ create function named_change(change_id bigint) returns jsonb language sql stable
   where changes.id = change_id
 $$;
 
--- A value as an answer has it, which is shown to people.
+-- A value as a result has it, which is shown to people.
 create function excerpt(value jsonb) returns jsonb language sql immutable as $$
   select case
     when length(cast(value as text)) > 300 then to_jsonb(left(cast(value as text), 300) || '…')
@@ -435,7 +435,7 @@ create function excerpt(value jsonb) returns jsonb language sql immutable as $$
   end
 $$;
 
--- The first hundred conflicts with such effects as an answer has them, once for each place.
+-- The first hundred conflicts with such effects as a result has them, once for each place.
 create function conflicts_in_answer(change_id bigint, conflicts undo_conflict[], effects text[]) returns jsonb
   language sql stable as $$
   select coalesce(jsonb_agg(conflict), '[]')

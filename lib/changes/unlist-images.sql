@@ -1,4 +1,4 @@
--- Takes images off the list for removal after their objects are deleted. The answer is their number.
+-- Takes images off the list for removal after their objects are deleted. The result is their number.
 create function unlist_images(request request) returns outcome language plpgsql as $$
   declare
     unlisted bigint;
@@ -7,7 +7,7 @@ create function unlist_images(request request) returns outcome language plpgsql 
     where key in (select json_array_elements_text(request.input -> 'keys')) and remove_after <= now();
     get diagnostics unlisted = row_count;
     if unlisted = 0 then
-      return answered(to_json(unlisted));
+      return succeeded(to_json(unlisted));
     end if;
     return done(request, null, to_json(unlisted));
   end

@@ -19,9 +19,9 @@ import { json, type Response } from "./response.ts";
 import { guardOf } from "./session.ts";
 import { timeoutsOf } from "./timeouts.ts";
 
-type ListDeclaration = Declaration & { readonly response: ListAnswers };
+type ListDeclaration = Declaration & { readonly response: ListResponses };
 
-type ListAnswers = Extract<Declaration["response"], { list: ResponseName }>;
+type ListResponses = Extract<Declaration["response"], { list: ResponseName }>;
 
 interface Range {
   readonly limit: number;
@@ -99,7 +99,7 @@ type NextPage = (after: Cursor, limit: number) => Promise<PageResult>;
 
 /** The text of a list, page by page. `to` comes last and counts what was sent. */
 async function* textsOf(
-  { field, count }: ListAnswers,
+  { field, count }: ListResponses,
   { limit, offset }: Range,
   first: PageResult,
   next: NextPage,

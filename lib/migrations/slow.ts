@@ -153,7 +153,7 @@ function callWith(script: Script): Call {
   return call;
 }
 
-/** The Data API answers after 45 s at the latest (Data API, "Limits"). */
+/** The Data API responds after 45 s at the latest (Data API, "Limits"). */
 const callTimeoutInMilliseconds = 50_000;
 
 /** A statement of its own, which goes on when its call has timed out. */

@@ -25,7 +25,7 @@ const mayBeAcceptedLater = (error: unknown): boolean =>
   isFault(error) || (error instanceof Error && refusals.has(error.name));
 
 /**
- * Invalidates these items. When CloudFront refuses or does not answer, it is asked again with the same reference, by
+ * Invalidates these items. When CloudFront refuses or does not respond, it is asked again with the same reference, by
  * which it knows a request that it has already accepted.
  * @throws {Unavailable} when it has not accepted them before the deadline
  */

@@ -4,7 +4,7 @@ import { type Declaration, isNavigation, needsCaller } from "../contract/declare
 import { responseSchema } from "../contract/response-schema.ts";
 import { messageOf } from "../http/errors.ts";
 
-/** The statuses with which an endpoint may answer its sample. A stage may not have the requested record. */
+/** The statuses with which an endpoint may respond to its sample. A stage may not have the requested record. */
 export function expectedStatuses(declaration: Declaration, hasSession: boolean): readonly number[] {
   // No provider has to be there for a release, and no browser returns from one without a cookie.
   if (isNavigation(declaration)) return declaration.query ? [302, 503] : [400];

@@ -65,7 +65,7 @@ async function openObject(Bucket: string, Key: string): Promise<Source> {
 const send = <Output>(attempt: Parameters<typeof retry<Output>>[0]): Promise<Output> =>
   retry(attempt, isFault, deadlineFromNow());
 
-/** The answer to HEAD has no body, so its error has no name of its own. */
+/** The response to HEAD has no body, so its error has no name of its own. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === "PreconditionFailed") return "it has changed meanwhile; import it again";

@@ -93,7 +93,7 @@ async function importBatch(
 ): Promise<boolean> {
   const refusals = lines.flatMap(({ number, content }) => (isRefusal(content) ? { line: number, ...content } : []));
   const stored = lines.flatMap(({ number, content }) => (isRefusal(content) ? [] : storedLine(number, content)));
-  const { status, answer } = await context.change("import_records", {
+  const { status, result } = await context.change("import_records", {
     source,
     by,
     reason,
@@ -108,7 +108,7 @@ async function importBatch(
     references: stored.flatMap(({ references }) => references),
   });
   if (status === 409) return false;
-  for (const refused of batchResult.parse(answer).refusals) context.log({ refused }, "warn");
+  for (const refused of batchResult.parse(result).refusals) context.log({ refused }, "warn");
   return true;
 }
 
@@ -132,7 +132,7 @@ const tryFile = (source: Source, { by, reason }: ImportInput, { deadline, log, c
             const key = randomUUID();
             const request = { key, id: context?.awsRequestId ?? key, endpoint: "ops/import", input };
             const { status, body } = await changeWithin(send, change, request);
-            return { status, answer: JSON.parse(body ?? "null") };
+            return { status, result: JSON.parse(body ?? "null") };
           },
         },
       );

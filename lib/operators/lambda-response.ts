@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 
-/** What an endpoint's function answers API Gateway. */
+/** What an endpoint's function returns to API Gateway. */
 export interface LambdaResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

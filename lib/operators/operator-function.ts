@@ -9,14 +9,14 @@ import { type OperatorEndpoint, type OperatorPayload, payloadOf } from "./payloa
 /** What an operator function gets beside its input. */
 export interface OperatorContext {
   /**
-   * Changes something by the database function of this name (lib/changes), and returns its status and answer.
+   * Changes something by the database function of this name (lib/changes), and returns its status and result.
    * @param digest of a token; it is stored with the session, but not in the ledger
    */
   readonly change: (
     name: OperatorChangeName,
     input?: object,
     digest?: string,
-  ) => Promise<{ readonly status: number; readonly answer: unknown }>;
+  ) => Promise<{ readonly status: number; readonly result: unknown }>;
   /** Logs a line about the invocation. */
   readonly log: (fields: Readonly<Record<string, unknown>>, level?: "info" | "warn") => void;
   /** Until then the function should be done, before Lambda ends it. */
@@ -51,7 +51,7 @@ export function operatorFunction<Endpoint extends OperatorEndpoint, Result>(
         input: values,
         digest,
       });
-      return { status, answer: JSON.parse(body ?? "null") };
+      return { status, result: JSON.parse(body ?? "null") };
     };
     const common = { endpoint: name, requestId: context?.awsRequestId };
     const log: OperatorContext["log"] = (fields, level = "info") => writeLog(level, { ...common, ...fields });

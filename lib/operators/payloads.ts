@@ -30,7 +30,7 @@ const record = z
 /** An object in S3. */
 const s3Url = z.string().check(z.regex(/^s3:\/\/[a-z0-9.-]+\/./, "as s3://BUCKET/KEY"));
 
-/** A tag as public answers have them (lib/contract/README.md). */
+/** A tag as public results have them (lib/contract/README.md). */
 const tag = z
   .string()
   .check(z.regex(/^(?:contributors|publishers|series|(?:contributor|publisher)-[1-9]\d{0,18})$/, "as contributor-5"));

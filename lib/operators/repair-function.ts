@@ -16,7 +16,7 @@ export function repairFunction<Endpoint extends OperatorEndpoint, Result>(
     let hasChanged = false;
     const change: OperatorContext["change"] = async (...request) => {
       const outcome = await context.change(...request);
-      hasChanged ||= recorded.safeParse(outcome.answer).success;
+      hasChanged ||= recorded.safeParse(outcome.result).success;
       return outcome;
     };
     try {

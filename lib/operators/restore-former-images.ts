@@ -11,12 +11,12 @@ import type { OperatorContext } from "./operator-function.ts";
  */
 export async function restoreFormerImages(changes: readonly number[], { change }: Pick<OperatorContext, "change">) {
   if (!Bucket) return [];
-  const { answer } = await change("list_former_images", { changes });
-  const { keys, seconds } = answerSchema.parse(answer);
+  const { result } = await change("list_former_images", { changes });
+  const { keys, seconds } = resultSchema.parse(result);
   await sleep(seconds * 1_000);
   const restored: string[] = [];
   for (const key of keys) if ((await restoreObjects(key)) !== "gone") restored.push(key);
   return restored;
 }
 
-const answerSchema = z.object({ keys: z.array(z.string()), seconds: z.number() });
+const resultSchema = z.object({ keys: z.array(z.string()), seconds: z.number() });

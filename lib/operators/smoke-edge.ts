@@ -6,13 +6,13 @@ const page = { endpoint: "publishers/list", target: "/publishers?limit=1" };
 
 export interface EdgeResult {
   readonly results: readonly SmokeResult[];
-  /** How old the answer was that a visitor got, in seconds; 0 if the edge had just fetched it. */
+  /** How old the response was that a visitor got, in seconds; 0 if the edge had just fetched it. */
   readonly ageInSeconds: number;
 }
 
 /**
  * Asks one URL through a stage's edge as its visitors do, and once more past its cache, by a search that no visitor has
- * sent before. An answer is wrong, too, when it is older than its `Cache-Control` allows while its origin answers: then
+ * sent before. A response is wrong, too, when it is older than its `Cache-Control` allows while its origin responds: then
  * the edge conceals an outage (RFC 9111, "Serving Stale Responses"; RFC 5861).
  * @param url of the edge, with or without a slash at its end
  */
@@ -29,7 +29,7 @@ export async function smokeEdge(url: string): Promise<EdgeResult> {
   return { results: [...(cached ? [{ ...cached, problem }] : []), ...others], ageInSeconds };
 }
 
-/** How old a shared cache lets an answer become while its origin answers. */
+/** How old a shared cache lets a response become while its origin responds. */
 function ageMaxInSeconds(cacheControl: string): number {
   const secondsOf = (directive: string): number | undefined => {
     const [, seconds] = new RegExp(`(?:^|[\\s,])${directive}=(\\d+)`).exec(cacheControl) ?? [];

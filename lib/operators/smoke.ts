@@ -13,19 +13,19 @@ export interface SmokeRequest {
 }
 
 export interface SmokeResult extends SmokeRequest {
-  /** Undefined if there was no answer. */
+  /** Undefined if there was no response. */
   readonly status: number | undefined;
   /** The statuses that would have been right. */
   readonly expected: readonly number[];
   readonly milliseconds: number;
-  /** What is wrong with the answer, if anything. */
+  /** What is wrong with the response, if anything. */
   readonly problem: string | undefined;
-  /** Undefined if there was no answer. */
+  /** Undefined if there was no response. */
   readonly headers: Headers | undefined;
 }
 
 /**
- * Sends requests to a running API, one after the other, and compares the answers with their declarations.
+ * Sends requests to a running API, one after the other, and compares the responses with their declarations.
  * @param url of the API, with or without a slash at its end
  */
 export async function smoke(
@@ -44,7 +44,7 @@ export async function smoke(
 }
 
 interface Credentials {
-  /** Of a session that may see everything; without one administrative endpoints must answer 401. */
+  /** Of a session that may see everything; without one administrative endpoints must return 401. */
   readonly token?: string | undefined;
   /** The API key of a stage with an edge. */
   readonly key?: string | undefined;
@@ -71,7 +71,7 @@ async function check(url: string, request: SmokeRequest, { token, key }: Credent
     const problem = problemOf(declaration, { status: response.status, text }, expected);
     return { ...request, ...response, expected, problem };
   } catch (error) {
-    const problem = `no answer: ${reasonOf(error)}`;
+    const problem = `no response: ${reasonOf(error)}`;
     return { ...request, status: undefined, headers: undefined, milliseconds: elapsed(), expected, problem };
   }
 }

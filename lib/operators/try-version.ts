@@ -13,7 +13,7 @@ const timeoutInMilliseconds = 5 * 60_000;
 
 /**
  * Sends one version of an endpoint's function its sample event.
- * @throws if it does not answer as declared
+ * @throws if it does not respond as declared
  */
 export async function tryVersion(lambda: LambdaClient, name: string, version: number): Promise<void> {
   const declaration = endpoints.find((each) => prefix + functionName(each) === name);
@@ -34,7 +34,7 @@ interface Sample {
 }
 
 /**
- * The sample, without a session. So administrative endpoints must answer 401: a GET after the database has been asked,
+ * The sample, without a session. So administrative endpoints must return 401: a GET after the database has been asked,
  * since it gets a token of no user; what changes something at once, since it gets none.
  */
 async function eventFor(declaration: Declaration): Promise<Sample> {

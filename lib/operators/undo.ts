@@ -4,10 +4,10 @@ import * as changes from "../queries/changes.ts";
 import { rowsInWords } from "./changes-in-words.ts";
 import { readNames } from "./record-names.ts";
 import { refusal } from "./refusal.ts";
-import type { UndoBatch, UndoResult } from "./undo-answer.ts";
+import type { UndoBatch, UndoResult } from "./undo-result.ts";
 
-/** Puts the answers of several calls together, with the names of records. */
-export const undoAnswer = (batches: readonly UndoBatch[], isDone: boolean, deadline: number): Promise<UndoResult> =>
+/** Puts the results of several calls together, with the names of records. */
+export const undoResult = (batches: readonly UndoBatch[], isDone: boolean, deadline: number): Promise<UndoResult> =>
   readNames(
     (nameOf) => ({
       change: batches.findLast((batch) => batch.change !== undefined)?.change,

@@ -25,7 +25,7 @@ export const ledgerUpTo = (id: number): Sql => sql`
       select
         id,
         concat_ws(
-          ' ', id, extract(epoch from at), role, key, request_id, endpoint, caller_id, username, record, answer
+          ' ', id, extract(epoch from at), role, key, request_id, endpoint, caller_id, username, record, result
         ) as line
       from changes
       where id <= ${id}::bigint

@@ -70,7 +70,7 @@ const contributor = async (id: number) =>
     await stack.sql`select first_name, gender, type, image is not null as has_image from contributors where id = ${id}`
   )[0];
 const lockHolders = async (id: number) =>
-  (await stack.sql`select holder_id from contributor_locks where contributor_id = ${id}`).map((each) => each.holder_id);
+  (await stack.sql`select editor_id from contributor_locks where contributor_id = ${id}`).map((each) => each.editor_id);
 
 describe.skipIf(!hasBrowser)("A panel of another origin in a browser", () => {
   it("signs in, lists, edits beside another user, uploads, releases locks, and signs out", async () => {

@@ -173,8 +173,8 @@ describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () =>
   it("forgets what has an invalidated tag, whole and in any case, and shows no tags", async () => {
     const [one, other] = [await aContributor(stack.sql), await aContributor(stack.sql)];
     const [url, otherUrl] = [`/contributor/slug/${one.slug}`, `/contributor/slug/${other.slug}`];
-    const answers = [await cache.send(url), await cache.send(otherUrl), await cache.send(url)];
-    for (const { headers } of answers) expect(headers["cache-tag"]).toBeUndefined();
+    const results = [await cache.send(url), await cache.send(otherUrl), await cache.send(url)];
+    for (const { headers } of results) expect(headers["cache-tag"]).toBeUndefined();
 
     await cache.invalidate([`#contributor-${one.id}5`, `#ontributor-${one.id}`, "#contributor", "#contributor-.*"]);
     expect(await cache.send(url)).toMatchObject({ cache: "HIT" });
@@ -197,14 +197,14 @@ describe.skipIf(!hasSharedCache)("A shared cache before the public reads", () =>
       "/contributors?limit=x",
       "/nowhere",
     ];
-    const answers = [];
-    for (const path of [...paths, ...paths]) answers.push(await cache.send(path, { headers: cookie() }));
+    const results = [];
+    for (const path of [...paths, ...paths]) results.push(await cache.send(path, { headers: cookie() }));
 
-    expect(answers.map(({ status }) => status)).toEqual([
+    expect(results.map(({ status }) => status)).toEqual([
       200, 200, 200, 200, 404, 400, 400, 404, 200, 200, 200, 200, 404, 400, 400, 404,
     ]);
     expect(urls()).toEqual([...paths, ...paths]);
-    for (const { headers } of answers) expect(headers["x-cache"] ?? "MISS").toBe("MISS");
+    for (const { headers } of results) expect(headers["x-cache"] ?? "MISS").toBe("MISS");
   });
 
   it("forwards the panel's requests with cookies and preflights", async () => {

@@ -23,11 +23,11 @@ const isInstalled = existsSync(varnish) && headerModule !== undefined && clock !
 /** Without Varnish and libfaketime, tests of a shared cache are skipped, unless the environment requires them. */
 export const hasSharedCache = isInstalled || process.env.COLOPHON_EDGE === "required";
 
-interface Answer {
+interface Response {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** Where the answer came from; undefined for requests that are never cached. */
+  /** Where the response came from; undefined for requests that are never cached. */
   readonly cache: "HIT" | "STALE" | "MISS" | undefined;
 }
 
@@ -38,7 +38,7 @@ interface Options {
 }
 
 export interface SharedCache {
-  send(path: string, options?: Options): Promise<Answer>;
+  send(path: string, options?: Options): Promise<Response>;
   /** Moves the cache's clock forward, which stands still otherwise. The origin has another clock. */
   advance(seconds: number): Promise<void>;
   /** Forgets what an item of CloudFront's CreateInvalidation matches: a tag as `#contributor-5`, or all by `/*`. */
@@ -120,7 +120,7 @@ async function removeFakeClocks(): Promise<void> {
 }
 
 const parameters = [
-  // Without gzip of its own, Varnish keeps compressed answers as they come.
+  // Without gzip of its own, Varnish keeps compressed responses as they come.
   "http_gzip_support=off",
   // It does not add threads while its clock stands still, and drops what would wait for one.
   "thread_pools=1",
@@ -158,7 +158,7 @@ const isListening = (socket: string) =>
     connection.on("error", () => {});
   });
 
-async function send(agent: Agent, socketPath: string, path: string, options: Options): Promise<Answer> {
+async function send(agent: Agent, socketPath: string, path: string, options: Options): Promise<Response> {
   const { method = "GET", headers = {}, body } = options;
   const sent = request({ agent, socketPath, path, method, headers });
   sent.end(body);

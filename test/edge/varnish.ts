@@ -26,7 +26,7 @@ export function configuration(origin: string, reads: readonly PublicRead[], key 
         if (!std.ban(req.http.Ban)) { return (synth(400, std.ban_error())); }
         return (synth(200));
       }
-      # vcl_hit and vcl_synth say how stale the answer may be.
+      # vcl_hit and vcl_synth say how stale the result may be.
       if (req.restarts > 0) {
         set req.grace = std.duration(req.http.X-Grace, 0s);
         return (hash);
@@ -68,13 +68,13 @@ export function configuration(origin: string, reads: readonly PublicRead[], key 
 
     sub vcl_backend_response {
       if (beresp.status != 200 || beresp.ttl <= 0s || beresp.http.Cache-Control !~ "^public,") {
-        # Any other answer would replace the stale copy.
+        # Any other result would replace the stale copy.
         if (beresp.status >= 500 && bereq.http.X-Has-Stale) { return (abandon); }
         set beresp.uncacheable = true;
         set beresp.ttl = 0s;
         return (deliver);
       }
-      # The key already contains everything that the answers vary by.
+      # The key already contains everything that the results vary by.
       unset beresp.http.Vary;
       # Of the stale-… the first is Varnish's own grace.
       set beresp.grace = std.duration(

@@ -295,10 +295,10 @@ describe("POST /admin-contributors/edit/{id}", () => {
     const first_name = name();
     await edit(contributor, { first_name });
     await get("id", {}, contributor.id);
-    const locks = () => stack.sql`select holder_id from contributor_locks where contributor_id = ${contributor.id}`;
+    const locks = () => stack.sql`select editor_id from contributor_locks where contributor_id = ${contributor.id}`;
 
     await edit(contributor, { first_name: first_name.toUpperCase() }, administrator.token);
-    expect(await locks()).toEqual([{ holder_id: editor.id }]);
+    expect(await locks()).toEqual([{ editor_id: editor.id }]);
     expect((await edit(contributor, { first_name })).status).toBe(200);
     expect(await locks()).toEqual([]);
   });

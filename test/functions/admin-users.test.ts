@@ -367,7 +367,7 @@ describe("POST /admin-users/logout/{id}", () => {
     await lock(stack.sql, others, editor);
     await stack.sql`
       with added as (insert into contributors (first_name, slug) values ('Edited', 'edited') returning id)
-      insert into contributor_locks (contributor_id, holder_id, expires_at)
+      insert into contributor_locks (contributor_id, editor_id, expires_at)
       select id, ${user.id}, now() + interval '5 minutes' from added
     `;
 

@@ -53,7 +53,7 @@ describe.each(asked.map((each) => [endpointPath(each), each] as const))(
     it("get only declared answers, and never a 5xx", async () => {
       await fc.assert(
         fc.asyncProperty(requestTo(declaration), async (request) => {
-          // The call itself checks the answer against the declaration.
+          // The call itself checks the response against the declaration.
           const { status } = await stack.call(name, { as: "local-administrator", ...request } as Parameters<
             Stack["call"]
           >[1]);

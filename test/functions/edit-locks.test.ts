@@ -44,16 +44,16 @@ describe.each(resources)("Edit locks of $resource", ({ resource, noun, make, own
     stack.call(`admin-${resource}/lock`, { as, path: { id: target }, headers });
   const lock = (by: { id: number }, minutes: number) => stack.sql`
     insert into ${identifier(locks)}
-    ${row({ [owner]: id, holder_id: by.id, expires_at: new Date(Date.now() + minutes * 60_000) })}
+    ${row({ [owner]: id, editor_id: by.id, expires_at: new Date(Date.now() + minutes * 60_000) })}
   `;
   /** Who has the lock, and for how many minutes. */
   const lockOf = async (target = id) => {
     const [found] = await stack.sql`
-      select holder_id, round(extract(epoch from expires_at - now()) / 60)::int as minutes
+      select editor_id, round(extract(epoch from expires_at - now()) / 60)::int as minutes
       from ${identifier(locks)}
       where ${identifier(owner)} = ${target}
     `;
-    return found && [found.holder_id, found.minutes];
+    return found && [found.editor_id, found.minutes];
   };
 
   beforeEach(async () => {

@@ -197,7 +197,7 @@ describe("A long list", () => {
     });
 
     it("breaks off for visitors when its next page does not come, and goes on waiting for the panel", async () => {
-      const { promise: answering, resolve: answer } = Promise.withResolvers<undefined>();
+      const { promise: answering, resolve: result } = Promise.withResolvers<undefined>();
       const calls = { guarded: 0, open: 0 };
       // The first page of such a list takes two calls.
       stack.dataApi.intercept(({ sql }) =>
@@ -212,7 +212,7 @@ describe("A long list", () => {
       await expect(forVisitors.arrayBuffer()).rejects.toThrow();
 
       expect(isRead).not.toHaveBeenCalled();
-      answer(undefined);
+      result(undefined);
       expect(JSON.parse(await read)).toMatchObject({ max: long });
     });
   });
@@ -238,7 +238,7 @@ describe("A long list", () => {
     const sendAll = () => Promise.all(requests.map(([name, request]) => stack.call(name, request)));
 
     it("is 503 for visitors, by the function itself, and goes on waiting for the panel", async () => {
-      const { promise: answering, resolve: answer } = Promise.withResolvers<undefined>();
+      const { promise: answering, resolve: result } = Promise.withResolvers<undefined>();
       stack.dataApi.intercept(() => answering);
       const isShown = vi.fn();
       const shown = stack.call("admin-roles/list", { as: administrator.token }).finally(isShown);
@@ -252,7 +252,7 @@ describe("A long list", () => {
       }
       // Lambda's own time-out would get the same response from the gateway.
       expect(lines.join()).not.toContain("Task timed out");
-      answer(undefined);
+      result(undefined);
       expect((await shown).status).toBe(200);
     });
 

@@ -180,9 +180,9 @@ describe.each([
     await stack.call(`${resource}/id`, { as: administrator.token, path: { id: record.id } });
     const before = await rowOf(record);
     const locks = () => stack.sql`
-      select from user_locks where user_id = ${record.id} and holder_id = ${administrator.id}
+      select from user_locks where user_id = ${record.id} and editor_id = ${administrator.id}
       union all
-      select from contributor_locks where contributor_id = ${record.id} and holder_id = ${administrator.id}
+      select from contributor_locks where contributor_id = ${record.id} and editor_id = ${administrator.id}
     `;
     expect(await locks()).toHaveLength(1);
 

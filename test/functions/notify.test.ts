@@ -14,10 +14,10 @@ import { latestChange } from "../support/undo.ts";
 import { useUploads } from "../support/uploads.ts";
 
 let cloudFront: CloudFront;
-/** Stands in for Lambda; what it was asked, and how it answers. */
+/** Stands in for Lambda; what it was asked, and how it returns. */
 let standIn: Awaited<ReturnType<typeof listenToClients>>;
 let invocations: string[];
-let answer: (response: ServerResponse) => unknown;
+let result: (response: ServerResponse) => unknown;
 /** Where functions look for Lambda. */
 let lambdaUrl: string;
 let warnings: Record<string, unknown>[];
@@ -40,7 +40,7 @@ beforeAll(async () => {
     const body = await text(request);
     if (request.method === "HEAD") return response.writeHead(403).end();
     invocations.push(`${request.method} ${request.url} ${request.headers["x-amz-invocation-type"]} ${body}`);
-    answer(response);
+    result(response);
   });
   standIn = await listenToClients(server);
 });
@@ -48,7 +48,7 @@ beforeAll(async () => {
 beforeEach(() => {
   lambdaUrl = standIn.url;
   invocations = [];
-  answer = accept;
+  result = accept;
   warnings = [];
   vi.spyOn(console, "log").mockImplementation((line) => {
     const fields = JSON.parse(String(line));
@@ -200,13 +200,13 @@ describe("A change whose notification fails is answered 200, and warns", () => {
       .toContainEqual(expect.objectContaining({ message: reason }));
 
   it.each([
-    ["Lambda refuses it", (response: ServerResponse) => response.writeHead(403).end("{}"), "Lambda answered 403: {}"],
+    ["Lambda refuses it", (response: ServerResponse) => response.writeHead(403).end("{}"), "Lambda returned 403: {}"],
     ["the connection breaks", (response: ServerResponse) => response.destroy(), "socket hang up"],
     // It is answered although Lambda never does.
     ["there is no answer in time", () => {}, "No response within 50 ms"],
   ])("because %s", async (_, how, message) => {
     await stack.lambda.renew();
-    answer = how;
+    result = how;
 
     await expectWarning(message);
   });

@@ -50,7 +50,7 @@ const stuck = kinds.flatMap(([resource, make, table, locks, reference]) =>
       [
         "the edit lock",
         ({ sql, id, caller }: Rows) =>
-          sql`insert into ${identifier(locks)} ${row({ [reference]: id, holder_id: caller.id, expires_at: new Date() })}`,
+          sql`insert into ${identifier(locks)} ${row({ [reference]: id, editor_id: caller.id, expires_at: new Date() })}`,
       ],
     ] as const
   ).map(([what, hold]) => [resource, what, make, hold] as const),

@@ -5,7 +5,7 @@ import { deleteRow, insertRow, pick, updateRow, valueFor, writableColumns } from
 import { useStack } from "../support/stack.ts";
 import { rowsOf } from "../support/undo.ts";
 
-/* The cache tags that changes leave, and whether the answers that they change have one of them. */
+/* The cache tags that changes leave, and whether the responses that they change have one of them. */
 
 const stack = useStack();
 
@@ -59,7 +59,7 @@ describe("Whatever public answer a write changes", () => {
   ];
 
   /** What a cache has of each address; not a random series, of which another one may be shown each time. */
-  async function answers() {
+  async function results() {
     const found = await Promise.all(
       urls().map(async (url) => {
         const response = await fetch(stack.url + url);
@@ -98,7 +98,7 @@ describe("Whatever public answer a write changes", () => {
       ),
     ];
     const random = fc.sample(fc.tuple(fc.nat(writes.length - 1), fc.nat(999)), { numRuns: steps });
-    let seen = await answers();
+    let seen = await results();
     let changed = 0;
     for (const [index, number] of [...[...writes.keys()].map((index) => [index, index] as const), ...random]) {
       await takeTags();
@@ -106,7 +106,7 @@ describe("Whatever public answer a write changes", () => {
       await writes[index]?.(number);
 
       const tags = await takeTags();
-      const latest = await answers();
+      const latest = await results();
       for (const [url, { text, tags: known }] of seen) {
         if (known.length === 0 || latest.get(url)?.text === text) continue;
         changed++;

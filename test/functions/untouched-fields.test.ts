@@ -53,13 +53,13 @@ it.each(["contributors", "users"] as const)(
   async (kind) => {
     const { id, others, fields } = await kinds[kind]();
     const call = async (action: string, of: number, request: object) => {
-      const answer = await stack.call(`admin-${kind}/${action}`, {
+      const response = await stack.call(`admin-${kind}/${action}`, {
         as: administrator.token,
         path: { id: of },
         ...request,
       });
-      expect([request, answer.status]).toEqual([request, 200]);
-      return answer.body;
+      expect([request, response.status]).toEqual([request, 200]);
+      return response.body;
     };
     const include = kind === "contributors" ? { include: "type,public" } : {};
     const detail = (of = id) => call("id", of, { query: { ...include, lock: "none" } });

@@ -2,18 +2,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { listenToClients } from "../../infra/aws-local/http/listen.ts";
 import { key } from "./environment.ts";
 
-/** A part of AWS on this machine, as an HTTP handler for the real SDK. Returns whether it has answered. */
+/** A part of AWS on this machine, as an HTTP handler for the real SDK. Returns whether it has responded. */
 export type Api = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
 
 type Service = "CLOUDWATCH_LOGS" | "LAMBDA" | "SECRETS_MANAGER";
 
-/** Serves these services by the first of the APIs that answers. The SDK's clients find them until this is closed. */
+/** Serves these services by the first of the APIs that responds. The SDK's clients find them until this is closed. */
 export async function serveApis(
   services: readonly Service[],
   apis: readonly Api[],
 ): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer(async (request, response) => {
-    for (const answer of apis) if (await answer(request, response)) return;
+    for (const result of apis) if (await result(request, response)) return;
     response.writeHead(404).end();
   });
   const { url, close } = await listenToClients(server);
@@ -32,7 +32,7 @@ export async function serveApis(
   };
 }
 
-/** An answer of a service that speaks REST with JSON. */
+/** A response of a service that speaks REST with JSON. */
 export interface Reply {
   readonly status: number;
   readonly body?: object;

@@ -13,7 +13,7 @@ export interface InvalidationRequest {
 }
 
 /**
- * How requests fail: an error of CloudFront's, no answer to a request that is not accepted (`broken`), or to one that is
+ * How requests fail: an error of CloudFront's, no response to a request that is not accepted (`broken`), or to one that is
  * (`lost`).
  */
 export type Failure = { readonly status: number; readonly code: string } | "broken" | "lost";
@@ -33,9 +33,9 @@ export interface CloudFront {
 const validItem = /^(?:#[!-+\--~]{1,256}|\/[!-~]*)$/;
 
 /**
- * Starts it. It answers as its API Reference has it ("CreateInvalidation"): the same reference with the same items is the
+ * Starts it. It responds as its API Reference has it ("CreateInvalidation"): the same reference with the same items is the
  * invalidation that was made before, with other items it is refused.
- * @param onAccepted is called with the items of each new invalidation, before CloudFront answers
+ * @param onAccepted is called with the items of each new invalidation, before CloudFront returns
  */
 export async function startCloudFront(
   onAccepted: (items: readonly string[]) => unknown = () => {},

@@ -8,7 +8,7 @@ export interface CloudWatchLogs {
   readonly events: Map<string, FilteredLogEvent[]>;
   /** All searches, oldest first. */
   readonly requests: FilterLogEventsRequest[];
-  readonly answer: Api;
+  readonly result: Api;
 }
 
 /** Pages may be empty although others follow (CloudWatch Logs API Reference, "FilterLogEvents"). */
@@ -31,7 +31,7 @@ export function makeCloudWatchLogs(): CloudWatchLogs {
   return {
     events,
     requests,
-    async answer(request, response) {
+    async result(request, response) {
       if (request.headers["x-amz-target"] !== "Logs_20140328.FilterLogEvents") return false;
       const input = (await json(request)) as FilterLogEventsRequest;
       if (input.nextToken === undefined) requests.push(input);

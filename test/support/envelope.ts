@@ -1,4 +1,4 @@
-/** The body of an error or of a mutation's answer. */
+/** The body of an error or of a mutation's response. */
 export const envelope = (code: number, data: string) => ({ data, code });
 
 export const missingParameters = envelope(400, "Required parameters missing");

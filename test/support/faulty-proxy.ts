@@ -14,7 +14,7 @@ interface Canned {
 
 export interface FaultyProxyOptions {
   readonly target: string;
-  /** The target's own answers when it is unavailable, and when it throttles. */
+  /** The target's own responses when it is unavailable, and when it throttles. */
   readonly unavailable: Canned;
   readonly throttled: Canned;
   /** Returns numbers from 0 to 1. */
@@ -50,20 +50,20 @@ export async function startFaultyProxy(options: FaultyProxyOptions): Promise<Fau
       return response.writeHead(status, headers).end(text);
     }
     if (kind === "delay") await sleep(random() * delayMaxInMilliseconds);
-    const answer = await forward(request, body);
+    const result = await forward(request, body);
     if (kind === "reset after") return socket.resetAndDestroy();
-    if (kind === "cut") return cut(socket, answer);
-    return response.writeHead(answer.status, answer.headers).end(answer.body);
+    if (kind === "cut") return cut(socket, result);
+    return response.writeHead(result.status, result.headers).end(result.body);
   });
 
-  const forward = async ({ method, url, headers }: IncomingMessage, body: Buffer): Promise<Answer> => {
+  const forward = async ({ method, url, headers }: IncomingMessage, body: Buffer): Promise<Result> => {
     const { "transfer-encoding": _, expect: __, ...kept } = headers;
     const length = body.length > 0 ? { "content-length": String(body.length) } : {};
     const passed = send(new URL(url ?? "", options.target), { agent, method, headers: { ...kept, ...length } });
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const result = await new Promise<IncomingMessage>((resolve, reject) => {
       passed.once("response", resolve).once("error", reject).end(body);
     });
-    return { status: answer.statusCode ?? 0, headers: answer.headers, body: await buffer(answer) };
+    return { status: result.statusCode ?? 0, headers: result.headers, body: await buffer(result) };
   };
 
   // Longer than any client keeps an idle connection, so the server never closes one while a request arrives.
@@ -81,14 +81,14 @@ export async function startFaultyProxy(options: FaultyProxyOptions): Promise<Fau
   };
 }
 
-interface Answer {
+interface Result {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
 /** Sends the head and half of the body. Without a body, the head has no end. */
-function cut(socket: Socket, { status, body }: Answer): void {
+function cut(socket: Socket, { status, body }: Result): void {
   const head = `HTTP/1.1 ${status} Cut\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
   const half = body.length > 0 ? Buffer.concat([Buffer.from(`${head}\r\n`), body.subarray(0, body.length / 2)]) : head;
   socket.write(half, () => socket.resetAndDestroy());

@@ -32,7 +32,7 @@ export interface LambdaApi {
   readonly changes: string[];
   /** Errors by function, with which the next change of it is answered. */
   readonly failures: Map<string, { readonly status: number; readonly type: string }>;
-  readonly answer: Api;
+  readonly result: Api;
 }
 
 const pageLength = 3;
@@ -120,7 +120,7 @@ export function makeLambdaApi(): LambdaApi {
     functions,
     changes,
     failures,
-    async answer(request, response) {
+    async result(request, response) {
       const reply = await replyTo(request);
       if (!reply) return false;
       send(response, reply);

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 const emptyPage: RequestListener = (_, response) =>
   response.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html><title>Page</title>");
 
-/** Serves an empty page on a port of its own, or what the listener answers. */
+/** Serves an empty page on a port of its own, or what the listener responses. */
 export async function servePages(listener: RequestListener = emptyPage): Promise<{ server: Server; port: number }> {
   const server = createServer(listener).listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -45,13 +45,13 @@ export const permissionIdsOf = async (sql: Sql, role: { id: number }): Promise<n
 
 /** Gives `holder` the edit lock of the user for so many minutes; a negative number makes an expired lock. */
 export const lock = (sql: Sql, user: { id: number }, holder: { id: number }, minutes = 5) => sql`
-  insert into user_locks (user_id, holder_id, expires_at)
+  insert into user_locks (user_id, editor_id, expires_at)
   values (${user.id}, ${holder.id}, now() + make_interval(mins => ${minutes}))
 `;
 
 /** The holder of the lock on a user, even if it has expired. */
 export const lockHolderOf = async (sql: Sql, user: { id: number }): Promise<number | undefined> =>
-  (await sql`select holder_id from user_locks where user_id = ${user.id}`)[0]?.holder_id;
+  (await sql`select editor_id from user_locks where user_id = ${user.id}`)[0]?.editor_id;
 
 const idOf = (rows: readonly Record<string, number>[]): number => rows[0]?.id ?? 0;
 

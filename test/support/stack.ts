@@ -42,7 +42,7 @@ export interface Request {
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape
   readonly body: any;
 }
 
@@ -56,7 +56,7 @@ export interface Stack {
   readonly s3: S3 | undefined;
   /** The server of its own, if it has one. */
   readonly postgres: OwnPostgres | undefined;
-  /** Calls an endpoint by its path in `functions/` (`admin-roles/edit`) and checks the answer against its declaration. */
+  /** Calls an endpoint by its path in `functions/` (`admin-roles/edit`) and checks the response against its declaration. */
   call(name: string, request?: Request): Promise<Reply>;
   close(): Promise<void>;
 }

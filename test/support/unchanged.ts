@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { Sql } from "./database.ts";
 import type { Reply, Stack } from "./stack.ts";
 
-type Answer = Pick<Reply, "status">;
+type Response = Pick<Reply, "status">;
 
 const tables = `
   users user_roles user_locks identities awaited_emails refresh_tokens roles role_permissions permissions
@@ -16,7 +16,7 @@ const tables = `
  * Makes a call and checks that it changed none of these tables, and that the ledger has no new row if it answered an
  * error.
  */
-export async function unchanged<Given extends Answer>({ sql }: Stack, call: () => Promise<Given>): Promise<Given> {
+export async function unchanged<Given extends Response>({ sql }: Stack, call: () => Promise<Given>): Promise<Given> {
   const before = await contents(sql);
   const recorded = await sql`select id from changes`;
   const reply = await call();

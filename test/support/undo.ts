@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { UndoResult } from "../../lib/operators/undo-answer.ts";
+import type { UndoResult } from "../../lib/operators/undo-result.ts";
 import type { Sql } from "./database.ts";
 import type { Stack } from "./stack.ts";
 
@@ -12,9 +12,9 @@ export async function undo({ lambda }: Pick<Stack, "lambda">, payload: object): 
 
 /** Undoes a change without conflicts. Returns the row that did it. */
 export async function undone(stack: Pick<Stack, "lambda">, change: number): Promise<number> {
-  const answer = await undo(stack, { change });
-  expect(answer).toMatchObject({ undone: [{ change, leftOut: [] }], conflicts: [], refused: [], isDone: true });
-  return answer.change ?? 0;
+  const result = await undo(stack, { change });
+  expect(result).toMatchObject({ undone: [{ change, leftOut: [] }], conflicts: [], refused: [], isDone: true });
+  return result.change ?? 0;
 }
 
 /** The id of the newest change. */

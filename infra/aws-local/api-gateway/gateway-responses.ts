@@ -30,7 +30,7 @@ export class GatewayError extends Error {
 }
 
 /**
- * A gateway response. A type that the document does not define is answered as DEFAULT_4XX or DEFAULT_5XX. The template
+ * A gateway response. A type that the document does not define gets DEFAULT_4XX or DEFAULT_5XX. The template
  * has the error's variables of `$context`, and nothing else of the template language.
  */
 export function gatewayResponse(

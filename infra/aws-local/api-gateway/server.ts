@@ -26,7 +26,7 @@ export interface ApiGatewayOptions {
   readonly timeoutInMilliseconds?: number;
 }
 
-/** Returns whether it has answered. */
+/** Returns whether it has responded. */
 export type PageHandler = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
 
 /* API Gateway, "Quotas for configuring and running a REST API" */
@@ -107,7 +107,7 @@ export async function startApiGateway(options: ApiGatewayOptions) {
         response.destroy();
       });
     },
-    clientError: (error, socket) => answerMalformed(error, socket, gatewayResponse(definitions, "DEFAULT_4XX", {})),
+    clientError: (error, socket) => rejectMalformed(error, socket, gatewayResponse(definitions, "DEFAULT_4XX", {})),
   });
 }
 
@@ -122,7 +122,7 @@ function responseTypeOf(error: unknown): GatewayResponseType {
 }
 
 /** Answers bytes that are not HTTP, and headers that are longer than API Gateway accepts. */
-function answerMalformed(error: NodeJS.ErrnoException, socket: Socket, { statusCode, headers, body }: ProxyResult) {
+function rejectMalformed(error: NodeJS.ErrnoException, socket: Socket, { statusCode, headers, body }: ProxyResult) {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const lines = [
     `HTTP/1.1 ${statusCode} Refused`,

@@ -19,11 +19,11 @@ async function through(options: Partial<DataApiOptions>, ...statements: string[]
   const client = clientOf(api.url);
   const { database, resourceArn } = data.target;
   const [secretArn] = Object.keys(api.secrets);
-  const answers = [];
+  const responses = [];
   for (const sql of statements)
-    answers.push(await errorOf(client.send(new ExecuteStatementCommand({ resourceArn, secretArn, database, sql }))));
+    responses.push(await errorOf(client.send(new ExecuteStatementCommand({ resourceArn, secretArn, database, sql }))));
   await api.close();
-  return { answers, calls: api.calls };
+  return { responses, calls: api.calls };
 }
 
 /** The URL of the server for another user. */
@@ -52,7 +52,7 @@ describe("the Data API", () => {
     await data.execute("create table hidden (id int)");
     const secrets = { [`${data.target.secretArn}-reader`]: { username: "reader", password: "read" } };
 
-    const { answers } = await through(
+    const { responses } = await through(
       { secrets },
       "select 1 / (session_user = 'reader')::int",
       "set role postgres",
@@ -60,8 +60,8 @@ describe("the Data API", () => {
       "select * from hidden",
     );
 
-    expect(answers.shift()).toBe("no error");
-    for (const answer of answers) expect(answer).toMatch(/permission denied.*SQLState: 42501$/);
+    expect(responses.shift()).toBe("no error");
+    for (const response of responses) expect(response).toMatch(/permission denied.*SQLState: 42501$/);
   });
 
   it("has no secret but its own", async () => {
@@ -73,7 +73,7 @@ describe("the Data API", () => {
   it("can let larger rows pass", async () => {
     const limits = { rowBytes: Number.POSITIVE_INFINITY };
 
-    expect((await through({ limits }, "select repeat('x', 500000)")).answers).toEqual(["no error"]);
+    expect((await through({ limits }, "select repeat('x', 500000)")).responses).toEqual(["no error"]);
   });
 
   it("runs nothing of a request that is too large", async () => {
@@ -125,9 +125,9 @@ describe("a transaction", () => {
 describe("a statement that takes too long", () => {
   it("is cancelled", async () => {
     const limits = { statementTimeoutInMilliseconds: 600 };
-    const { answers } = await through({ limits }, "select pg_sleep(50)");
+    const { responses } = await through({ limits }, "select pg_sleep(50)");
 
-    expect(answers).toEqual(["StatementTimeoutException 400: The execution of the SQL statement timed out."]);
+    expect(responses).toEqual(["StatementTimeoutException 400: The execution of the SQL statement timed out."]);
     const running = "select count(*) from pg_stat_activity where query like '%pg_sleep(50)' and state = 'active'";
     await expect.poll(() => data.value(running)).toBe(0);
   });
@@ -135,26 +135,26 @@ describe("a statement that takes too long", () => {
 
 describe("a database that cannot be reached", () => {
   it("is unavailable while nothing listens", async () => {
-    const { answers, calls } = await through(
+    const { responses, calls } = await through(
       { databaseUrl: `postgres://u:p@127.0.0.1:${await freePort()}` },
       "select 1",
     );
 
-    expect(answers).toEqual(["DatabaseUnavailableException 504: UnknownError"]);
-    // The real client tries such an answer three times by itself.
+    expect(responses).toEqual(["DatabaseUnavailableException 504: UnknownError"]);
+    // The real client tries such a response three times by itself.
     expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
   });
 
   it("tells a wrong password", async () => {
-    const { answers } = await through({ databaseUrl: urlFor("postgres", "wrong") }, "select 1");
+    const { responses } = await through({ databaseUrl: urlFor("postgres", "wrong") }, "select 1");
 
-    expect(answers[0]).toMatch("InvalidSecretException 400");
+    expect(responses[0]).toMatch("InvalidSecretException 400");
   });
 
   it("has too many connections", async () => {
     await data.execute("create role crowded login connection limit 0 password 'crowded'");
 
-    expect((await through({ databaseUrl: urlFor("crowded", "crowded") }, "select 1")).answers).toEqual([
+    expect((await through({ databaseUrl: urlFor("crowded", "crowded") }, "select 1")).responses).toEqual([
       'DatabaseErrorException 400: FATAL: too many connections for role "crowded"; SQLState: 53300',
     ]);
   });

@@ -44,12 +44,12 @@ const errorTypeOf = async (sent: Sent) => {
 
 describe("the wire", () => {
   it("answers an error with its name in header and body", async () => {
-    const answer = await post({ body: { ...data.target, sql: "select 1/0" } });
+    const response = await post({ body: { ...data.target, sql: "select 1/0" } });
 
-    expect(answer.status).toBe(400);
-    expect(answer.headers.get("x-amzn-errortype")).toBe("DatabaseErrorException");
-    expect(answer.headers.get("content-type")).toBe("application/json");
-    expect(await answer.json()).toEqual({
+    expect(response.status).toBe(400);
+    expect(response.headers.get("x-amzn-errortype")).toBe("DatabaseErrorException");
+    expect(response.headers.get("content-type")).toBe("application/json");
+    expect(await response.json()).toEqual({
       __type: "DatabaseErrorException",
       code: "DatabaseErrorException",
       message: "ERROR: division by zero; SQLState: 22012",
@@ -57,9 +57,9 @@ describe("the wire", () => {
   });
 
   it("writes blobs in base64 and leaves out what is not there", async () => {
-    const answer = await post({ body: { ...data.target, sql: "select '\\x0102'::bytea" } });
+    const response = await post({ body: { ...data.target, sql: "select '\\x0102'::bytea" } });
 
-    expect(await answer.text()).toBe('{"numberOfRecordsUpdated":0,"records":[[{"blobValue":"AQI="}]]}');
+    expect(await response.text()).toBe('{"numberOfRecordsUpdated":0,"records":[[{"blobValue":"AQI="}]]}');
   });
 
   it.each([

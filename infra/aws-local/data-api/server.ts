@@ -86,7 +86,7 @@ export async function startDataApi(options: DataApiOptions) {
   /** Undefined if the response needs nothing more. */
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<string | undefined> => {
     const secretsOperation = secretsOperationOf(request);
-    if (secretsOperation) return secretsManager.answer(secretsOperation, await bodyOf(request, "secretsmanager"));
+    if (secretsOperation) return secretsManager.respond(secretsOperation, await bodyOf(request, "secretsmanager"));
     const operation = operationOf(request);
     const input = typed(await bodyOf(request, "rds-data"));
     return await intercept({ operation, input, request, response }, async () => {

@@ -45,7 +45,7 @@ describe("a call", () => {
   ])("leaves nothing behind: %s", async (leave, look, expected) => {
     for (let turn = 0; turn < 3; turn += 1) {
       await data.execute(leave);
-      // The session is reset while the answer is on its way; another one may answer before.
+      // The session is reset while the response is on its way; another one may respond before.
       await expect.poll(() => data.value(look)).toEqual(expected);
     }
   });

@@ -63,7 +63,7 @@ export async function listenToClients(server: Server, port = 0): Promise<{ url: 
   };
 }
 
-/** Requests that are being answered have a second to end. */
+/** Requests that are in progress have a second to end. */
 async function close(server: Server): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   server.closeIdleConnections();

@@ -21,7 +21,7 @@ interface InvokeResponse {
  * Requests must be signed, because operators' functions can be run by it. A request with an `Origin` header, which
  * browsers send for a web page, gets 403.
  * @param versions runs the published versions of functions, by their qualifiers
- * @returns whether it has answered
+ * @returns whether it has responded
  */
 export const invokeApi = (lambda: Lambda, key: Key, versions: ReadonlyMap<string, Lambda> = new Map()) => {
   const signatureErrorOf = verifier("lambda", key);

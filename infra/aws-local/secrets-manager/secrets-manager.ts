@@ -102,7 +102,7 @@ export function openSecrets(logins: Secrets, texts: SecretTexts = {}) {
     },
 
     /** Runs an operation and returns the JSON text of its response. */
-    answer(name: string, body: unknown): string {
+    respond(name: string, body: unknown): string {
       const operation = operations[name];
       if (!operation) throw new ServiceError(400, "UnknownOperationException");
       const { data, error } = z.safeParse(request, body);

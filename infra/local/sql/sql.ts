@@ -42,7 +42,7 @@ export async function startRecorder(outdir: string) {
   const server = createServer(async (incoming, response) => {
     const body = await json(incoming);
     const secretsOperation = secretsOperationOf(incoming);
-    if (secretsOperation) return response.end(secrets.answer(secretsOperation, body));
+    if (secretsOperation) return response.end(secrets.respond(secretsOperation, body));
     const row = incoming.url === "/Execute" ? rows[sent.push(body as Statement) - 1] : undefined;
     // No function retries after this error. BeginTransaction succeeds, so that the first statement is sent.
     const [status, result] = row

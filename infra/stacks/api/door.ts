@@ -19,7 +19,7 @@ export interface DoorProps {
 const keyLength = 40;
 
 /**
- * The keys without which API Gateway answers 403, so that all requests come through the edge. There are two: CloudFront
+ * The keys without which API Gateway returns 403, so that all requests come through the edge. There are two: CloudFront
  * sends the current one, and the next one is there already. So a deployment changes the key without a gap, since
  * CloudFormation deletes the former one after CloudFront sends the next. Their usage plan limits the requests of all
  * methods together (API Gateway, "Usage plans and API keys for REST APIs").

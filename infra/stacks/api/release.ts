@@ -21,7 +21,7 @@ export interface ReleaseProps {
 
 /**
  * Moves a stage to a new release. A custom resource publishes the new version of each function and tries it; only when
- * all of them answer as declared do the aliases move, all at once. Older versions stay, so that `npm run rollback` can
+ * all of them respond as declared do the aliases move, all at once. Older versions stay, so that `npm run rollback` can
  * go back to them.
  */
 export class Release extends Construct {

@@ -108,7 +108,7 @@ export class ColophonApi extends Construct {
     this.addDomain(settings);
     acknowledge(this.api, {
       "AwsSolutions-APIG2":
-        "The functions validate every parameter against the same declarations that make these routes; validation here would answer in other words than the interface.",
+        "The functions validate every parameter against the same declarations that make these routes; validation here would respond in other words than the interface.",
       ...(settings.firewall && !settings.edge ? {} : { "AwsSolutions-APIG3": withoutFirewall(settings) }),
     });
   }
@@ -162,7 +162,7 @@ export class ColophonApi extends Construct {
 
 const withoutFirewall = ({ edge }: StageSettings) =>
   edge
-    ? "The firewall stands before CloudFront. This address answers 403 to whoever has not the key that CloudFront sends."
+    ? "The firewall stands before CloudFront. This address returns 403 to whoever has not the key that CloudFront sends."
     : "This stage holds demonstration data, and the throttles of its methods bound what it can cost.";
 
 function missing(name: string): never {

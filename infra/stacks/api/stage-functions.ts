@@ -154,7 +154,7 @@ export class StageFunctions {
     };
     return new ScheduledFunction(this.#stack, "Smoke", {
       ...this.#common(this.find("ops-smoke")),
-      description: "Asks the stage what visitors ask, and fails when an answer is not as declared",
+      description: "Asks the stage what visitors ask, and fails when a response is not as declared",
       resources: [resource],
       every: Duration.minutes(everyMinutes),
       payload: { requests: smokeRequests("public", knownContributor) },
@@ -195,7 +195,7 @@ interface SmokeProps {
   readonly knownContributor: string | undefined;
 }
 
-/** An edge keeps answers for long, since it is told when they are stale. */
+/** An edge keeps responses for long, since it is told when they are stale. */
 const cachedAt = ({ sharedCacheSeconds }: { readonly sharedCacheSeconds: number }): Resource => ({
   variables: { SHARED_CACHE_SECONDS: `${sharedCacheSeconds}` },
   policies: {},

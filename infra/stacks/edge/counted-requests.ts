@@ -10,7 +10,7 @@ const limitDigitsMax = String(pageLimitMax).length;
 /**
  * Matches requests for a whole list: the path of a list that accepts `limit`, without a limit of at most 999. The
  * firewall must never see a limit that the function does not see. So only a plain `limit` between `&` counts (not
- * `LIMIT`, `l%69mit` or `;limit`); of several limits none counts for the function, which answers 400.
+ * `LIMIT`, `l%69mit` or `;limit`); of several limits none counts for the function, which returns 400.
  */
 export function unlimitedLists(endpoints: readonly Declaration[]): Statement {
   const lists = endpoints.filter(({ response, query }) => "list" in response && query && "limit" in query);

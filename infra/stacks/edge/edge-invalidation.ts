@@ -51,7 +51,7 @@ export class EdgeInvalidation extends Construct {
       ...metrics.customMetricName("over-budget"),
       filterPattern: FilterPattern.booleanValue("$.isOverBudget", true),
     });
-    alarms.add("stale-answers", {
+    alarms.add("stale-responses", {
       metric: new MathExpression({
         label: "seconds that changes waited; failing or absent runs count as late",
         expression: `FILL(waited, 0) + ${lateSeconds} * (FILL(errors, 0) + IF(FILL(runs, 0) > 0, 0, 1))`,

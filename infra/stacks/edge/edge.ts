@@ -40,8 +40,8 @@ export interface EdgeProps extends LogSettings {
 }
 
 /**
- * How long a visitor waits when the origin does not answer: with `stale-if-error` CloudFront serves its stale copy only
- * after the last attempt. The functions of public reads give up before, and answer 503 (lib/aws/retry.ts).
+ * How long a visitor waits when the origin does not respond: with `stale-if-error` CloudFront serves its stale copy only
+ * after the last attempt. The functions of public reads give up before, and return 503 (lib/aws/retry.ts).
  */
 const readTimeout = Duration.seconds(8);
 /**
@@ -57,7 +57,7 @@ const keepaliveTimeout = Duration.seconds(60);
 const uncachedErrors = [400, 403, 404, 405, 414, 500, 501, 502, 503];
 const errorResponses: ErrorResponse[] = [
   ...uncachedErrors.map((httpStatus) => ({ httpStatus, ttl: Duration.seconds(0) })),
-  // CloudFront itself answers 504 when the origin does not answer. Functions answer 503 before: one that is refused for
+  // CloudFront itself returns 504 when the origin does not respond. Functions return 503 before: one that is refused for
   // want of concurrency must not make CloudFront refuse all others of its path, among them those of the panel.
   { httpStatus: 504, ttl: silentOriginTtl },
 ];
@@ -79,7 +79,7 @@ export class Edge extends Construct {
         ...timeouts,
       });
     const shared = {
-      // Other methods than GET are forwarded, so that the API itself answers 404.
+      // Other methods than GET are forwarded, so that the API itself returns 404.
       allowedMethods: AllowedMethods.ALLOW_ALL,
       viewerProtocolPolicy: ViewerProtocolPolicy.HTTPS_ONLY,
     };
@@ -139,7 +139,7 @@ export class Edge extends Construct {
       ...(parameters.length > 0 ? { queryStringBehavior: CacheQueryStringBehavior.allowList(...parameters) } : {}),
       // The origin compresses with gzip only.
       enableAcceptEncodingGzip: true,
-      // The answer's Cache-Control decides how long it is cached; without one it is not cached.
+      // The response's Cache-Control decides how long it is cached; without one it is not cached.
       minTtl: Duration.seconds(0),
       defaultTtl: Duration.seconds(0),
       maxTtl: Duration.days(2),
@@ -159,7 +159,7 @@ export class Edge extends Construct {
   }
 
   /**
-   * CORS headers for answers that are not a function's: gateway responses and CloudFront's own errors. Cache tags are for
+   * CORS headers for responses that are not a function's: gateway responses and CloudFront's own errors. Cache tags are for
    * CloudFront alone.
    */
   private headersPolicy(): ResponseHeadersPolicy {

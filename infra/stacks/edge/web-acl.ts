@@ -143,7 +143,7 @@ interface Refusal {
 /**
  * How requests above a limit are refused. A response of AWS WAF is constant, and browsers show one to a page that sends
  * cookies only if it names the page's origin. So there are rules for each of these origins, and then one for all others.
- * The firewall also answers preflights itself, as a browser would not send what they announce.
+ * The firewall also responses preflights itself, as a browser would not send what they announce.
  *
  * They replace API Gateway's own `WAF_FILTERED` (API Gateway, "Gateway response types"). Each rule costs $1 a month.
  */

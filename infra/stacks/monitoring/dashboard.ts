@@ -63,7 +63,7 @@ export function addDashboard(
         half("Latency by endpoint, p99", [metrics.everyFunction("Duration", "p99")]),
       ],
       [
-        // Lambda's metric `Errors` counts functions that crash, and the log those that answer 5xx.
+        // Lambda's metric `Errors` counts functions that crash, and the log those that return 5xx.
         half("Failures by function", [metrics.failuresByEndpoint()], [metrics.everyFunction("Errors", "Sum")]),
         half(
           "Functions at once, and turned away",
@@ -93,14 +93,14 @@ export function addDashboard(
         ...(distributions.size > 0
           ? [
               half("CloudFront: requests, bytes sent", ofCdn("Requests"), ofCdn("BytesDownloaded")),
-              half("CloudFront: answers that are 5xx, percent", ofCdn("5xxErrorRate")),
+              half("CloudFront: responses that are 5xx, percent", ofCdn("5xxErrorRate")),
             ]
           : []),
         ...(distributions.has("edge")
           ? [
               // ops-invalidate and ops-smoke log it. A metric would cost $0.30 a month, and no alarm reads it.
               logged(
-                "Invalidations: seconds that changes waited; paths; age of an answer at the edge",
+                "Invalidations: seconds that changes waited; paths; age of a response at the edge",
                 "stats max(oldestInSeconds) as seconds, sum(paths) as paths, max(edgeAgeInSeconds) as age by bin(5m)",
                 LogQueryVisualizationType.LINE,
               ),

@@ -40,7 +40,7 @@ export function metricsOf(prefix: string, cluster: Pick<Cluster, "identifier">) 
       period,
     });
 
-  /** The share of answers that fail, in percent; 0 below `failuresMin` failures. */
+  /** The share of responses that fail, in percent; 0 below `failuresMin` failures. */
   const severalFailures = (): MathExpression => {
     const failed = "(FILL(failures, 0) + FILL(broken, 0))";
     return new MathExpression({
@@ -81,7 +81,7 @@ export function metricsOf(prefix: string, cluster: Pick<Cluster, "identifier">) 
       period: Duration.minutes(1),
     });
 
-  /** Failures that functions log. Lambda's own metric `Errors` does not count a function that answers 5xx. */
+  /** Failures that functions log. Lambda's own metric `Errors` does not count a function that returns 5xx. */
   const failuresByEndpoint = () =>
     searchExpression(`SEARCH('{${namespace},endpoint} MetricName="${prefix}-failures"', 'Sum', 300)`, "failures");
 

@@ -63,16 +63,16 @@ export class Monitoring extends Construct {
   private addAlarms(): void {
     const { alarms, metrics, accessLog, smoke, requestsIn5Minutes } = this.#props;
     // One on the rate of failures, for many requests, and one on their number, for few.
-    alarms.add("failing-answers", {
+    alarms.add("failing-responses", {
       metric: metrics.failureRate(Duration.minutes(1)),
       impact:
-        "Website and admin panel get 5xx answers, more than one in a hundred. Roll a new release back. See the saved query `errors`.",
+        "Website and admin panel get 5xx responses, more than one in a hundred. Roll a new release back. See the saved query `errors`.",
       evaluationPeriods: 3,
       datapointsToAlarm: 2,
     });
     alarms.add("three-failures", {
       metric: metrics.severalFailures(),
-      impact: `At least ${failuresMin} answers were 5xx, or lists that broke off, within five minutes, and one in a thousand: few visitors see it, or few there are. Roll a new release back. See the saved query \`errors\`.`,
+      impact: `At least ${failuresMin} responses were 5xx, or lists that broke off, within five minutes, and one in a thousand: few visitors see it, or few there are. Roll a new release back. See the saved query \`errors\`.`,
       threshold: 0.1,
     });
     accessLog.addMetricFilter("Latency", {
@@ -83,9 +83,9 @@ export class Monitoring extends Construct {
       ),
       metricValue: "$.milliseconds",
     });
-    alarms.add("slow-answers", {
+    alarms.add("slow-responses", {
       metric: metrics.customMetric("latency", Stats.percentile(99)),
-      impact: `One answer in a hundred takes more than ${slowMilliseconds / 1_000} s. See the saved query \`slow\`, and the database's capacity.`,
+      impact: `One response in a hundred takes more than ${slowMilliseconds / 1_000} s. See the saved query \`slow\`, and the database's capacity.`,
       threshold: slowMilliseconds,
       evaluationPeriods: 3,
     });
@@ -108,7 +108,7 @@ export class Monitoring extends Construct {
       impact: `API Gateway got ${requestsIn5Minutes} requests or more in five minutes, for which this account pays: somebody floods the API, or the edge caches no more. See \`ip\` and \`route\` in the access log.`,
       threshold: requestsIn5Minutes,
     });
-    // Lambda answers API Gateway 429 when it has no concurrency left; the visitor gets 503.
+    // Lambda returns API Gateway 429 when it has no concurrency left; the visitor gets 503.
     accessLog.addMetricFilter("Full", {
       ...metrics.customMetricName("full"),
       filterPattern: FilterPattern.stringValue("$.integrationStatus", "=", "429"),
@@ -123,7 +123,7 @@ export class Monitoring extends Construct {
       alarms.add("smoke-failing", {
         metric: smoke.lambda.metricErrors({ period: smoke.every }),
         impact:
-          "An answer that visitors get is wrong, missing or too old, or nobody looks any more: ops-smoke fails, or does not run. Its log says which answer.",
+          "A response that visitors get is wrong, missing or too old, or nobody looks any more: ops-smoke fails, or does not run. Its log says which response.",
         treatMissingData: TreatMissingData.BREACHING,
         evaluationPeriods: 3,
         datapointsToAlarm: 2,
@@ -210,7 +210,7 @@ export class Monitoring extends Construct {
     alarms.add("sign-in-unavailable", {
       metric: metrics.signIns("unavailable"),
       impact:
-        "People cannot sign in: the provider does not answer, or accepts this service no more. Whoever is signed in stays so. The saved query `sign-ins` says why.",
+        "People cannot sign in: the provider does not respond, or accepts this service no more. Whoever is signed in stays so. The saved query `sign-ins` says why.",
       threshold: signInsUnavailableMin,
     });
     alarms.add("sign-ins-failing", {

@@ -21,7 +21,7 @@ export function makeLog(
 }
 
 /**
- * The log of all functions of a stack: one search finds a request, whichever function answered it, and Logs Insights
+ * The log of all functions of a stack: one search finds a request, whichever function handled it, and Logs Insights
  * reads at most fifty groups at once. The names of its streams begin with the day and the function's name.
  */
 export const makeFunctionLog = (stack: Construct, owner: string, settings: LogSettings): LogGroup =>

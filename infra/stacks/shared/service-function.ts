@@ -100,7 +100,7 @@ export class ServiceFunction extends Construct {
 const documents = (policies: Readonly<Record<string, PolicyStatement[]>>) =>
   Object.fromEntries(Object.entries(policies).map(([name, statements]) => [name, new PolicyDocument({ statements })]));
 
-/** API Gateway waits 29 s for a buffered answer. */
+/** API Gateway waits 29 s for a buffered response. */
 export const bufferedTimeout = Duration.seconds(29);
 /** As long as the edge waits (../edge/edge.ts). The function itself gives up before (lib/aws/retry.ts). */
 export const publicRecordTimeout = Duration.seconds(8);

@@ -161,10 +161,10 @@ create index refresh_tokens_by_user on refresh_tokens (user_id, expires_at);
 
 create table user_locks (
   user_id bigint primary key references users on delete cascade,
-  holder_id bigint not null references users on delete cascade,
+  editor_id bigint not null references users on delete cascade,
   expires_at timestamptz not null
 );
 
 comment on table user_locks is 'Who is editing a user, and until when';
 
-create index user_locks_by_holder on user_locks (holder_id);
+create index user_locks_by_holder on user_locks (editor_id);

@@ -134,13 +134,13 @@ create index contributor_relations_by_relation on contributor_relations (relatio
 
 create table contributor_locks (
   contributor_id bigint primary key references contributors on delete cascade,
-  holder_id bigint not null references users on delete cascade,
+  editor_id bigint not null references users on delete cascade,
   expires_at timestamptz not null
 );
 
 comment on table contributor_locks is 'Who is editing a contributor, and until when';
 
-create index contributor_locks_by_holder on contributor_locks (holder_id);
+create index contributor_locks_by_holder on contributor_locks (editor_id);
 
 create table publishers (
   id bigint generated always as identity primary key,

@@ -26,7 +26,7 @@ create table changes (
   operator text,
   reason text,
   record text,
-  answer json,
+  result json,
   import_id bigint,
   undoes bigint[],
   undone_by bigint

@@ -13,7 +13,7 @@ create table imports (
   begun_at timestamptz not null default now(),
   moved_at timestamptz not null default now(),
   key text,
-  answer json
+  result json
 );
 
 comment on column imports.source is 'The object and its ETag, or the hash of what was sent; another text is another import';
@@ -24,4 +24,4 @@ comment on column imports.position is 'The byte at which the next line begins';
 
 comment on column imports.refusals is 'The first hundred lines that were refused';
 
-comment on column imports.key is 'Of the last batch, with its answer, for when it is sent again';
+comment on column imports.key is 'Of the last batch, with its result, for when it is sent again';

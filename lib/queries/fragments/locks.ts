@@ -17,11 +17,11 @@ export function otherEditor(kind: Kind, target: Sql): Sql {
   return sql`
     (
       select ${record(sql`editor.id, editor.username`)}
-      from ${locks} as lock join users as editor on editor.id = lock.holder_id
+      from ${locks} as lock join users as editor on editor.id = lock.editor_id
       where
         lock.${reference} = ${target}
         and lock.expires_at > now()
-        and lock.holder_id <> caller.id
+        and lock.editor_id <> caller.id
     )
   `;
 }

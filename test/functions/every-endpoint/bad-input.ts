@@ -34,18 +34,18 @@ export function testBadInput(stack: UploadStack, administrator: Person): void {
       .filter((each) => !each.needsFileService && !each.needsSignIn && condition(each))
       .map((each) => [endpointPath(each), each] as const);
 
-  /** Sends one request for each value, and expects this answer to each, and that none of them changes anything. */
+  /** Sends one request for each value, and expects this response to each, and that none of them changes anything. */
   async function expectEach<Value>(
     name: string,
     values: readonly Value[],
     request: (value: Value) => Request,
-    answer: object,
+    response: object,
   ) {
     await unchanged(stack, async () => {
       let status = 0;
       for (const value of values) {
         const reply = await stack.call(name, { as: administrator.token, ...request(value) });
-        expect([value, reply.body]).toEqual([value, answer]);
+        expect([value, reply.body]).toEqual([value, response]);
         ({ status } = reply);
       }
       expect(status, "There are values").toBeGreaterThan(0);
@@ -67,14 +67,14 @@ export function testBadInput(stack: UploadStack, administrator: Person): void {
 
     it("that no record has, or can have, finds nothing; one that cannot be read is 400", async () => {
       const field = "field" in declaration.response ? declaration.response.field : undefined;
-      const answer = field
+      const response = field
         ? { [field]: [], max: 0, from: 0, to: 0 }
         : envelope(404, `${noun[0]?.toUpperCase()}${noun.slice(1)} not found`);
 
-      await expectEach(name, [987_654_321, 0, -1, "-0", "9007199254740993", "9".repeat(20)], request, answer);
+      await expectEach(name, [987_654_321, 0, -1, "-0", "9007199254740993", "9".repeat(20)], request, response);
       // The ids of contributors and publishers are numbers in the interface, the others are strings.
       const isNumber = noun === "contributor" || noun === "publisher";
-      await expectEach(name, noInteger, request, isNumber ? missingParameters : answer);
+      await expectEach(name, noInteger, request, isNumber ? missingParameters : response);
     });
   });
 
@@ -115,8 +115,8 @@ export function testBadInput(stack: UploadStack, administrator: Person): void {
     const parameters = Object.keys(query).filter((each) => each !== "role");
 
     it.each(parameters)("is 400 where %s cannot be read", async (parameter) => {
-      const answer = isRequired(parameter) ? missingParameters : invalidParameter(parameter);
-      await expectEach(name, invalid[parameter] ?? [], (value) => request({ [parameter]: value }), answer);
+      const response = isRequired(parameter) ? missingParameters : invalidParameter(parameter);
+      await expectEach(name, invalid[parameter] ?? [], (value) => request({ [parameter]: value }), response);
     });
 
     it.each(parameters.filter(isRequired))("is 400 without a %s, whatever else is wrong", async () => {

@@ -11,7 +11,7 @@ import { type Request, useStack } from "../../support/stack.ts";
 const stack = useStack();
 const administrator = useAdministrator(stack);
 
-/** The newest change, after a request of the administrator that is answered 200. */
+/** The newest change, after a request of the administrator that is refused with 200. */
 async function changeBy(name: string, request: Omit<Request, "as">) {
   expect((await stack.call(name, { as: administrator.token, ...request })).status).toBe(200);
   return await newestChange(stack);

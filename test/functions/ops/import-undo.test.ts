@@ -34,9 +34,9 @@ describe("An import of several batches", () => {
       { external_id: "c700" },
     ]);
 
-    const answer = await undo(stack, { import: second });
-    expect(answer).toMatchObject({ undone: [{ change: third, what: [] }, { change: first }], isDone: true });
-    expect(answer.conflicts).toMatchObject([{ change: second, field: "gender", later: { change: editing } }]);
+    const result = await undo(stack, { import: second });
+    expect(result).toMatchObject({ undone: [{ change: third, what: [] }, { change: first }], isDone: true });
+    expect(result.conflicts).toMatchObject([{ change: second, field: "gender", later: { change: editing } }]);
     expect(await count()).toBe(500);
     expect(await undo(stack, { import: first, force: true })).toMatchObject({ undone: [{ change: second }] });
     expect(await count()).toBe(0);

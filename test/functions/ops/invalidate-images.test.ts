@@ -95,10 +95,10 @@ describe("ops-invalidate-images", () => {
     { status: 400, code: "TooManyInvalidationsInProgress" },
     { status: 503, code: "ServiceUnavailable" },
     { status: 403, code: "AccessDenied" },
-  ])("fails for the queue to bring all again when CloudFront answers $code", async (answer) => {
-    cloudFront.failure = answer;
+  ])("fails for the queue to bring all again when CloudFront answers $code", async (result) => {
+    cloudFront.failure = result;
 
-    expect(await bring(removed("one", "avatars/a.webp"))).toMatchObject({ error: { errorType: answer.code } });
+    expect(await bring(removed("one", "avatars/a.webp"))).toMatchObject({ error: { errorType: result.code } });
 
     cloudFront.failure = undefined;
     expect(await bring(removed("one", "avatars/a.webp"))).toEqual({ result: { batchItemFailures: [] } });
@@ -107,9 +107,9 @@ describe("ops-invalidate-images", () => {
   it.each(["no JSON", "null", '{"detail":{"object":{}}}', '{"detail":{"object":{"key":""}}}'])(
     "gives back a message that says %s, and does what the others say",
     async (body) => {
-      const answer = await bring({ messageId: "odd", body }, removed("one", "avatars/a.webp"));
+      const result = await bring({ messageId: "odd", body }, removed("one", "avatars/a.webp"));
 
-      expect(answer).toEqual({ result: { batchItemFailures: [{ itemIdentifier: "odd" }] } });
+      expect(result).toEqual({ result: { batchItemFailures: [{ itemIdentifier: "odd" }] } });
       expect(cloudFront.requests.map(({ items }) => items)).toEqual([["/avatars/a.webp"]]);
     },
   );

@@ -15,11 +15,11 @@ const administrator = useAdministrator(stack);
 
 const invoke = (payload: object) => stack.lambda.invoke("ops-merge-contributors", payload);
 
-/** Merges, and gives the answer. */
+/** Merges, and gives the result. */
 async function merge(keep: Entry, merged: readonly Entry[], options: object = {}) {
   const invocation = await invoke({ keep: keep.id, merge: merged.map(({ id }) => id), ...options });
   if ("error" in invocation) throw new Error(invocation.error.errorMessage);
-  // biome-ignore lint/suspicious/noExplicitAny: the answer is compared
+  // biome-ignore lint/suspicious/noExplicitAny: the result is compared
   return invocation.result as any;
 }
 
@@ -424,29 +424,29 @@ describe("ops-merge-contributors: former slugs", () => {
 
 describe("ops-merge-contributors: the ledger", () => {
   const rowOf = async (change: number) =>
-    (await stack.sql`select endpoint, operator, reason, answer from changes where id = ${change}`)[0];
+    (await stack.sql`select endpoint, operator, reason, result from changes where id = ${change}`)[0];
 
   it("has who did it, why, and the answer", async () => {
     const [kept, one] = (await some(2)) as [Entry, Entry];
 
-    const answer = await merge(kept, [one], { reason: "One person", by: "Ada" });
+    const result = await merge(kept, [one], { reason: "One person", by: "Ada" });
 
     const [endpoint, operator, reason] = ["ops/merge-contributors", "Ada", "One person"];
-    expect(await rowOf(answer.change)).toEqual({ endpoint, operator, reason, answer });
+    expect(await rowOf(result.change)).toEqual({ endpoint, operator, reason, result });
   });
 
   it("has no row of a dry run, which answers the same and writes nothing", async () => {
     const [kept, one, friend] = (await some(3, { image: null })) as [Entry, Entry, Entry];
     const user = await aUser(stack.sql);
     await stack.sql`
-      insert into contributor_locks (contributor_id, holder_id, expires_at) values (${one.id}, ${user.id}, now())
+      insert into contributor_locks (contributor_id, editor_id, expires_at) values (${one.id}, ${user.id}, now())
     `;
     await addAliases(one, "Alias");
     await describeIn(one, "English", "d");
     await relate(friend, one);
     await work(one, await aSeries(stack.sql), "art");
     await stack.sql`delete from stale_tags`;
-    // biome-ignore lint/suspicious/noExplicitAny: the answer is compared
+    // biome-ignore lint/suspicious/noExplicitAny: the result is compared
     let tried: any;
 
     const difference = await differenceBy(stack.sql, async () => {
@@ -455,8 +455,8 @@ describe("ops-merge-contributors: the ledger", () => {
 
     expect(difference).toEqual([]);
     expect(await stack.sql`select from stale_tags`).toEqual([]);
-    const { change, ...answer } = await merge(kept, [one]);
-    expect(tried).toEqual(answer);
+    const { change, ...result } = await merge(kept, [one]);
+    expect(tried).toEqual(result);
     expect(change).toEqual(expect.any(Number));
   });
 
@@ -467,10 +467,10 @@ describe("ops-merge-contributors: the ledger", () => {
     );
     stack.dataApi.calls.length = 0;
 
-    const answer = await merge(kept, [one]).finally(() => stack.dataApi.intercept(undefined));
+    const result = await merge(kept, [one]).finally(() => stack.dataApi.intercept(undefined));
 
     expect(stack.dataApi.calls.length).toBeGreaterThan(1);
-    expect(await rowOf(answer.change)).toMatchObject({ answer });
+    expect(await rowOf(result.change)).toMatchObject({ result });
     expect(
       await stack.sql`select distinct change_id from history where table_name like 'contributor%' and owners @> array[${kept.id}::bigint]`,
     ).toHaveLength(2);

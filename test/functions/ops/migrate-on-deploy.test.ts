@@ -22,7 +22,7 @@ import { key, useDatabase } from "../../support/environment.ts";
 
 /* The bundle that CloudFormation asks, over a cluster of its own; CloudFormation's end is a server of the test. */
 
-interface Answer {
+interface Result {
   readonly method: string | undefined;
   readonly type: string | undefined;
   readonly body: Readonly<Record<string, unknown>>;
@@ -34,7 +34,7 @@ let ownerUrl: string;
 let dataApi: DataApi;
 let sql: Sql;
 let handler: typeof Handler;
-let answers: Answer[] = [];
+let results: Result[] = [];
 /** What the function handed to Lambda. */
 let invocations: string[] = [];
 let status = 200;
@@ -44,7 +44,7 @@ const cloudFormation = createServer(async (request: IncomingMessage, response) =
     invocations.push(`${request.url} ${headers["x-amz-invocation-type"]} ${await text(request)}`);
     return response.writeHead(202).end();
   }
-  answers.push({ method, type: headers["content-type"], body: (await json(request)) as Answer["body"] });
+  results.push({ method, type: headers["content-type"], body: (await json(request)) as Result["body"] });
   response.writeHead(status).end();
 });
 
@@ -94,13 +94,13 @@ async function ask(
   RequestType: "Create" | "Update" | "Delete",
   ResourceProperties?: { MayBeEmpty: "true" },
 ): Promise<Error | undefined> {
-  answers = [];
+  results = [];
   try {
     await handler({
       ...names,
       RequestType,
       ResourceProperties,
-      ResponseURL: `${addressOf(cloudFormation)}/answer?signature=x`,
+      ResponseURL: `${addressOf(cloudFormation)}/result?signature=x`,
     });
     return undefined;
   } catch (error) {
@@ -120,7 +120,7 @@ describe("A deployment", () => {
     const error = await ask("Update");
 
     expect(error?.message).toMatch(/^The database is empty, .*`snapshot`.*`mayBeEmpty`/);
-    expect(answers.map(({ body }) => [body.Status, body.Reason])).toEqual([["FAILED", error?.message]]);
+    expect(results.map(({ body }) => [body.Status, body.Reason])).toEqual([["FAILED", error?.message]]);
     expect(await sql`select from pg_roles where rolname like 'colophon_%'`).toEqual([]);
     expect(await sql`select from pg_class where relnamespace = 'public'::regnamespace`).toEqual([]);
   });
@@ -128,14 +128,14 @@ describe("A deployment", () => {
   it("that updates a stack fills an empty database where the settings say so", async () => {
     expect(await ask("Update", { MayBeEmpty: "true" })).toBeUndefined();
 
-    expect(answers).toEqual([succeeded]);
+    expect(results).toEqual([succeeded]);
     expect(await sql`select 1 from permissions where key = 'view-users'`).toHaveLength(1);
     await sql.query("drop schema public cascade; create schema public authorization pg_database_owner");
   });
 
   it("brings a new database up to date", async () => {
     expect(await ask("Create")).toBeUndefined();
-    expect(answers).toEqual([succeeded]);
+    expect(results).toEqual([succeeded]);
     expect(await sql`select 1 from permissions where key = 'view-users'`).toHaveLength(1);
   });
 
@@ -144,7 +144,7 @@ describe("A deployment", () => {
     await sql`delete from permissions where key = 'view-users'`;
 
     expect(await ask("Update")).toBeUndefined();
-    expect(answers).toEqual([succeeded]);
+    expect(results).toEqual([succeeded]);
     expect(await sql`select name from migrations order by name desc limit 1`).toEqual([last]);
     expect(await sql`select 1 from permissions where key = 'view-users'`).toHaveLength(1);
   });
@@ -173,7 +173,7 @@ describe("A deployment", () => {
     const request = (Invocation: number) => ({
       ...names,
       RequestType: "Update",
-      ResponseURL: `${addressOf(cloudFormation)}/answer`,
+      ResponseURL: `${addressOf(cloudFormation)}/result`,
       Invocation,
     });
     /** There is no time to begin the migration. */
@@ -193,7 +193,7 @@ describe("A deployment", () => {
     });
 
     beforeEach(() => {
-      answers = [];
+      results = [];
       invocations = [];
     });
 
@@ -202,7 +202,7 @@ describe("A deployment", () => {
     it("hands the request on to another invocation when its time is over, and answers nothing yet", async () => {
       await slowHandler(request(1), late);
 
-      expect(answers).toEqual([]);
+      expect(results).toEqual([]);
       const [path, type, body = ""] = invocations[0]?.split(/ (?=Event|{)/) ?? [];
       expect([path, type]).toEqual(["/2015-03-31/functions/colophon-dev-ops-migrate-on-deploy/invocations", "Event"]);
       expect(JSON.parse(body)).toEqual(request(2));
@@ -213,7 +213,7 @@ describe("A deployment", () => {
       await expect(slowHandler(request(4), late)).rejects.toThrow(/the deployment again/);
 
       expect(invocations).toEqual([]);
-      expect(answers.map(({ body }) => [body.Status, body.Reason])).toEqual([
+      expect(results.map(({ body }) => [body.Status, body.Reason])).toEqual([
         [
           "FAILED",
           expect.stringMatching(/^Migration 9999-slow has yet to run; run ops-migrate or the deployment again/),
@@ -224,7 +224,7 @@ describe("A deployment", () => {
     it("succeeds when it is done, whichever invocation sees that", async () => {
       await slowHandler(request(3));
 
-      expect(answers.map(({ body }) => body.Status)).toEqual(["SUCCESS"]);
+      expect(results.map(({ body }) => body.Status)).toEqual(["SUCCESS"]);
       expect(await sql`select indisvalid from pg_index where indexrelid = 'clients_slow'::regclass`).toEqual([
         { indisvalid: true },
       ]);
@@ -235,7 +235,7 @@ describe("A deployment", () => {
     await sql`delete from permissions where key = 'view-users'`;
 
     expect(await ask("Delete")).toBeUndefined();
-    expect(answers).toEqual([succeeded]);
+    expect(results).toEqual([succeeded]);
     expect(await sql`select 1 from permissions where key = 'view-users'`).toHaveLength(0);
   });
 
@@ -247,7 +247,7 @@ describe("A deployment", () => {
 
     const reason = `Migration ${first?.name} failed: the file was changed after it had been applied`;
     expect(error?.message).toBe(reason);
-    expect(answers.map(({ body }) => body)).toEqual([
+    expect(results.map(({ body }) => body)).toEqual([
       { ...names, Status: "FAILED", Reason: reason, PhysicalResourceId: "migrations" },
     ]);
     await sql`update migrations set checksum = ${first?.checksum} where name = ${first?.name}`;

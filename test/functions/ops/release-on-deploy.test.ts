@@ -55,7 +55,7 @@ beforeAll(async () => {
     return true;
   };
   const invoke = invokeApi(stack.lambda, key, versions);
-  apis = await serveApis(["LAMBDA"], [cloudFormation, lambdaApi.answer, invoke]);
+  apis = await serveApis(["LAMBDA"], [cloudFormation, lambdaApi.result, invoke]);
 });
 
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { useStack } from "../../support/stack.ts";
 
 const stack = useStack({ from: "demo" });
 
-/** Stands for CloudFront in front of the stack: it keeps each answer for good, and is told how old they are. */
+/** Stands for CloudFront in front of the stack: it keeps each response for good, and is told how old they are. */
 let edge: Server;
 let kept: Map<string, { status: number; type: string; cacheControl: string; body: string }>;
 let forwarded: string[];
@@ -17,24 +17,24 @@ beforeAll(async () => {
     const old = kept.get(url);
     if (!old && isCutOff) return response.writeHead(504).end("<html>");
     if (!old) forwarded.push(url);
-    const answer = old ?? (await fetched(url));
-    kept.set(url, answer);
-    response.writeHead(answer.status, {
-      "Content-Type": answer.type,
-      "Cache-Control": answer.cacheControl,
+    const result = old ?? (await fetched(url));
+    kept.set(url, result);
+    response.writeHead(result.status, {
+      "Content-Type": result.type,
+      "Cache-Control": result.cacheControl,
       ...(old && age !== undefined ? { Age: age } : {}),
     });
-    response.end(answer.body);
+    response.end(result.body);
   });
   await new Promise<void>((resolve) => edge.listen(0, "127.0.0.1", resolve));
   process.env.EDGE_URL = `http://127.0.0.1:${(edge.address() as AddressInfo).port}`;
 });
 
 async function fetched(url: string) {
-  const answer = await fetch(stack.url + url);
-  const type = answer.headers.get("Content-Type") ?? "";
-  const cacheControl = answer.headers.get("Cache-Control") ?? "";
-  return { status: answer.status, type, cacheControl, body: await answer.text() };
+  const result = await fetch(stack.url + url);
+  const type = result.headers.get("Content-Type") ?? "";
+  const cacheControl = result.headers.get("Cache-Control") ?? "";
+  return { status: result.status, type, cacheControl, body: await result.text() };
 }
 
 afterAll(async () => {

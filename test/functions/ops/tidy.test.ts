@@ -200,13 +200,13 @@ describe("ops-tidy", () => {
       insert into stale_tags (transaction, tag, added_at)
       select (1000000 + number)::text::xid8, 'series', now() - interval '73 hours' from generate_series(1, 12000) as number
     `;
-    const answers = () =>
+    const results = () =>
       Promise.all([...tokens, revoked].map(async (as) => (await stack.call("admin-roles/list", { as })).status));
-    expect(await answers()).toEqual([200, 401, 401, 401]);
+    expect(await results()).toEqual([200, 401, 401, 401]);
 
     expect(await tidied({})).toEqual({ ...nothing, sessions: 12_002, tags: 12_000 });
 
-    expect(await answers()).toEqual([200, 401, 401, 401]);
+    expect(await results()).toEqual([200, 401, 401, 401]);
   });
 
   it("changes nothing, in two statements, when there is nothing to do", async () => {
@@ -304,7 +304,7 @@ describe("ops-tidy and releases", () => {
     expect(await schemas()).toEqual(before);
     expect(await tidied({})).toMatchObject({ releases: 3 });
     expect(await tidied({})).toEqual(nothing);
-    const entries = await stack.sql`select answer from changes where endpoint = 'ops/tidy' order by id desc limit 1`;
-    expect(entries).toEqual([{ answer: { ...nothing, releases: 3, isDone: true } }]);
+    const entries = await stack.sql`select result from changes where endpoint = 'ops/tidy' order by id desc limit 1`;
+    expect(entries).toEqual([{ result: { ...nothing, releases: 3, isDone: true } }]);
   });
 });

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
-import type { UndoResult } from "../../../lib/operators/undo-answer.ts";
+import type { UndoResult } from "../../../lib/operators/undo-result.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor, aSeries } from "../../support/catalogue.ts";
 import { aUser } from "../../support/people.ts";
@@ -238,14 +238,14 @@ const insertBySql = async (table: string, number: number, { idsOf }: World) =>
     idsOf,
   );
 
-/** Returns an undo's answer, and whether there was no row yet for a new value. */
-async function perform(each: Action): Promise<{ answer?: UndoResult; isOpen?: true }> {
+/** Returns an undo's result, and whether there was no row yet for a new value. */
+async function perform(each: Action): Promise<{ result?: UndoResult; isOpen?: true }> {
   const now = await world();
   const { name, target, input } = each;
   if (name === "undo") {
     const change = pick(await changesSince(first), target);
     await settleImages(stack.sql);
-    return change === undefined ? {} : { answer: await undo(stack, { change, force: input }) };
+    return change === undefined ? {} : { result: await undo(stack, { change, force: input }) };
   }
   if (name === "merge" || name === "import") {
     const keep = pick(now.idsOf("contributors"), target);
@@ -337,17 +337,17 @@ function takenBack(current: Rows, delta: Delta, defaultRole: number): Rows {
 const forItself =
   /^(It was undone by change|The Administrator role would lose|.* would have \d+ |It is already as it was before)/;
 
-/** Compares what an undo did, and what it answers, with the model. */
+/** Compares what an undo did, and what it returns, with the model. */
 function expectAgreementWith(
   delta: Delta,
-  answer: UndoResult,
+  result: UndoResult,
   isForced: boolean,
   before: Rows,
   after: Rows,
   role: number,
 ) {
-  const [undone] = answer.undone;
-  for (const conflict of [...answer.conflicts, ...(undone?.overridden ?? [])])
+  const [undone] = result.undone;
+  for (const conflict of [...result.conflicts, ...(undone?.overridden ?? [])])
     expect(conflict).toMatchObject({ later: { change: expect.toSatisfy((later) => later > conflict.change) } });
   const states = [...delta].map(([name, values]) => stateOf(before[name], values));
   if (undone && !isForced) {
@@ -367,10 +367,10 @@ function expectAgreementWith(
       if (!names.includes(name) && former && latter) expect({ name, former, latter, undone }).toBeUndefined();
   } else {
     expect(deltaOf(before, after)).toEqual(new Map());
-    for (const { reason } of answer.refused)
+    for (const { reason } of result.refused)
       expect(reason).toMatch(forItself.test(reason) ? forItself : /by change \d+/);
     const isAsLeft = states.every((state) => state === "as left") && [...delta.values()].every(([former]) => former);
-    if (isAsLeft) for (const conflict of answer.conflicts) expect(conflict).toHaveProperty("reason");
+    if (isAsLeft) for (const conflict of result.conflicts) expect(conflict).toHaveProperty("reason");
   }
 }
 
@@ -456,7 +456,7 @@ it(
     let rows = await rowsOf(stack.sql);
     for (const each of actions) {
       const [latest = 0] = await changesSince(first);
-      const { answer, isOpen } = await perform(each);
+      const { result, isOpen } = await perform(each);
       if (isOpen) actions.push({ ...each, target: each.target + 1 } as Action);
       const now = await rowsOf(stack.sql);
       expectGrown(highest, now);
@@ -465,8 +465,8 @@ it(
       expect(others).toEqual([]);
       if (change !== undefined) deltas.set(change, deltaOf(former, latter));
       const undoneDelta =
-        answer && deltas.get([...answer.undone, ...answer.conflicts, ...answer.refused][0]?.change ?? 0);
-      if (undoneDelta) expectAgreementWith(undoneDelta, answer, each.input === true, former, latter, role);
+        result && deltas.get([...result.undone, ...result.conflicts, ...result.refused][0]?.change ?? 0);
+      if (undoneDelta) expectAgreementWith(undoneDelta, result, each.input === true, former, latter, role);
       rows = now;
     }
 

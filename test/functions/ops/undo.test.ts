@@ -230,10 +230,10 @@ describe("ops-undo finds what has changed since, names the newest change of it, 
     const { change: id, conflicts, leftOut = [], forced = async () => true } = await make();
     const before = await contents(stack.sql);
 
-    const answer = await undo(stack, { change: id });
-    expect(answer).toMatchObject({ undone: [], refused: [], isDone: true });
+    const result = await undo(stack, { change: id });
+    expect(result).toMatchObject({ undone: [], refused: [], isDone: true });
     const sorted = (rows: readonly (readonly unknown[])[]) => rows.map((row) => row.join()).sort();
-    const found = answer.conflicts.map(({ record, field, later, reason }) => [record, field, later?.change, reason]);
+    const found = result.conflicts.map(({ record, field, later, reason }) => [record, field, later?.change, reason]);
     expect(sorted(found)).toEqual(sorted(conflicts.map((row) => [...row, ...(row.length < 4 ? [undefined] : [])])));
     expect(await contents(stack.sql)).toEqual(before);
 
@@ -386,9 +386,9 @@ describe("ops-undo refuses", () => {
     const ledger = await stack.sql`select * from changes order by id`;
 
     for (const force of [false, true]) {
-      const answer = await undo(stack, { change: id, force });
-      expect(answer).toMatchObject({ undone: [], refused: [{ change: id, reason: expect.stringContaining(reason) }] });
-      expect(answer.change).toBeUndefined();
+      const result = await undo(stack, { change: id, force });
+      expect(result).toMatchObject({ undone: [], refused: [{ change: id, reason: expect.stringContaining(reason) }] });
+      expect(result.change).toBeUndefined();
     }
 
     expect(await contents(stack.sql)).toEqual(before);
@@ -439,19 +439,19 @@ describe("ops-undo of a user's changes in a time", () => {
     const after = await contents(stack.sql);
     const payload = { user: editor.username.toUpperCase(), ...range, reason: "A mistake", by: "ada" };
 
-    const answer = await undo(stack, payload);
+    const result = await undo(stack, payload);
 
-    expect(answer).toMatchObject({
-      undone: [third, first].map((id) => ({ change: id, undoneBy: answer.change, userId: editor.id })),
+    expect(result).toMatchObject({
+      undone: [third, first].map((id) => ({ change: id, undoneBy: result.change, userId: editor.id })),
       conflicts: [{ change: second, field: "name", later: { change: byAnother, username: administrator.username } }],
       refused: [{ change: logout, reason: "Sessions that were ended stay ended" }],
       isDone: true,
     });
     expect(
-      await stack.sql`select reason, operator, to_json(undoes) as undoes from changes where id = ${answer.change}`,
+      await stack.sql`select reason, operator, to_json(undoes) as undoes from changes where id = ${result.change}`,
     ).toEqual([{ reason: "A mistake", operator: "ada", undoes: [third, first] }]);
     expect((await undo(stack, payload)).undone).toEqual([]);
-    await undone(stack, answer.change ?? 0);
+    await undone(stack, result.change ?? 0);
     expect(await contents(stack.sql)).toEqual(after);
     expect((await undo(stack, { ...payload, force: true })).undone).toHaveLength(3);
     expect(await contents(stack.sql)).toEqual(start);
@@ -476,10 +476,10 @@ describe("ops-undo of a user's changes in a time", () => {
     await expect(undo(stack, dry)).rejects.toThrow("narrow the time");
     await remove("user", editor);
 
-    const answer = await undo(stack, payload);
+    const result = await undo(stack, payload);
 
-    expect(answer).toMatchObject({ undone: { length: 201 }, conflicts: [], refused: [] });
-    expect(new Set(answer.undone.map(({ undoneBy }) => undoneBy)).size).toBe(3);
+    expect(result).toMatchObject({ undone: { length: 201 }, conflicts: [], refused: [] });
+    expect(new Set(result.undone.map(({ undoneBy }) => undoneBy)).size).toBe(3);
     const after: Record<string, unknown> = await contents(stack.sql);
     expect(after[`roles [${role.id}]`]).toEqual(before[`roles [${role.id}]`]);
   });

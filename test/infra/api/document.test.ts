@@ -16,11 +16,11 @@ import {
 import { endpoints } from "../../../lib/contract/endpoints.ts";
 import { exposedHeaders } from "../../../lib/contract/headers.ts";
 
-/* What API Gateway answers where no function is asked, and which function it asks where one is. */
+/* What API Gateway returns where no function is asked, and which function it asks where one is. */
 
 const foreign = "https://foreign.example.org";
 
-/** A function that answers with its own name, or not, or with an error. */
+/** A function that responds with its own name, or not, or with an error. */
 const functions = Object.fromEntries(
   endpoints.map((each) => {
     const result = { statusCode: 200, headers: { ETag: functionName(each) } };

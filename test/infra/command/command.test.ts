@@ -111,7 +111,7 @@ describe("An error", () => {
     [
       "ECONNREFUSED",
       async () => await socketError(await freePort(), "127.0.0.1").catch((e) => e),
-      "Nothing answers on 127.0.0.1:",
+      "Nothing listens on 127.0.0.1:",
     ],
     ["ENOENT", () => failure(readFile("/nowhere/file")), "There is no file or directory /nowhere/file"],
     [

@@ -35,7 +35,7 @@ function run(...flags: string[]): ChildProcessWithoutNullStreams {
   return child;
 }
 
-/** What it prints until it answers. */
+/** What it prints until it returns. */
 async function untilUp(child: ChildProcessWithoutNullStreams): Promise<string> {
   let output = "";
   child.stdout.on("data", (chunk) => {
@@ -94,8 +94,8 @@ describe("npm start", () => {
     });
     const preflight = async (path: string, Origin: string) => {
       const headers = { Origin, "Access-Control-Request-Method": "POST" };
-      const { headers: answer } = await send(`http://127.0.0.1:${port}`, path, { method: "OPTIONS", headers });
-      return answer["access-control-allow-origin"];
+      const { headers: result } = await send(`http://127.0.0.1:${port}`, path, { method: "OPTIONS", headers });
+      return result["access-control-allow-origin"];
     };
 
     const refused = "http://panel.test:4200";

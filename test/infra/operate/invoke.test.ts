@@ -23,7 +23,7 @@ let built: Awaited<ReturnType<typeof writeFunctions>>;
 let gateway: ApiGateway;
 const lambdaApi = makeLambdaApi();
 
-/** Lambda's answer for a function that streams: head, eight NULs, body. */
+/** Lambda's result for a function that streams: head, eight NULs, body. */
 const streamed = `{"statusCode":200,"headers":{"X-Kind":"list"}}${"\0".repeat(8)}[{"id":1}]`;
 
 const streamList: Api = ({ url = "" }, response) => {
@@ -48,7 +48,7 @@ beforeAll(async () => {
   });
   const lambda = await startLambda(built);
   const functions = invokeApi(lambda, key, new Map([["live", await startLambda(live)]]));
-  apis = await serveApis(["LAMBDA"], [streamList, lambdaApi.answer, functions]);
+  apis = await serveApis(["LAMBDA"], [streamList, lambdaApi.result, functions]);
   gateway = await startApiGateway({ document: restApi({}), lambda, pages: [invokeApi(lambda, key)] });
   await writeCredentials(built.outdir, key);
   await writeFile(join(built.outdir, "payload.json"), '{"days":3}');
@@ -86,7 +86,7 @@ describe("npm run invoke", () => {
 
   it.each(["admin-roles-list", "admin-roles/list"])("sends the sample of %s, and unfolds the body", async (name) => {
     expect(await locally(name)).toMatchObject({
-      answer: { statusCode: 200, body: { resource: "/admin-roles", headers: { Cookie: /local-administrator/ } } },
+      result: { statusCode: 200, body: { resource: "/admin-roles", headers: { Cookie: /local-administrator/ } } },
       hasFailed: false,
     });
   });
@@ -97,11 +97,11 @@ describe("npm run invoke", () => {
     const event = '{"resource": "/admin-roles", "httpMethod": "GET", "headers": {}, "requestContext": {}}';
 
     for (const payload of [query, event]) {
-      const { answer } = await locally("admin-roles/list", { payload, tokenSource: "INVOKE_TOKEN" });
-      expect(answer).toMatchObject({ body: { headers: { Cookie: "refreshToken=a-token" } } });
+      const { result } = await locally("admin-roles/list", { payload, tokenSource: "INVOKE_TOKEN" });
+      expect(result).toMatchObject({ body: { headers: { Cookie: "refreshToken=a-token" } } });
     }
     expect(await locally("admin-roles/list", { payload: query })).toMatchObject({
-      answer: { body: { path: "/admin-roles", queryStringParameters: { limit: "3" } } },
+      result: { body: { path: "/admin-roles", queryStringParameters: { limit: "3" } } },
     });
   });
 
@@ -128,7 +128,7 @@ describe("npm run invoke", () => {
   it("would send the sample of every function", async () => {
     for (const name of functionPaths) {
       await expect(invoke({ name, url: "http://127.0.0.1:9", data: built.outdir }), name).rejects.toThrow(
-        "Nothing answers on http://127.0.0.1:9: is npm start running?",
+        "Nothing listens on http://127.0.0.1:9: is npm start running?",
       );
     }
   });
@@ -156,11 +156,11 @@ describe("npm run invoke", () => {
 
 describe("npm run invoke -- --stage", () => {
   it("invokes the version that gets the traffic", async () => {
-    expect((await invoke({ name: "admin-roles/list", stage: "prod" })).answer).toMatchObject({ body: "live" });
+    expect((await invoke({ name: "admin-roles/list", stage: "prod" })).result).toMatchObject({ body: "live" });
   });
 
   it("reads the answer of a function that streams", async () => {
-    expect((await invoke({ name: "contributors/list", stage: "prod" })).answer).toEqual({
+    expect((await invoke({ name: "contributors/list", stage: "prod" })).result).toEqual({
       statusCode: 200,
       headers: { "X-Kind": "list" },
       body: [{ id: 1 }],
@@ -173,9 +173,9 @@ describe("npm run invoke -- --stage", () => {
     await expect(invoke(tidying)).rejects.toThrow(/^Nothing was invoked: .*:colophon-prod-ops-tidy changes something/);
     expect(built.seen()).toEqual([]);
 
-    expect(await invoke({ ...tidying, yes: true })).toEqual({ answer: { days: 400 }, hasFailed: false });
-    expect(await invoke({ name: "ops/list-changes", payload: "{}", stage: "prod" })).toMatchObject({ answer: {} });
-    expect(await invoke({ name: "ops/create-user", stage: "dev" })).toMatchObject({ answer: { username: "ada" } });
+    expect(await invoke({ ...tidying, yes: true })).toEqual({ result: { days: 400 }, hasFailed: false });
+    expect(await invoke({ name: "ops/list-changes", payload: "{}", stage: "prod" })).toMatchObject({ result: {} });
+    expect(await invoke({ name: "ops/create-user", stage: "dev" })).toMatchObject({ result: { username: "ada" } });
   });
 
   it("finds functions of the stage's database under its name", () => {

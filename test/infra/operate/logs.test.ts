@@ -8,7 +8,7 @@ import { makeCloudWatchLogs } from "../../support/cloudwatch-logs.ts";
 const logs = makeCloudWatchLogs();
 
 beforeAll(async () => {
-  const { close } = await serveApis(["CLOUDWATCH_LOGS"], [logs.answer]);
+  const { close } = await serveApis(["CLOUDWATCH_LOGS"], [logs.result]);
   return close;
 });
 

@@ -26,7 +26,7 @@ const invoke: Api = async (request, response) => {
 };
 
 beforeAll(async () => {
-  const { close } = await serveApis(["LAMBDA"], [invoke, lambdaApi.answer]);
+  const { close } = await serveApis(["LAMBDA"], [invoke, lambdaApi.result]);
   return close;
 });
 
@@ -137,7 +137,7 @@ describe("npm run rollback", () => {
     expect(error).toBe("1 of 4 functions have not moved: run it again");
     expect(output).toContain(`${two}: failed: AccessDeniedException by the test`);
     expect(live()).toBe("6,7,6,6");
-    // What has moved answers otherwise than what the edge has.
+    // What has moved results otherwise than what the edge has.
     expect(invocations).toHaveLength(1);
 
     lambdaApi.changes.length = 0;

@@ -34,8 +34,8 @@ const rowOf = (report: string, endpoint: string) =>
     ?.split(/ {2,}/);
 
 /** A server that is none of ours. */
-async function serve(answer: RequestListener) {
-  const server = createServer(answer);
+async function serve(result: RequestListener) {
+  const server = createServer(result);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -142,9 +142,9 @@ describe("npm run smoke", () => {
     ["no JSON", (_, response) => response.end("<html>"), "no JSON: <html>"],
     ["other fields", (_, response) => response.end("{}"), "not as declared: "],
     ["another status", (_, response) => response.writeHead(302, { Location: "/" }).end(), "302"],
-    ["nothing", (request) => request.destroy(), "no answer: "],
-  ])("finds fault with a server that answers %s", async (_, answer, flaw) => {
-    const server = await serve(answer);
+    ["nothing", (request) => request.destroy(), "no response: "],
+  ])("finds fault with a server that answers %s", async (_, result, flaw) => {
+    const server = await serve(result);
 
     const { report, isFine } = await smokeTest(server.url);
     await server.close();

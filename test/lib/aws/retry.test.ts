@@ -67,7 +67,7 @@ describe("retry", () => {
   });
 
   it("throws at the deadline, with the last error in its message", async () => {
-    const message = "No answer in time: ThrottlingException: Rate exceeded";
+    const message = "No response in time: ThrottlingException: Rate exceeded";
 
     await sometime(async () => {
       const deadline = soon(300);
@@ -84,7 +84,7 @@ describe("retry", () => {
     );
 
     expect(message).toBe(
-      "No answer in time, so the change may have been made, as ops/list-changes tells: Error: canceling statement",
+      "No response in time, so the change may have been made, as ops/list-changes tells: Error: canceling statement",
     );
   });
 

@@ -56,7 +56,7 @@ async function aFullContributor() {
   return id;
 }
 
-const lockHolders = (id: number) => stack.sql`select holder_id from contributor_locks where contributor_id = ${id}`;
+const lockHolders = (id: number) => stack.sql`select editor_id from contributor_locks where contributor_id = ${id}`;
 
 describe("An edit of a contributor", () => {
   type Elements = { readonly [Kind in "aliases" | "descriptions" | "relations"]: readonly { readonly id: number }[] };
@@ -128,7 +128,7 @@ describe("An edit of a contributor", () => {
     const { colophon, bodies } = recording();
     const id = await aFullContributor();
     const before = await open(colophon, id);
-    expect(await lockHolders(id)).toEqual([{ holder_id: administrator.id }]);
+    expect(await lockHolders(id)).toEqual([{ editor_id: administrator.id }]);
 
     expect(await colophon.editContributor(before, formOf(before.data))).toEqual({ status: "saved" });
 

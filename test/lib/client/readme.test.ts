@@ -74,7 +74,7 @@ async function write(file: string, content: string): Promise<void> {
 
 beforeAll(async () => {
   await stack.sql`
-    insert into contributor_locks (contributor_id, holder_id, expires_at)
+    insert into contributor_locks (contributor_id, editor_id, expires_at)
     select contributors.id, users.id, now() + interval '1 hour' from contributors, users
     where contributors.slug = 'osamu-tezuka' and username = 'Marginalia'
   `;

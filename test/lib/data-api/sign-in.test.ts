@@ -82,7 +82,7 @@ const sessionsOf = ({ id }: Person) => stack.sql`
 `;
 const identitiesOf = ({ id }: Person) => stack.sql`select issuer, subject from identities where user_id = ${id}`;
 const changesOf = ({ id }: Person) => stack.sql`
-  select endpoint, caller_id, username, answer from changes
+  select endpoint, caller_id, username, result from changes
   where endpoint is not null and record = ${`user/${id}`}
   order by id
 `;
@@ -150,7 +150,7 @@ describe("An identity that belongs to a user", () => {
         endpoint: "sign-in/callback",
         caller_id: person.id,
         username: person.username,
-        answer: JSON.parse(body ?? ""),
+        result: JSON.parse(body ?? ""),
       },
     ]);
   });
@@ -405,16 +405,16 @@ describe("A deletion of the user", () => {
     for (const token of tokens) expect(await session(token)).toBe(401);
     expect(await identitiesOf(person)).toEqual([]);
     for (const row of (await changesOf(person)).slice(0, -1))
-      expect(row).toMatchObject({ username: null, answer: null });
+      expect(row).toMatchObject({ username: null, result: null });
   });
 });
 
 describe("A sign-out", () => {
-  const lockOf = ({ id }: Person) => stack.sql`select user_id from user_locks where holder_id = ${id}`;
+  const lockOf = ({ id }: Person) => stack.sql`select user_id from user_locks where editor_id = ${id}`;
   const takeLock = ({ id }: Person) => stack.sql`
-    insert into user_locks (user_id, holder_id, expires_at)
+    insert into user_locks (user_id, editor_id, expires_at)
     values (${administrator.id}, ${id}, now() + interval '15 minutes')
-    on conflict (user_id) do update set holder_id = excluded.holder_id
+    on conflict (user_id) do update set editor_id = excluded.editor_id
   `;
 
   it("ends the session of its token alone, however it was opened, and leaves a row in the ledger", async () => {
@@ -425,7 +425,7 @@ describe("A sign-out", () => {
     expect(await Promise.all([person.token, token].map(session))).toEqual([401, 200]);
     await signOut(token);
     expect(await session(token)).toBe(401);
-    const row = { endpoint: "sign-out", caller_id: person.id, username: person.username, answer: null };
+    const row = { endpoint: "sign-out", caller_id: person.id, username: person.username, result: null };
     expect((await changesOf(person)).slice(1)).toEqual([row, row]);
   });
 

@@ -181,9 +181,9 @@ describe("A restoration", () => {
     const before = await stored();
     await images.deleteObjects([key]);
 
-    const answers = await Promise.all([images.restoreObjects(key), images.restoreObjects(key)]);
+    const responses = await Promise.all([images.restoreObjects(key), images.restoreObjects(key)]);
 
-    expect(answers).toContain("restored");
+    expect(responses).toContain("restored");
     expect(await stored()).toEqual(before);
   });
 });

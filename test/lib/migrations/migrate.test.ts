@@ -219,10 +219,10 @@ describe("ops-migrate", () => {
     let refused = 0;
     dataApi.intercept(() => (refused++ < 5 ? { kind: "error", status: 400, type, message } : undefined));
 
-    const answer = await migrate();
+    const result = await migrate();
 
     dataApi.intercept(undefined);
-    expect(answer).toMatchObject({ error: { errorMessage: expect.stringContaining("01-names") } });
+    expect(result).toMatchObject({ error: { errorMessage: expect.stringContaining("01-names") } });
     expect(refused).toBeGreaterThan(5);
   });
 });

@@ -61,8 +61,8 @@ async function whoIs(secretArn: string): Promise<string> {
     database: "colophon",
     sql: "select session_user",
   });
-  const answer = new RDSDataClient({ endpoint: dataApi.url, region: "eu-central-1", credentials: key }).send(command);
-  return answer.then(({ records }) => `${records?.[0]?.[0]?.stringValue}`).catch(() => errorOf(answer));
+  const result = new RDSDataClient({ endpoint: dataApi.url, region: "eu-central-1", credentials: key }).send(command);
+  return result.then(({ records }) => `${records?.[0]?.[0]?.stringValue}`).catch(() => errorOf(result));
 }
 
 /** A visitor's request. */

@@ -75,11 +75,11 @@ from
                     from
                       contributor_locks as
                     lock
-                    join users as editor on editor.id = lock.holder_id
+                    join users as editor on editor.id = lock.editor_id
                     where
                       lock.contributor_id = contributors.id
                       and lock.expires_at > now()
-                      and lock.holder_id <> caller.id
+                      and lock.editor_id <> caller.id
                   ) as locked_by
                 from
                   (
@@ -228,11 +228,11 @@ from
                     from
                       contributor_locks as
                     lock
-                    join users as editor on editor.id = lock.holder_id
+                    join users as editor on editor.id = lock.editor_id
                     where
                       lock.contributor_id = contributors.id
                       and lock.expires_at > now()
-                      and lock.holder_id <> caller.id
+                      and lock.editor_id <> caller.id
                   ) as locked_by
                 from
                   (
@@ -360,11 +360,11 @@ from
                             from
                               contributor_locks as
                             lock
-                            join users as editor on editor.id = lock.holder_id
+                            join users as editor on editor.id = lock.editor_id
                             where
                               lock.contributor_id = contributors.id
                               and lock.expires_at > now()
-                              and lock.holder_id <> caller.id
+                              and lock.editor_id <> caller.id
                           ) as locked_by
                         from
                           (

@@ -92,11 +92,11 @@ from
                     from
                       user_locks as
                     lock
-                    join users as editor on editor.id = lock.holder_id
+                    join users as editor on editor.id = lock.editor_id
                     where
                       lock.user_id = users.id
                       and lock.expires_at > now()
-                      and lock.holder_id <> caller.id
+                      and lock.editor_id <> caller.id
                   ) as
                 lock
                 from
@@ -243,11 +243,11 @@ from
                     from
                       user_locks as
                     lock
-                    join users as editor on editor.id = lock.holder_id
+                    join users as editor on editor.id = lock.editor_id
                     where
                       lock.user_id = users.id
                       and lock.expires_at > now()
-                      and lock.holder_id <> caller.id
+                      and lock.editor_id <> caller.id
                   ) as
                 lock
                 from
@@ -393,11 +393,11 @@ from
                             from
                               user_locks as
                             lock
-                            join users as editor on editor.id = lock.holder_id
+                            join users as editor on editor.id = lock.editor_id
                             where
                               lock.user_id = users.id
                               and lock.expires_at > now()
-                              and lock.holder_id <> caller.id
+                              and lock.editor_id <> caller.id
                           ) as
                         lock
                         from

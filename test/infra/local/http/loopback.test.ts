@@ -6,8 +6,8 @@ import { useStack } from "../../../support/stack.ts";
 
 const stack = useStack({ uploads: true });
 
-/** Whether something answers there at once. */
-const answers = (host: string, port: number) =>
+/** Whether something responses there at once. */
+const responses = (host: string, port: number) =>
   new Promise<boolean>((resolve) => {
     const socket = connect({ host, port, timeout: 1_000 });
     socket.once("connect", () => resolve(true));
@@ -25,9 +25,10 @@ describe("The local servers", () => {
       .map(({ address }) => address);
 
     for (const port of ports) {
-      expect(await answers("127.0.0.1", port)).toBe(true);
-      // Who listens on every address answers on this one, too.
-      for (const host of ["127.0.0.2", ...elsewhere]) expect(await answers(host, port), `${host}:${port}`).toBe(false);
+      expect(await responses("127.0.0.1", port)).toBe(true);
+      // Who listens on every address returns on this one, too.
+      for (const host of ["127.0.0.2", ...elsewhere])
+        expect(await responses(host, port), `${host}:${port}`).toBe(false);
     }
   });
 });

@@ -101,7 +101,7 @@ it("stops a function at a line of its TypeScript, without a timeout", async () =
   debug.postTo(session, "Debugger.setBreakpoint", { location: { scriptId: message.params.scriptId, ...breakpoint } });
   await debug.hear(({ result }) => result?.breakpointId !== undefined);
 
-  const answer = fetch(url);
+  const response = fetch(url);
   const paused = await debug.hear(({ method }) => method === "Debugger.paused");
 
   const [{ location }] = paused.message.params.callFrames;
@@ -113,5 +113,5 @@ it("stops a function at a line of its TypeScript, without a timeout", async () =
   expect(place.originalLine).toBeGreaterThan(first);
   expect(place.originalLine).toBeLessThan(code.indexOf("`;", first));
   debug.postTo(session, "Debugger.resume");
-  expect((await answer).status).toBe(404);
+  expect((await response).status).toBe(404);
 });

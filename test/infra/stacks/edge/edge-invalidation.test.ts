@@ -60,7 +60,7 @@ describe.each(settings.stages)("What changes on stage $name", ({ name, database,
 
   it.runIf(edge)("raises an alarm when it waits for five minutes, when runs fail, and when there are none", () => {
     const alarm = template.all("CloudWatch::Alarm").find(({ Properties }) => {
-      return Properties.AlarmName === `${prefix}-stale-answers`;
+      return Properties.AlarmName === `${prefix}-stale-responses`;
     });
     const { Threshold, Metrics } = alarm?.Properties ?? {};
     const { Expression } = Metrics.find((each: Properties) => each.Expression);

@@ -107,10 +107,10 @@ describe("The firewall", () => {
 
   it("sees no limit that the function does not see", async () => {
     const lambda = lambdaOf({ "contributors-list": echo });
-    const buffered = { ...listContributors, answers: { message: "" } };
+    const buffered = { ...listContributors, results: { message: "" } };
     const gateway = await startApiGateway({ lambda, document: localDocument({ endpoints: [buffered] }) });
     const parse = inputParser(listContributors);
-    /** What the function would read: no records if it answers 400, and all without a limit. */
+    /** What the function would read: no records if it returns 400, and all without a limit. */
     const recordsOf = async (query: string) => {
       const { status, json } = await send(gateway.url, `/contributors?${query}`);
       if (status !== 200) return 0;

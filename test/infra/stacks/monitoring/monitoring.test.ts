@@ -34,10 +34,10 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
 
   it("alarms on failing and slow answers, throttling, the ledger's growth, and schedules that fail or are dead", () => {
     const removal = uploads ? ["removed-images-served"] : [];
-    const answers = [
-      "failing-answers",
+    const responses = [
+      "failing-responses",
       "three-failures",
-      "slow-answers",
+      "slow-responses",
       "slow-lists",
       "requests",
       "throttled",
@@ -45,10 +45,10 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
     ];
     expect(Object.keys(alarmsOf(template, prefix)).sort()).toEqual(
       [
-        ...answers,
+        ...responses,
         ...removal,
         ...(smoke ? ["smoke-failing"] : []),
-        ...(edge ? ["invalidations-over-budget", "stale-answers"] : []),
+        ...(edge ? ["invalidations-over-budget", "stale-responses"] : []),
         ...(signIn ? ["sign-in-unavailable", "sign-ins-failing"] : []),
         "ledger-growing",
         "schedules-failing",
@@ -163,7 +163,7 @@ describe.each(stages)("Stage $name", ({ name, uploads, smoke, edge, signIn, alar
     ["throttled", "access", '{ $.status = "429" }', { MetricValue: "1" }, { Statistic: "Sum" }],
     ["functions-full", "access", '{ $.integrationStatus = "429" }', { MetricValue: "1" }, { Statistic: "Sum" }],
     [
-      "slow-answers",
+      "slow-responses",
       "access",
       '{ ($.transfer = "BUFFERED") && ($.milliseconds = "*") }',
       { MetricValue: "$.milliseconds" },

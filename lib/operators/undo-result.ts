@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { changedRow } from "./changes-in-words.ts";
 
-/** A change of the ledger, as an answer names it. */
+/** A change of the ledger, as a result names it. */
 export const namedChange = z.object({
   change: z.number(),
   /** Null: another program, or a migration, logged in to PostgreSQL as this role. */
@@ -44,7 +44,7 @@ const common = {
   refused: z.array(z.extend(namedChange, { reason: z.string() })),
 };
 
-/** What lib/changes/undo-changes.sql answers; `handled` is how many of the changes the call has looked at. */
+/** What lib/changes/undo-changes.sql returns; `handled` is how many of the changes the call has looked at. */
 export const undoBatch = z.object({ ...common, undone: z.array(undone), handled: z.number() });
 export type UndoBatch = z.output<typeof undoBatch>;
 

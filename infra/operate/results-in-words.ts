@@ -1,16 +1,16 @@
 import * as z from "zod/mini";
 import { listedChange, recordInWords } from "../../lib/operators/changes-in-words.ts";
-import { mergeAnswer } from "../../lib/operators/merge-answer.ts";
+import { mergeResult } from "../../lib/operators/merge-result.ts";
 import { plural } from "../../lib/operators/plural.ts";
-import { type conflict, type UndoResult, undoResult } from "../../lib/operators/undo-answer.ts";
+import { type conflict, type UndoResult, undoResult } from "../../lib/operators/undo-result.ts";
 import { visible } from "../command/print.ts";
 import { table, wrapped } from "./table.ts";
 
 const changes = z.object({ changes: z.array(listedChange), next: z.nullable(z.number()) });
 
-function changesInWords(answer: z.output<typeof changes>, _: unknown, width: number): readonly string[] {
-  if (answer.changes.length === 0) return ["No changes"];
-  const rows = answer.changes.map((change) => [
+function changesInWords(result: z.output<typeof changes>, _: unknown, width: number): readonly string[] {
+  if (result.changes.length === 0) return ["No changes"];
+  const rows = result.changes.map((change) => [
     `${change.id}`,
     timeOf(change.at),
     userOf(change.by, change),
@@ -22,16 +22,16 @@ function changesInWords(answer: z.output<typeof changes>, _: unknown, width: num
       change.undoneBy && `undone by ${change.undoneBy}`,
     ]),
   ]);
-  const more = answer.next === null ? [] : ["", `There are more: add "before": ${answer.next} to the payload.`];
+  const more = result.next === null ? [] : ["", `There are more: add "before": ${result.next} to the payload.`];
   return [...tableOf(["id", "at", "by", "record", "what"], rows, width), ...more];
 }
 
-function undoInWords(answer: UndoResult, event: unknown, width: number): readonly string[] {
+function undoInWords(result: UndoResult, event: unknown, width: number): readonly string[] {
   const [undone, left, done] = isDryRun(event)
     ? ["Would undo", "Would leave", "would be done"]
     : ["Undid", "Left", "done"];
-  const conflictCount = new Set(answer.conflicts.map(({ change }) => change)).size;
-  const rows = answer.undone.map((each) => [
+  const conflictCount = new Set(result.conflicts.map(({ change }) => change)).size;
+  const rows = result.undone.map((each) => [
     `${each.change}`,
     timeOf(each.at),
     userOf(each.username, each),
@@ -41,25 +41,25 @@ function undoInWords(answer: UndoResult, event: unknown, width: number): readonl
       ...each.leftOut.map((other) => `left out ${conflictInWords(other)}`),
     ]),
   ]);
-  const conflicts = answer.conflicts.map((each) => [
+  const conflicts = result.conflicts.map((each) => [
     `${each.change}`,
     each.record.replace("/", " "),
     conflictInWords(each),
   ]);
   return [
-    `${undone} ${changesOf(answer.undone.length)}${byChange(answer.change)}`,
+    `${undone} ${changesOf(result.undone.length)}${byChange(result.change)}`,
     ...tableOf(["id", "at", "by", done], rows, width),
     ...(conflictCount > 0
       ? ["", `${left} ${changesOf(conflictCount)}, since something is different now (or add "force": true):`]
       : []),
     ...tableOf(["id", "record", "now"], conflicts, width),
-    ...(answer.refused.length > 0 ? ["", `Cannot undo ${changesOf(answer.refused.length)}:`] : []),
+    ...(result.refused.length > 0 ? ["", `Cannot undo ${changesOf(result.refused.length)}:`] : []),
     ...tableOf(
       ["id", "why"],
-      answer.refused.map(({ change, reason }) => [`${change}`, reason]),
+      result.refused.map(({ change, reason }) => [`${change}`, reason]),
       width,
     ),
-    ...(answer.isDone ? [] : ["", "Some changes are left: invoke it again with the same payload."]),
+    ...(result.isDone ? [] : ["", "Some changes are left: invoke it again with the same payload."]),
   ];
 }
 
@@ -70,9 +70,9 @@ function conflictInWords({ field, now, reason, later }: z.output<typeof conflict
   return `${what}, by change ${later.change} of ${userOf(later.username, later)}, ${timeOf(later.at)}`;
 }
 
-function mergeInWords(answer: z.output<typeof mergeAnswer>, event: unknown, width: number): readonly string[] {
-  const { kept, added, redirected, leftOut } = answer;
-  const merged = answer.merged.map(({ id, name }) => recordInWords(`contributor/${id}`, name)).join("; ");
+function mergeInWords(result: z.output<typeof mergeResult>, event: unknown, width: number): readonly string[] {
+  const { kept, added, redirected, leftOut } = result;
+  const merged = result.merged.map(({ id, name }) => recordInWords(`contributor/${id}`, name)).join("; ");
   const counts = [
     [added.relations, "relation"],
     [added.series, "series"],
@@ -83,8 +83,8 @@ function mergeInWords(answer: z.output<typeof mergeAnswer>, event: unknown, widt
     ),
     ...counts.flatMap(([count, list]) => (count > 0 ? [`${count} ${list} added`] : [])),
     ...(added.roles > 0 ? [`role extended in ${added.roles} series`] : []),
-    ...Object.entries(answer.filled).map(([field, value]) => `${field} was empty, now "${value}"`),
-    ...answer.merged.map(({ slug }) => `slug ${slug} leads to contributor ${kept}`),
+    ...Object.entries(result.filled).map(([field, value]) => `${field} was empty, now "${value}"`),
+    ...result.merged.map(({ slug }) => `slug ${slug} leads to contributor ${kept}`),
     ...(redirected > 0 ? [`relations of ${plural(redirected, "contributor")} lead to contributor ${kept}`] : []),
     ...leftOut.descriptions.map(
       ({ record, language, description }) =>
@@ -93,7 +93,7 @@ function mergeInWords(answer: z.output<typeof mergeAnswer>, event: unknown, widt
     ...leftOut.images.map((id) => `left out: contributor ${id}'s image`),
   ];
   return [
-    `${isDryRun(event) ? "Would merge" : "Merged"} ${merged} into contributor ${kept}${byChange(answer.change)}`,
+    `${isDryRun(event) ? "Would merge" : "Merged"} ${merged} into contributor ${kept}${byChange(result.change)}`,
     ...lines.flatMap((line) => wrapped(line, width - 2)).map((line) => `  ${line}`),
   ];
 }
@@ -151,33 +151,33 @@ function tableOf(heads: readonly string[], rows: readonly (readonly string[])[],
 }
 
 /** The lines of a result; undefined if it is not as this release returns it. */
-type Format = (answer: unknown, event: unknown, width: number) => readonly string[] | undefined;
+type Format = (result: unknown, event: unknown, width: number) => readonly string[] | undefined;
 
-/** A stage may have another release, whose answers differ. */
+/** A stage may have another release, whose results differ. */
 const formatOf =
   <Schema extends z.ZodMiniType>(
     schema: Schema,
-    inWords: (answer: z.output<Schema>, event: unknown, width: number) => readonly string[],
+    inWords: (result: z.output<Schema>, event: unknown, width: number) => readonly string[],
   ): Format =>
-  (answer, event, width) => {
-    const parsed = z.safeParse(schema, answer);
+  (result, event, width) => {
+    const parsed = z.safeParse(schema, result);
     return parsed.success ? inWords(parsed.data, event, width) : undefined;
   };
 
 const formats: Readonly<Record<string, Format>> = {
   "ops/import": formatOf(importReport, importInWords),
   "ops/list-changes": formatOf(changes, changesInWords),
-  "ops/merge-contributors": formatOf(mergeAnswer, mergeInWords),
+  "ops/merge-contributors": formatOf(mergeResult, mergeInWords),
   "ops/undo": formatOf(undoResult, undoInWords),
 };
 
-/** An answer to an operator in words, for so many columns; undefined if it is to be shown as JSON. */
-export function answerInWords(path: string, answer: unknown, event: unknown, width: number): string | undefined {
-  return formats[path]?.(escaped(answer), event, width)?.join("\n");
+/** A result to an operator in words, for so many columns; undefined if it is to be shown as JSON. */
+export function resultInWords(path: string, result: unknown, event: unknown, width: number): string | undefined {
+  return formats[path]?.(escaped(result), event, width)?.join("\n");
 }
 
 /** With texts as they are printed, each in one line, so that columns fit and no record looks like another row. */
-const escaped = (answer: unknown): unknown =>
-  JSON.parse(JSON.stringify(answer), (_, value) =>
+const escaped = (result: unknown): unknown =>
+  JSON.parse(JSON.stringify(result), (_, value) =>
     typeof value === "string" ? visible(value).replaceAll("\n", "\\n") : value,
   );

@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 
 const count = z.int().check(z.nonnegative());
 
-/** What `ops-merge-contributors` answers. */
-export const mergeAnswer = z.strictObject({
+/** What `ops-merge-contributors` returns. */
+export const mergeResult = z.strictObject({
   /** The row in the ledger; of a dry run there is none. */
   change: z.optional(z.int()),
   kept: z.int(),

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { writeCredentials } from "../../../infra/local/credentials.ts";
-import { answerInWords } from "../../../infra/operate/answers-in-words.ts";
-import { answerOf } from "../../../infra/operate/invoke.ts";
+import { resultOf } from "../../../infra/operate/invoke.ts";
+import { resultInWords } from "../../../infra/operate/results-in-words.ts";
 import { useAdministrator } from "../../support/callers.ts";
 import { aContributor, aSeries } from "../../support/catalogue.ts";
 import { key } from "../../support/environment.ts";
@@ -26,11 +26,11 @@ beforeAll(async () => {
 
 afterAll(() => rm(data, { recursive: true }));
 
-/** What `npm run invoke` prints of the answer, line by line. */
+/** What `npm run invoke` prints of the result, line by line. */
 async function printed(name: string, payload: object, width = 120): Promise<string[]> {
-  const answer = await answerOf({ name, payload: JSON.stringify(payload), url: stack.url, data });
-  const text = answerInWords(name, answer, payload, width);
-  return stripVTControlCharacters(text ?? JSON.stringify(answer)).split("\n");
+  const result = await resultOf({ name, payload: JSON.stringify(payload), url: stack.url, data });
+  const text = resultInWords(name, result, payload, width);
+  return stripVTControlCharacters(text ?? JSON.stringify(result)).split("\n");
 }
 
 const script = join(import.meta.dirname, "../../../infra/operate/invoke.ts");
@@ -276,8 +276,8 @@ describe("npm run invoke", () => {
 
 describe("The report of an import", () => {
   const report = { lines: 1_300, added: 1_200, changed: 3, unchanged: 95, refusedCount: 0, refused: [], isDone: true };
-  const told = (answer: object, event: object = {}) =>
-    stripVTControlCharacters(answerInWords("ops/import", answer, event, 80) ?? "").split("\n");
+  const told = (result: object, event: object = {}) =>
+    stripVTControlCharacters(resultInWords("ops/import", result, event, 80) ?? "").split("\n");
 
   it("has counts", () => {
     expect(told(report)).toEqual(["Imported 1,300 lines: 1,200 added, 3 changed, 95 unchanged, 0 refused"]);
@@ -305,7 +305,7 @@ describe("The report of an import", () => {
 
 describe("An answer of another release", () => {
   it("is not told", () => {
-    expect(answerInWords("ops/list-changes", { changes: [{ id: 1 }], next: null }, {}, 80)).toBeUndefined();
-    expect(answerInWords("ops/tidy", { changes: 1 }, {}, 80)).toBeUndefined();
+    expect(resultInWords("ops/list-changes", { changes: [{ id: 1 }], next: null }, {}, 80)).toBeUndefined();
+    expect(resultInWords("ops/tidy", { changes: 1 }, {}, 80)).toBeUndefined();
   });
 });
