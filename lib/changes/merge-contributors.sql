@@ -129,6 +129,7 @@ create function merge_contributors(request request) returns outcome language plp
     kept contributors;
     filled jsonb;
     others bigint[];
+    names jsonb;
     gained jsonb;
     extended bigint[];
     error text;
@@ -153,19 +154,34 @@ create function merge_contributors(request request) returns outcome language plp
       from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
     );
 
-    -- Their names are aliases, their slugs and external ids are former ones.
-    insert into contributor_aliases (contributor_id, name)
-    select id, full_name(contributors)
-    from unnest(merged_ids) with ordinality as merged (id, place) join contributors using (id)
-    where not exists (
-      select
-      from contributor_aliases as alias
-      where contributor_id = contributors.id and identity_key(alias.name) = identity_key(full_name(contributors))
+    -- Their names become aliases, unless there is one already; their slugs and external ids become former ones.
+    with first as (
+      select distinct on (identity_key(name)) name, place
+      from
+        unnest(everybody) with ordinality as person (id, place)
+        join contributors using (id)
+        cross join lateral full_name(contributors) as name
+      where
+        place > 1
+        and identity_key(name) <> identity_key(full_name(kept))
+        and not exists (
+          select
+          from
+            unnest(everybody) with ordinality as earlier (id, place)
+            join contributor_aliases as alias on contributor_id = earlier.id
+          where earlier.place <= person.place and identity_key(alias.name) = identity_key(full_name(contributors))
+        )
+      order by identity_key(name), place
+    ), named as (
+      insert into contributor_aliases (contributor_id, name)
+      select kept_id, name from first order by place
+      returning name
     )
-    order by place;
-    insert into former_slugs (slug, contributor_id) select slug, id from contributors where id = any(merged_ids);
+    select coalesce(jsonb_agg(name), '[]') into names from named;
+    insert into former_slugs (slug, contributor_id)
+    select slug, kept_id from contributors where id = any(merged_ids);
     insert into former_external_ids (external_id, contributor_id)
-    select external_id, id
+    select external_id, kept_id
     from contributors
     where id = any(merged_ids) and external_id is distinct from filled ->> 'external_id' and external_id is not null;
     delete from contributor_relations where contributor_id = any(everybody) and relation_id = any(everybody);
@@ -194,7 +210,7 @@ create function merge_contributors(request request) returns outcome language plp
     result = (
       select result - 'images' || jsonb_build_object(
         'added', jsonb_build_object(
-          'aliases', jsonb_path_query_array(gained, '$.aliases.name'),
+          'aliases', names || jsonb_path_query_array(gained, '$.aliases.name'),
           'links', jsonb_path_query_array(gained, '$.links.url'),
           'descriptions', jsonb_path_query_array(gained, '$.descriptions.language'),
           'relations', jsonb_array_length(gained -> 'relations'),
