@@ -102,8 +102,11 @@ describe.skipIf(!hasBrowser)("The reference page", () => {
     ] as const) {
       await page.goto("about:blank");
       await page.goto(`${stack.url}/docs${place}`);
-      await page.getByRole("heading", { name: heading }).first().waitFor();
-      await page.locator("#reference header", { hasText: place && heading }).waitFor();
+      const title = page.getByRole("heading", { name: heading }).first();
+      await title.waitFor();
+      // On a busy machine the page may be drawn after it was scrolled to its place.
+      const header = page.locator("#reference header", { hasText: place && heading });
+      await expect.poll(() => title.evaluate((it) => it.scrollIntoView()).then(() => header.isVisible())).toBe(true);
 
       expect([place, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([place, 390]);
       const beside = "[...Array(20).keys()].map((n) => (scrollBy(0, 40), document.elementFromPoint(345, 20).tagName))";
