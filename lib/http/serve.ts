@@ -36,10 +36,24 @@ export function serve<const D extends RecordDeclaration>(
     const headers = {
       ...json,
       ...(found.version ? { ETag: entityTagOf(found.version) } : {}),
-      ...(found.tags ? { [cacheTagHeader]: found.tags } : {}),
+      ...(found.tags ? { [cacheTagHeader]: cacheTagsOf(found.tags) } : {}),
       ...(found.slug ? { "Content-Location": declaration.path.replace("{slug}", encodeURIComponent(found.slug)) } : {}),
     };
     return { statusCode: 200, headers, body };
   };
   return middy<APIGatewayProxyEvent, Response>(handler, withoutTimeout).use(pipeline(declaration));
+}
+
+/** CloudFront drops the tags of a response beyond these ("Quotas on cache tags"). */
+const tagsMax = 50;
+
+/**
+ * The tags of a record, each once: its own and those of the related records. If there are too many, the tag of the list
+ * stands for the related ones: it becomes stale whenever one of them does.
+ */
+function cacheTagsOf(tags: string): string {
+  const distinct = new Set(tags.split(","));
+  if (distinct.size <= tagsMax) return [...distinct].join();
+  const [own = ""] = distinct;
+  return `${own},${own.replace(/-\d+$/, "s")}`;
 }

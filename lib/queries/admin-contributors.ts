@@ -87,7 +87,7 @@ export const find = (
     ${linksOf(sql`contributors.id`)} as links,
     ${aliasesOf(sql`contributors.id`)} as aliases,
     ${descriptionsOf(sql`contributors.id`)} as descriptions,
-    ${relationsOf(sql`contributors.id`, sql`true`)} as relations
+    ${relationsOf(sql`contributors.id`)} as relations
     ${fieldsOf(include)}
   `)} as body
   from contributors, ${opened("contributor", sql`contributors.id`, lock)}

@@ -2,7 +2,7 @@ import sql, { empty, type Sql } from "sql-template-tag";
 import type { ResponseBody } from "../contract/declare.ts";
 import type { Batch, ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
-import { cacheTags } from "./fragments/cache-tags.ts";
+import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { countOf } from "./fragments/counters.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
@@ -117,6 +117,14 @@ export const countFound = (search: Search, client: number): Sql =>
       ) as scopes
     `;
 
+const related = sql`contributor_relations as relation join contributors as related on related.id = relation.relation_id`;
+
+const relationFields = sql`
+  relation.id, related.id as relation_id, relation.relation_type,
+  concat_ws(' ', related.first_name, related.last_name) as name,
+  related.first_name, coalesce(related.last_name, '') as last_name, related.slug
+`;
+
 /**
  * A published contributor, without relations to unpublished ones, by its slug or that of one that was merged into it. A
  * null slug finds none.
@@ -128,13 +136,9 @@ export const find = (slug: string | null): RecordQuery<ResponseBody<"Contributor
       ${linksOf(sql`contributors.id`)} as links,
       ${descriptionsOf(sql`contributors.id`)} as descriptions,
       ${aliasesOf(sql`contributors.id`)} as aliases,
-      ${relationsOf(sql`contributors.id`, sql`related.public`)} as relations
+      relations
     `)} as body,
-    ${cacheTags(
-      "contributor",
-      sql`contributors.id`,
-      sql`select related.id, related.public from ${related} where relation.contributor_id = contributors.id`,
-    )} as tags,
+    concat_ws(',', 'contributor-' || id, related_tags) as tags,
     nullif(slug, requested) as current_slug
   from
     (select ${slug}::text as requested) as request
@@ -142,6 +146,7 @@ export const find = (slug: string | null): RecordQuery<ResponseBody<"Contributor
       (select id from contributors where slug = requested),
       (select contributor_id from former_slugs where slug = requested)
     )
+    cross join ${relationsWithTags("contributor", related, relationFields, sql`related.public`)}
   where public
 `;
 
@@ -155,8 +160,6 @@ export const works = (contributor: number | null, input: WorksInput): ListQuery<
     contributor,
     input,
   );
-
-const related = sql`contributor_relations as relation join contributors as related on related.id = relation.relation_id`;
 
 export const linksOf = (contributor: Sql): Sql =>
   records(sql`select url, domain from contributor_links where contributor_id = ${contributor} order by position`);
@@ -172,13 +175,7 @@ export const descriptionsOf = (contributor: Sql): Sql =>
 export const aliasesOf = (contributor: Sql): Sql =>
   records(sql`select id, name from contributor_aliases where contributor_id = ${contributor} order by id`);
 
-export const relationsOf = (contributor: Sql, filter: Sql): Sql =>
+export const relationsOf = (contributor: Sql): Sql =>
   records(sql`
-    select
-      relation.id, related.id as relation_id, relation.relation_type,
-      concat_ws(' ', related.first_name, related.last_name) as name,
-      related.first_name, coalesce(related.last_name, '') as last_name, related.slug
-    from ${related}
-    where relation.contributor_id = ${contributor} and ${filter}
-    order by relation.id
+    select ${relationFields} from ${related} where relation.contributor_id = ${contributor} order by relation.id
   `);

@@ -2,7 +2,7 @@ import sql from "sql-template-tag";
 import type { ResponseBody } from "../contract/declare.ts";
 import type { ListQuery } from "../data-api/list.ts";
 import type { RecordQuery } from "../data-api/query.ts";
-import { cacheTags } from "./fragments/cache-tags.ts";
+import { relationsWithTags } from "./fragments/cache-tags.ts";
 import { countOf } from "./fragments/counters.ts";
 import { imageUrl } from "./fragments/images.ts";
 import { record, records } from "./fragments/json.ts";
@@ -43,19 +43,22 @@ export function list({ search, order = "added-asc" }: ListInput): ListQuery<Resp
   };
 }
 
+const related = sql`publisher_relations as relation join publishers as related on related.id = relation.relation_id`;
+
+const relationFields = sql`
+  relation.id, related.id as relation_id, relation.type, related.name,
+  coalesce(${imageUrl(sql`related.image`)}, '') as image, related.slug
+`;
+
 export const find = (slug: string | null): RecordQuery<ResponseBody<"Publisher">> => sql`
   select
     ${record(sql`
       id, name, slug, coalesce(${imageUrl(sql`image`)}, '') as image, coalesce(website, '') as website,
       coalesce(domain, '') as domain, coalesce(country, '') as country,
-      ${descriptions} as descriptions, ${aliases} as aliases, ${relations} as relations
+      ${descriptions} as descriptions, ${aliases} as aliases, relations
     `)} as body,
-    ${cacheTags(
-      "publisher",
-      sql`publishers.id`,
-      sql`select relation_id as id, true as public from publisher_relations where publisher_id = publishers.id`,
-    )} as tags
-  from publishers
+    concat_ws(',', 'publisher-' || id, related_tags) as tags
+  from publishers cross join ${relationsWithTags("publisher", related, relationFields, sql`true`)}
   where slug = ${slug}::text
 `;
 
@@ -76,13 +79,4 @@ const descriptions = records(sql`
 
 const aliases = records(sql`
   select id, title, language from publisher_aliases where publisher_id = publishers.id order by id
-`);
-
-const relations = records(sql`
-  select
-    relation.id, related.id as relation_id, relation.type, related.name,
-    coalesce(${imageUrl(sql`related.image`)}, '') as image, related.slug
-  from publisher_relations as relation join publishers as related on related.id = relation.relation_id
-  where relation.publisher_id = publishers.id
-  order by relation.id
 `);

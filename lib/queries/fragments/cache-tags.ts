@@ -1,30 +1,20 @@
 import sql, { raw, type Sql } from "sql-template-tag";
 
-/** CloudFront drops the tags of a response beyond these ("Quotas on cache tags"). */
-const tagsMax = raw("50");
-
 /**
- * The cache tags of a record: its own, and those of the related ones that it shows. If these are too many, the tag of
- * the list stands for them: it becomes stale whenever one of them does. It does so, too, when a contributor is
- * published, so it is the tag of a record that would show them then.
+ * The `relations` that a record shows, as JSON, and the cache tags of the related records (`related_tags`), by one read.
+ * A contributor that is not public is not shown. The tag of the list stands for it: it becomes stale when the
+ * contributor is published.
  * @param kind what tags begin with: `contributor`
- * @param related a select of what the record is related to: `id`, and whether it is `public`
+ * @param from joins `relation` and `related`
  */
-export const cacheTags = (kind: "contributor" | "publisher", id: Sql, related: Sql): Sql => {
-  const prefix = raw(`'${kind}-'`);
-  return sql`
-    (
-      select concat_ws(
-        ',',
-        ${prefix} || ${id},
-        case
-          when bool_and(related.public) and count(distinct related.id) < ${tagsMax}
-          then string_agg(distinct ${prefix} || related.id, ',')
-          when count(*) > 0 then ${raw(`'${kind}s'`)}
-        end
-      )
-      from (${related}) as related
-      where related.id <> ${id}
-    )
-  `;
-};
+export const relationsWithTags = (kind: "contributor" | "publisher", from: Sql, fields: Sql, isPublic: Sql): Sql => sql`
+  lateral (
+    select
+      coalesce(array_agg(row_to_json(record) order by relation.id) filter (where ${isPublic}), '{}') as relations,
+      string_agg(
+        case when ${isPublic} then ${raw(`'${kind}-'`)} || related.id else ${raw(`'${kind}s'`)} end, ','
+      ) as related_tags
+    from ${from} cross join lateral (select ${fields}) as record
+    where relation.${raw(kind)}_id = ${raw(kind)}s.id
+  ) as relations
+`;

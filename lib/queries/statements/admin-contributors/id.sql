@@ -114,7 +114,6 @@ from
                                   join contributors as related on related.id = relation.relation_id
                                 where
                                   relation.contributor_id = contributors.id
-                                  and true
                                 order by
                                   relation.id
                               ) as record

@@ -77,56 +77,10 @@ from
                           id
                       ) as record
                   ) as aliases,
-                  array(
-                    select
-                      row_to_json(record)
-                    from
-                      (
-                        select
-                          relation.id,
-                          related.id as relation_id,
-                          relation.relation_type,
-                          concat_ws(' ', related.first_name, related.last_name) as name,
-                          related.first_name,
-                          coalesce(related.last_name, '') as last_name,
-                          related.slug
-                        from
-                          contributor_relations as relation
-                          join contributors as related on related.id = relation.relation_id
-                        where
-                          relation.contributor_id = contributors.id
-                          and related.public
-                        order by
-                          relation.id
-                      ) as record
-                  ) as relations
+                  relations
               ) as record
           ) as body,
-          (
-            select
-              concat_ws(
-                ',',
-                'contributor-' || contributors.id,
-                case
-                  when bool_and(related.public)
-                  and count(distinct related.id) < 50 then string_agg(distinct 'contributor-' || related.id, ',')
-                  when count(*) > 0 then 'contributors'
-                end
-              )
-            from
-              (
-                select
-                  related.id,
-                  related.public
-                from
-                  contributor_relations as relation
-                  join contributors as related on related.id = relation.relation_id
-                where
-                  relation.contributor_id = contributors.id
-              ) as related
-            where
-              related.id <> contributors.id
-          ) as tags,
+          concat_ws(',', 'contributor-' || id, related_tags) as tags,
           nullif(slug, requested) as current_slug
         from
           (
@@ -151,6 +105,42 @@ from
                 slug = requested
             )
           )
+          cross join lateral (
+            select
+              coalesce(
+                array_agg(
+                  row_to_json(record)
+                  order by
+                    relation.id
+                ) filter (
+                  where
+                    related.public
+                ),
+                '{}'
+              ) as relations,
+              string_agg(
+                case
+                  when related.public then 'contributor-' || related.id
+                  else 'contributors'
+                end,
+                ','
+              ) as related_tags
+            from
+              contributor_relations as relation
+              join contributors as related on related.id = relation.relation_id
+              cross join lateral (
+                select
+                  relation.id,
+                  related.id as relation_id,
+                  relation.relation_type,
+                  concat_ws(' ', related.first_name, related.last_name) as name,
+                  related.first_name,
+                  coalesce(related.last_name, '') as last_name,
+                  related.slug
+              ) as record
+            where
+              relation.contributor_id = contributors.id
+          ) as relations
         where
           public
       ) as record

@@ -61,55 +61,47 @@ from
                           id
                       ) as record
                   ) as aliases,
-                  array(
-                    select
-                      row_to_json(record)
-                    from
-                      (
-                        select
-                          relation.id,
-                          related.id as relation_id,
-                          relation.type,
-                          related.name,
-                          coalesce(:2::text || '/' || related.image, '') as image,
-                          related.slug
-                        from
-                          publisher_relations as relation
-                          join publishers as related on related.id = relation.relation_id
-                        where
-                          relation.publisher_id = publishers.id
-                        order by
-                          relation.id
-                      ) as record
-                  ) as relations
+                  relations
               ) as record
           ) as body,
-          (
-            select
-              concat_ws(
-                ',',
-                'publisher-' || publishers.id,
-                case
-                  when bool_and(related.public)
-                  and count(distinct related.id) < 50 then string_agg(distinct 'publisher-' || related.id, ',')
-                  when count(*) > 0 then 'publishers'
-                end
-              )
-            from
-              (
-                select
-                  relation_id as id,
-                  true as public
-                from
-                  publisher_relations
-                where
-                  publisher_id = publishers.id
-              ) as related
-            where
-              related.id <> publishers.id
-          ) as tags
+          concat_ws(',', 'publisher-' || id, related_tags) as tags
         from
           publishers
+          cross join lateral (
+            select
+              coalesce(
+                array_agg(
+                  row_to_json(record)
+                  order by
+                    relation.id
+                ) filter (
+                  where
+                    true
+                ),
+                '{}'
+              ) as relations,
+              string_agg(
+                case
+                  when true then 'publisher-' || related.id
+                  else 'publishers'
+                end,
+                ','
+              ) as related_tags
+            from
+              publisher_relations as relation
+              join publishers as related on related.id = relation.relation_id
+              cross join lateral (
+                select
+                  relation.id,
+                  related.id as relation_id,
+                  relation.type,
+                  related.name,
+                  coalesce(:2::text || '/' || related.image, '') as image,
+                  related.slug
+              ) as record
+            where
+              relation.publisher_id = publishers.id
+          ) as relations
         where
           slug = :3::text
       ) as record
