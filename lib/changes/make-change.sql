@@ -66,8 +66,8 @@ create function tried_operator_change(change text, request request) returns outc
   end
 $$;
 
--- Makes a change for an operator. It needs no session: IAM decides who may invoke the function. An input with `dryRun`
--- changes nothing.
+-- Makes a change for an operator. It needs no session: IAM decides who may invoke the function. A dry run changes
+-- nothing.
 create function make_operator_change(
   change text, input json, out status integer, out caller_id bigint, out body text, out clock bigint
 ) language plpgsql as $$
@@ -84,7 +84,7 @@ create function make_operator_change(
       from changes
       where changes.caller_id is null and endpoint = request.endpoint and key = request.key;
     end if;
-    if outcome.status is null and is_dry_run(request) then
+    if outcome.status is null and request.dry_run then
       outcome = tried_operator_change(change, request);
     elsif outcome.status is null then
       outcome = operator_change(change, request);

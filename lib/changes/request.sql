@@ -10,6 +10,9 @@ create type request as (
   versions bigint[], -- the record must have one of them; null for any
   target bigint, -- the id of the record
   input json,
+  operator text, -- the name of who runs an operators' function
+  reason text, -- the operator's
+  dry_run boolean, -- whether the operator only wants to know what the change would do
   begin_by timestamptz, -- when it comes later, the caller does not wait for it any more
   wait_until timestamptz -- then waits for locks end
 );
@@ -59,7 +62,6 @@ $$;
 -- Sets what the row of this transaction's change says of the request.
 create function begin_change(request request, caller caller) returns void language plpgsql as $$
   begin
-    -- The input of an import is long, so it is read once.
     perform set_config('colophon.request', cast(json_build_object(
       'endpoint', request.endpoint,
       'key', request.key,
@@ -67,11 +69,9 @@ create function begin_change(request request, caller caller) returns void langua
       'fingerprint', request.fingerprint,
       'caller_id', caller.id,
       'username', caller.username,
-      'operator', by,
-      'reason', reason
-    ) as text), true)
-    from
-      json_to_record(case when caller.id is null then request.input else '{}' end) as operator (by text, reason text);
+      'operator', request.operator,
+      'reason', request.reason
+    ) as text), true);
   end
 $$;
 
@@ -98,16 +98,11 @@ create function done(
   end
 $$;
 
--- Whether an operator only wants to know what a change would do.
-create function is_dry_run(request request) returns boolean language sql immutable as $$
-  select coalesce(cast(request.input ->> 'dryRun' as boolean), false)
-$$;
-
 -- The outcome of an operator's change of records, whose result gets the change's id. Without any the ledger gets no
 -- row.
 create function operated(request request, result jsonb) returns outcome language plpgsql as $$
   begin
-    if not has_changed() or is_dry_run(request) then
+    if request.dry_run or not has_changed() then
       return succeeded(cast(result as json));
     end if;
     return done(request, null, cast(result || jsonb_build_object('change', current_change()) as json));

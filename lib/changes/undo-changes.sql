@@ -42,7 +42,7 @@ create function undo_changes(request request) returns outcome language plpgsql a
     if unknown_id is not null then
       return refused(400, format('There is no change %s', unknown_id));
     end if;
-    if is_dry_run(request) and cast(request.input ->> 'hasImages' as boolean) then
+    if request.dry_run and cast(request.input ->> 'hasImages' as boolean) then
       perform postpone_removal(former_images(change_ids));
     else
       update images_to_remove
@@ -74,7 +74,7 @@ create function undo_changes(request request) returns outcome language plpgsql a
       exit when size > 600000;
     end loop;
 
-    if undone_ids <> '{}' and not is_dry_run(request) then
+    if undone_ids <> '{}' and request.dry_run is not true then
       update changes set undoes = undone_ids where id = undoing;
       perform mark_undone(id, undoing) from unnest(undone_ids) as id;
     end if;

@@ -29,6 +29,14 @@ export interface ChangeRequest {
   readonly input: object;
 }
 
+/** A request of an operators' function (request.sql). */
+interface OperatorRequest extends ChangeRequest {
+  readonly digest?: string;
+  readonly operator?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly dry_run?: boolean | undefined;
+}
+
 /** Changes something for a caller, if the guard permits it. */
 export function change(
   name: ChangeName,
@@ -57,16 +65,14 @@ export function change(
 }
 
 /** Changes something for an operator. While a long statement runs, the attempts that follow wait for its result. */
-export const changeAsOperator = (
-  name: OperatorChangeName,
-  request: ChangeRequest & { readonly digest?: string },
-): Promise<Outcome> => callOnce(operatorCall(name), request, deadlineFromNow(operatorTimeouts));
+export const changeAsOperator = (name: OperatorChangeName, request: OperatorRequest): Promise<Outcome> =>
+  callOnce(operatorCall(name), request, deadlineFromNow(operatorTimeouts));
 
 /** The same in a transaction, which fails where that would be sent again. */
 export async function changeWithin(
   sendStatement: Send,
   name: OperatorChangeName,
-  request: ChangeRequest,
+  request: OperatorRequest,
 ): Promise<Outcome> {
   const wait_until = databaseTime(performance.now() + attemptTimeoutInMilliseconds);
   return outcomeOf(await sendStatement(callOf(operatorCall(name), { ...request, wait_until })));

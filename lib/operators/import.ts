@@ -1,7 +1,5 @@
-import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import * as z from "zod/mini";
-import { changeWithin } from "../data-api/change.ts";
 import { execute, type Row } from "../data-api/client.ts";
 import { integer, text } from "../data-api/read.ts";
 import { rolledBack } from "../data-api/transaction.ts";
@@ -116,26 +114,15 @@ async function importBatch(
 const dryRunMaxInMilliseconds = 40_000;
 
 /** Imports the file from its beginning in one transaction, and takes that back. */
-const tryFile = (source: Source, { by, reason }: ImportInput, { deadline, log, context }: OperatorContext) =>
+const tryFile = (source: Source, { by, reason }: ImportInput, { deadline, ...context }: OperatorContext) =>
   rolledBack(async (send): Promise<Report> => {
     const end = Math.min(deadline, performance.now() + dryRunMaxInMilliseconds);
     const name = `dry run of ${source.name}`;
+    const within: OperatorContext["change"] = (change, input = {}) => context.changeWithin(send, change, input);
     await send(imports.withoutLocks);
     for await (const batch of batchesFrom(source, { position: 0, lines: 0 })) {
       if (performance.now() > end) throw refusal(tooLong(batch));
-      await importBatch(
-        batch,
-        { source: name, by, reason },
-        {
-          log,
-          async change(change, input = {}) {
-            const key = randomUUID();
-            const request = { key, id: context?.awsRequestId ?? key, endpoint: "ops/import", input };
-            const { status, body } = await changeWithin(send, change, request);
-            return { status, result: JSON.parse(body ?? "null") };
-          },
-        },
-      );
+      await importBatch(batch, { source: name, by, reason }, { ...context, change: within });
     }
     return progressIn(await send(imports.find(name))).report;
   });
