@@ -453,9 +453,21 @@ create function import_records(request request) returns outcome
           from
             import_lines(
               array(select line from jsonb_populate_recordset(cast(null as import_line), input -> 'lines') as line),
-              array(select said from jsonb_populate_recordset(cast(null as import_row), input -> 'rows') as said),
               array(
-                select lead from jsonb_populate_recordset(cast(null as import_reference), input -> 'references') as lead
+                select cast(element as import_row)
+                from
+                  jsonb_to_record(input -> 'rows')
+                    as said (line bigint[], table_name text[], place bigint[], object jsonb[])
+                  cross join lateral unnest(line, table_name, place, object) as element
+              ),
+              array(
+                select cast(row(lead.*, null, null) as import_reference)
+                from
+                  jsonb_to_record(input -> 'references') as said (
+                    line bigint[], table_name text[], place bigint[], column_name text[], field text[], parent text[],
+                    name text[]
+                  )
+                  cross join lateral unnest(line, table_name, place, column_name, field, parent, name) as lead
               )
             ) with ordinality
         ) as listed (line, operation, field, reason, place)

@@ -102,13 +102,17 @@ async function importBatch(
     isDone: isLast,
     refusals,
     lines: stored.map(({ line }) => line),
-    rows: stored.flatMap(({ rows }) => rows),
-    references: stored.flatMap(({ references }) => references),
+    rows: columnsOf(stored.flatMap(({ rows }) => rows)),
+    references: columnsOf(stored.flatMap(({ references }) => references)),
   });
   if (status === 409) return false;
   for (const refused of batchResult.parse(result).refusals) context.log({ refused }, "warn");
   return true;
 }
+
+/** The values of each field: PostgreSQL parses the names of the fields once. */
+const columnsOf = (rows: readonly object[]) =>
+  Object.fromEntries(Object.keys(rows[0] ?? {}).map((field) => [field, rows.map((row) => Object(row)[field])]));
 
 /** Until the end, edits of the same records wait. */
 const dryRunMaxInMilliseconds = 40_000;
